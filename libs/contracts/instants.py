@@ -1,0 +1,54 @@
+"""Times: RFC 3339 strings on the wire, integer microseconds since the Unix epoch inside."""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, datetime, timedelta
+from typing import Annotated
+
+from pydantic import BeforeValidator, PlainSerializer, ValidationInfo, WithJsonSchema
+
+SECOND = 1_000_000
+MINUTE = 60 * SECOND
+DAY = 86_400 * SECOND
+
+_RFC3339 = re.compile(r"\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d(?:\.\d{1,12})?(?:[Zz]|[+-]\d\d:\d\d)", re.ASCII)
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_LAST = 253_402_300_799_999_999
+"""9999-12-31T23:59:59.999999Z, the last moment a datetime can hold."""
+
+
+def parse_instant(text: str) -> int:
+    """Microseconds since the epoch of an RFC 3339 date-time with an offset; finer digits are cut.
+
+    Raises ValueError for anything else, and for moments before 1970.
+    """
+    if not _RFC3339.fullmatch(text):
+        raise ValueError("a time must be RFC 3339 with an offset, like 2026-01-31T12:00:00Z")
+    moment = (datetime.fromisoformat(text.upper()) - _EPOCH) // timedelta(microseconds=1)
+    if moment < 0:
+        raise ValueError("a time before 1970")
+    return moment
+
+
+def format_instant(moment: int) -> str:
+    """UTC with six digits and `Z`, for microseconds from 0 to the end of the year 9999."""
+    stamp = datetime.fromtimestamp(moment // SECOND, UTC)
+    return f"{stamp:%Y-%m-%dT%H:%M:%S}.{moment % SECOND:06d}Z"
+
+
+def _validate(value: object, info: ValidationInfo) -> int:
+    if isinstance(value, str):
+        return parse_instant(value)
+    if info.mode == "python" and type(value) is int and 0 <= value <= _LAST:
+        return value
+    raise ValueError("a time must be an RFC 3339 string")
+
+
+Instant = Annotated[
+    int,
+    BeforeValidator(_validate),
+    PlainSerializer(format_instant, return_type=str, when_used="json"),
+    WithJsonSchema({"type": "string", "format": "date-time"}),
+]
+"""Integer microseconds since the epoch in Python, an RFC 3339 string in JSON."""

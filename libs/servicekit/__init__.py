@@ -1,0 +1,1 @@
+"""Plumbing without one business noun: broker, batch delivery, dead letters, metrics, health, logging, settings."""

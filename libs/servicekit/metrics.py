@@ -1,0 +1,27 @@
+"""Every metric, by name, with what it means. None is made anywhere else."""
+
+from __future__ import annotations
+
+from prometheus_client import Counter, Gauge, Histogram
+
+RECORDS = Counter(
+    "agent_feedback_records_total", "Records by what became of them", ("group", "topic", "outcome", "reason")
+)
+DEAD_LETTERS = Counter("agent_feedback_dead_letters_total", "Dead letters written", ("group", "topic", "reason"))
+BUGS = Counter("agent_feedback_bugs_total", "Records set aside because our own code failed on them", ("group",))
+RETRIES = Counter("agent_feedback_batch_retries_total", "Batches tried again after a transient failure", ("group",))
+LOST_COMMITS = Counter(
+    "agent_feedback_lost_commits_total", "Batches whose commit was refused or came too late", ("group",)
+)
+GAPS = Counter(
+    "agent_feedback_log_gaps_total",
+    "Positions found outside the log: records deleted before they were read",
+    ("group",),
+)
+LAG = Gauge("agent_feedback_lag_records", "Records in the log not yet committed", ("group",))
+BATCH_SECONDS = Histogram("agent_feedback_batch_seconds", "Time from a batch's arrival to its commit", ("group",))
+PARKED = Gauge("agent_feedback_parked", "Events waiting for the message they are about", ("service",))
+BREAKER = Gauge(
+    "agent_feedback_breaker_open", "1 while a consumer is held because its own code keeps failing", ("group",)
+)
+READY = Gauge("agent_feedback_ready", "1 while the part is ready", ("part",))

@@ -1,0 +1,146 @@
+"""Records as they come from the log, and the parse that cannot raise."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
+
+from pydantic import ValidationError
+
+from contracts.base import RECORD_LIMIT, Envelope
+from contracts.instants import MINUTE
+
+E = TypeVar("E", bound=Envelope)
+Headers = Sequence[tuple[str, bytes]]
+
+CAUSE = "cause"
+"""Header of a derived record: the coordinates of the chat record it comes from."""
+TRACEPARENT = "traceparent"
+FUTURE_LIMIT = 5 * MINUTE
+"""How far a record's occurredAt may be ahead of the log's time, in microseconds."""
+
+
+@dataclass(frozen=True, slots=True)
+class Coordinates:
+    """Where a record lies in the log. Its text form is `topic:partition:offset`."""
+
+    topic: str
+    partition: int
+    offset: int
+
+    def __str__(self) -> str:
+        return f"{self.topic}:{self.partition}:{self.offset}"
+
+
+@dataclass(frozen=True, slots=True)
+class RawRecord:
+    """A record as bytes. `log_time` is the log's own time in microseconds (or the reader's, where the log has none)."""
+
+    coordinates: Coordinates
+    key: bytes | None
+    value: bytes | None
+    headers: Headers
+    log_time: int
+
+
+@dataclass(frozen=True, slots=True)
+class Received(Generic[E]):
+    """A record that was read: its event, where it lies, and when the log took it in."""
+
+    event: E
+    raw: RawRecord
+
+    @property
+    def topic(self) -> str:
+        return self.raw.coordinates.topic
+
+    @property
+    def log_time(self) -> int:
+        return self.raw.log_time
+
+    @property
+    def cause(self) -> str:
+        """The coordinates of the chat record this one comes from: its own where it is one."""
+        return header(self.raw.headers, CAUSE) or str(self.raw.coordinates)
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """A record that cannot be read: why, as a short name, and in words without user text."""
+
+    raw: RawRecord
+    reason: str
+    detail: str
+
+
+def header(headers: Headers, name: str) -> str | None:
+    """The text of the first header called `name`, or None where there is none or it is no ASCII."""
+    for key, value in headers:
+        if key == name and value is not None:
+            try:
+                return value.decode("ascii")
+            except UnicodeDecodeError:
+                return None
+    return None
+
+
+def inherited(received: Received[Any]) -> list[tuple[str, bytes]]:
+    """The headers a derived record takes over: the cause, and the trace it belongs to."""
+    headers = [(CAUSE, received.cause.encode())]
+    trace = header(received.raw.headers, TRACEPARENT)
+    if trace:
+        headers.append((TRACEPARENT, trace.encode()))
+    return headers
+
+
+def read(raw: RawRecord, models: Mapping[str, type[E]], judged_at: int | None = None) -> Received[E] | Refused:
+    """The record's event, or why it has none. Never raises.
+
+    `models` gives each topic's event. `judged_at` (microseconds) stands in for the log's time in the check that an
+    event is not from the future.
+    """
+    value = raw.value
+    if value is None:
+        return Refused(raw, "empty", "the record has no value")
+    if len(value) > RECORD_LIMIT:
+        return Refused(raw, "too_large", f"{len(value)} bytes, more than {RECORD_LIMIT}")
+    model = models.get(raw.coordinates.topic)
+    if model is None:
+        return Refused(raw, "unknown_topic", "no event belongs to this topic")
+    try:
+        event = model.model_validate_json(value, by_alias=True, by_name=False)
+    except ValidationError as error:
+        return Refused(raw, *_why(error))
+    except (ValueError, RecursionError) as error:
+        return Refused(raw, "invalid_json", type(error).__name__)
+    if event.occurred_at > (raw.log_time if judged_at is None else judged_at) + FUTURE_LIMIT:
+        return Refused(raw, "future", "occurredAt is more than five minutes ahead of the log")
+    if value.count(b'"tenant"') > 1 and _repeats_a_key(value):
+        return Refused(raw, "repeated_key", "a name stands twice in the object")
+    return Received(event, raw)
+
+
+def _why(error: ValidationError) -> tuple[str, str]:
+    first = error.errors(include_url=False, include_context=False, include_input=False)[0]
+    if first["type"] == "json_invalid":
+        return "invalid_json", "not one JSON value in UTF-8"
+    where = ".".join(str(part) for part in first["loc"])[:100]
+    return "invalid_event", f"{where or 'event'}: {first['type']}"
+
+
+def _repeats_a_key(value: bytes) -> bool:
+    repeated = False
+
+    def check(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        nonlocal repeated
+        found = dict(pairs)
+        repeated = repeated or len(found) != len(pairs)
+        return found
+
+    try:
+        json.loads(value, object_pairs_hook=check)
+    except (ValueError, RecursionError):
+        return True
+    return repeated

@@ -1,0 +1,135 @@
+"""A service as a value: what it consumes, what it needs, what runs beside it, and how it starts and stops."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import AsyncExitStack
+from dataclasses import dataclass, field
+from typing import Any
+
+from fastapi import APIRouter
+from faststream.kafka import KafkaBroker
+
+from contracts.topics import Consumer
+from servicekit import metrics
+from servicekit.clock import Clock, SystemClock
+from servicekit.delivery import Delivery, Handler, Observer
+from servicekit.failures import is_transient
+from servicekit.logging import frames, logger
+from servicekit.producer import BatchProducer, Producer
+from servicekit.subscriber import Subscription, build_broker
+
+log = logger("service")
+
+
+@dataclass(frozen=True)
+class Surroundings:
+    """What a composition root hands to every service it builds.
+
+    `judge_at` (microseconds) stands in for the log's time in the check against future events.
+    """
+
+    bootstrap: str
+    clock: Clock = field(default_factory=SystemClock)
+    judge_at: int | None = None
+    observers: Sequence[Observer] = ()
+    say: Callable[[str], None] = lambda _: None
+    wrap_producer: Callable[[BatchProducer], Producer] = lambda producer: producer
+
+
+@dataclass(frozen=True, slots=True)
+class Periodic:
+    """Work done every `seconds`; a transient failure is tried again the next time."""
+
+    name: str
+    seconds: float
+    work: Callable[[], Awaitable[object]]
+
+
+class Service:
+    """One running service: subscriptions, producer, resources, periodic work and HTTP routes."""
+
+    def __init__(self, name: str, surroundings: Surroundings) -> None:
+        self.name = name
+        self.surroundings = surroundings
+        self.batch_producer = BatchProducer(surroundings.bootstrap, client_id=f"agent-feedback-{name}")
+        self.producer: Producer = surroundings.wrap_producer(self.batch_producer)
+        self.subscriptions: list[Subscription] = []
+        self.routers: list[APIRouter] = []
+        self.facts: dict[str, Callable[[], Awaitable[Any]]] = {}
+        self.resources = AsyncExitStack()
+        self._periodics: list[Periodic] = []
+        self._tasks: list[asyncio.Task[None]] = []
+        self._probes: list[Callable[[], Awaitable[None]]] = []
+        self._broker: KafkaBroker | None = None
+        self.started = False
+
+    def consume(self, group: Consumer, handler: Handler) -> None:
+        """Deliver the topics of `group` to `handler` once the service has started."""
+        delivery = Delivery(
+            group,
+            handler,
+            self.producer,
+            clock=self.surroundings.clock,
+            judge_at=self.surroundings.judge_at,
+            observers=self.surroundings.observers,
+        )
+        self.subscriptions.append(Subscription(delivery, self.surroundings.clock))
+        self._probes.append(handler.probe)
+
+    def every(self, periodic: Periodic) -> None:
+        self._periodics.append(periodic)
+
+    async def start(self) -> None:
+        await self.batch_producer.start()
+        self._broker = build_broker(
+            self.surroundings.bootstrap, client_id=f"agent-feedback-{self.name}", subscriptions=self.subscriptions
+        )
+        await self._broker.start()
+        self.every(Periodic("lag", 5.0, self.lag))
+        self._tasks = [asyncio.create_task(self._run(periodic), name=periodic.name) for periodic in self._periodics]
+        self.started = True
+
+    async def stop(self) -> None:
+        """Finish the batches at work, leave the groups, and close everything, within 20 s."""
+        self.started = False
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        await asyncio.gather(*(subscription.stop() for subscription in self.subscriptions))
+        if self._broker is not None:
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(self._broker.stop(), 8)
+        await self.batch_producer.stop()
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(self.resources.aclose(), 5)
+
+    async def lag(self) -> int:
+        """Records in the log that this process's partitions have not committed."""
+        return sum([await subscription.lag() for subscription in self.subscriptions])
+
+    async def not_ready(self) -> str | None:
+        """Why the service is not ready, or None."""
+        if not self.started:
+            return f"{self.name} is starting"
+        for subscription in self.subscriptions:
+            if not subscription.alive():
+                return f"{self.name}: {subscription.group} has no partitions or does not come round"
+        for probe in self._probes:
+            try:
+                await asyncio.wait_for(probe(), 2)
+            except Exception as error:
+                return f"{self.name}: its database does not answer ({type(error).__name__})"
+        metrics.READY.labels(self.name).set(1)
+        return None
+
+    async def _run(self, periodic: Periodic) -> None:
+        while True:
+            try:
+                await periodic.work()
+            except Exception as error:
+                level = log.warning if is_transient(error) else log.error
+                level("periodic_failed", name=periodic.name, error=type(error).__name__, where=frames(error))
+            await asyncio.sleep(periodic.seconds)

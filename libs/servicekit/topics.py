@@ -1,0 +1,107 @@
+"""Topics on the cluster: made and checked as the topic table says."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+
+from aiokafka.admin import AIOKafkaAdminClient, NewTopic
+from aiokafka.errors import KafkaError, TopicAlreadyExistsError, for_code
+
+from contracts.topics import DAY_MS, TOPICS, Topic
+from servicekit.failures import StartError
+from servicekit.producer import MESSAGE_LIMIT
+
+DEAD_LETTER_PARTITIONS = 1
+Say = Callable[[str], None]
+
+
+def partitions_by_topic() -> dict[str, int]:
+    """Every topic and dead-letter topic with its number of partitions."""
+    counts = {topic.name: topic.partitions for topic in TOPICS}
+    return counts | {topic.dead_letters: DEAD_LETTER_PARTITIONS for topic in TOPICS}
+
+
+def topic_config(topic: Topic) -> dict[str, str]:
+    """The broker's settings for `topic`: the log's own time, its retention, and compaction within a day."""
+    config = {
+        "message.timestamp.type": "LogAppendTime",
+        "retention.ms": str(topic.retention_ms),
+        "max.message.bytes": str(MESSAGE_LIMIT + 100_000),
+    }
+    if topic.compacted:
+        config |= {
+            "cleanup.policy": "compact",
+            "max.compaction.lag.ms": str(DAY_MS),
+            "segment.ms": str(DAY_MS),
+            "delete.retention.ms": str(7 * DAY_MS),
+        }
+    return config
+
+
+async def wait_for_broker(bootstrap: str, say: Say) -> AIOKafkaAdminClient:
+    """A connected admin client; waits as long as the broker does not answer, and says so every few seconds."""
+    tries = 0
+    while True:
+        admin = AIOKafkaAdminClient(bootstrap_servers=bootstrap, request_timeout_ms=10_000)
+        try:
+            await admin.start()
+            return admin
+        except (KafkaError, OSError, TimeoutError) as error:
+            await admin.close()
+            if tries % 5 == 0:
+                say(f"Waiting for the broker at {bootstrap} ({type(error).__name__}) ...")
+            tries += 1
+            await asyncio.sleep(1)
+
+
+async def ensure_topics(
+    bootstrap: str, *, replication: int = 1, create: bool = True, say: Say = lambda _: None
+) -> None:
+    """Make the topics that are missing, and refuse a cluster whose partition counts differ from the table.
+
+    Raises StartError: another count would send a feedback's announcements to two partitions.
+    """
+    admin = await wait_for_broker(bootstrap, say)
+    try:
+        if create:
+            await _create(admin, replication)
+        found = {
+            described["topic"]: len(described["partitions"])
+            for described in await admin.describe_topics(list(partitions_by_topic()))
+            if described["error_code"] == 0
+        }
+    finally:
+        await admin.close()
+    for topic in TOPICS:
+        count = found.get(topic.name)
+        if count is None:
+            raise StartError(f"The topic {topic.name} is missing on {bootstrap}: run `agent-feedback topics --create`.")
+        if topic.compacted and count != topic.partitions:
+            raise StartError(
+                f"{topic.name} has {count} partitions on {bootstrap} and must have {topic.partitions}: "
+                "its partition count is fixed for its life. Make the topic again and run `agent-feedback republish`."
+            )
+
+
+async def _create(admin: AIOKafkaAdminClient, replication: int) -> None:
+    wanted = [
+        NewTopic(topic.name, topic.partitions, replication, topic_configs=topic_config(topic)) for topic in TOPICS
+    ] + [
+        NewTopic(
+            topic.dead_letters,
+            DEAD_LETTER_PARTITIONS,
+            replication,
+            topic_configs={"retention.ms": str(7 * DAY_MS), "max.message.bytes": str(MESSAGE_LIMIT + 100_000)},
+        )
+        for topic in TOPICS
+    ]
+    existing = set(await admin.list_topics())
+    missing = [topic for topic in wanted if topic.name not in existing]
+    if not missing:
+        return
+    response = await admin.create_topics(missing)
+    for name, code, *_ in response.topic_errors:
+        error = for_code(code)
+        if code and error is not TopicAlreadyExistsError:
+            raise StartError(f"The topic {name} cannot be made: {error.__name__}.")

@@ -1,0 +1,89 @@
+"""What becomes of parked events: released when their original is known, given up when they grow too old."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from chat_bridge.model import IndexedMessage, ParkedEvent, ParkedKey
+from chat_bridge.store import Store
+from chat_bridge.translate import TOPIC_OF, Translated, translate
+from contracts.topics import BY_NAME
+from servicekit import metrics
+from servicekit.clock import Clock
+from servicekit.deadletter import dead_letter
+from servicekit.delivery import Observation, Observer, observe
+from servicekit.outcome import STORED, DeadLettered, Outcome
+from servicekit.producer import Message, Producer
+from servicekit.records import CAUSE, TRACEPARENT, Coordinates, Headers, RawRecord
+
+SWEEP_BATCH = 500
+
+
+class Parking:
+    """Releases and expires parked events. Publishing comes before forgetting: a crash between repeats an event."""
+
+    def __init__(
+        self, store: Store, producer: Producer, clock: Clock, max_age: int, observers: Sequence[Observer] = ()
+    ) -> None:
+        self._store = store
+        self._producer = producer
+        self._clock = clock
+        self._max_age = max_age
+        self._observers = observers
+
+    async def release(
+        self, pairs: Sequence[tuple[ParkedEvent, IndexedMessage]]
+    ) -> Mapping[tuple[ParkedKey, str], Outcome]:
+        """Forward what the events amount to and forget them; gives what became of each, by its key and cause."""
+        messages: list[Message] = []
+        became: dict[tuple[ParkedKey, str], Outcome] = {}
+        for parked, original in pairs:
+            event = BY_NAME[parked.key.topic].event.model_validate_json(parked.value)
+            result = translate(event, original)  # type: ignore[arg-type]  # only replies and reactions are parked
+            if isinstance(result, Translated):
+                messages.append(message_of(result, _headers(parked)))
+                became[parked.key, parked.cause] = STORED
+                continue
+            if isinstance(result, DeadLettered):
+                messages.append(_letter(parked, result.reason))
+            became[parked.key, parked.cause] = result
+        await self._producer.send(messages)
+        await self._forget([parked for parked, _ in pairs], became)
+        return became
+
+    async def sweep(self) -> None:
+        """Release what a crash left behind, then give up what is older than the setting allows."""
+        while pairs := await self._store.releasable(SWEEP_BATCH):
+            await self.release(pairs)
+        while old := await self._store.expired(self._clock.now() - self._max_age, SWEEP_BATCH):
+            await self._producer.send([_letter(parked, "original_never_came") for parked in old])
+            await self._forget(old, {(parked.key, parked.cause): DeadLettered("original_never_came") for parked in old})
+        metrics.PARKED.labels("chat_bridge").set(await self._store.parked())
+
+    async def _forget(self, events: Sequence[ParkedEvent], became: Mapping[tuple[ParkedKey, str], Outcome]) -> None:
+        await self._store.unpark([event.key for event in events])
+        for event in events:
+            outcome = became[event.key, event.cause]
+            observe(self._observers, Observation("chat_bridge", event.key.topic, event.cause, outcome))
+
+
+def message_of(event: Translated, headers: Headers) -> Message:
+    """The record that carries a derived event."""
+    topic = TOPIC_OF[type(event)]
+    return Message(
+        topic.name, topic.key(event), event.model_dump_json(by_alias=True, exclude_none=True).encode(), headers
+    )
+
+
+def _headers(parked: ParkedEvent) -> Headers:
+    headers = [(CAUSE, parked.cause.encode())]
+    if parked.traceparent:
+        headers.append((TRACEPARENT, parked.traceparent.encode()))
+    return headers
+
+
+def _letter(parked: ParkedEvent, reason: str) -> Message:
+    topic, partition, offset = parked.cause.rsplit(":", 2)
+    at = Coordinates(topic, int(partition), int(offset))
+    raw = RawRecord(at, parked.record_key, parked.value, _headers(parked), parked.log_time)
+    return dead_letter(raw, service="chat_bridge", reason=reason, error_class="permanent")

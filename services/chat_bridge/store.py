@@ -1,0 +1,56 @@
+"""What the bridge needs of its database."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import Protocol
+
+from chat_bridge.model import IndexedMessage, MessageKey, ParkedEvent, ParkedKey
+
+
+class Store(Protocol):
+    async def index(self, messages: Collection[IndexedMessage]) -> set[MessageKey]:
+        """Keep messages, at most one per key; the first content stands unless the newcomer is later.
+
+        Gives the keys that were added or whose message changed. Committed on return.
+        """
+        ...
+
+    async def find(self, keys: Collection[MessageKey]) -> Mapping[MessageKey, IndexedMessage]:
+        """The known ones of `keys`."""
+        ...
+
+    async def park(self, events: Collection[ParkedEvent]) -> Mapping[ParkedKey, str]:
+        """Set events aside, at most one per key; one that is there already stays as it is.
+
+        Gives, for each key, the cause of the event that is parked under it. Committed on return.
+        """
+        ...
+
+    async def parked_by_tenant(self, tenants: Collection[str]) -> Mapping[str, int]:
+        """How many events are parked for each tenant."""
+        ...
+
+    async def released_by(self, keys: Collection[MessageKey]) -> Sequence[tuple[ParkedEvent, IndexedMessage]]:
+        """Parked events about one of `keys`, with their originals, by log time."""
+        ...
+
+    async def releasable(self, limit: int) -> Sequence[tuple[ParkedEvent, IndexedMessage]]:
+        """Up to `limit` parked events whose original is known."""
+        ...
+
+    async def expired(self, before: int, limit: int) -> Sequence[ParkedEvent]:
+        """Up to `limit` events parked before that moment (microseconds)."""
+        ...
+
+    async def unpark(self, keys: Collection[ParkedKey]) -> None:
+        """Forget parked events. Unknown keys are fine."""
+        ...
+
+    async def parked(self) -> int:
+        """How many events are parked."""
+        ...
+
+    async def ping(self) -> None:
+        """Raise if the database does not answer."""
+        ...

@@ -1,0 +1,84 @@
+"""From a chat event and the message it is about to a feedback event. Pure."""
+
+from __future__ import annotations
+
+from chat_bridge.model import About, IndexedMessage
+from contracts.base import TEXT_LIMIT
+from contracts.chat import ChatMessageReactionIngested, ChatMessageReplyIngested
+from contracts.feedback import FeedbackReactionReceived, FeedbackReplyReceived
+from contracts.ids import derived_id
+from contracts.topics import REACTION_RECEIVED, REPLY_RECEIVED, Topic
+from servicekit.outcome import DeadLettered, Ignored
+
+Translated = FeedbackReplyReceived | FeedbackReactionReceived
+TOPIC_OF: dict[type[Translated], Topic] = {
+    FeedbackReplyReceived: REPLY_RECEIVED,
+    FeedbackReactionReceived: REACTION_RECEIVED,
+}
+
+
+def translate(event: About, original: IndexedMessage) -> Translated | Ignored | DeadLettered:
+    """The feedback event that `event` amounts to, or why it amounts to none.
+
+    The event id is derived from the source's, so that translating twice gives one event.
+    """
+    if event.conversation_id != original.conversation_id:
+        return DeadLettered("conversation_mismatch")
+    if original.sender_type != "agent" or original.agent_id is None or original.content is None:
+        return Ignored("not_about_an_agent")
+    author = event.sender_id if isinstance(event, ChatMessageReplyIngested) else event.user_id
+    if author in (original.agent_id, original.sender_id):
+        return Ignored("self_feedback")
+    if isinstance(event, ChatMessageReplyIngested):
+        return _reply(event, original, original.agent_id, original.content)
+    return _reaction(event, original, original.agent_id, original.content)
+
+
+def _reply(
+    event: ChatMessageReplyIngested, original: IndexedMessage, agent: str, content: str
+) -> FeedbackReplyReceived:
+    return FeedbackReplyReceived(
+        event_id=_derived(event, REPLY_RECEIVED),
+        occurred_at=event.occurred_at,
+        sequence=event.sequence,
+        tenant=event.tenant,
+        project=event.project,
+        conversation_id=original.conversation_id,
+        turn_id=original.turn_id,
+        agent_id=agent,
+        agent_message_id=original.key.message_id,
+        agent_message_content=content,
+        truncated=original.truncated or len(event.content) > TEXT_LIMIT,
+        **original.provenance.fields(),
+        message_id=event.message_id,
+        reply_sender_id=event.sender_id,
+        reply_sender_type=event.sender_type,
+        reply_content=event.content[:TEXT_LIMIT],
+    )
+
+
+def _reaction(
+    event: ChatMessageReactionIngested, original: IndexedMessage, agent: str, content: str
+) -> FeedbackReactionReceived:
+    return FeedbackReactionReceived(
+        event_id=_derived(event, REACTION_RECEIVED),
+        occurred_at=event.occurred_at,
+        sequence=event.sequence,
+        tenant=event.tenant,
+        project=event.project,
+        conversation_id=original.conversation_id,
+        turn_id=original.turn_id,
+        agent_id=agent,
+        agent_message_id=original.key.message_id,
+        agent_message_content=content,
+        truncated=original.truncated,
+        **original.provenance.fields(),
+        reaction_user_id=event.user_id,
+        reaction_user_type=event.user_type,
+        emoji=event.emoji,
+        action=event.action,
+    )
+
+
+def _derived(event: About, topic: Topic) -> str:
+    return str(derived_id(event.tenant, event.project, topic.name, event.event_id))

@@ -1,0 +1,53 @@
+"""The one merge that every store shares. Pure.
+
+Records form a join-semilattice: per slot the highest stamp stays. So merging is commutative, associative and
+idempotent in what a record keeps and shows; only the revision may depend on the order of arrival.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from feedback.model import Change, Entry, Payload, Record
+from servicekit.outcome import STORED, UNCHANGED, Ignored, Outcome
+
+SUPERSEDED = Ignored("superseded")
+
+
+def merge(record: Record | None, change: Change) -> Record:
+    """The record after `change`; the very same object where nothing changes."""
+    if record is None:
+        return Record(change.key, change.feedback_type, change.origin, {change.slot: change.entry})
+    standing = record.slots.get(change.slot)
+    if standing is not None and standing.stamp >= change.entry.stamp:
+        return record
+    return Record(
+        record.key,
+        record.feedback_type,
+        record.origin,
+        {**record.slots, change.slot: change.entry},
+        record.revision,
+        record.created_revision,
+    )
+
+
+def revise(record: Record, log_time: int) -> Record:
+    """The record one revision further on: at least the log's time in milliseconds, so it grows over restored stores."""
+    revision = max(record.revision + 1, log_time // 1_000)
+    return replace(record, revision=revision, created_revision=record.created_revision or revision)
+
+
+def outcome_of(before: Record | None, after: Record, change: Change) -> Outcome:
+    """What became of the event behind `change`: Unchanged where no shown value changes."""
+    if before is not None and after is before:
+        standing = before.slots[change.slot]
+        repeats = standing.stamp.event_id == change.entry.stamp.event_id or _says(standing) == _says(change.entry)
+        return UNCHANGED if repeats else SUPERSEDED
+    if before is not None and _says(before.shown) == _says(after.shown):
+        return UNCHANGED
+    return STORED
+
+
+def _says(entry: Entry) -> tuple[bool, Payload]:
+    """An entry without what differs between two events that say the same."""
+    return entry.present, replace(entry.payload, causation_id="")

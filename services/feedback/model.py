@@ -1,0 +1,121 @@
+"""What a feedback is: a key, and for each slot the latest word said in it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import NamedTuple
+from uuid import UUID
+
+from contracts.base import CorrectionType, FeedbackType, Origin, Reaction, UserType
+from contracts.ids import feedback_id
+from contracts.provenance import NOTHING_TOLD, Provenance
+
+ONLY_SLOT = ""
+"""The slot of every kind but reactions, which have one per emoji."""
+
+
+class Key(NamedTuple):
+    """What makes a feedback one and the same. The tenant is in it, so no tenant can take another's."""
+
+    tenant: str
+    project: str
+    conversation_id: str
+    source: str
+    user_id: str
+    agent_id: str
+    source_id: str
+
+    @property
+    def feedback_id(self) -> UUID:
+        return feedback_id(
+            self.tenant,
+            self.project,
+            self.conversation_id,
+            source=self.source,
+            user_id=self.user_id,
+            agent_id=self.agent_id,
+            source_id=self.source_id,
+        )
+
+
+class Stamp(NamedTuple):
+    """Orders the words said in one slot: the highest stays, whatever order they arrive in.
+
+    `evaluation` is 0 but for inferred feedback. `removed` over added; `event_id` and `digest` (of the payload) break
+    ties, so that two different events never compare equal.
+    """
+
+    evaluation: int
+    occurred_at: int
+    sequence: int
+    removed: bool
+    event_id: str
+    digest: str
+
+
+@dataclass(frozen=True, slots=True)
+class Payload:
+    """What one word says. `value` is the reward, -1 to 1."""
+
+    turn_id: str
+    agent_id: str
+    agent_message_id: str | None
+    user_type: UserType
+    causation_id: str
+    reaction: Reaction | None = None
+    value: float | None = None
+    confidence: float = 1.0
+    text: str | None = None
+    tags: tuple[str, ...] = ()
+    correction: str | None = None
+    emoji: str | None = None
+    correction_type: CorrectionType | None = None
+    provenance: Provenance = NOTHING_TOLD
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """The latest word in a slot; `present` is False where it took the feedback away."""
+
+    stamp: Stamp
+    present: bool
+    payload: Payload
+
+
+@dataclass(frozen=True)
+class Record:
+    """A stored feedback. `revision` 0 means not stored yet; `created_revision` is that of its first version."""
+
+    key: Key
+    feedback_type: FeedbackType
+    origin: Origin
+    slots: Mapping[str, Entry] = field(default_factory=dict)
+    revision: int = 0
+    created_revision: int = 0
+
+    @cached_property
+    def feedback_id(self) -> UUID:
+        return self.key.feedback_id
+
+    @cached_property
+    def shown(self) -> Entry:
+        """The latest word still present; where none is, the latest that took one away."""
+        entries = self.slots.values()
+        return max(entries, key=lambda entry: (entry.present, entry.stamp))
+
+    @property
+    def cleared(self) -> bool:
+        return not self.shown.present
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One event's word about one feedback."""
+
+    key: Key
+    feedback_type: FeedbackType
+    origin: Origin
+    slot: str
+    entry: Entry

@@ -1,0 +1,32 @@
+"""The feedback service's settings, from the environment with the prefix FEEDBACK_."""
+
+from __future__ import annotations
+
+from pydantic import Field, field_validator
+from pydantic_settings import BaseSettings, SettingsConfigDict
+
+from feedback.emojis import DEFAULT_REWARDS, normalise
+
+
+class FeedbackSettings(BaseSettings):
+    """`store_url` picks the store by its scheme: postgresql or memory. `emoji_rewards` extends the built-in table."""
+
+    model_config = SettingsConfigDict(env_prefix="FEEDBACK_", frozen=True)
+
+    broker: str = "localhost:9092"
+    store_url: str = "postgresql://localhost/agent_feedback"
+    database_url: str = "postgresql://localhost/agent_feedback"
+    emoji_rewards: dict[str, float] = Field(default_factory=dict)
+
+    @field_validator("emoji_rewards")
+    @classmethod
+    def _are_rewards(cls, rewards: dict[str, float]) -> dict[str, float]:
+        for emoji, reward in rewards.items():
+            if not -1 <= reward <= 1:
+                raise ValueError(f"the reward of {emoji!r} is {reward}, outside -1 to 1")
+        return rewards
+
+    @property
+    def rewards(self) -> dict[str, float]:
+        """Reward by normalised emoji, the built-in table extended by the setting."""
+        return {**DEFAULT_REWARDS, **{normalise(emoji): reward for emoji, reward in self.emoji_rewards.items()}}

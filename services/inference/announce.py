@@ -1,0 +1,65 @@
+"""From a verdict to the event that says it, or takes an earlier one back. Pure."""
+
+from __future__ import annotations
+
+from contracts.base import TEXT_LIMIT
+from contracts.feedback import FeedbackInferredReceived, InferenceTarget
+from contracts.ids import derived_id, feedback_id
+from contracts.topics import INFERRED_RECEIVED
+from inference.model import Target, Verdict
+from inference.store import Placed
+
+DETECTOR = "implicit"
+DETECTOR_VERSION = "1"
+
+
+def announcement(placed: Placed, verdict: Verdict) -> FeedbackInferredReceived | None:
+    """The event for a verdict on a human message; None where there is nothing to say and nothing to take back.
+
+    A look that finds nothing retracts what an earlier look announced. The event id depends on the feedback and the
+    evaluation only, so that the same look always makes the same event.
+    """
+    target = verdict.target if verdict.emitted else None
+    if target is None and placed.emitted_turn_id is None:
+        return None
+    indexed = placed.indexed
+    where, message = indexed.conversation, indexed.message
+    about = feedback_id(
+        *where, source="inference", user_id=message.sender_id, agent_id="", source_id=f"{message.message_id}:{DETECTOR}"
+    )
+    return FeedbackInferredReceived(
+        event_id=str(derived_id(INFERRED_RECEIVED.name, str(about), placed.evaluation)),
+        occurred_at=message.at,
+        tenant=where.tenant,
+        project=where.project,
+        conversation_id=where.conversation_id,
+        turn_id=target.turn_id if target else placed.emitted_turn_id or message.turn_id,
+        agent_id=target.agent_id if target else placed.emitted_agent_id or message.sender_id,
+        detected_in_turn_id=message.turn_id,
+        detected_in_message_id=message.message_id,
+        user_id=message.sender_id,
+        verdict=None if target is None else "rejected" if verdict.feedback == "rejected" else "accepted",
+        reaction=None if target is None else verdict.reaction,
+        correction_type=verdict.correction_type if target else None,
+        confidence=verdict.confidence,
+        user_said=message.text[:TEXT_LIMIT],
+        truncated=len(message.text) >= TEXT_LIMIT,
+        target=_target(target),
+        rules=verdict.rules[:20] if target else (),
+        decided_by=verdict.decided_by,
+        detector=DETECTOR,
+        detector_version=DETECTOR_VERSION,
+        evaluation=placed.evaluation,
+    )
+
+
+def _target(target: Target | None) -> InferenceTarget | None:
+    if target is None:
+        return None
+    return InferenceTarget(
+        message_id=target.message_id,
+        score=target.score,
+        similarity=target.similarity,
+        recency=target.recency,
+        turns_back=target.turns_back,
+    )

@@ -1,0 +1,124 @@
+"""Takes in messages batch by batch: index them, judge every human message they may bear on, publish the verdicts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from contracts.base import TEXT_LIMIT
+from contracts.chat import ChatMessageIngested
+from contracts.topics import INFERRED_RECEIVED
+from inference.announce import announcement
+from inference.detector import Detector
+from inference.model import NEIGHBOURHOOD, Message, Neighbourhood
+from inference.store import ConversationKey, Emission, IndexedMessage, MessageKey, Placed, Span, Store
+from servicekit.outcome import STORED, UNCHANGED, Outcome
+from servicekit.producer import Message as Record
+from servicekit.producer import Producer
+from servicekit.records import Received
+
+
+class ConversationEvents:
+    """The handler of the group `inference`.
+
+    The index is written first and verdicts are judged from it, so that any order of arrival, and a restart in
+    between, ends in the same verdicts. A batch that comes again is judged again: its verdicts may not have been
+    published the first time.
+    """
+
+    def __init__(self, store: Store, producer: Producer, detector: Detector) -> None:
+        self._store = store
+        self._producer = producer
+        self._detector = detector
+
+    async def handle(self, batch: Sequence[Received[Any]]) -> Sequence[Outcome]:
+        messages = [indexed(received.event) for received in batch]
+        changed = await self._store.index(collapse(messages))
+        stretches = await self._store.around(spans(messages), NEIGHBOURHOOD)
+        arrived = {message.key for message in messages}
+        judged = [pair for stretch in stretches for pair in to_judge(stretch, arrived)]
+        verdicts = self._detector.judge([neighbourhood for _, neighbourhood in judged])
+        pairs = [(placed, verdict) for (placed, _), verdict in zip(judged, verdicts, strict=True)]
+        await self._store.emitting(
+            [
+                Emission(placed.indexed.key, verdict.target.turn_id, verdict.target.agent_id)
+                for placed, verdict in pairs
+                if verdict.emitted and verdict.target is not None
+            ]
+        )
+        events = (announcement(placed, verdict) for placed, verdict in pairs)
+        await self._producer.send(
+            [
+                Record(
+                    INFERRED_RECEIVED.name,
+                    INFERRED_RECEIVED.key(event),
+                    event.model_dump_json(by_alias=True, exclude_none=True).encode(),
+                )
+                for event in events
+                if event is not None
+            ]
+        )
+        return [STORED if message.key in changed else UNCHANGED for message in messages]
+
+    async def uncertain(self, batch: Sequence[Received[Any]]) -> None:
+        """Nothing to mend: of two looks the one with the higher evaluation wins wherever it lies in the log."""
+
+    async def probe(self) -> None:
+        await self._store.ping()
+
+
+def indexed(event: ChatMessageIngested) -> IndexedMessage:
+    """What the index keeps of a message."""
+    message = Message(
+        message_id=event.message_id,
+        turn_id=event.turn_id or event.message_id,
+        sender_id=event.sender_id,
+        role=event.sender_type,
+        agent_id=event.agent_id if event.sender_type == "agent" else None,
+        text=event.content[:TEXT_LIMIT],
+        at=event.occurred_at,
+    )
+    return IndexedMessage(
+        ConversationKey(event.tenant, event.project, event.conversation_id), message, event.occurred_at
+    )
+
+
+def collapse(messages: Iterable[IndexedMessage]) -> list[IndexedMessage]:
+    """One message per key: the earliest time as its place, the latest version's text, the first of equals."""
+    kept: dict[MessageKey, IndexedMessage] = {}
+    for one in messages:
+        held = kept.get(one.key)
+        if held is None:
+            kept[one.key] = one
+            continue
+        newer = one if one.said_at > held.said_at else held
+        at = min(one.message.at, held.message.at)
+        message = newer.message
+        placed = Message(
+            message.message_id, message.turn_id, message.sender_id, message.role, message.agent_id, message.text, at
+        )
+        kept[one.key] = IndexedMessage(newer.conversation, placed, newer.said_at)
+    return list(kept.values())
+
+
+def spans(messages: Iterable[IndexedMessage]) -> list[Span]:
+    """For each conversation the stretch that its messages cover."""
+    found: dict[ConversationKey, Span] = {}
+    for one in messages:
+        place = (one.message.at, one.message.message_id)
+        span = found.get(one.conversation)
+        first, last = (place, place) if span is None else (min(span.first, place), max(span.last, place))
+        found[one.conversation] = Span(one.conversation, first, last)
+    return list(found.values())
+
+
+def to_judge(stretch: Sequence[Placed], arrived: set[MessageKey]) -> list[tuple[Placed, Neighbourhood]]:
+    """The human messages of an ordered stretch that arrived, or have an arrived message in their neighbourhood."""
+    found: list[tuple[Placed, Neighbourhood]] = []
+    messages = tuple(placed.indexed.message for placed in stretch)
+    since_arrival = NEIGHBOURHOOD + 1
+    for index, placed in enumerate(stretch):
+        since_arrival = 0 if placed.indexed.key in arrived else since_arrival + 1
+        if since_arrival <= NEIGHBOURHOOD and placed.indexed.message.role == "human":
+            found.append((placed, Neighbourhood(messages[max(0, index - NEIGHBOURHOOD) : index], messages[index])))
+    return found

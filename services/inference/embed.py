@@ -1,0 +1,146 @@
+"""Sentence vectors behind a port.
+
+WordLlama is the default: its weights travel inside its wheel, so nothing is downloaded. Its vectors are sums over
+tokens, which lets this adapter keep the sum of every word it has met and embed a message by adding words up: several
+times faster than tokenising each message, and the words' own vectors come for free (see `similarity`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from importlib import import_module
+from pathlib import Path
+from typing import Any, Final, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from inference.text import prepare
+
+Vectors = npt.NDArray[np.float32]
+
+#: Words kept with their vectors; 256 floats each, so at most 64 MiB. Past it the table starts afresh.
+WORD_CACHE: Final = 65_536
+#: Letters of a word that are looked at: base64 in a message is not a word.
+WORD_LENGTH: Final = 40
+
+
+class Embedder(Protocol):
+    """Turns texts into vectors whose dot product says how alike they are."""
+
+    @property
+    def name(self) -> str:
+        """What made the vectors; vectors of two names are never compared."""
+
+    @property
+    def dimension(self) -> int:
+        """Numbers a vector has."""
+
+    def embed(self, texts: Sequence[str]) -> Vectors:
+        """Shape (len(texts), dimension); every row has length 1, or is all zero where the text says nothing."""
+
+
+def unit_rows(rows: Vectors) -> Vectors:
+    """Rows scaled to length 1; a row without length, or with a number that is none, becomes zero."""
+    clean = np.nan_to_num(rows, nan=0.0, posinf=0.0, neginf=0.0)
+    length = np.linalg.norm(clean, axis=1, keepdims=True)
+    scaled: Vectors = np.divide(clean, length, out=np.zeros_like(clean), where=length > 1e-9)
+    return scaled
+
+
+class WordVectors:
+    """Word -> row of a growing matrix; row 0 is the zero vector."""
+
+    def __init__(self, tokenizer: Any, table: Vectors, limit: int = WORD_CACHE) -> None:
+        self._tokenizer = tokenizer
+        self._table = table
+        self._limit = limit
+        self._rows: dict[str, int] = {}
+        self._matrix: Vectors = np.zeros((1024, table.shape[1]), dtype=np.float32)
+        self._count = 1
+
+    @property
+    def matrix(self) -> Vectors:
+        """Shape (rows, dimension); valid until the next call of `rows`."""
+        return self._matrix
+
+    def rows(self, words: Sequence[Sequence[str]]) -> list[list[int]]:
+        """For each text's words their rows in `matrix`."""
+        known = self._rows
+        fresh = {w for text in words for w in text if w not in known}
+        if fresh:
+            if self._count + len(fresh) > self._limit:
+                known.clear()
+                self._count = 1
+                fresh = {w for text in words for w in text}
+            self._learn(sorted(fresh))
+        return [[known[w] for w in text] for text in words]
+
+    def _learn(self, fresh: list[str]) -> None:
+        needed = self._count + len(fresh)
+        if needed > len(self._matrix):
+            grown = np.zeros((max(needed, 2 * len(self._matrix)), self._matrix.shape[1]), dtype=np.float32)
+            grown[: self._count] = self._matrix[: self._count]
+            self._matrix = grown
+        last = len(self._table) - 1
+        for word in fresh:
+            ids = self._tokenizer.encode(word[:WORD_LENGTH], add_special_tokens=False).ids
+            self._matrix[self._count] = self._table[np.minimum(ids, last)].sum(axis=0) if ids else 0.0
+            self._rows[word] = self._count
+            self._count += 1
+
+
+class WordLlamaEmbedder:
+    """256-dimensional vectors of WordLlama, added up word by word. Never touches the network."""
+
+    name = "wordllama-256-words"
+
+    def __init__(self) -> None:
+        wordllama: Any = import_module("wordllama")
+        # Without cache_dir the loader looks for the weights outside the wheel and would download them.
+        model = wordllama.WordLlama.load(cache_dir=Path(wordllama.__file__).parent, disable_download=True)
+        self.words = WordVectors(model.tokenizer, np.asarray(model.embedding, dtype=np.float32))
+
+    @property
+    def dimension(self) -> int:
+        """256, the only size that the wheel carries."""
+        return int(self.words.matrix.shape[1])
+
+    def embed(self, texts: Sequence[str]) -> Vectors:
+        """See `Embedder.embed`."""
+        return self.embed_words([prepare(t).words for t in texts])
+
+    def embed_words(self, texts: Sequence[Sequence[str]]) -> Vectors:
+        """`embed` for texts that are already split into words."""
+        rows = self.words.rows(texts)
+        flat = np.fromiter((r for text in rows for r in (text or [0])), dtype=np.int64)
+        starts = np.cumsum([0] + [len(text) or 1 for text in rows[:-1]]) if rows else np.zeros(0, dtype=np.int64)
+        if not len(flat):
+            return np.zeros((0, self.dimension), dtype=np.float32)
+        sums = np.add.reduceat(self.words.matrix[flat], starts, axis=0)
+        return unit_rows(sums)
+
+
+class SentenceTransformerEmbedder:
+    """Any sentence-transformers model, for similarity and target location. Needs the package and its weights."""
+
+    def __init__(self, model: str = "sentence-transformers/all-MiniLM-L6-v2") -> None:
+        try:
+            package: Any = import_module("sentence_transformers")
+        except ImportError as missing:
+            raise RuntimeError(
+                "the embedder 'sentence-transformers' needs the package of that name: pip install sentence-transformers"
+            ) from missing
+        self._model: Any = package.SentenceTransformer(model)
+        self.name = model
+
+    @property
+    def dimension(self) -> int:
+        """Numbers a vector of this model has."""
+        return int(self._model.get_sentence_embedding_dimension())
+
+    def embed(self, texts: Sequence[str]) -> Vectors:
+        """See `Embedder.embed`."""
+        if not texts:
+            return np.zeros((0, self.dimension), dtype=np.float32)
+        return unit_rows(np.asarray(self._model.encode(list(texts)), dtype=np.float32))

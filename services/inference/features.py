@@ -1,0 +1,117 @@
+"""The numbers that the learned layer looks at: rules that fired, how the three texts relate, and their vectors."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Sequence
+from typing import Final, get_args
+
+import numpy as np
+import numpy.typing as npt
+
+from inference.evidence import Evidence
+from inference.patterns import Kind
+
+#: Words without a topic. How a person speaks is in them; what about is not, so they carry over to any subject.
+CLOSED: Final = (
+    "i you it that this those these he she they we me my your their its one ones there here what which who whom when where "
+    "why how is are was were be been do does did done have has had can could will would should may might must need want wanted "
+    "meant mean said asked ask asking tell know think like liked love prefer rather instead actually really just only also too "
+    "very so and but or not no yes yeah ok okay sure please sorry thanks thank again still already never ever yet more less "
+    "other another else different any some all both none nothing something anything same right wrong correct good great nice "
+    "perfect fine bad better best expensive cheap find show give look make change use add remove replace switch swap ensure "
+    "include exclude book try take go get see seen watch check let's i'm i'll i'd i've it's that's don't didn't doesn't isn't "
+    "can't won't haven't wasn't about for from with without in on at to of than then now if because before after up out first "
+    "second last next new old many much long step "
+).split()  # fmt: skip
+
+_PLACE: Final = {word: number for number, word in enumerate(CLOSED)}
+_KINDS: Final[tuple[Kind, ...]] = get_args(Kind)
+_KIND_PLACE: Final = {kind: number for number, kind in enumerate(_KINDS)}
+_WH: Final = frozenset("who what when where why how which whose whom".split())
+_AUXILIARY: Final = frozenset("is are do does did can could would will was were has have had should may".split())
+_NUMBER: Final = re.compile(r"\d+(?:[.:,]\d+)*")
+_SENTENCE: Final = re.compile(r"[.!?]+(?:\s|$)")
+
+RELATIONS: Final = (
+    "cosine_request", "cosine_answer", "cosine_request_answer", "same_intent", "in_request", "in_answer", "fresh",
+    "request_again", "jaccard", "number_new", "number_in_answer", "number_in_request", "words", "few", "length_ratio",
+    "asks", "ends_asking", "wh", "auxiliary", "imperative", "sentences", "exclaims", "answer_asks", "answer_words",
+    "answer_code", "answer_numbers", "request_words", "no_request", "starts_lower_i", "repeats",
+)  # fmt: skip
+
+WIDTH: Final = len(_KINDS) + len(RELATIONS) + 2 * len(CLOSED)
+
+Matrix = npt.NDArray[np.float32]
+
+
+def names() -> tuple[str, ...]:
+    """What each column of `matrix` is, in order."""
+    return (*_KINDS, *RELATIONS, *(f"word:{w}" for w in CLOSED), *(f"first:{w}" for w in CLOSED))
+
+
+def matrix(evidence: Sequence[Evidence]) -> Matrix:
+    """Shape (len(evidence), WIDTH); counts and shares, mostly in [0, 1]."""
+    out = np.zeros((len(evidence), WIDTH), dtype=np.float32)
+    relations = len(_KINDS)
+    words = relations + len(RELATIONS)
+    first = words + len(CLOSED)
+    for row, e in enumerate(evidence):
+        for kind in e.kinds:
+            out[row, _KIND_PLACE[kind]] = 1.0
+        for kind in e.answer_kinds:
+            out[row, _KIND_PLACE[kind]] = 1.0
+        out[row, relations:words] = relate(e)
+        for number, word in enumerate(e.message.words[:60]):
+            place = _PLACE.get(word)
+            if place is not None:
+                out[row, words + place] = 1.0
+                if number < 2:
+                    out[row, first + place] = 1.0
+    return out
+
+
+def relate(e: Evidence) -> tuple[float, ...]:
+    """The values of `RELATIONS` for one exchange."""
+    text, answer = e.message.text, e.answer.text
+    message_words = e.message.content
+    request_words, answer_words = e.request.content, e.answer.content
+    known = max(1, len(message_words))
+    in_request = len(message_words & request_words)
+    in_answer = len(message_words & answer_words)
+    numbers = e.message.numbers
+    length = len(e.message.words)
+    opening = e.message.words[0] if length else ""
+    return (
+        e.similarity,
+        e.answer_similarity,
+        e.request_answer_similarity,
+        e.same_intent,
+        in_request / known,
+        in_answer / known,
+        len(message_words - request_words - answer_words) / known,
+        in_request / max(1, len(request_words)),
+        in_request / max(1, len(message_words | request_words)),
+        1.0 if numbers - e.answer.numbers - e.request.numbers else 0.0,
+        1.0 if numbers & e.answer.numbers else 0.0,
+        1.0 if numbers & e.request.numbers else 0.0,
+        math.log1p(length) / 4,
+        1.0 if length <= 3 else 0.0,
+        min(2.0, length / max(1, len(e.request.words))) / 2,
+        1.0 if "?" in text else 0.0,
+        1.0 if text.endswith("?") else 0.0,
+        1.0 if opening in _WH else 0.0,
+        1.0 if opening in _AUXILIARY else 0.0,
+        1.0 if "cue_edit" in e.kinds else 0.0,
+        min(4, len(_SENTENCE.findall(text))) / 4,
+        1.0 if "!" in text else 0.0,
+        1.0 if answer[-3:].rstrip("\"') ").endswith("?") else 0.0,
+        math.log1p(len(e.answer.words)) / 5,
+        1.0 if "select " in answer or "step 1" in answer or e.answer.coded else 0.0,
+        1.0 if e.answer.numbers else 0.0,
+        math.log1p(len(e.request.words)) / 4,
+        0.0 if e.request.words else 1.0,
+        1.0 if opening in {"i", "i'm", "i'd", "i'll", "i've"} else 0.0,
+        1.0 if message_words and message_words == request_words else 0.0,
+    )

@@ -1,0 +1,23 @@
+"""Inference's composition root."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from inference.consumer import ConversationEvents
+from inference.detector import Detector
+from inference.settings import InferenceSettings
+from inference.store_postgres import PostgresStore
+from servicekit.database import open_pool
+from servicekit.service import Service, Surroundings
+
+
+async def build(settings: InferenceSettings, surroundings: Surroundings) -> Service:
+    """The service, connected to its database and ready to start."""
+    service = Service("inference", surroundings)
+    pool = await open_pool(
+        settings.database_url, "inference", Path(__file__).parent / "migrations", say=surroundings.say
+    )
+    service.resources.push_async_callback(pool.close)
+    service.consume("inference", ConversationEvents(PostgresStore(pool), service.producer, Detector.default()))
+    return service

@@ -1,0 +1,110 @@
+"""The vocabulary of the decisions: what is judged, and what is said about it.
+
+Everything here is a value. Times are integer microseconds since the epoch, scores and confidences lie in [0, 1]
+unless a field says otherwise.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Final, Literal
+
+Role = Literal["human", "agent"]
+Feedback = Literal["rejected", "accepted", "neutral"]
+Reaction = Literal["ok", "not_ok"]
+GateCall = Literal["ok", "not_ok", "neutral"]
+CorrectionType = Literal["explicit", "rephrased", "abandonment"]
+DecidedBy = Literal["rules", "learned"]
+
+#: How many earlier messages of a conversation a verdict may depend on. Later or older ones never matter.
+NEIGHBOURHOOD: Final = 24
+
+#: A verdict below this is kept as a status at most; from here on it is announced.
+EMIT_AT: Final = 0.70
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One message of a conversation, by a person or by an agent.
+
+    `at` is in microseconds since the epoch; `agent_id` is None for a person's message.
+    """
+
+    message_id: str
+    turn_id: str
+    sender_id: str
+    role: Role
+    agent_id: str | None
+    text: str
+    at: int
+
+
+@dataclass(frozen=True, slots=True)
+class Neighbourhood:
+    """A person's message and at most `NEIGHBOURHOOD` messages before it, sorted by (at, message_id)."""
+
+    before: tuple[Message, ...]
+    message: Message
+
+    def previous_agent(self) -> Message | None:
+        """The latest agent message before the judged one."""
+        return next((m for m in reversed(self.before) if m.role == "agent"), None)
+
+    def previous_human(self) -> Message | None:
+        """The request that the latest agent message answered: the latest human message before it."""
+        agent_seen = False
+        for earlier in reversed(self.before):
+            if earlier.role == "agent":
+                agent_seen = True
+            elif agent_seen:
+                return earlier
+        return None
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """The agent message that a feedback is about.
+
+    `score` = 0.85 * `similarity` + 0.15 * `recency`; `turns_back` counts agent messages, 1 is the latest.
+    """
+
+    turn_id: str
+    message_id: str
+    agent_id: str
+    score: float
+    similarity: float
+    recency: float
+    turns_back: int
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What one human message says about an agent's work.
+
+    `confidence` is the specification's constant where `decided_by` is "rules" and a calibrated probability where it
+    is "learned". `rules` names the patterns and rules that fired, `scores` the numbers behind the decision.
+    `status_only`: a new unrelated topic, which marks the earlier turn as accepted 0.5 and is never announced.
+    """
+
+    feedback: Feedback
+    reaction: Reaction | None
+    confidence: float
+    correction_type: CorrectionType | None
+    user_said: str
+    target: Target | None
+    rules: tuple[str, ...]
+    decided_by: DecidedBy
+    gate: GateCall
+    scores: Mapping[str, float] = field(default_factory=dict)
+    status_only: bool = False
+
+    @property
+    def emitted(self) -> bool:
+        """Whether this verdict is announced as feedback."""
+        return (
+            self.feedback != "neutral"
+            and not self.status_only
+            and self.target is not None
+            and self.confidence >= EMIT_AT
+        )

@@ -1,0 +1,66 @@
+"""What a pattern is. The tables themselves are data, one module per language."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import Literal
+
+#: What a hit means.
+#:   reject      the answer is turned down; enough alone
+#:   abandon     the person gives up on the request; enough alone
+#:   thanks      thanks or praise for the answer; enough alone
+#:   action      the person takes what was offered; enough alone
+#:   follow      the person builds on the answer; enough alone
+#:   cue_*       says something only together with the rest; never enough alone
+#:   veto        makes the negative words of the message harmless ("no problem", "nothing wrong with it")
+#:   agent_*     what the agent's message does: asks, asks to confirm, offers, fails, succeeds, closes
+Kind = Literal[
+    "reject",
+    "abandon",
+    "thanks",
+    "action",
+    "follow",
+    "cue_reject",
+    "cue_no",
+    "cue_yes",
+    "cue_clarify",
+    "cue_other",
+    "cue_repeat",
+    "cue_want",
+    "cue_taste",
+    "cue_praise",
+    "cue_bye",
+    "cue_topic",
+    "cue_edit",
+    "cue_ask",
+    "cue_but",
+    "veto",
+    "agent_asks",
+    "agent_confirms",
+    "agent_offers",
+    "agent_fails",
+    "agent_succeeds",
+    "agent_closes",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Pattern:
+    """A named regular expression over lower-case text with single spaces and straight quotes.
+
+    `name` is unique over all languages and starts with the language, so that a verdict can be traced to one line.
+    """
+
+    name: str
+    kind: Kind
+    source: str
+    regex: re.Pattern[str] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "regex", re.compile(self.source))
+
+
+def table(language: str, *rows: tuple[Kind, str, str]) -> tuple[Pattern, ...]:
+    """Rows of (kind, short name, regular expression) as patterns named `language.short_name`."""
+    return tuple(Pattern(f"{language}.{name}", kind, source) for kind, name, source in rows)

@@ -1,0 +1,148 @@
+"""Texts to evidence: prepares, matches and embeds the texts of a whole batch, each text once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from inference.embed import Embedder, Vectors, WordLlamaEmbedder
+from inference.evidence import Evidence
+from inference.intent import aligned, distinct, same_intent
+from inference.model import NEIGHBOURHOOD, Message, Neighbourhood
+from inference.patterns import AGENT, HUMAN, Kind, Pattern, hits, kinds
+from inference.text import Prepared, prepare
+
+#: Texts remembered from batch to batch: a conversation's messages come again with each new one.
+REMEMBERED: Final = 20_000
+#: Below this cosine two requests are not the same, whatever their words.
+WORTH_ALIGNING: Final = 0.45
+
+
+@dataclass(frozen=True, slots=True)
+class Exchange:
+    """The judged message with what it answers, and the agent messages that it may be about, oldest first."""
+
+    message: Message
+    request: str
+    answered: Message | None
+    candidates: tuple[Message, ...]
+
+    @classmethod
+    def of(cls, item: Neighbourhood) -> Exchange:
+        """Looks at the last `NEIGHBOURHOOD` messages only, whatever was handed in."""
+        if len(item.before) > NEIGHBOURHOOD:
+            item = Neighbourhood(item.before[-NEIGHBOURHOOD:], item.message)
+        asked = item.previous_human()
+        agents = tuple(m for m in item.before if m.role == "agent")
+        return cls(item.message, asked.text if asked else "", item.previous_agent(), agents)
+
+    @property
+    def answer(self) -> str:
+        """The text of the latest agent message, or nothing."""
+        return self.answered.text if self.answered else ""
+
+    @property
+    def silence(self) -> int:
+        """Microseconds since the agent's message; a clock that went backwards counts as none."""
+        return max(0, self.message.at - self.answered.at) if self.answered else 0
+
+
+@dataclass(frozen=True, slots=True)
+class Read:
+    """A batch that has been read: one evidence an exchange, and the vectors of messages, requests and answers."""
+
+    exchanges: tuple[Exchange, ...]
+    evidence: tuple[Evidence, ...]
+    messages: Vectors
+    answers: Vectors
+    place: dict[str, int]
+    vectors: Vectors
+
+
+class Reader:
+    """Remembers what it has prepared and matched, so that a text is read once; forgets all when it has read much."""
+
+    def __init__(self, embedder: Embedder) -> None:
+        self.embedder = embedder
+        self._prepared: dict[str, Prepared] = {}
+        self._found: dict[str, tuple[tuple[Pattern, ...], frozenset[Kind]]] = {}
+        self._agent: dict[str, frozenset[Kind]] = {}
+
+    def read(self, items: Sequence[Neighbourhood]) -> Read:
+        """Evidence of every item; all texts of the batch are embedded in one call."""
+        if len(self._prepared) > REMEMBERED:
+            for memory in (self._prepared, self._found, self._agent):
+                memory.clear()
+        exchanges = tuple(Exchange.of(item) for item in items)
+        texts = dict.fromkeys(
+            text for x in exchanges for text in (x.message.text, x.request, *(c.text for c in x.candidates), x.answer)
+        )
+        place = {text: row for row, text in enumerate(texts)}
+        vectors = self._embed(list(texts))
+        messages = vectors[[place[x.message.text] for x in exchanges]]
+        requests = vectors[[place[x.request] for x in exchanges]]
+        answers = vectors[[place[x.answer] for x in exchanges]]
+        alike = np.stack([_cosine(messages, requests), _cosine(messages, answers), _cosine(requests, answers)], axis=1)
+        evidence = tuple(self._evidence(x, row) for x, row in zip(exchanges, alike.tolist(), strict=True))
+        return Read(exchanges, evidence, messages, answers, place, vectors)
+
+    def prepared(self, text: str) -> Prepared:
+        """`prepare`, remembered."""
+        known = self._prepared.get(text)
+        if known is None:
+            known = self._prepared[text] = prepare(text)
+        return known
+
+    def _embed(self, texts: list[str]) -> Vectors:
+        if isinstance(self.embedder, WordLlamaEmbedder):
+            return self.embedder.embed_words([self.prepared(t).words for t in texts])
+        return self.embedder.embed(texts)
+
+    def _evidence(self, x: Exchange, alike: list[float]) -> Evidence:
+        found, found_kinds = self._hits(x.message.text)
+        message, request = self.prepared(x.message.text), self.prepared(x.request)
+        return Evidence(
+            message=message,
+            request=request,
+            answer=self.prepared(x.answer),
+            found=found,
+            kinds=found_kinds,
+            answer_kinds=self._agent_kinds(x.answer),
+            similarity=alike[0],
+            answer_similarity=alike[1],
+            request_answer_similarity=alike[2],
+            same_intent=self._same_intent(message, request, alike[0]),
+            silence=x.silence,
+            answered=x.answered is not None,
+        )
+
+    def _same_intent(self, message: Prepared, request: Prepared, cosine: float) -> float:
+        if not isinstance(self.embedder, WordLlamaEmbedder):
+            return cosine
+        if cosine < WORTH_ALIGNING:
+            return 0.0
+        words = self.embedder.words
+        rows = words.rows([distinct(message.words), distinct(request.words)])
+        return same_intent(cosine, aligned(words.matrix[rows[0]], words.matrix[rows[1]]))
+
+    def _hits(self, text: str) -> tuple[tuple[Pattern, ...], frozenset[Kind]]:
+        known = self._found.get(text)
+        if known is None:
+            found = hits(self.prepared(text).text, HUMAN)
+            known = self._found[text] = (found, kinds(found))
+        return known
+
+    def _agent_kinds(self, text: str) -> frozenset[Kind]:
+        known = self._agent.get(text)
+        if known is None:
+            known = self._agent[text] = kinds(hits(self.prepared(text).text, AGENT))
+        return known
+
+
+def _cosine(left: Vectors, right: Vectors) -> Vectors:
+    """Row by row, in [0, 1]."""
+    product: Vectors = np.clip(np.einsum("ij,ij->i", left, right), 0.0, 1.0)
+    return product

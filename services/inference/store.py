@@ -1,0 +1,87 @@
+"""What inference needs of its index of conversations."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple, Protocol
+
+from inference.model import Message
+
+
+class MessageKey(NamedTuple):
+    tenant: str
+    project: str
+    message_id: str
+
+
+class ConversationKey(NamedTuple):
+    tenant: str
+    project: str
+    conversation_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class IndexedMessage:
+    """A message in its conversation. `said_at` is the time of the version whose text it holds, in microseconds."""
+
+    conversation: ConversationKey
+    message: Message
+    said_at: int
+
+    @property
+    def key(self) -> MessageKey:
+        return MessageKey(self.conversation.tenant, self.conversation.project, self.message.message_id)
+
+
+@dataclass(frozen=True, slots=True)
+class Placed:
+    """A message as the index holds it.
+
+    `evaluation` is the number of message versions in its conversation up to and with it. `emitted_turn_id` and
+    `emitted_agent_id` say what a verdict on it was last announced for, None where none ever was.
+    """
+
+    indexed: IndexedMessage
+    evaluation: int
+    emitted_turn_id: str | None
+    emitted_agent_id: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """A stretch of a conversation, from the first to the last (at, message_id)."""
+
+    conversation: ConversationKey
+    first: tuple[int, str]
+    last: tuple[int, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Emission:
+    """A verdict on a message is about to be announced for this turn."""
+
+    key: MessageKey
+    turn_id: str
+    agent_id: str
+
+
+class Store(Protocol):
+    async def index(self, messages: Collection[IndexedMessage]) -> set[MessageKey]:
+        """Keep messages, at most one per key: the earliest time as its place, the latest version's text.
+
+        Gives the keys that were added or changed. Committed on return.
+        """
+        ...
+
+    async def around(self, spans: Collection[Span], reach: int) -> Sequence[Sequence[Placed]]:
+        """For each span the messages in it, with `reach` messages before and after, in order of (at, message_id)."""
+        ...
+
+    async def emitting(self, emissions: Collection[Emission]) -> None:
+        """Note what is about to be announced, so that a later look that finds nothing knows what to retract."""
+        ...
+
+    async def ping(self) -> None:
+        """Raise if the database does not answer."""
+        ...

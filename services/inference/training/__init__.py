@@ -1,0 +1,1 @@
+"""What the learned layer is taught with, and the teaching."""

@@ -1,0 +1,37 @@
+"""Counts as they stand everywhere: total = user + machine = ok + not_ok + neutral."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import asyncpg
+
+NAMES: Final = ("total", "user", "machine", "ok", "not_ok", "neutral")
+
+COUNTS: Final = """
+count(*) as total,
+count(*) filter (where e.origin = 'user') as "user",
+count(*) filter (where e.origin = 'machine') as machine,
+count(*) filter (where e.reaction = 'ok') as ok,
+count(*) filter (where e.reaction = 'not_ok') as not_ok,
+count(*) filter (where e.reaction = 'neutral') as neutral
+"""
+"""Columns of a select over effective reactions called `e`."""
+
+
+def counts_of(row: asyncpg.Record | dict[str, Any]) -> dict[str, int]:
+    return {name: int(row[name]) for name in NAMES}
+
+
+async def totals(pool: asyncpg.Pool) -> dict[str, int]:
+    """Effective and live reactions of all tenants, and the conversations that have one."""
+    (row,) = await pool.fetch(
+        f"""
+        with conversations as (
+            select {COUNTS} from effective e group by e.tenant, e.project, e.conversation_id
+        )
+        select count(*) as conversations, {", ".join(f'coalesce(sum("{name}"), 0) as "{name}"' for name in NAMES)}
+        from conversations
+        """
+    )
+    return {"conversations": int(row["conversations"]), **counts_of(row)}

@@ -1,0 +1,35 @@
+"""Where the read models are kept, as the consumer sees it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+from uuid import UUID
+
+from reporting.projection import FeedbackRow, MessageKey, MessageRow
+
+
+@dataclass(frozen=True, slots=True)
+class Applied:
+    """What a batch met: the feedbacks as they were held before it, and the messages that were new or newer."""
+
+    before: Mapping[UUID, FeedbackRow]
+    written: set[MessageKey]
+
+
+class Store(Protocol):
+    async def apply(self, messages: Sequence[MessageRow], feedbacks: Sequence[FeedbackRow]) -> Applied:
+        """Write a batch in one transaction: at most one row per key, sorted.
+
+        A feedback yields to a higher revision that is there already, a message to one as late or later.
+        """
+        ...
+
+    async def forget(self, feedback_ids: Sequence[UUID]) -> None:
+        """Remove feedbacks whose record was erased; ids that are not there are passed over."""
+        ...
+
+    async def probe(self) -> None:
+        """Raise where the store does not answer."""
+        ...

@@ -1,0 +1,199 @@
+"""The command line. Exit codes: 0 done, 1 the work failed, 2 wrong usage, 3 it could not start."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Coroutine
+from pathlib import Path
+from typing import Annotated, Any, TypeVar
+
+import typer
+import uvloop
+from rich.console import Console
+
+from contracts.instants import parse_instant
+from servicekit.embedded.local_kafka import LocalKafkaError
+from servicekit.embedded.memory_broker import MemoryBrokerError
+from servicekit.embedded.postgres import EmbeddedPostgresError
+from servicekit.failures import StartError
+from servicekit.logging import configure_logging
+from standalone.state import DEFAULT_STATE
+
+T = TypeVar("T")
+NOT_STARTED = 3
+app = typer.Typer(
+    help="Feedback on AI agents: what people do with an agent's answers, as one stream of reward events.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    rich_markup_mode="markdown",
+)
+State = Annotated[Path, typer.Option(help="Where a run keeps its data, token and lock.", show_default=True)]
+AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object on stdout and nothing else.")]
+Broker = Annotated[
+    str,
+    typer.Option(
+        help="The log: `memory` (gone when the run ends), `local` (a real Kafka on disk, started for you; needs Java "
+        "or the extra `local`), or the `HOST:PORT,...` of yours."
+    ),
+]
+
+
+def _say(message: str) -> None:
+    Console(stderr=True).print(message, highlight=False, soft_wrap=True)
+
+
+def _run(work: Coroutine[Any, Any, T]) -> T:
+    """Run to the end; what keeps it from starting is one sentence and exit code 3."""
+    try:
+        return uvloop.run(work)
+    except (StartError, EmbeddedPostgresError, LocalKafkaError, MemoryBrokerError) as error:
+        _say(f"[red]{error}[/red]")
+        raise typer.Exit(NOT_STARTED) from None
+    except KeyboardInterrupt:
+        raise typer.Exit(130) from None
+
+
+def _print_json(facts: Any) -> None:
+    sys.stdout.write(json.dumps(facts, ensure_ascii=False) + "\n")
+
+
+def _checked_files(files: list[Path]) -> list[Path]:
+    for file in files:
+        if not file.is_file():
+            raise typer.BadParameter(f"There is no file {file}.")
+        if file.stat().st_size == 0:
+            _say(f"{file} is empty: there is nothing in it to replay.")
+    return files
+
+
+def _instant(text: str | None) -> int | None:
+    if text is None:
+        return None
+    try:
+        return parse_instant(text)
+    except ValueError as error:
+        raise typer.BadParameter(f"{text}: {error}") from None
+
+
+@app.command()
+def up(
+    replay: Annotated[
+        list[Path] | None, typer.Option(help="A file of chat events, one JSON object a line. May be given again.")
+    ] = None,
+    sample: Annotated[bool, typer.Option("--sample", help="Replay the sample conversations that come along.")] = False,
+    exit: Annotated[bool, typer.Option("--exit", help="Stop when all is taken in, instead of serving.")] = False,
+    as_json: AsJson = False,
+    host: Annotated[str, typer.Option(help="The address to listen on; loopback only.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(help="The HTTP port; 0 takes a free one.", min=0, max=65535)] = 8080,
+    state: State = DEFAULT_STATE,
+    token: Annotated[
+        str | None, typer.Option(help="The access token; else one is made and kept in the state folder.")
+    ] = None,
+    broker: Broker = "memory",
+    now: Annotated[
+        str | None, typer.Option(help="Judge 'in the future' against this RFC 3339 time instead of the log's.")
+    ] = None,
+    fates: Annotated[Path | None, typer.Option(help="Write what became of every replayed line to this file.")] = None,
+    database: Annotated[
+        str | None, typer.Option(help="A PostgreSQL address to use instead of the embedded one.")
+    ] = None,
+) -> None:
+    """Start everything in this process, replay files into it, and serve.
+
+    `agent-feedback up --sample` shows the whole flow on a few conversations; `--exit --json` makes a batch job of it.
+    """
+    from standalone.sample import SAMPLE
+    from standalone.up import Options
+    from standalone.up import up as run_up
+
+    if host not in ("127.0.0.1", "::1", "localhost"):
+        raise typer.BadParameter("Only loopback addresses: the access token alone is no protection on a network.")
+    files = _checked_files([*(replay or []), *([SAMPLE] if sample else [])])
+    configure_logging(quiet=True)
+    options = Options(files, exit, as_json, host, port, state, token, broker, _instant(now), fates, database)
+    facts = _run(run_up(options, Console(), (lambda _: None) if as_json else _say))
+    for rejected in facts.get("replayed", {}).get("rejected", [])[:5]:
+        _say(f"{rejected['file']} line {rejected['line']} was refused: {rejected['reason']}.")
+    if as_json:
+        _print_json(facts)
+
+
+@app.command()
+def replay(
+    files: Annotated[list[Path], typer.Argument(help="Files of chat events, one JSON object a line.")],
+    broker: Annotated[
+        str | None, typer.Option(help="HOST:PORT,... of a Kafka; else the one of the run on the state folder.")
+    ] = None,
+    state: State = DEFAULT_STATE,
+    as_json: AsJson = False,
+) -> None:
+    """Publish files of chat events into a log that services read from."""
+    from standalone.commands import publish
+
+    configure_logging(quiet=True)
+    facts = _run(publish(_checked_files(files), broker, state))
+    if as_json:
+        _print_json(facts)
+    else:
+        _say(f"Published {facts['events']:,} of {facts['lines']:,} lines.")
+        for rejected in facts["rejected"][:20]:
+            _say(f"  {rejected['file']} line {rejected['line']} was refused: {rejected['reason']}.")
+
+
+@app.command()
+def run(
+    service: Annotated[str, typer.Argument(help="chat_bridge, feedback, inference or reporting.")],
+    host: Annotated[str, typer.Option(help="The address to listen on.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(help="The HTTP port; 0 takes a free one.", min=0, max=65535)] = 8080,
+    token: Annotated[
+        str | None, typer.Option(envvar="AGENT_FEEDBACK_TOKEN", help="The access token of the HTTP API.")
+    ] = None,
+) -> None:
+    """Run one service against your Kafka and database, set by its environment variables (see `.env.example`)."""
+    from standalone.one import SERVICES, run_service
+
+    if service not in SERVICES:
+        raise typer.BadParameter(f"{service} is none of {', '.join(SERVICES)}.")
+    if token is None:
+        raise typer.BadParameter("Set AGENT_FEEDBACK_TOKEN (or --token): the HTTP API does not open without one.")
+    configure_logging()
+    _run(run_service(service, host, port, token))
+
+
+@app.command()
+def report(state: State = DEFAULT_STATE, as_json: AsJson = False) -> None:
+    """What people and the detector said, over the whole state: of a running `up`, else of what it left behind."""
+    from standalone.commands import report_of
+    from standalone.report import print_report
+
+    configure_logging(quiet=True)
+    facts = _run(report_of(state, _say))
+    if as_json:
+        _print_json(facts)
+    else:
+        print_report(Console(), facts)
+
+
+@app.command()
+def topics(
+    broker: Annotated[str | None, typer.Option(help="HOST:PORT,... to make or check the topics on.")] = None,
+    create: Annotated[bool, typer.Option("--create", help="Make the missing ones.")] = False,
+    replication: Annotated[int, typer.Option(min=1, help="Copies of each partition.")] = 3,
+    as_json: AsJson = False,
+) -> None:
+    """Every topic: what it says, who writes it, who reads it; with --broker, make and check them."""
+    from servicekit.topics import ensure_topics
+    from standalone.report import print_topics, topic_rows
+
+    if broker is not None:
+        _run(ensure_topics(broker, replication=replication, create=create, say=_say))
+        _say(f"The topics on {broker} are as they should be.")
+    if as_json:
+        _print_json(topic_rows())
+    else:
+        print_topics(Console())
+
+
+if __name__ == "__main__":
+    app()

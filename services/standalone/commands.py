@@ -1,0 +1,52 @@
+"""The commands that look at, or feed, a state or a log that others work on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import httpx
+
+from servicekit.embedded.postgres import EmbeddedPostgres
+from servicekit.failures import StartError
+from servicekit.producer import BatchProducer
+from servicekit.topics import wait_for_broker
+from standalone.replay import Account
+from standalone.replay import replay as replay_files
+from standalone.report import report_from_database
+from standalone.state import StateFolder, running
+
+
+async def publish(files: Sequence[Path], broker: str | None, state: Path) -> dict[str, Any]:
+    """Publish the lines of `files`; gives `{"lines", "events", "rejected"}`."""
+    bootstrap = broker or str(running(state)["broker"])
+    await (await wait_for_broker(bootstrap, lambda _: None)).close()
+    producer, account = BatchProducer(bootstrap, client_id="agent-feedback-replay"), Account()
+    try:
+        await replay_files(files, producer, account)
+    finally:
+        await producer.stop()
+    rejected = [{"file": line.file, "line": line.number, "reason": reason} for line, reason in account.rejected]
+    return {"lines": account.lines, "events": account.events, "rejected": rejected}
+
+
+async def report_of(state: Path, say: Callable[[str], None]) -> dict[str, Any]:
+    """The report of a running `up`, else from the database that an earlier one left in `state`."""
+    if (state / "run.json").exists():
+        facts = running(state)
+        try:
+            async with httpx.AsyncClient(base_url=facts["url"], timeout=10, trust_env=False) as client:
+                answer = await client.get("/report", headers={"Authorization": f"Bearer {facts['token']}"})
+                answer.raise_for_status()
+                report: dict[str, Any] = answer.json()
+                return report
+        except httpx.ConnectError:
+            say("The last run did not end well; reading what it left.")
+        except httpx.HTTPError as error:
+            raise StartError(f"The run at {facts['url']} does not answer: {type(error).__name__}.") from None
+    if not (state / "lock").exists():
+        raise StartError(f"There is no state in {state.absolute()}: start with `agent-feedback up --sample`.")
+    with StateFolder(state) as folder:
+        async with EmbeddedPostgres(folder.path / "postgres", say) as postgres:
+            return await report_from_database(postgres.url)

@@ -1,0 +1,76 @@
+"""What became of every line: read from the outcome stream. Pure but for the writing."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+from contracts.topics import CHAT_TOPICS
+from servicekit.delivery import Observation
+from servicekit.outcome import DeadLettered, Ignored, Outcome, Parked, Stored, Unchanged, reason_of
+from standalone.replay import Account
+
+_CHAT = frozenset(topic.name for topic in CHAT_TOPICS)
+_FATES: dict[type[Outcome], str] = {
+    Stored: "good",
+    Unchanged: "duplicate",
+    Ignored: "ignored",
+    Parked: "parked",
+    DeadLettered: "bad",
+}
+
+
+class Outcomes:
+    """An observer of the outcome stream: counts for the summary, and the last word on every chat record.
+
+    On a message only the bridge's word counts. On a reply or reaction that the bridge forwarded, the word of the
+    feedback service on the derived event does.
+    """
+
+    def __init__(self, *, keep: bool = False) -> None:
+        self._keep = keep
+        self._bridge: dict[str, Outcome] = {}
+        self._derived: dict[str, Outcome] = {}
+        self.ignored: Counter[str] = Counter()
+        self.dead_letters: Counter[str] = Counter()
+
+    def __call__(self, observation: Observation) -> None:
+        group, topic, outcome = observation.group, observation.topic, observation.outcome
+        if isinstance(outcome, DeadLettered):
+            self.dead_letters[topic] += 1
+        elif isinstance(outcome, Ignored) and group in ("chat_bridge", "feedback"):
+            self.ignored[outcome.reason] += 1
+        if not self._keep:
+            return
+        if group == "chat_bridge":
+            self._bridge[observation.cause] = outcome
+        elif group == "feedback" and topic not in _CHAT:
+            self._derived[observation.cause] = outcome
+
+    def of(self, cause: str) -> Outcome | None:
+        """The last word on the chat record at those coordinates, or None where none was said."""
+        bridge = self._bridge.get(cause)
+        return self._derived.get(cause, bridge) if isinstance(bridge, Stored | None) else bridge
+
+    def fates(self, account: Account) -> Iterator[dict[str, object]]:
+        """One row per line, in the files' order."""
+        rejected = dict(account.rejected)
+        places = {line: cause for cause, line in account.places.items()}
+        for line in account.seen:
+            row: dict[str, object] = {"file": line.file, "line": line.number}
+            if line in rejected:
+                yield row | {"fate": "bad", "reason": rejected[line]}
+                continue
+            outcome = self.of(places[line])
+            if outcome is None:
+                yield row | {"fate": "ignored", "reason": "no outcome"}
+            else:
+                yield row | {"fate": _FATES[type(outcome)], "reason": reason_of(outcome)}
+
+
+def write_fates(path: Path, outcomes: Outcomes, account: Account) -> None:
+    with path.open("w", encoding="utf-8") as out:
+        for row in outcomes.fates(account):
+            out.write(json.dumps(row, ensure_ascii=False) + "\n")

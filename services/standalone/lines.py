@@ -1,0 +1,67 @@
+"""From a line of an event file to a record: only what is needed to send it on its way. Pure.
+
+Whether the event itself is sound is the bridge's business: it sets unsound ones aside with their reason.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pydantic_core import from_json
+
+from contracts.base import RECORD_LIMIT
+from contracts.ids import conversation_key
+from contracts.topics import CHAT_TOPICS
+
+KEY_LIMIT = 512
+"""Characters of a record key; a longer one belongs to an event that is refused anyway."""
+_TOPICS = frozenset(topic.name for topic in CHAT_TOPICS)
+
+
+@dataclass(frozen=True, slots=True)
+class Routed:
+    """A line with the topic it goes to and its record key (None where it names no conversation)."""
+
+    topic: str
+    key: str | None
+    value: bytes
+
+
+def route(line: bytes) -> Routed | str:
+    """Where `line` goes, or in words why it goes nowhere."""
+    if len(line) > RECORD_LIMIT:
+        return f"larger than {RECORD_LIMIT} bytes"
+    value = line.strip()
+    if not value:
+        return "empty line"
+    try:
+        event: Any = from_json(value)
+    except ValueError:
+        return "not JSON"
+    if not isinstance(event, dict):
+        return "not a JSON object"
+    topic = event.get("topic")
+    if not isinstance(topic, str):
+        return "no topic"
+    if topic not in _TOPICS:
+        return "not a topic this system takes"
+    return Routed(topic, _key_of(event), value)
+
+
+def _key_of(event: dict[str, Any]) -> str | None:
+    match event:
+        case {"tenant": str(tenant), "project": str(project), "conversationId": str(conversation)}:
+            key = conversation_key(tenant, project, conversation)
+            return key if len(key) <= KEY_LIMIT else None
+        case _:
+            return None
+
+
+def lines_of(path: Path) -> Iterator[tuple[int, bytes]]:
+    """The numbered lines of a file, from 1, split at the byte 0x0A only; the last one may lack it."""
+    with path.open("rb") as file:
+        for number, line in enumerate(file, 1):
+            yield number, line.removesuffix(b"\n")

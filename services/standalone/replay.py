@@ -1,0 +1,74 @@
+"""Publishes event files in batches, and keeps the account of every line."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from servicekit.producer import Message, Producer
+from servicekit.records import Coordinates
+from standalone.lines import Routed, lines_of, route
+
+BATCH = 500
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A line of a file, numbered from 1."""
+
+    file: str
+    number: int
+
+
+@dataclass
+class Account:
+    """What was read and published. `places` says where each published line lies in the log."""
+
+    lines: int = 0
+    events: int = 0
+    rejected: list[tuple[Line, str]] = field(default_factory=list)
+    places: dict[str, Line] = field(default_factory=dict)
+    seen: list[Line] = field(default_factory=list)
+
+
+async def replay(
+    files: Sequence[Path],
+    producer: Producer,
+    account: Account,
+    *,
+    keep_places: bool = False,
+    progress: Callable[[int], None] = lambda _: None,
+) -> None:
+    """Publish the lines of `files` in order. `progress` gets the bytes read since its last call."""
+    for file in files:
+        batch: list[tuple[Line, Routed]] = []
+        read = 0
+        for number, text in lines_of(file):
+            line = Line(str(file), number)
+            account.lines += 1
+            read += len(text) + 1
+            if keep_places:
+                account.seen.append(line)
+            routed = route(text)
+            if isinstance(routed, str):
+                account.rejected.append((line, routed))
+                continue
+            batch.append((line, routed))
+            if len(batch) >= BATCH:
+                await _publish(batch, producer, account, keep_places)
+                batch = []
+                progress(read)
+                read = 0
+        await _publish(batch, producer, account, keep_places)
+        progress(read)
+
+
+async def _publish(
+    batch: Sequence[tuple[Line, Routed]], producer: Producer, account: Account, keep_places: bool
+) -> None:
+    written = await producer.send([Message(routed.topic, routed.key, routed.value) for _, routed in batch])
+    account.events += len(written)
+    if keep_places:
+        for (line, _), place in zip(batch, written, strict=True):
+            account.places[str(Coordinates(place.topic, place.partition, place.offset))] = line

@@ -1,0 +1,84 @@
+"""All four services on one log and one database, as one thing that starts, grows quiet and stops."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import Callable
+from contextlib import AsyncExitStack
+from typing import Any
+
+import chat_bridge.main
+import feedback.main
+import inference.main
+import reporting.main
+from chat_bridge.settings import ChatBridgeSettings
+from feedback.settings import FeedbackSettings
+from inference.settings import InferenceSettings
+from reporting.settings import ReportingSettings
+from servicekit.producer import BatchProducer
+from servicekit.service import Service, Surroundings
+
+
+class Stack:
+    """The services of one process. `started` in any order, stopped in the order that events flow."""
+
+    def __init__(self, surroundings: Surroundings, database_url: str) -> None:
+        self._surroundings = surroundings
+        self._database_url = database_url
+        self._open = AsyncExitStack()
+        self.services: dict[str, Service] = {}
+        self.intake = BatchProducer(surroundings.bootstrap, client_id="agent-feedback-intake")
+
+    async def start(self) -> None:
+        around, broker, url = self._surroundings, self._surroundings.bootstrap, self._database_url
+        built = await asyncio.gather(
+            chat_bridge.main.build(ChatBridgeSettings(broker=broker, database_url=url), around),
+            feedback.main.build(FeedbackSettings(broker=broker, database_url=url, store_url=url), around),
+            inference.main.build(InferenceSettings(broker=broker, database_url=url), around),
+            reporting.main.build(ReportingSettings(broker=broker, database_url=url), around),
+        )
+        self.services = {service.name: service for service in built}
+        await self.intake.start()
+        await asyncio.gather(*(service.start() for service in built))
+
+    async def stop(self) -> None:
+        await self.intake.stop()
+        await asyncio.gather(*(service.stop() for service in self.services.values()))
+
+    async def not_ready(self) -> str | None:
+        """Why the stack is not ready, or None."""
+        if not self.services:
+            return "the services are starting"
+        for service in self.services.values():
+            if why := await service.not_ready():
+                return why
+        return None
+
+    @property
+    def produced(self) -> Counter[str]:
+        """Records written by this process, by topic."""
+        producers = [self.intake, *(service.batch_producer for service in self.services.values())]
+        return sum((producer.produced for producer in producers), Counter[str]())
+
+    async def quiet(self, progress: Callable[[int], None] = lambda _: None) -> None:
+        """Wait until everything written has been taken in by everyone, twice in a row without anything written between.
+
+        `progress` gets the records still to be taken in.
+        """
+        before: Counter[str] | None = None
+        while True:
+            lag = sum(await asyncio.gather(*(service.lag() for service in self.services.values())))
+            progress(lag)
+            written = self.produced
+            if lag == 0 and written == before:
+                return
+            before = written if lag == 0 else None
+            await asyncio.sleep(0.03)
+
+    async def fact(self, name: str) -> Any:
+        """What a service says of itself under `name`."""
+        for service in self.services.values():
+            if name in service.facts:
+                return await service.facts[name]()
+        raise KeyError(name)

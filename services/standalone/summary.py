@@ -1,0 +1,66 @@
+"""What a run did: one JSON object, or a table for a person."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+from contracts.topics import TOPICS
+from standalone.fates import Outcomes
+from standalone.replay import Account
+from standalone.stack import Stack
+
+FEEDBACK_TYPES = ("implicit", "reaction", "explicit", "inferred")
+REACTIONS = ("ok", "not_ok", "neutral")
+
+
+async def summary(stack: Stack, account: Account, outcomes: Outcomes, seconds: float) -> dict[str, Any]:
+    """`feedback`, `parked` and `report` cover the whole state and all tenants, the rest this run."""
+    totals = await stack.fact("totals")
+    produced = stack.produced
+    return {
+        "replayed": {
+            "lines": account.lines,
+            "events": account.events,
+            "rejected": [
+                {"file": line.file, "line": line.number, "reason": reason} for line, reason in account.rejected
+            ],
+        },
+        "topics": {topic.name: produced[topic.name] for topic in TOPICS},
+        "feedback": {
+            "stored": totals.stored,
+            "cleared": totals.cleared,
+            "by_type": {name: totals.by_type[name] for name in FEEDBACK_TYPES},
+            "by_reaction": {name: totals.by_reaction[name] for name in REACTIONS},
+        },
+        "dead_letters": {topic.name: outcomes.dead_letters[topic.name] for topic in TOPICS},
+        "parked": await stack.fact("parked"),
+        "ignored": dict(sorted(outcomes.ignored.items())),
+        "report": await stack.fact("report"),
+        "seconds": round(seconds, 3),
+    }
+
+
+def print_summary(console: Console, facts: dict[str, Any]) -> None:
+    """The run as a table: what came in, what was stored, what it says."""
+    replayed, feedback, report = facts["replayed"], facts["feedback"], facts["report"]
+    by_type = feedback["by_type"]
+    table = Table(title="What became of it", title_justify="left", show_header=False, pad_edge=False, box=None)
+    table.add_column(style="bold")
+    table.add_column(justify="right")
+    table.add_column(style="dim")
+    lines = f"of {replayed['lines']:,} lines, {len(replayed['rejected']):,} refused"
+    table.add_row("chat events published", f"{replayed['events']:,}", lines)
+    kinds = ", ".join(f"{by_type[name]:,} {name}" for name in FEEDBACK_TYPES if by_type[name])
+    table.add_row("feedback stored", f"{feedback['stored']:,}", kinds + f"; {feedback['cleared']:,} cleared")
+    table.add_row("feedback.created announced", f"{facts['topics']['feedback.created']:,}", "in this run")
+    table.add_row("waiting for their message", f"{facts['parked']:,}", "parked")
+    table.add_row("set aside", f"{sum(facts['dead_letters'].values()):,}", "dead letters in this run")
+    table.add_row("conversations with a verdict", f"{report['conversations']:,}", "")
+    verdicts = f"👍 {report['ok']:,} ok   👎 {report['not_ok']:,} not ok   😐 {report['neutral']:,} neutral"
+    table.add_row("verdicts on turns", f"{report['total']:,}", verdicts)
+    table.add_row("", "", f"{report['user']:,} by people, {report['machine']:,} inferred from what they wrote next")
+    table.add_row("seconds", f"{facts['seconds']:.1f}", "start-up included")
+    console.print(table)

@@ -1,0 +1,151 @@
+"""One run of everything: start, replay, serve or grow quiet, say what happened, stop."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import signal
+import time
+from collections.abc import Callable, Sequence
+from contextlib import AsyncExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+from rich.console import Console
+from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeElapsedColumn
+
+from servicekit.auth import AccessToken
+from servicekit.embedded.postgres import EmbeddedPostgres
+from servicekit.http import HttpServer
+from servicekit.service import Surroundings
+from standalone.fates import Outcomes, write_fates
+from standalone.log import open_log
+from standalone.replay import Account, replay
+from standalone.stack import Stack
+from standalone.state import StateFolder
+from standalone.summary import print_summary, summary
+from standalone.web import application, guarded
+
+Say = Callable[[str], None]
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Options:
+    """What `agent-feedback up` was asked for. `judge_at` is in microseconds."""
+
+    replay: Sequence[Path]
+    exit: bool
+    json: bool
+    host: str
+    port: int
+    state: Path
+    token: str | None
+    broker: str
+    judge_at: int | None
+    fates: Path | None
+    database_url: str | None = None
+
+
+async def up(options: Options, console: Console, say: Say) -> dict[str, Any]:
+    """Run until everything is done (`exit`) or a signal comes; gives the summary of the replay."""
+    began = time.monotonic()
+    stopping = asyncio.Event()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        asyncio.get_running_loop().add_signal_handler(number, stopping.set)
+    account, outcomes = Account(), Outcomes(keep=options.fates is not None)
+    async with AsyncExitStack() as parts:
+        state = parts.enter_context(StateFolder(options.state))
+        token = state.token(options.token)
+        server = HttpServer(options.host, options.port)
+        parts.push_async_callback(server.stop)
+        stack: Stack | None = None
+
+        async def not_ready() -> str | None:
+            return "the services are starting" if stack is None else await stack.not_ready()
+
+        authenticator = AccessToken(token)
+        app = application(authenticator, not_ready)
+        await server.start(guarded(app, authenticator))
+        work = asyncio.create_task(_start(options, state, outcomes, parts, say))
+        stack = await _unless(stopping, work)
+        if stack is None:
+            return {}
+        for service in stack.services.values():
+            for router in service.routers:
+                app.include_router(router)
+        url = f"http://{options.host}:{server.port}/"
+        state.announce({"url": url, "token": token, "broker": stack.intake.bootstrap})
+        say(f"Ready after {time.monotonic() - began:.1f} s.")
+        facts = await _unless(stopping, asyncio.create_task(_replay(options, stack, account, outcomes, began)))
+        if facts is None:
+            return {}
+        if options.fates is not None:
+            write_fates(options.fates, outcomes, account)
+        if not options.json:
+            if options.replay:
+                print_summary(console, facts)
+            console.print(f"\nDashboard: [link]{url}?token={token}[/link]", soft_wrap=True)
+        if not options.exit:
+            say("Serving until you press Ctrl-C.")
+            await stopping.wait()
+        return facts
+
+
+async def _start(options: Options, state: StateFolder, outcomes: Outcomes, parts: AsyncExitStack, say: Say) -> Stack:
+    if options.database_url is None:
+        say("Starting PostgreSQL ...")
+        postgres = await parts.enter_async_context(EmbeddedPostgres(state.path / "postgres", say))
+        database_url = postgres.url
+    else:
+        database_url = options.database_url
+    if options.broker == "local":
+        say("Starting Kafka ...")
+    bootstrap = await parts.enter_async_context(open_log(options.broker, state.path, say))
+    say("Starting the services ...")
+    surroundings = Surroundings(bootstrap, judge_at=options.judge_at, observers=[outcomes], say=say)
+    stack = Stack(surroundings, database_url)
+    parts.push_async_callback(stack.stop)
+    await stack.start()
+    while await stack.not_ready():
+        await asyncio.sleep(0.02)
+    return stack
+
+
+async def _replay(options: Options, stack: Stack, account: Account, outcomes: Outcomes, began: float) -> dict[str, Any]:
+    total = sum(file.stat().st_size for file in options.replay)
+    bar = Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        DownloadColumn(),
+        TimeElapsedColumn(),
+        console=Console(stderr=True),
+        disable=options.json or not options.replay,
+        transient=True,
+    )
+    with bar:
+        task = bar.add_task("Replaying", total=total)
+        await replay(
+            options.replay,
+            stack.intake,
+            account,
+            keep_places=options.fates is not None,
+            progress=lambda read: bar.advance(task, read),
+        )
+        waiting = bar.add_task("Taking in", total=None)
+        await stack.quiet(lambda lag: bar.update(waiting, description=f"Taking in ({lag:,} records to go)"))
+    return await summary(stack, account, outcomes, time.monotonic() - began)
+
+
+async def _unless(stopping: asyncio.Event, work: asyncio.Task[T]) -> T | None:
+    """The result of `work`, or None if a signal comes first (then `work` is cancelled)."""
+    stop = asyncio.create_task(stopping.wait())
+    done, _ = await asyncio.wait({stop, work}, return_when=asyncio.FIRST_COMPLETED)
+    stop.cancel()
+    if work in done:
+        return work.result()
+    work.cancel()
+    with contextlib.suppress(asyncio.CancelledError):
+        await work
+    return None

@@ -1,0 +1,219 @@
+"""The embedded PostgreSQL: it starts anywhere, keeps what was committed, and ends with the process that started it."""
+
+import asyncio
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import asyncpg
+import pytest
+from servicekit.embedded import postgres_home
+from servicekit.embedded.postgres import EmbeddedPostgres, EmbeddedPostgresError
+from servicekit.embedded.postmaster_file import clear_if_stale
+
+pytestmark = [
+    pytest.mark.skipif(sys.platform != "linux", reason="elsewhere the package's own launcher is used"),
+    pytest.mark.timeout(90),
+]
+needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root runs PostgreSQL as another user")
+
+
+@pytest.fixture
+def state(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A folder that PostgreSQL's user can enter; pytest's own are closed to it when root runs the tests."""
+    folder = Path(tempfile.mkdtemp(prefix="af-"))
+    folder.chmod(0o755)
+    monkeypatch.setattr(postgres_home, "SYSTEM_STATE", folder / "system")
+    yield folder
+    shutil.rmtree(folder)
+
+
+async def execute(server: EmbeddedPostgres, *statements: str) -> None:
+    connection = await asyncpg.connect(server.url)
+    try:
+        for statement in statements:
+            await connection.execute(statement)
+    finally:
+        await connection.close()
+
+
+async def fetch(server: EmbeddedPostgres, query: str) -> object:
+    connection = await asyncpg.connect(server.url)
+    try:
+        return await connection.fetchval(query)
+    finally:
+        await connection.close()
+
+
+async def test_a_restart_keeps_what_was_committed(state: Path) -> None:
+    server = EmbeddedPostgres(state / "postgres")
+    async with server:
+        await execute(server, "CREATE TABLE kept (n int)", "INSERT INTO kept VALUES (7)")
+    assert (server.url, server.pid) == ("", None)
+
+    async with server:
+        assert await fetch(server, "SELECT n FROM kept") == 7
+    assert server.directory == state / "postgres"
+
+
+async def test_it_is_durable_and_has_no_network_port(state: Path) -> None:
+    wanted = {"fsync": "on", "synchronous_commit": "on", "data_checksums": "on", "listen_addresses": "", "jit": "off"}
+    async with EmbeddedPostgres(state / "postgres") as server:
+        assert {name: await fetch(server, f"SHOW {name}") for name in wanted} == wanted
+        await execute(server, "CREATE EXTENSION vector")
+        assert server.pid is not None
+        assert os.getsid(server.pid) == server.pid, "Ctrl-C in our terminal must not reach it"
+
+
+async def test_a_second_run_on_the_directory_is_refused(state: Path) -> None:
+    async with EmbeddedPostgres(state / "postgres") as first:
+        with pytest.raises(EmbeddedPostgresError, match="Another run of agent-feedback uses"):
+            await EmbeddedPostgres(state / "postgres").start()
+        assert await fetch(first, "SELECT 1") == 1
+
+
+async def test_a_path_too_long_for_a_socket_gets_a_short_one(state: Path) -> None:
+    server = EmbeddedPostgres(state / ("long" * 30) / "a folder, with a comma" / "postgres")
+    async with server:
+        sockets = Path(server.url.partition("host=")[2].partition("&")[0])
+        assert await fetch(server, "SELECT 1") == 1
+        assert sockets != server.directory
+        assert mode_of(sockets) == 0o700
+    assert mode_of(sockets) is None
+
+
+def mode_of(path: Path) -> int | None:
+    return path.stat().st_mode & 0o777 if path.exists() else None
+
+
+async def test_a_crash_of_the_server_keeps_what_was_committed(state: Path) -> None:
+    server = EmbeddedPostgres(state / "postgres")
+    await server.start()
+    await execute(server, "CREATE TABLE kept (n int)", "INSERT INTO kept VALUES (7)")
+    assert server.pid is not None
+    os.kill(server.pid, signal.SIGKILL)
+    await server.stop()
+
+    async with server:
+        assert await fetch(server, "SELECT n FROM kept") == 7
+
+
+OWNER = """
+import asyncio, sys
+from pathlib import Path
+from servicekit.embedded.postgres import EmbeddedPostgres
+
+async def main() -> None:
+    server = EmbeddedPostgres(Path(sys.argv[1]))
+    await server.start()
+    print(server.pid, flush=True)
+    await asyncio.Event().wait()
+
+asyncio.run(main())
+"""
+
+
+async def test_the_server_of_a_killed_owner_makes_room_for_the_next(state: Path) -> None:
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    owner = await asyncio.create_subprocess_exec(
+        sys.executable, "-c", OWNER, str(state / "postgres"), stdout=subprocess.PIPE, env=environment
+    )
+    assert owner.stdout is not None
+    orphan = int(await owner.stdout.readline())
+    owner.kill()
+    await owner.wait()
+
+    async with EmbeddedPostgres(state / "postgres") as server:
+        assert server.pid != orphan
+        assert await fetch(server, "SELECT 1") == 1
+
+
+async def test_a_pid_file_left_by_a_dead_server_is_no_obstacle(state: Path) -> None:
+    server = EmbeddedPostgres(state / "postgres")
+    async with server:
+        left = (server.directory / "postmaster.pid").read_text().splitlines()
+    (server.directory / "postmaster.pid").write_text("\n".join([str(os.getpid()), *left[1:]]) + "\n")
+
+    async with server:
+        assert await fetch(server, "SELECT 1") == 1
+
+
+def test_a_pid_file_stays_while_any_process_works_in_the_directory(tmp_path: Path) -> None:
+    file = tmp_path / "postmaster.pid"
+    file.write_text(f"{os.getpid()}\n")
+
+    with subprocess.Popen([sys.executable, "-c", "import sys; sys.stdin.read()"], cwd=tmp_path, stdin=subprocess.PIPE):
+        assert not clear_if_stale(tmp_path)
+        assert file.exists()
+    assert clear_if_stale(tmp_path)
+    assert not file.exists()
+
+
+async def test_what_postgres_complains_of_is_said(state: Path) -> None:
+    server = EmbeddedPostgres(state / "postgres")
+    async with server:
+        pass
+    (server.directory / "PG_VERSION").write_text("12\n")
+
+    with pytest.raises(EmbeddedPostgresError, match=r"did not start on .*: database files are incompatible"):
+        await server.start()
+
+
+async def test_a_missing_wheel_is_said(state: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(postgres_home, "_PACKAGE", "no_such_package")
+
+    with pytest.raises(EmbeddedPostgresError, match="pip install"):
+        await EmbeddedPostgres(state / "postgres").start()
+
+
+async def test_another_thread_than_the_main_one_is_refused(state: Path) -> None:
+    server = EmbeddedPostgres(state / "postgres")
+
+    with pytest.raises(EmbeddedPostgresError, match="main thread"):
+        await asyncio.to_thread(asyncio.run, server.start())
+
+
+@needs_root
+async def test_data_in_a_folder_closed_to_the_servers_user_goes_below_the_system_folder(state: Path) -> None:
+    said: list[str] = []
+    (state / "clone").mkdir(mode=0o700)
+    server = EmbeddedPostgres(state / "clone" / "state" / "postgres", said.append)
+    async with server:
+        await execute(server, "CREATE TABLE kept (n int)", "INSERT INTO kept VALUES (7)")
+    assert server.directory.is_relative_to(state / "system")
+    assert len(said) == 1
+    assert f"data lies in {server.directory}" in said[0]
+
+    again = EmbeddedPostgres(state / "clone" / "state" / "postgres", said.append)
+    async with again:
+        assert again.directory == server.directory
+        assert await fetch(again, "SELECT n FROM kept") == 7
+
+    shutil.rmtree(state / "clone" / "state")
+    async with again:
+        assert await fetch(again, "SELECT to_regclass('kept')") is None, "a removed state folder means a new beginning"
+
+
+@needs_root
+async def test_programs_in_a_folder_closed_to_the_servers_user_are_copied(
+    state: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    installed, closed = postgres_home._installed_root(), state / "venv"
+    for part in (postgres_home._TREE, postgres_home._LIBRARIES):
+        shutil.copytree(installed / part, closed / part)
+    closed.chmod(0o700)
+    monkeypatch.setattr(postgres_home, "_installed_root", lambda: closed)
+    said: list[str] = []
+
+    async with EmbeddedPostgres(state / "postgres", said.append) as server:
+        await execute(server, "CREATE EXTENSION vector")
+    async with server:
+        assert await fetch(server, "SELECT 1") == 1
+
+    assert "its programs lie in" in said[0]
+    assert [path.name[:14] for path in (state / "system").iterdir()] == ["postgresql-18-"]

@@ -1,0 +1,286 @@
+"""Turns with feedbacks and conversations in a period, over HTTP."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+
+import asyncpg
+import httpx
+import pytest
+from reporting_client import client
+from reporting_database import empty_read_models
+from reporting_events import START, batch, feedback, message
+
+from reporting.api import conversations_router
+from reporting.consumer import Projector
+from reporting.store_postgres import PostgresStore
+from servicekit.clock import FixedClock
+
+PERIOD = "/conversations/acme/support/feedback/conversations-in-period"
+DAY = {"start": "2026-09-21T00:00:00Z", "end": "2026-09-22T00:00:00Z"}
+NOW = FixedClock(START + 3_600_000_000)
+
+
+@pytest.fixture
+async def pool(postgres_url: str) -> AsyncIterator[asyncpg.Pool]:
+    async with empty_read_models(postgres_url) as opened:
+        yield opened
+
+
+@pytest.fixture
+async def http(pool: asyncpg.Pool) -> AsyncIterator[httpx.AsyncClient]:
+    async with client([conversations_router(pool, NOW)]) as opened:
+        yield opened
+
+
+@pytest.fixture
+def take(pool: asyncpg.Pool):
+    projector = Projector(PostgresStore(pool))
+
+    async def taken(*events):
+        await projector.handle(batch(*events))
+
+    return taken
+
+
+async def test_a_turn_with_its_texts_and_its_reaction(http, take):
+    await take(
+        message("q1", turn="t1", content="Where is my parcel?", at=0),
+        message("a1", turn="t1", content="In Leipzig.", agent="agent-a", at=1, track_id="k1", intent="tracking"),
+        message("a2", turn="t1", content="It arrives tomorrow.", agent="agent-a", at=2, track_id="k1"),
+        feedback("f1", turn="t1", kind="explicit", reaction="not_ok", at=5, text="wrong city", track_id="k1"),
+    )
+    answer = await http.post("/conversations/acme/support/c1/turns-with-feedbacks", json={})
+    assert answer.status_code == 200
+    rn = "ef:acme:support:ann:c1:t1:artifact:" + str(feedback("f1").feedback_id)
+    assert answer.json() == {
+        "user_id": "ann",
+        "conversation_id": "c1",
+        "turns": [
+            {
+                "turn_id": "t1",
+                "user": {
+                    "message_id": "q1",
+                    "user_id": "ann",
+                    "text": "Where is my parcel?",
+                    "ts": "2026-09-21T14:13:20.000000Z",
+                },
+                "assistant": {
+                    "message_id": "a2",
+                    "agent_id": "agent-a",
+                    "text": "In Leipzig.\n\nIt arrives tomorrow.",
+                    "ts": "2026-09-21T14:13:21.000000Z",
+                },
+                "feedbacks": [
+                    {
+                        "turn_id": "t1",
+                        "ts": "2026-09-21T14:13:25.000000Z",
+                        "text": "wrong city",
+                        "reaction": "not_ok",
+                        "confidence": 1.0,
+                        "origin": "user",
+                        "rn": rn,
+                    }
+                ],
+                "reactions": [
+                    {
+                        "reaction": {
+                            "turn_id": "t1",
+                            "text": "wrong city",
+                            "confidence": 1.0,
+                            "ts": "2026-09-21T14:13:25.000000Z",
+                            "reaction": "not_ok",
+                            "origin": "user",
+                        },
+                        "meta": {
+                            "rn": rn,
+                            "turn_id": "t1",
+                            "track_id": "k1",
+                            "user_type": "human",
+                            "kind": "turn.log.reaction",
+                        },
+                    }
+                ],
+                "turn_log": {
+                    "turn_id": "t1",
+                    "ts": "2026-09-21T14:13:20.000000Z",
+                    "messages": 3,
+                    "agent_id": "agent-a",
+                    "intent": None,
+                    "strategy": None,
+                    "track_id": "k1",
+                    "bundle_id": None,
+                },
+            }
+        ],
+    }
+
+
+async def test_null_ids_mean_turns_with_feedback_and_named_ones_come_without(http, take):
+    await take(
+        message("a1", turn="t1", agent="agent-a", at=0),
+        message("a2", turn="t2", agent="agent-a", at=1),
+        message("a3", turn="t3", agent="agent-a", at=2),
+        feedback("f1", turn="t2", at=3),
+        feedback("f2", turn="t3", reaction=None, at=3),
+    )
+    address = "/conversations/acme/support/c1/turns-with-feedbacks"
+    every = (await http.post(address, json={"turn_ids": None})).json()
+    assert [turn["turn_id"] for turn in every["turns"]] == ["t2"]
+    named = (await http.post(address, json={"turn_ids": ["t3", "t1", "unknown"]})).json()
+    assert [(turn["turn_id"], turn["feedbacks"]) for turn in named["turns"]] == [("t1", []), ("t3", [])]
+
+
+async def test_a_question_without_a_turn_belongs_to_the_answer_after_it(http, take):
+    await take(
+        message("q1", turn=None, content="First?", at=0),
+        message("a1", turn=None, agent="agent-a", at=1),
+        message("q2", turn=None, content="Second?", at=2),
+        message("a2", turn=None, agent="agent-a", at=3),
+        feedback("f1", turn="a2", at=4),
+    )
+    answer = (await http.post("/conversations/acme/support/c1/turns-with-feedbacks", json={})).json()
+    assert [(turn["turn_id"], turn["user"]["text"]) for turn in answer["turns"]] == [("a2", "Second?")]
+
+
+async def test_feedback_older_than_the_days_asked_for_stays_out(http, take):
+    await take(feedback("f1", turn="t1", at=-3 * 86_400), feedback("f2", turn="t2", at=-60))
+    address = "/conversations/acme/support/c1/turns-with-feedbacks"
+    assert [turn["turn_id"] for turn in (await http.post(address, json={"days": 2})).json()["turns"]] == ["t2"]
+    assert len((await http.post(address, json={"days": 4})).json()["turns"]) == 2
+
+
+async def test_an_id_with_slashes_is_an_id(http, take):
+    await take(feedback("f1", conversation="team/7/turns/1", turn="t/1", at=0))
+    answer = await http.post("/conversations/acme/support/team%2F7%2Fturns%2F1/turns-with-feedbacks", json={})
+    assert [turn["turn_id"] for turn in answer.json()["turns"]] == ["t/1"]
+
+
+async def test_a_period_counts_what_is_effective_in_it(http, take):
+    await take(
+        feedback("f1", turn="t1", reaction="ok", at=10),
+        feedback("f2", turn="t1", kind="explicit", reaction="not_ok", at=20),
+        feedback("f3", turn="t2", user="bob", kind="explicit", reaction="neutral", at=30),
+        feedback("m1", turn="t2", kind="inferred", reaction="not_ok", at=40, confidence=0.9),
+        feedback("f4", conversation="c2", turn="t1", reaction="ok", at=50),
+        feedback("f5", conversation="c3", turn="t1", reaction="ok", at=-2 * 86_400),
+        feedback("f6", conversation="c4", tenant="globex", reaction="ok", at=50),
+    )
+    answer = (await http.post(PERIOD, json={**DAY, "include_turns": True})).json()
+    assert answer["window"] == {"start": "2026-09-21T00:00:00.000000Z", "end": "2026-09-22T00:00:00.000000Z"}
+    assert (answer["tenant"], answer["project"], answer["next_cursor"]) == ("acme", "support", None)
+    assert [item["conversation_id"] for item in answer["items"]] == ["c2", "c1"]
+    first = answer["items"][1]
+    assert first["last_activity_at"] == "2026-09-21T14:14:00.000000Z"
+    assert first["started_at"] == "2026-09-21T14:13:40.000000Z"
+    assert first["feedback_counts"] == {"total": 3, "user": 2, "machine": 1, "ok": 0, "not_ok": 2, "neutral": 1}
+    assert [(turn["turn_id"], turn["ts"], len(turn["feedbacks"])) for turn in first["turns"]] == [
+        ("t1", "2026-09-21T14:13:40.000000Z", 1),
+        ("t2", "2026-09-21T14:14:00.000000Z", 2),
+    ]
+
+
+async def pages(http, limit, meanwhile=None):
+    cursor, seen = None, []
+    while True:
+        answer = (await http.post(PERIOD, json={**DAY, "limit": limit, "cursor": cursor})).json()
+        seen.append([item["conversation_id"] for item in answer["items"]])
+        cursor = answer["next_cursor"]
+        if cursor is None:
+            return seen
+        if meanwhile:
+            await meanwhile()
+            meanwhile = None
+
+
+async def test_paging_shows_every_conversation_once(http, take):
+    await take(*(feedback(f"f{at}", conversation=f"c{at}", at=at // 2) for at in range(7)))
+    assert await pages(http, 3) == [["c6", "c4", "c5"], ["c2", "c3", "c0"], ["c1"]]
+    assert await pages(http, 7) == [["c6", "c4", "c5", "c2", "c3", "c0", "c1"]]
+
+
+async def test_a_conversation_that_falls_back_while_paging_does_not_come_twice(http, take):
+    await take(
+        feedback("f1", conversation="c1", turn="t1", at=30),
+        feedback("f2", conversation="c1", turn="t2", at=5),
+        feedback("f3", conversation="c2", at=20),
+        feedback("f4", conversation="c3", at=10),
+    )
+
+    async def take_back():
+        await take(feedback("f1", conversation="c1", turn="t1", reaction=None, at=40, revision=2))
+
+    assert await pages(http, 1, take_back) == [["c1"], ["c2"], ["c3"]]
+
+
+async def test_a_conversation_that_moves_up_while_paging_does_not_come_twice(http, take):
+    await take(*(feedback(f"f{at}", conversation=f"c{at}", at=at) for at in range(3)))
+
+    async def react():
+        await take(feedback("f9", conversation="c2", turn="t9", at=-5), feedback("f8", conversation="c0", turn="t9"))
+
+    assert await pages(http, 1, react) == [["c2"], ["c1"]]
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {},
+        {**DAY, "limit": 0},
+        {**DAY, "limit": 501},
+        {**DAY, "limit": 10**400},
+        {**DAY, "limit": True},
+        {**DAY, "cursor": "nonsense"},
+        {**DAY, "cursor": "W10="},
+        {**DAY, "cursor": "WzEsImMxIiwiOTk5OTk5OTk5OTk5OTk5OTk5OToxOiJd"},
+        {**DAY, "start": "2026-09-22T00:00:00Z"},
+        {**DAY, "start": "2026-09-21"},
+        {**DAY, "start": 1},
+        {**DAY, "more": 1},
+        [],
+        None,
+    ],
+)
+async def test_a_period_that_makes_no_sense_is_refused_in_a_sentence(http, body):
+    answer = await http.post(PERIOD, json=body)
+    assert answer.status_code == 422
+    assert isinstance(answer.json()["detail"], str)
+
+
+@pytest.mark.parametrize(
+    ("raw", "status"),
+    [
+        (b'{"turn_ids": ["\\u0000"]}', 422),
+        (b'{"turn_ids": ["\\ud800"]}', 422),
+        (b'{"days": NaN}', 422),
+        (b'{"days": 1e400}', 422),
+        (b'{"turn_ids": "t1"}', 422),
+        (b"\xff\xfe", 422),
+        (b"{", 422),
+        (b"[" * 60_000, 400),
+        (b" " * 70_000, 413),
+    ],
+)
+async def test_bytes_that_make_no_sense_are_refused_in_a_sentence(http, raw, status):
+    address = "/conversations/acme/support/c1/turns-with-feedbacks"
+    answer = await http.post(address, content=raw, headers={"Content-Type": "application/json"})
+    assert (answer.status_code, type(answer.json()["detail"])) == (status, str)
+
+
+@pytest.mark.parametrize("conversation", ["%00", "%ff", "x" * 257, "%C2%85"])
+async def test_a_conversation_id_that_cannot_be_is_refused(http, conversation):
+    answer = await http.post(f"/conversations/acme/support/{conversation}/turns-with-feedbacks", json={})
+    assert answer.status_code in (200, 422)
+    assert "turns" in answer.json() or isinstance(answer.json()["detail"], str)
+
+
+async def test_nobody_sees_another_tenants_conversations(pool, take):
+    await take(feedback("f1", tenant="globex", conversation="c1"))
+    async with client([conversations_router(pool, NOW)], "acme") as http:
+        for address in ("/feedback/conversations-in-period", "/c1/turns-with-feedbacks"):
+            answer = await http.post(f"/conversations/globex/support{address}", json=DAY)
+            assert answer.status_code == 403
+        ours = await http.post("/conversations/acme/support/c1/turns-with-feedbacks", json={})
+        assert ours.json() == {"user_id": None, "conversation_id": "c1", "turns": []}
+    async with client([conversations_router(pool, NOW)], None) as http:
+        assert (await http.post(PERIOD, json=DAY)).status_code == 401

@@ -1,0 +1,172 @@
+"""The read models in a real PostgreSQL: what is kept, what counts, what a batch answers."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+
+import asyncpg
+import pytest
+from reporting_database import empty_read_models
+from reporting_events import batch, feedback, message
+
+from reporting.consumer import Projector
+from reporting.queries.counts import totals
+from reporting.store_postgres import PostgresStore
+from servicekit.outcome import STORED, UNCHANGED, Ignored
+
+
+@pytest.fixture
+async def pool(postgres_url: str) -> AsyncIterator[asyncpg.Pool]:
+    async with empty_read_models(postgres_url) as opened:
+        yield opened
+
+
+@pytest.fixture
+def projector(pool: asyncpg.Pool) -> Projector:
+    return Projector(PostgresStore(pool))
+
+
+def counts(conversations=0, user=0, machine=0, ok=0, not_ok=0, neutral=0):
+    return {
+        "conversations": conversations,
+        "total": user + machine,
+        "user": user,
+        "machine": machine,
+        "ok": ok,
+        "not_ok": not_ok,
+        "neutral": neutral,
+    }
+
+
+async def test_a_thumb_up_counts_once(projector, pool):
+    thumb = feedback("f1", reaction="ok")
+    assert await projector.handle(batch(thumb, thumb)) == [STORED, UNCHANGED]
+    assert await projector.handle(batch(thumb)) == [UNCHANGED]
+    assert await totals(pool) == counts(conversations=1, user=1, ok=1)
+
+
+async def test_a_higher_revision_holds_and_a_lower_one_is_superseded(projector, pool):
+    newer = feedback("f1", revision=5, reaction="not_ok")
+    older = feedback("f1", revision=4, reaction="ok")
+    assert await projector.handle(batch(newer)) == [STORED]
+    assert await projector.handle(batch(older)) == [Ignored("superseded")]
+    assert await totals(pool) == counts(conversations=1, user=1, not_ok=1)
+
+
+async def test_a_new_revision_that_shows_the_same_changes_nothing_shown(projector, pool):
+    await projector.handle(batch(feedback("f1", revision=1, reaction="ok")))
+    assert await projector.handle(batch(feedback("f1", revision=2, reaction="ok"))) == [UNCHANGED]
+    assert await pool.fetchval("select revision from feedbacks") == 2
+
+
+async def test_of_emoji_and_explicit_by_one_person_on_one_turn_the_newest_counts(projector, pool):
+    emoji = feedback("f1", kind="reaction", reaction="ok", at=100)
+    explicit = feedback("f2", kind="explicit", reaction="not_ok", at=200)
+    await projector.handle(batch(emoji, explicit))
+    assert await totals(pool) == counts(conversations=1, user=1, not_ok=1)
+    later = feedback("f3", kind="reaction", reaction="ok", at=300)
+    await projector.handle(batch(later))
+    assert await totals(pool) == counts(conversations=1, user=1, ok=1)
+
+
+async def test_a_newest_null_means_that_there_is_none(projector, pool):
+    await projector.handle(
+        batch(
+            feedback("f1", kind="reaction", reaction="ok", at=100),
+            feedback("f2", kind="explicit", reaction=None, at=200),
+        )
+    )
+    assert await totals(pool) == counts()
+
+
+async def test_a_cleared_emoji_uncovers_the_older_one(projector, pool):
+    await projector.handle(batch(feedback("f1", kind="explicit", reaction="not_ok", at=100)))
+    await projector.handle(batch(feedback("f2", kind="reaction", reaction="ok", at=200)))
+    assert await totals(pool) == counts(conversations=1, user=1, ok=1)
+    await projector.handle(batch(feedback("f2", kind="reaction", reaction=None, at=300, revision=2)))
+    assert await totals(pool) == counts(conversations=1, user=1, not_ok=1)
+
+
+async def test_at_one_instant_the_greater_id_counts(projector, pool):
+    low = feedback("00000000-0000-0000-0000-000000000001", reaction="ok", at=100)
+    high = feedback("00000000-0000-0000-0000-000000000002", reaction="not_ok", at=100)
+    await projector.handle(batch(high, low))
+    assert await totals(pool) == counts(conversations=1, user=1, not_ok=1)
+
+
+async def test_two_people_and_two_machines_on_one_turn_all_count(projector, pool):
+    await projector.handle(
+        batch(
+            feedback("f1", user="ann", reaction="ok"),
+            feedback("f2", user="bob", reaction="neutral", kind="explicit"),
+            feedback("m1", user="ann", reaction="not_ok", kind="inferred"),
+            feedback("m2", user="ann", reaction="ok", kind="inferred"),
+            feedback("m3", user="ann", reaction=None, kind="inferred"),
+        )
+    )
+    assert await totals(pool) == counts(conversations=1, user=2, machine=2, ok=2, not_ok=1, neutral=1)
+
+
+async def test_a_reply_is_engagement_and_counts_nowhere(projector, pool):
+    reply = feedback("f1", kind="implicit", reaction=None)
+    assert await projector.handle(batch(reply)) == [Ignored("engagement")]
+    assert await pool.fetchval("select count(*) from feedbacks") == 0
+
+
+async def test_the_same_ids_in_another_tenant_are_another_persons(projector, pool):
+    await projector.handle(
+        batch(
+            feedback("f1", tenant="acme", reaction="ok", kind="explicit", at=100),
+            feedback("f2", tenant="globex", reaction="not_ok", kind="explicit", at=200),
+        )
+    )
+    assert await totals(pool) == counts(conversations=2, user=2, ok=1, not_ok=1)
+
+
+async def test_a_message_keeps_its_first_content_unless_another_is_later(projector, pool):
+    first, same_time, later = (
+        message("m1", content="first", at=100),
+        message("m1", content="second", at=100),
+        message("m1", content="third", at=101),
+    )
+    assert await projector.handle(batch(first, same_time)) == [STORED, UNCHANGED]
+    assert await pool.fetchval("select content from messages") == "first"
+    assert await projector.handle(batch(later)) == [STORED]
+    assert await projector.handle(batch(first)) == [UNCHANGED]
+    assert await pool.fetchval("select content from messages") == "third"
+
+
+async def test_outcomes_stand_in_the_batchs_order(projector):
+    mixed = batch(
+        feedback("f1", kind="implicit", reaction=None),
+        message("m1"),
+        feedback("f2", revision=2, reaction="ok"),
+        message("m1"),
+        feedback("f2", revision=1, reaction="ok"),
+    )
+    assert await projector.handle(mixed) == [
+        Ignored("engagement"),
+        STORED,
+        STORED,
+        UNCHANGED,
+        Ignored("superseded"),
+    ]
+
+
+async def test_the_longest_ids_of_the_widest_characters_fit(projector, pool):
+    wide = "".join(chr(0x1F300 + at) for at in range(256))
+    await projector.handle(
+        batch(
+            message("m" + wide[1:], conversation="c" + wide[1:], turn="t" + wide[1:], sender=wide),
+            feedback("f1", conversation="c" + wide[1:], turn="t" + wide[1:], user=wide, agent_message_id="a"),
+        )
+    )
+    assert await totals(pool) == counts(conversations=1, user=1, ok=1)
+
+
+async def test_a_forgotten_feedback_is_gone(projector, pool):
+    store = PostgresStore(pool)
+    gone = feedback("f1", reaction="ok")
+    await projector.handle(batch(gone, feedback("f2", user="bob", reaction="ok")))
+    await store.forget([gone.feedback_id])
+    assert await totals(pool) == counts(conversations=1, user=1, ok=1)

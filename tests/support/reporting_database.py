@@ -1,0 +1,26 @@
+"""An empty reporting schema to test on."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+import asyncpg
+
+from reporting.main import MIGRATIONS
+from servicekit.database import open_pool
+
+
+@asynccontextmanager
+async def empty_read_models(url: str) -> AsyncIterator[asyncpg.Pool]:
+    """A pool in the schema `reporting`, made anew."""
+    connection = await asyncpg.connect(url)
+    try:
+        await connection.execute("drop schema if exists reporting cascade")
+    finally:
+        await connection.close()
+    pool = await open_pool(url, "reporting", MIGRATIONS)
+    try:
+        yield pool
+    finally:
+        await pool.close()

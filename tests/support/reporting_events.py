@@ -1,0 +1,111 @@
+"""Events and batches for the reporting tests, with everything that a test does not name filled in."""
+
+from __future__ import annotations
+
+from typing import Any
+from uuid import NAMESPACE_OID, UUID, uuid5
+
+from contracts.chat import ChatMessageIngested
+from contracts.feedback import FeedbackCreated
+from servicekit.records import Coordinates, RawRecord, Received
+
+START = 1_790_000_000_000_000
+"""The moment that `at=0` means, in microseconds: 2026-09-21T13:33:20Z."""
+_VALUES = {"ok": 0.6, "not_ok": -0.6, "neutral": 0.0, None: None}
+
+
+def feedback_id(name: str) -> UUID:
+    return UUID(name) if len(name) == 36 else uuid5(NAMESPACE_OID, name)
+
+
+def feedback(
+    name: str,
+    *,
+    kind: str = "reaction",
+    reaction: str | None = "ok",
+    revision: int = 1,
+    tenant: str = "acme",
+    project: str = "support",
+    conversation: str = "c1",
+    turn: str = "t1",
+    user: str = "ann",
+    agent: str = "agent-a",
+    at: float = 0,
+    recorded: float = 0,
+    **fields: Any,
+) -> FeedbackCreated:
+    """One feedback; `at` and `recorded` count seconds from START."""
+    values: dict[str, Any] = {
+        "event_id": f"{name}-{revision}",
+        "occurred_at": START + int(at * 1_000_000),
+        "tenant": tenant,
+        "project": project,
+        "feedback_id": feedback_id(name),
+        "change": "created" if reaction else "cleared",
+        "revision": revision,
+        "recorded_at": START + int(recorded * 1_000_000),
+        "conversation_id": conversation,
+        "turn_id": turn,
+        "agent_message_id": f"{turn}-answer",
+        "agent_id": agent,
+        "user_id": user,
+        "user_type": "human",
+        "origin": "machine" if kind == "inferred" else "user",
+        "feedback_type": kind,
+        "source": "chat",
+        "source_id": name,
+        "reaction": reaction,
+        "value": _VALUES[reaction],
+        "confidence": 1.0,
+        "text": None,
+        "tags": (),
+        "correction": None,
+        "emoji": None,
+        "correction_type": None,
+        "rn": f"ef:{tenant}:{project}:{user}:{conversation}:{turn}:artifact:{feedback_id(name)}",
+        "track_id": None,
+        "bundle_id": None,
+        "agent_version": None,
+        "model": None,
+        "trace_id": None,
+        "causation_id": name,
+    }
+    return FeedbackCreated(**(values | fields))
+
+
+def message(
+    name: str,
+    *,
+    content: str = "Hello.",
+    sender: str = "ann",
+    agent: str | None = None,
+    tenant: str = "acme",
+    project: str = "support",
+    conversation: str = "c1",
+    turn: str | None = "t1",
+    at: float = 0,
+    **fields: Any,
+) -> ChatMessageIngested:
+    """One chat message; naming an `agent` makes it the agent's."""
+    return ChatMessageIngested(
+        event_id=str(uuid5(NAMESPACE_OID, f"{name}-{at}")),
+        occurred_at=START + int(at * 1_000_000),
+        tenant=tenant,
+        project=project,
+        message_id=name,
+        conversation_id=conversation,
+        turn_id=turn,
+        sender_id=agent or sender,
+        sender_type="agent" if agent else "human",
+        agent_id=agent,
+        content=content,
+        **fields,
+    )
+
+
+def batch(*events: Any) -> list[Received[Any]]:
+    """The events as records read from the log."""
+    return [
+        Received(event, RawRecord(Coordinates("test", 0, at), None, b"", (), event.occurred_at))
+        for at, event in enumerate(events)
+    ]
