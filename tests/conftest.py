@@ -5,8 +5,8 @@ from __future__ import annotations
 import sys
 from collections.abc import AsyncIterator
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
-import pytest
 import pytest_asyncio
 
 from servicekit.embedded.postgres import EmbeddedPostgres
@@ -15,7 +15,12 @@ sys.path.insert(0, str(Path(__file__).parent / "support"))
 
 
 @pytest_asyncio.fixture(scope="session", loop_scope="session")
-async def postgres_url(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[str]:
-    """An embedded PostgreSQL, started once; each service's tests keep to that service's schema in it."""
-    async with EmbeddedPostgres(tmp_path_factory.mktemp("postgres") / "data") as server:
-        yield server.url
+async def postgres_url() -> AsyncIterator[str]:
+    """An embedded PostgreSQL, started once; each service's tests keep to that service's schema in it.
+
+    Its folder is open to other users: as root, PostgreSQL runs as one of them and pytest's own folders shut it out.
+    """
+    with TemporaryDirectory() as folder:
+        Path(folder).chmod(0o755)
+        async with EmbeddedPostgres(Path(folder) / "data") as server:
+            yield server.url

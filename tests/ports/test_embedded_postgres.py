@@ -12,6 +12,7 @@ from pathlib import Path
 
 import asyncpg
 import pytest
+
 from servicekit.embedded import postgres_home
 from servicekit.embedded.postgres import EmbeddedPostgres, EmbeddedPostgresError
 from servicekit.embedded.postmaster_file import clear_if_stale

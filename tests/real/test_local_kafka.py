@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, TopicPartition
 from aiokafka.admin import AIOKafkaAdminClient, NewTopic
+
 from servicekit.embedded import kafka_parts
 from servicekit.embedded.kafka_settings import MAX_RECORD_BATCH_BYTES
 from servicekit.embedded.local_kafka import LocalKafka, LocalKafkaError

@@ -51,7 +51,7 @@ def spawn(
     """
     if threading.current_thread() is not threading.main_thread():
         raise RuntimeError("An embedded server can only be started from the main thread.")
-    return subprocess.Popen(  # noqa: S603 -- no shell, and only our own callers name the program
+    return subprocess.Popen(
         [str(part) for part in command],
         stdin=subprocess.DEVNULL,
         stdout=output,

@@ -31,7 +31,7 @@ def free_port() -> int:
         OSError: none was found.
     """
     for _ in range(_TRIES):
-        port = random.randint(_LOWEST, _HIGHEST)  # noqa: S311 -- a port is no secret
+        port = random.randint(_LOWEST, _HIGHEST)
         if is_free(port):
             return port
     raise OSError(f"No free port was found on {LOOPBACK} between {_LOWEST} and {_HIGHEST}.")

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, TopicPartition
+
 from servicekit.embedded.memory_broker import MemoryBroker, MemoryBrokerError
 
 TOPIC = "orders"

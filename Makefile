@@ -1,0 +1,86 @@
+# The two commands a newcomer needs are `make run` and `make test`; both set up what is missing.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+UV := $(shell command -v uv 2>/dev/null)
+export UV_PYTHON_DOWNLOADS := never
+ifdef UV
+  NEW_VENV := $(UV) venv -q --python $(PYTHON) --allow-existing $(VENV)
+  INSTALL := $(UV) pip install -q --python $(BIN)/python
+else
+  NEW_VENV := $(PYTHON) -m venv $(VENV)
+  INSTALL := $(BIN)/python -m pip install -q --disable-pip-version-check
+endif
+
+.DEFAULT_GOAL := help
+.PHONY: help install run test test-real test-pages check schemas lock train bench chaos simulate clean
+
+help: ## Say what can be made
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 14
+
+run: $(VENV)/.run ## Start everything with sample conversations and keep serving
+	@$(BIN)/agent-feedback up --sample
+
+install: $(VENV)/.dev ## Make .venv with everything that running, testing and checking needs
+
+test: $(VENV)/.dev ## Run the tests that need nothing but installed wheels
+	@echo "Running the tests (about two minutes) ..."
+	@$(BIN)/pytest -q -m "not real and not browser"
+
+test-real: $(VENV)/.dev ## Run the tests on a real Kafka (Java comes as a wheel, Kafka's jars from Maven Central)
+	@$(BIN)/pytest -q -m real
+
+test-pages: $(VENV)/.dev ## Run the tests of the pages in Chromium
+	@$(BIN)/pytest -q -m browser
+
+check: $(VENV)/.dev ## Lint, types, import rules, schemas
+	@$(BIN)/ruff check -q .
+	@$(BIN)/ruff format -q --check .
+	@$(BIN)/mypy
+	@$(BIN)/lint-imports --no-logo 2>/dev/null || $(BIN)/lint-imports
+	@$(BIN)/python -m contracts.export --check
+	@echo "All checks passed."
+
+schemas: $(VENV)/.dev ## Export the events' JSON schemas
+	@$(BIN)/python -m contracts.export
+
+train: $(VENV)/.dev ## Rebuild the detector's weights from the training data
+	@$(BIN)/python -m inference.training.train
+
+bench: $(VENV)/.dev ## Measure and write benchmarks/results/latest.json
+	@$(BIN)/python -m benchmarks
+
+MINUTES ?= 2
+chaos: $(VENV)/.dev ## Break things for MINUTES=n (SEED=s) and prove that nothing is lost or doubled
+	@PYTHONPATH=tests $(BIN)/python -m chaos --minutes $(MINUTES) $(if $(SEED),--seed $(SEED))
+
+SEEDS ?= 10000
+simulate: $(VENV)/.dev ## Run SEEDS=n simulated histories of crashes, delays and reorderings
+	@PYTHONPATH=tests $(BIN)/python -m simulation --seeds $(SEEDS)
+
+lock: ## Pin all dependencies with hashes (needs uv)
+	@$(UV) pip compile -q --upgrade --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-emit-find-links \
+	  --no-header --extra standalone --extra local pyproject.toml -o requirements.txt
+	@$(UV) pip compile -q --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-emit-find-links \
+	  --no-header --extra standalone --extra local --group dev -c requirements.txt pyproject.toml -o requirements-dev.txt
+
+clean: ## Remove the environment and the local state
+	@rm -rf $(VENV) .agent-feedback
+
+$(VENV)/.venv:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
+	  || { echo "Python 3.11 or later is needed; say which with PYTHON=..."; exit 1; }
+	@echo "Making an environment in $(VENV) ..."
+	@$(NEW_VENV)
+	@touch $@
+
+$(VENV)/.run: $(VENV)/.venv requirements.txt pyproject.toml
+	@echo "Installing agent-feedback (about a minute the first time) ..."
+	@$(INSTALL) --require-hashes -r requirements.txt
+	@$(INSTALL) --no-deps -e .
+	@touch $@
+
+$(VENV)/.dev: $(VENV)/.run requirements-dev.txt
+	@echo "Installing what tests and checks need ..."
+	@$(INSTALL) --require-hashes -r requirements-dev.txt
+	@touch $@

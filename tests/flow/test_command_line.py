@@ -1,0 +1,172 @@
+"""What a user meets at the command line when something is wrong: one sentence, a defined exit code, nothing lost."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import socket
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import httpx
+
+from command import COMMAND, agent_feedback, state_folder
+
+GOOD = {
+    "topic": "chat.message.ingested",
+    "eventId": "event-1",
+    "occurredAt": "2026-01-01T10:00:00Z",
+    "tenant": "acme",
+    "project": "support",
+    "messageId": "message-1",
+    "conversationId": "conversation-1",
+    "senderId": "bot",
+    "senderType": "agent",
+    "agentId": "bot",
+    "content": "It opens at nine.",
+}
+
+
+@asynccontextmanager
+async def serving(state: Path, *arguments: str) -> AsyncIterator[tuple[str, str]]:
+    """A run that keeps serving; gives its address and token once it is ready."""
+    process = await asyncio.create_subprocess_exec(
+        COMMAND, "up", "--port", "0", "--state", str(state), *arguments, stderr=asyncio.subprocess.PIPE
+    )
+    try:
+        assert process.stderr is not None
+        async with asyncio.timeout(60):
+            while b"Serving" not in (line := await process.stderr.readline()):
+                assert line, "it ended before it served"
+        run = json.loads((state / "run.json").read_text())
+        yield run["url"], run["token"]
+    finally:
+        if process.returncode is None:
+            process.terminate()
+        async with asyncio.timeout(20):
+            await process.communicate()
+
+
+async def test_a_port_in_use() -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        async with state_folder() as state:
+            ended = await agent_feedback("up", "--exit", "--json", "--port", str(port), "--state", state)
+    assert ended.code == 3
+    assert ended.out == ""
+    assert ended.err.strip() == f"Port {port} on 127.0.0.1 is in use: choose another with --port."
+
+
+async def test_a_missing_file() -> None:
+    async with state_folder() as state:
+        ended = await agent_feedback("up", "--exit", "--json", "--state", state, "--replay", "no/such/file.jsonl")
+        assert not state.exists()
+    assert ended.code == 2
+    assert "There is no file no/such/file.jsonl." in ended.err
+
+
+async def test_an_empty_file_and_lines_that_are_no_events(tmp_path: Path) -> None:
+    empty, mixed = tmp_path / "empty.jsonl", tmp_path / "mixed.jsonl"
+    empty.touch()
+    wrong: list[dict[str, Any]] = [
+        {**GOOD, "eventId": "event-2", "content": None},
+        {**GOOD, "eventId": "event-3", "content": "nul \u0000"},
+        {**GOOD, "eventId": "event-4", "content": "x" * 1_000_000},
+        {**GOOD, "eventId": "event-5", "occurredAt": "2999-01-01T00:00:00Z"},
+    ]
+    lines = ["{", "[]", "null", "", *map(json.dumps, wrong), json.dumps(GOOD)]
+    mixed.write_text("\n".join(lines))
+    async with state_folder() as state:
+        ended = await agent_feedback(
+            "up", "--exit", "--json", "--port", "0", "--state", state, "--replay", empty, "--replay", mixed
+        )
+    assert ended.code == 0, ended.err
+    assert f"{empty} is empty: there is nothing in it to replay." in ended.err
+    facts = ended.facts
+    assert facts["replayed"]["lines"] == len(lines)
+    assert facts["replayed"]["events"] == 5
+    assert [(one["line"], one["reason"]) for one in facts["replayed"]["rejected"]] == [
+        (1, "not JSON"),
+        (2, "not a JSON object"),
+        (3, "not a JSON object"),
+        (4, "empty line"),
+    ]
+    assert facts["dead_letters"]["chat.message.ingested"] == 4
+
+
+async def test_a_broker_that_does_not_answer_is_waited_for() -> None:
+    with socket.socket() as silent:
+        silent.bind(("127.0.0.1", 0))
+        address = f"127.0.0.1:{silent.getsockname()[1]}"
+        async with state_folder() as state:
+            process = await asyncio.create_subprocess_exec(
+                COMMAND, "up", "--port", "0", "--state", str(state), "--broker", address, stderr=asyncio.subprocess.PIPE
+            )
+            assert process.stderr is not None
+            async with asyncio.timeout(60):
+                while f"Waiting for the broker at {address}" not in (await process.stderr.readline()).decode():
+                    assert process.returncode is None
+            process.terminate()
+            async with asyncio.timeout(20):
+                await process.communicate()
+    assert process.returncode == 0
+
+
+async def test_a_database_that_does_not_answer_is_waited_for() -> None:
+    with socket.socket() as silent:
+        silent.bind(("127.0.0.1", 0))
+        address = f"127.0.0.1:{silent.getsockname()[1]}"
+        async with state_folder() as state:
+            process = await asyncio.create_subprocess_exec(
+                COMMAND,
+                *("up", "--port", "0", "--state", str(state), "--database", f"postgresql://me:secret@{address}/db"),
+                stderr=asyncio.subprocess.PIPE,
+            )
+            assert process.stderr is not None
+            seen = ""
+            async with asyncio.timeout(60):
+                while f"Waiting for the database at postgresql://{address}/db" not in seen:
+                    seen += (await process.stderr.readline()).decode()
+                    assert process.returncode is None
+            process.terminate()
+            async with asyncio.timeout(20):
+                await process.communicate()
+    assert "secret" not in seen
+
+
+async def test_serving_needs_the_token_and_survives_wrong_requests() -> None:
+    async with state_folder() as state, serving(state, "--token", "letmein") as (url, token):
+        assert token == "letmein"
+        second = await agent_feedback("up", "--exit", "--json", "--port", "0", "--state", state)
+        assert second.code == 3
+        assert "is in use by another run (process" in second.err
+        async with httpx.AsyncClient(base_url=url, trust_env=False) as client:
+            assert (await client.get("/health/ready")).status_code == 200
+            for path in ("/metrics", "/docs", "/openapi.json", "/nothing/here"):
+                assert (await client.get(path)).status_code == 401, path
+            client.headers["Authorization"] = "Bearer wrong"
+            assert (await client.get("/metrics")).status_code == 401
+            client.headers["Authorization"] = f"Bearer {token}"
+            assert (await client.get("/metrics")).status_code == 200
+            query = "/conversations/acme/support/feedback/conversations-in-period"
+            assert (await client.post(query, content=b"x" * 70_000)).status_code == 413
+            refused = await client.post(query, content=b"plain", headers={"Content-Type": "text/plain"})
+            assert refused.status_code in (400, 415, 422)
+            assert refused.headers["content-type"].startswith("application/json")
+            assert (await client.get("/health/ready")).status_code == 200
+
+
+async def test_a_stop_signal_ends_a_run_within_its_time() -> None:
+    async with state_folder() as state:
+        async with serving(state):
+            pass
+        assert not (state / "run.json").exists()
+
+
+def test_the_command_is_installed() -> None:
+    assert os.access(COMMAND, os.X_OK)

@@ -1,0 +1,103 @@
+"""Real conversations through everything in one process: each line accounted for, each word of a person stored once."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from command import Ended, agent_feedback, said_in, state_folder
+from recount import Said, lines_of, recount
+from samples import CHAT_EVENTS, HOSTILE, JUDGED_AT, SAMPLES, needs_samples
+
+pytestmark = [needs_samples, pytest.mark.samples]
+
+
+async def _run(state: Path, *files: Path, fates: Path | None = None) -> Ended:
+    arguments: list[str | Path] = ["up", "--exit", "--json", "--port", "0", "--state", state, "--now", JUDGED_AT]
+    for file in files:
+        arguments += ["--replay", file]
+    if fates is not None:
+        arguments += ["--fates", fates]
+    return await agent_feedback(*arguments)
+
+
+@pytest.fixture(scope="module")
+async def once() -> tuple[dict[str, object], set[Said]]:
+    """What one replay of the sample reports and stores."""
+    async with state_folder() as state:
+        ended = await _run(state, CHAT_EVENTS)
+        assert ended.code == 0, ended.err
+        return ended.facts, await said_in(state)
+
+
+async def test_every_line_is_accounted_for(once: tuple[dict[str, dict[str, int]], set[Said]]) -> None:
+    facts, _ = once
+    lines = len(lines_of(CHAT_EVENTS))
+    assert facts["replayed"] == {"lines": lines, "events": lines, "rejected": []}
+    assert sum(facts["topics"][name] for name in facts["topics"] if name.startswith("chat.")) == lines
+    assert sum(facts["dead_letters"].values()) == 0
+    assert facts["parked"] == 0
+
+
+async def test_what_people_said_equals_a_recount(once: tuple[dict[str, dict[str, int]], set[Said]]) -> None:
+    facts, stored = once
+    expected = recount(lines_of(CHAT_EVENTS))
+    assert stored == expected
+    kinds = Counter(said.kind for said in expected)
+    by_type = facts["feedback"]["by_type"]
+    assert (by_type["implicit"], by_type["reaction"]) == (kinds["implicit"], kinds["reaction"])
+    assert facts["report"]["user"] == kinds["reaction"]
+    report = facts["report"]
+    assert report["total"] == report["user"] + report["machine"] == sum(report[n] for n in ("ok", "not_ok", "neutral"))
+
+
+async def test_it_is_done_in_time(once: tuple[dict[str, float], set[Said]]) -> None:
+    assert once[0]["seconds"] < 120
+
+
+async def test_the_same_file_twice_changes_nothing(once: tuple[dict[str, object], set[Said]]) -> None:
+    async with state_folder() as state:
+        await _run(state, CHAT_EVENTS)
+        ended = await _run(state, CHAT_EVENTS)
+        assert (ended.facts["report"], await said_in(state)) == (once[0]["report"], once[1])
+
+
+async def test_neither_shuffling_nor_splitting_matters(
+    once: tuple[dict[str, object], set[Said]], tmp_path: Path
+) -> None:
+    lines = lines_of(CHAT_EVENTS)
+    rng = random.Random(17)
+    windows = [lines[start : start + 50] for start in range(0, len(lines), 50)]
+    for window in windows:
+        rng.shuffle(window)
+    shuffled = [line for window in windows for line in window]
+    halves = [tmp_path / "first.jsonl", tmp_path / "second.jsonl"]
+    middle = len(shuffled) // 2
+    for half, part in zip(halves, (shuffled[:middle], shuffled[middle:]), strict=True):
+        half.write_bytes(b"\n".join(part))
+    async with state_folder() as state:
+        for half in halves:
+            ended = await _run(state, half)
+            assert ended.code == 0, ended.err
+        assert (ended.facts["report"], await said_in(state)) == (once[0]["report"], once[1])
+
+
+async def test_every_hostile_line_ends_as_it_should(tmp_path: Path) -> None:
+    expected = json.loads((SAMPLES / "hostile_expected.json").read_text("utf-8"))["lines"]
+    async with state_folder() as state:
+        ended = await _run(state, HOSTILE, fates=tmp_path / "fates.jsonl")
+    assert ended.code == 0, ended.err
+    fates = [json.loads(line) for line in (tmp_path / "fates.jsonl").read_text("utf-8").splitlines()]
+    assert [fate["line"] for fate in fates] == list(range(1, len(fates) + 1))
+    assert len(fates) == ended.facts["replayed"]["lines"] == len(expected)
+    wrong = {
+        fate["line"]: (fate["fate"], fate["reason"], expected[str(fate["line"])]["what"])
+        for fate in fates
+        if fate["fate"]
+        not in (expected[str(fate["line"])]["class"], *expected[str(fate["line"])].get("also_acceptable", ()))
+    }
+    assert wrong == {}

@@ -1,0 +1,81 @@
+"""Running the command line as a user does, and looking into the state it leaves."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import asyncpg
+
+from recount import Said
+from servicekit.embedded.postgres import EmbeddedPostgres
+
+COMMAND = Path(sys.executable).with_name("agent-feedback")
+
+
+@dataclass(frozen=True)
+class Ended:
+    """How a run of the command line ended."""
+
+    code: int
+    out: str
+    err: str
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        found: dict[str, Any] = json.loads(self.out)
+        return found
+
+
+async def agent_feedback(*arguments: str | Path, within: float = 120, **environment: str) -> Ended:
+    """Run to the end, at most `within` seconds."""
+    process = await asyncio.create_subprocess_exec(
+        COMMAND,
+        *map(str, arguments),
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.PIPE,
+        env={**os.environ, **environment},
+    )
+    try:
+        out, err = await asyncio.wait_for(process.communicate(), within)
+    except TimeoutError:
+        process.kill()
+        out, err = await process.communicate()
+        raise AssertionError(f"did not end within {within} s: {err.decode()[-2000:]}") from None
+    assert process.returncode is not None
+    return Ended(process.returncode, out.decode(), err.decode())
+
+
+@asynccontextmanager
+async def state_folder() -> AsyncIterator[Path]:
+    """An empty folder that PostgreSQL's own user may enter, also where the tests run as root."""
+    with TemporaryDirectory() as folder:
+        Path(folder).chmod(0o755)
+        yield Path(folder) / "state"
+
+
+async def said_in(state: Path) -> set[Said]:
+    """The live records of people in the state's feedback store."""
+    async with EmbeddedPostgres(state / "postgres") as server:
+        return await said_at(server.url)
+
+
+async def said_at(url: str) -> set[Said]:
+    """The live records of people in the feedback store at `url`."""
+    connection = await asyncpg.connect(url)
+    try:
+        rows = await connection.fetch(
+            "select tenant, conversation_id, feedback_type, user_id, source_id, reaction from feedback.feedback "
+            "where live and origin = 'user'"
+        )
+    finally:
+        await connection.close()
+    return {Said(*row) for row in rows}

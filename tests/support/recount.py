@@ -1,0 +1,53 @@
+"""An independent recount of what people said, straight from an event file, with none of the services' code."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from pathlib import Path
+from typing import NamedTuple
+
+REWARDS = {"👍": ("ok", 0.6), "❤️": ("ok", 0.8), "👎": ("not_ok", -0.6)}
+
+
+class Said(NamedTuple):
+    """One live record of a person: what it is about, who said it, and what it shows."""
+
+    tenant: str
+    conversation: str
+    kind: str
+    user: str
+    about: str
+    reaction: str | None
+
+
+def recount(lines: Iterable[bytes]) -> set[Said]:
+    """Every live reply and reaction to an agent's message, assuming sound lines."""
+    events = [json.loads(line) for line in lines]
+    agents = {
+        (event["tenant"], event["messageId"]): event["agentId"]
+        for event in events
+        if event["topic"] == "chat.message.ingested" and event["senderType"] == "agent"
+    }
+    found: set[Said] = set()
+    emojis: dict[tuple[str, str, str, str], dict[str, tuple[str, bool]]] = {}
+    for event in events:
+        if event["topic"] == "chat.message.reply.ingested":
+            if (event["tenant"], event["originalMessageId"]) in agents:
+                where = event["tenant"], event["conversationId"]
+                found.add(Said(*where, "implicit", event["senderId"], event["messageId"], None))
+        elif event["topic"] == "chat.message.reaction.ingested" and (event["tenant"], event["messageId"]) in agents:
+            key = event["tenant"], event["conversationId"], event["userId"], event["messageId"]
+            held = emojis.setdefault(key, {})
+            word = event["occurredAt"], event["action"] == "added"
+            held[event["emoji"]] = max(held.get(event["emoji"], word), word)
+    for (tenant, conversation, user, message), held in emojis.items():
+        present = [(at, emoji) for emoji, (at, added) in held.items() if added]
+        if present:
+            reaction, _ = REWARDS[max(present)[1]]
+            found.add(Said(tenant, conversation, "reaction", user, message, reaction))
+    return found
+
+
+def lines_of(file: Path) -> list[bytes]:
+    return [line for line in file.read_bytes().split(b"\n") if line.strip()]
