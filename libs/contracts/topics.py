@@ -163,6 +163,10 @@ BY_NAME = MappingProxyType({topic.name: topic for topic in TOPICS})
 CHAT_TOPICS = (CHAT_MESSAGE, CHAT_REPLY, CHAT_REACTION)
 
 
+FOREIGN = frozenset(topic.name for topic in CHAT_TOPICS)
+"""Topics that others write to: nothing in their headers is believed."""
+
+
 def consumed_by(group: Consumer) -> tuple[Topic, ...]:
     """The topics that `group` subscribes to, in the table's order."""
     return tuple(topic for topic in TOPICS if group in topic.consumers)

@@ -18,16 +18,19 @@ from servicekit import metrics
 from servicekit.breaker import Breaker
 from servicekit.clock import Clock
 from servicekit.deadletter import dead_letter
-from servicekit.failures import is_transient, permanent_reason
+from servicekit.failures import LogUnavailable, is_transient, permanent_reason
 from servicekit.logging import frames, logger
 from servicekit.outcome import DeadLettered, Ignored, Outcome, kind_of, reason_of
 from servicekit.producer import Producer
-from servicekit.records import CAUSE, RawRecord, Received, Refused, header, read
+from servicekit.records import RawRecord, Received, Refused, Tombstone, buried, cause_of, read
 
 BISECT_AFTER = 5
 """Failures of a batch, while the probe succeeds, after which it is taken apart like a bug."""
 LONGEST_WAIT = 30.0
 """Seconds between two tries of a batch."""
+
+TOMBSTONE = Ignored("tombstone")
+"""For a handler that holds nothing that could be forgotten."""
 
 log = logger("delivery")
 
@@ -54,6 +57,8 @@ def observe(observers: Sequence[Observer], observation: Observation) -> None:
 
 
 class Handler(Protocol):
+    """One group's work. One that also takes `Tombstone`s says so by an attribute `takes_tombstones = True`."""
+
     async def handle(self, batch: Sequence[Received[Any]]) -> Sequence[Outcome]:
         """Take the whole batch in, and say of each record what became of it, in the same order.
 
@@ -112,11 +117,14 @@ class Delivery:
         self._models: Mapping[str, type[Envelope]] = {topic.name: topic.event for topic in self.topics}
         self._keeps = {topic.name for topic in self.topics if topic.consumers[0] == group}
         self._handler = handler
+        self._taken = (Received, Tombstone) if getattr(handler, "takes_tombstones", False) else (Received,)
         self._producer = producer
         self._clock = clock
         self._judge_at = judge_at
         self._observers = tuple(observers)
         self.patience = patience or Patience()
+        self.mending = Patience(pick=self.patience.pick)
+        """Ended by a stop alone: what a lost commit left behind is mended even after the partitions are gone."""
         self.breaker = Breaker()
 
     async def deliver(self, records: Sequence[RawRecord], commit: Callable[[], Awaitable[bool]]) -> None:
@@ -127,10 +135,10 @@ class Delivery:
         started = self._clock.monotonic()
         if self.breaker.open:
             await self.patience.wait_seconds(self.breaker.pause_seconds)
-        read_ones = [read(raw, self._models, self._judge_at) for raw in records]
-        good = [one for one in read_ones if isinstance(one, Received)]
+        read_ones = [buried(raw) or read(raw, self._models, self._judge_at) for raw in records]
+        good: list[Any] = [one for one in read_ones if isinstance(one, self._taken)]
         handled = iter(await self._persist(good) if good else ())
-        outcomes = [next(handled) if isinstance(one, Received) else self._refusal(one) for one in read_ones]
+        outcomes = [next(handled) if isinstance(one, self._taken) else self._refusal(one) for one in read_ones]
         await self._set_aside(
             [
                 Refused(raw, outcome.reason, one.detail if isinstance(one, Refused) else "")
@@ -139,8 +147,7 @@ class Delivery:
             ]
         )
         for raw, outcome in zip(records, outcomes, strict=True):
-            cause = header(raw.headers, CAUSE) or str(raw.coordinates)
-            observe(self._observers, Observation(self.group, raw.coordinates.topic, cause, outcome))
+            observe(self._observers, Observation(self.group, raw.coordinates.topic, cause_of(raw), outcome))
         if not await commit():
             metrics.LOST_COMMITS.labels(self.group).inc()
             log.warning("commit_lost", group=self.group, records=len(records))
@@ -148,7 +155,9 @@ class Delivery:
         metrics.BATCH_SECONDS.labels(self.group).observe(self._clock.monotonic() - started)
         metrics.BREAKER.labels(self.group).set(self.breaker.open)
 
-    def _refusal(self, refused: Refused) -> Outcome:
+    def _refusal(self, refused: Received[Any] | Tombstone | Refused) -> Outcome:
+        if not isinstance(refused, Refused):
+            return TOMBSTONE
         kept = refused.raw.coordinates.topic in self._keeps
         return DeadLettered(refused.reason) if kept else Ignored("set_aside_elsewhere")
 
@@ -166,11 +175,14 @@ class Delivery:
                     return await self._take_apart(batch, error)
                 metrics.RETRIES.labels(self.group).inc()
                 log.warning("batch_waits", group=self.group, attempt=attempt, error=type(error).__name__)
-                if attempt >= BISECT_AFTER and await self._probe_succeeds():
+                if attempt >= BISECT_AFTER and await self._batch_is_to_blame(error):
                     return await self._take_apart(batch, error)
             await self.patience.wait(attempt)
 
-    async def _probe_succeeds(self) -> bool:
+    async def _batch_is_to_blame(self, error: Exception) -> bool:
+        """Whether a transient failure comes from the batch itself: not from the log, and the database answers."""
+        if isinstance(error, LogUnavailable):
+            return False
         try:
             await self._handler.probe()
         except Exception as error:
@@ -194,10 +206,13 @@ class Delivery:
         return [DeadLettered(reason)]
 
     async def _persist_part(self, batch: Sequence[Received[Any]]) -> Sequence[Outcome]:
+        """A part is taken apart at its first failure; a single record gets as many tries as a whole batch."""
+        if len(batch) == 1:
+            return await self._persist(batch)
         try:
             outcomes = await self._handler.handle(batch)
         except Exception as error:
-            if is_transient(error) and not await self._probe_succeeds():
+            if is_transient(error) and not await self._batch_is_to_blame(error):
                 return await self._persist(batch)
             return await self._take_apart(batch, error)
         self.breaker.record(0, len(batch))
@@ -210,14 +225,14 @@ class Delivery:
             dead_letter(one.raw, service=self.group, reason=one.reason, error_class="permanent", detail=one.detail)
             for one in refused
         ]
-        await self._until_up(lambda: self._producer.send(letters))
+        await self._until_up(lambda: self._producer.send(letters), self.patience)
         for one in refused:
             metrics.DEAD_LETTERS.labels(self.group, one.raw.coordinates.topic, one.reason).inc()
 
     async def _uncertain(self, batch: Sequence[Received[Any]]) -> None:
-        await self._until_up(lambda: self._handler.uncertain(batch))
+        await self._until_up(lambda: self._handler.uncertain(batch), self.mending)
 
-    async def _until_up(self, work: Callable[[], Awaitable[object]]) -> None:
+    async def _until_up(self, work: Callable[[], Awaitable[object]], patience: Patience) -> None:
         attempt = 0
         while True:
             try:
@@ -227,4 +242,4 @@ class Delivery:
                 if not is_transient(error):
                     raise
                 attempt += 1
-            await self.patience.wait(attempt)
+            await patience.wait(attempt)

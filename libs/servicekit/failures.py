@@ -22,6 +22,13 @@ class Unavailable(Exception):
         self.what = what
 
 
+class LogUnavailable(Unavailable):
+    """The log did not take what we wrote: never the fault of the records at work."""
+
+    def __init__(self, why: str = "") -> None:
+        super().__init__("the log", why)
+
+
 class StartError(Exception):
     """The program cannot start; the message is one sentence that says what to do."""
 

@@ -21,6 +21,11 @@ GAPS = Counter(
 LAG = Gauge("agent_feedback_lag_records", "Records in the log not yet committed", ("group",))
 BATCH_SECONDS = Histogram("agent_feedback_batch_seconds", "Time from a batch's arrival to its commit", ("group",))
 PARKED = Gauge("agent_feedback_parked", "Events waiting for the message they are about", ("service",))
+MESSAGE_SOURCE = Counter(
+    "agent_feedback_message_source_total",
+    "Originals asked of the message source (found, unknown, resting), and requests that failed",
+    ("outcome",),
+)
 BREAKER = Gauge(
     "agent_feedback_breaker_open", "1 while a consumer is held because its own code keeps failing", ("group",)
 )

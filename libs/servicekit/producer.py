@@ -14,6 +14,7 @@ from aiokafka.errors import KafkaError, MessageSizeTooLargeError
 
 from contracts.ids import partition_of
 from contracts.topics import BY_NAME
+from servicekit.failures import LogUnavailable
 from servicekit.records import Headers
 
 REQUEST_LIMIT = 4 * 1024 * 1024
@@ -35,7 +36,8 @@ class Message:
 
     @property
     def size(self) -> int:
-        return len(self.key or "") * 4 + len(self.value or b"") + sum(len(k) + len(v) for k, v in self.headers) + 256
+        headers = sum(len(name) + len(value or b"") for name, value in self.headers)  # foreign ones may be null
+        return len(self.key or "") * 4 + len(self.value or b"") + headers + 256
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +54,7 @@ class Producer(Protocol):
         """Write all messages and wait until the log has acknowledged them, in order within each partition.
 
         Gives each message's place. Raises MessageSizeTooLargeError where one is too large (nothing is written then),
-        KafkaError or OSError where the log could not be reached: then any part may have been written.
+        LogUnavailable where the log could not be reached: then any part may have been written.
         """
         ...
 
@@ -96,15 +98,23 @@ class BatchProducer:
             return []
         if any(message.size > MESSAGE_LIMIT for message in messages):
             raise MessageSizeTooLargeError("a record is larger than a topic takes")
-        await self.start()
+        try:
+            await self.start()
+        except (KafkaError, OSError) as error:
+            raise LogUnavailable(type(error).__name__) from error
         producer = self._producer
         assert producer is not None
         try:
             written = await self._send(producer, messages)
-        except (KafkaError, OSError, asyncio.CancelledError):
-            # An idempotent producer that failed once may refuse all further work; a fresh one starts a fresh sequence.
+        except asyncio.CancelledError:
             await self._drop(producer)
             raise
+        except MessageSizeTooLargeError:
+            raise
+        except (KafkaError, OSError) as error:
+            # An idempotent producer that failed once may refuse all further work; a fresh one starts a fresh sequence.
+            await self._drop(producer)
+            raise LogUnavailable(type(error).__name__) from error
         self.produced.update(message.topic for message in messages)
         return written
 

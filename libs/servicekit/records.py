@@ -11,6 +11,7 @@ from pydantic import ValidationError
 
 from contracts.base import RECORD_LIMIT, Envelope
 from contracts.instants import MINUTE
+from contracts.topics import BY_NAME, FOREIGN
 
 E = TypeVar("E", bound=Envelope)
 Headers = Sequence[tuple[str, bytes]]
@@ -62,8 +63,20 @@ class Received(Generic[E]):
 
     @property
     def cause(self) -> str:
-        """The coordinates of the chat record this one comes from: its own where it is one."""
-        return header(self.raw.headers, CAUSE) or str(self.raw.coordinates)
+        """See `cause_of`."""
+        return cause_of(self.raw)
+
+
+@dataclass(frozen=True, slots=True)
+class Tombstone:
+    """A record without a value on a compacted topic: what `key` named is gone."""
+
+    key: str
+    raw: RawRecord
+
+    @property
+    def topic(self) -> str:
+        return self.raw.coordinates.topic
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +99,12 @@ def header(headers: Headers, name: str) -> str | None:
     return None
 
 
+def cause_of(raw: RawRecord) -> str:
+    """The coordinates of the chat record this one comes from: its own, unless it is one of ours that names another."""
+    own = str(raw.coordinates)
+    return own if raw.coordinates.topic in FOREIGN else header(raw.headers, CAUSE) or own
+
+
 def inherited(received: Received[Any]) -> list[tuple[str, bytes]]:
     """The headers a derived record takes over: the cause, and the trace it belongs to."""
     headers = [(CAUSE, received.cause.encode())]
@@ -93,6 +112,14 @@ def inherited(received: Received[Any]) -> list[tuple[str, bytes]]:
     if trace:
         headers.append((TRACEPARENT, trace.encode()))
     return headers
+
+
+def buried(raw: RawRecord) -> Tombstone | None:
+    """The tombstone that `raw` is, or None: only on a compacted topic does a missing value say something."""
+    topic = BY_NAME.get(raw.coordinates.topic)
+    if raw.value is not None or raw.key is None or topic is None or not topic.compacted:
+        return None
+    return Tombstone(raw.key.decode("utf-8", "replace"), raw)
 
 
 def read(raw: RawRecord, models: Mapping[str, type[E]], judged_at: int | None = None) -> Received[E] | Refused:

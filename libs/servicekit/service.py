@@ -19,7 +19,7 @@ from servicekit.delivery import Delivery, Handler, Observer
 from servicekit.failures import is_transient
 from servicekit.logging import frames, logger
 from servicekit.producer import BatchProducer, Producer
-from servicekit.subscriber import Subscription, build_broker
+from servicekit.subscriber import Committed, Subscription, build_broker
 
 log = logger("service")
 
@@ -28,7 +28,8 @@ log = logger("service")
 class Surroundings:
     """What a composition root hands to every service it builds.
 
-    `judge_at` (microseconds) stands in for the log's time in the check against future events.
+    `judge_at` (microseconds) stands in for the log's time in the check against future events. `room` says whether the
+    log has room for that many more bytes from outside; a log on disk always has.
     """
 
     bootstrap: str
@@ -37,6 +38,8 @@ class Surroundings:
     observers: Sequence[Observer] = ()
     say: Callable[[str], None] = lambda _: None
     wrap_producer: Callable[[BatchProducer], Producer] = lambda producer: producer
+    on_commit: Committed = lambda _group, _offsets: None
+    room: Callable[[int], bool] = lambda _: True
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +79,7 @@ class Service:
             judge_at=self.surroundings.judge_at,
             observers=self.surroundings.observers,
         )
-        self.subscriptions.append(Subscription(delivery, self.surroundings.clock))
+        self.subscriptions.append(Subscription(delivery, self.surroundings.clock, self.surroundings.on_commit))
         self._probes.append(handler.probe)
 
     def every(self, periodic: Periodic) -> None:
@@ -102,7 +105,8 @@ class Service:
         if self._broker is not None:
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(self._broker.stop(), 8)
-        await self.batch_producer.stop()
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(self.batch_producer.stop(), 3)
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(self.resources.aclose(), 5)
 
@@ -112,6 +116,11 @@ class Service:
 
     async def not_ready(self) -> str | None:
         """Why the service is not ready, or None."""
+        why = await self._why_not_ready()
+        metrics.READY.labels(self.name).set(why is None)
+        return why
+
+    async def _why_not_ready(self) -> str | None:
         if not self.started:
             return f"{self.name} is starting"
         for subscription in self.subscriptions:
@@ -122,7 +131,6 @@ class Service:
                 await asyncio.wait_for(probe(), 2)
             except Exception as error:
                 return f"{self.name}: its database does not answer ({type(error).__name__})"
-        metrics.READY.labels(self.name).set(1)
         return None
 
     async def _run(self, periodic: Periodic) -> None:

@@ -9,7 +9,7 @@ import asyncio
 import contextlib
 import logging
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from aiokafka import AIOKafkaConsumer, ConsumerRebalanceListener, ConsumerRecord, TopicPartition
@@ -19,6 +19,7 @@ from faststream import AckPolicy
 from faststream.kafka import KafkaBroker
 from faststream.kafka.message import FAKE_CONSUMER, KafkaMessage
 
+from contracts.topics import Consumer
 from servicekit import metrics
 from servicekit.clock import Clock
 from servicekit.delivery import Delivery, Interrupted
@@ -50,15 +51,18 @@ SUBSCRIBER_SETTINGS: Mapping[str, Any] = {
 """What every subscriber is built with; the poll interval is a day because liveness is judged by `Subscription`."""
 
 log = logger("subscriber")
+Committed = Callable[[Consumer, Mapping[TopicPartition, int]], None]
+"""Told the next offsets that the log has accepted from a group."""
 
 
 class Subscription(ConsumerRebalanceListener):  # type: ignore[misc]  # aiokafka has no types
     """One group's subscription: hands batches to its Delivery and commits what the Delivery has taken in."""
 
-    def __init__(self, delivery: Delivery, clock: Clock) -> None:
+    def __init__(self, delivery: Delivery, clock: Clock, on_commit: Committed = lambda _group, _offsets: None) -> None:
         self.delivery = delivery
         self.group = delivery.group
         self._clock = clock
+        self._on_commit = on_commit
         self._busy = asyncio.Lock()
         self._stopping = False
         self._epoch = 0
@@ -131,8 +135,10 @@ class Subscription(ConsumerRebalanceListener):  # type: ignore[misc]  # aiokafka
                     await consumer.commit({partition: offset})
                 except (CommitFailedError, IllegalStateError, KafkaError):
                     continue
+                self._on_commit(self.group, {partition: offset})
             return False
         self._committed.update(offsets)
+        self._on_commit(self.group, offsets)
         overdue = self._clock.monotonic() - arrived > SESSION_TIMEOUT_MS / 1_000
         return epoch == self._epoch and not overdue
 
@@ -170,6 +176,7 @@ class Subscription(ConsumerRebalanceListener):  # type: ignore[misc]  # aiokafka
         """Take no further batch, and wait until the one at work is done or has given up."""
         self._stopping = True
         self.delivery.patience.give_up.set()
+        self.delivery.mending.give_up.set()
         try:
             await asyncio.wait_for(self._busy.acquire(), DRAIN_SECONDS * 2)
         except TimeoutError:
@@ -203,10 +210,12 @@ class Subscription(ConsumerRebalanceListener):  # type: ignore[misc]  # aiokafka
                 log.error("log_gap", group=self.group, topic=partition.topic, records=missing)
             lag += max(0, ends[partition] - max(committed or 0, begins[partition]))
         metrics.LAG.labels(self.group).set(lag)
+        if lag == 0:
+            self.polled_at = self._clock.monotonic()
         return lag
 
     def alive(self) -> bool:
-        """Assigned, and its loop has come round (or is at work on a batch) within the last minute."""
+        """Assigned, and within the last minute a batch came through, is at work, or there was nothing to take in."""
         fresh = self._clock.monotonic() - self.polled_at < 60 or self._busy.locked()
         return self.assigned and fresh and not self.delivery.breaker.open
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from chat_bridge.model import About, IndexedMessage, MessageKey, ParkedEvent, ParkedKey, indexed, original_id
 from chat_bridge.parking import Parking, message_of
+from chat_bridge.source import MessageSource
 from chat_bridge.store import Store
 from chat_bridge.translate import Translated, translate
 from contracts.chat import ChatMessageIngested
@@ -25,12 +26,21 @@ class ChatEvents:
     whichever comes second sees the first.
     """
 
-    def __init__(self, store: Store, producer: Producer, parking: Parking, clock: Clock, parked_limit: int) -> None:
+    def __init__(
+        self,
+        store: Store,
+        producer: Producer,
+        parking: Parking,
+        clock: Clock,
+        parked_limit: int,
+        source: MessageSource | None = None,
+    ) -> None:
         self._store = store
         self._producer = producer
         self._parking = parking
         self._clock = clock
         self._parked_limit = parked_limit
+        self._source = source
 
     async def handle(self, batch: Sequence[Received[Any]]) -> Sequence[Outcome]:
         outcomes: dict[int, Outcome] = {}
@@ -75,7 +85,7 @@ class ChatEvents:
         self, batch: Sequence[Received[Any]], outcomes: dict[int, Outcome]
     ) -> tuple[list[Message], list[int]]:
         about = [(i, r) for i, r in enumerate(batch) if not isinstance(r.event, ChatMessageIngested)]
-        known = await self._store.find([_original_key(r.event) for _, r in about if r.event.original is None])
+        known = await self._originals([r.event for _, r in about if _inline(r.event) is None])
         messages: list[Message] = []
         unknown: list[int] = []
         for index, received in about:
@@ -90,6 +100,17 @@ class ChatEvents:
             else:
                 outcomes[index] = result
         return messages, unknown
+
+    async def _originals(self, events: Sequence[About]) -> Mapping[MessageKey, IndexedMessage]:
+        """The originals that the index has, and of the others those that the source gives."""
+        known = await self._store.find([_original_key(event) for event in events])
+        missing = {_original_key(event): event.occurred_at for event in events} if self._source else {}
+        for key in known:
+            missing.pop(key, None)
+        if self._source is None or not missing:
+            return known
+        found = await self._source.fetch(missing)
+        return {**known, **{key: indexed(copy, key.tenant, key.project, missing[key]) for key, copy in found.items()}}
 
     async def _park(
         self, batch: Sequence[Received[Any]], unknown: Iterable[int], outcomes: dict[int, Outcome]

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from chat_bridge.api import ingest_router
+from chat_bridge.asking import AskAgain
 from chat_bridge.consumer import ChatEvents
 from chat_bridge.parking import Parking
 from chat_bridge.settings import ChatBridgeSettings
+from chat_bridge.source_http import HttpMessageSource
 from chat_bridge.store_postgres import PostgresStore
 from contracts.instants import DAY
 from servicekit.database import open_pool
+from servicekit.intake import LogIntake
 from servicekit.service import Periodic, Service, Surroundings
 
 
@@ -24,9 +28,29 @@ async def build(settings: ChatBridgeSettings, surroundings: Surroundings) -> Ser
     parking = Parking(
         store, service.producer, surroundings.clock, int(settings.parked_days * DAY), surroundings.observers
     )
+    source = _open_source(settings, service)
     service.consume(
-        "chat_bridge", ChatEvents(store, service.producer, parking, surroundings.clock, settings.parked_limit)
+        "chat_bridge", ChatEvents(store, service.producer, parking, surroundings.clock, settings.parked_limit, source)
     )
     service.every(Periodic("sweep", settings.sweep_seconds, parking.sweep))
+    if source is not None:
+        asking = AskAgain(store, source)
+        service.every(Periodic("ask again", settings.message_source_again_seconds, asking.ask))
     service.facts["parked"] = store.parked
+    log = LogIntake(service.producer, room=surroundings.room, seconds=settings.log_seconds)
+    service.routers.append(ingest_router(log, surroundings.clock, surroundings.judge_at))
     return service
+
+
+def _open_source(settings: ChatBridgeSettings, service: Service) -> HttpMessageSource | None:
+    if settings.message_source_url is None:
+        return None
+    token = settings.message_source_token
+    source = HttpMessageSource(
+        settings.message_source_url,
+        service.surroundings.clock,
+        token=token.get_secret_value() if token else None,
+        seconds=settings.message_source_seconds,
+    )
+    service.resources.push_async_callback(source.close)
+    return source

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-from pydantic import Field
+from pydantic import Field, SecretStr
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 
 class ChatBridgeSettings(BaseSettings):
-    """`broker` is host:port[,host:port]; `database_url` a PostgreSQL address."""
+    """`broker` is host:port[,host:port]; `database_url` a PostgreSQL address.
+
+    `message_source_url` is asked for messages that were never published, for at most `message_source_seconds`, and
+    every `message_source_again_seconds` for those that events still wait for. `log_seconds` is how long an HTTP
+    request waits for the log.
+    """
 
     model_config = SettingsConfigDict(env_prefix="CHAT_BRIDGE_", frozen=True)
 
@@ -16,3 +21,8 @@ class ChatBridgeSettings(BaseSettings):
     parked_days: float = Field(default=7, gt=0)
     parked_limit: int = Field(default=100_000, ge=1)
     sweep_seconds: float = Field(default=5, gt=0)
+    log_seconds: float = Field(default=5, gt=0, le=60)
+    message_source_url: str | None = Field(default=None, pattern=r"^https?://[^\x00-\x20]+$")
+    message_source_token: SecretStr | None = None
+    message_source_seconds: float = Field(default=2, gt=0, le=30)
+    message_source_again_seconds: float = Field(default=60, gt=0)

@@ -43,6 +43,10 @@ class Store(Protocol):
         """Up to `limit` events parked before that moment (microseconds)."""
         ...
 
+    async def waited_for(self, after: MessageKey, limit: int) -> Sequence[MessageKey]:
+        """Up to `limit` originals behind `after` that parked events wait for, in order."""
+        ...
+
     async def unpark(self, keys: Collection[ParkedKey]) -> None:
         """Forget parked events. Unknown keys are fine."""
         ...

@@ -126,6 +126,13 @@ class PostgresStore:
         query = f"select {_PARKED} from parked p where p.parked_at < $1 order by p.parked_at limit $2"
         return [_parked(row) for row in await self._pool.fetch(query, before, limit)]
 
+    async def waited_for(self, after: MessageKey, limit: int) -> Sequence[MessageKey]:
+        query = """
+            select distinct tenant, project, original_message_id from parked
+            where (tenant, project, original_message_id) > ($1, $2, $3) order by 1, 2, 3 limit $4
+        """
+        return [MessageKey(*row) for row in await self._pool.fetch(query, *after, limit)]
+
     async def unpark(self, keys: Collection[ParkedKey]) -> None:
         await self._pool.execute(
             "delete from parked where (tenant, project, topic, event_id) in "

@@ -10,7 +10,7 @@ from contracts.chat import ChatMessageIngested
 from contracts.topics import INFERRED_RECEIVED
 from inference.announce import announcement
 from inference.detector import Detector
-from inference.model import NEIGHBOURHOOD, Message, Neighbourhood
+from inference.model import NEIGHBOURHOOD, Message, Neighbourhood, Verdict
 from inference.store import ConversationKey, Emission, IndexedMessage, MessageKey, Placed, Span, Store
 from servicekit.outcome import STORED, UNCHANGED, Outcome
 from servicekit.producer import Message as Record
@@ -34,31 +34,36 @@ class ConversationEvents:
     async def handle(self, batch: Sequence[Received[Any]]) -> Sequence[Outcome]:
         messages = [indexed(received.event) for received in batch]
         changed = await self._store.index(collapse(messages))
-        stretches = await self._store.around(spans(messages), NEIGHBOURHOOD)
-        arrived = {message.key for message in messages}
-        judged = [pair for stretch in stretches for pair in to_judge(stretch, arrived)]
-        verdicts = self._detector.judge([neighbourhood for _, neighbourhood in judged])
-        pairs = [(placed, verdict) for (placed, _), verdict in zip(judged, verdicts, strict=True)]
-        await self._store.emitting(
-            [
-                Emission(placed.indexed.key, verdict.target.turn_id, verdict.target.agent_id)
-                for placed, verdict in pairs
-                if verdict.emitted and verdict.target is not None
-            ]
-        )
-        events = (announcement(placed, verdict) for placed, verdict in pairs)
+        events = (announcement(placed, verdict) for placed, verdict in await self._look(messages))
         await self._producer.send(
             [
                 Record(
                     INFERRED_RECEIVED.name,
                     INFERRED_RECEIVED.key(event),
-                    event.model_dump_json(by_alias=True, exclude_none=True).encode(),
+                    event.model_dump_json(by_alias=True).encode(),
                 )
                 for event in events
                 if event is not None
             ]
         )
         return [STORED if message.key in changed else UNCHANGED for message in messages]
+
+    async def _look(self, messages: Sequence[IndexedMessage]) -> list[tuple[Placed, Verdict]]:
+        """A verdict on every human message that `messages` may bear on.
+
+        What will be announced is noted first, and then the index is looked at again: of two processes at work on one
+        conversation the one that comes second sees the other's message or the other's note.
+        """
+        arrived = {message.key for message in messages}
+        while True:
+            stretches = await self._store.around(spans(messages), NEIGHBOURHOOD)
+            judged = [pair for stretch in stretches for pair in to_judge(stretch, arrived)]
+            verdicts = self._detector.judge([neighbourhood for _, neighbourhood in judged])
+            pairs = [(placed, verdict) for (placed, _), verdict in zip(judged, verdicts, strict=True)]
+            emitted = [(placed, verdict.target) for placed, verdict in pairs if verdict.emitted and verdict.target]
+            await self._store.emitting([Emission(p.indexed.key, t.turn_id, t.agent_id) for p, t in emitted])
+            if not await self._store.outdated([placed for placed, _ in emitted]):
+                return pairs
 
     async def uncertain(self, batch: Sequence[Received[Any]]) -> None:
         """Nothing to mend: of two looks the one with the higher evaluation wins wherever it lies in the log."""

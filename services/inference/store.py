@@ -82,6 +82,10 @@ class Store(Protocol):
         """Note what is about to be announced, so that a later look that finds nothing knows what to retract."""
         ...
 
+    async def outdated(self, looked_at: Collection[Placed]) -> bool:
+        """Whether the evaluation of any of these messages has grown since they were read."""
+        ...
+
     async def ping(self) -> None:
         """Raise if the database does not answer."""
         ...

@@ -63,6 +63,14 @@ from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[])
 where m.tenant = e.tenant and m.project = e.project and m.message_id = e.message_id
   and (m.emitted_turn_id, m.emitted_agent_id) is distinct from (e.turn_id, e.agent_id)
 """
+_OUTDATED = f"""
+select exists (
+    select from unnest($1::text[], $2::text[], $3::text[], $4::bigint[], $5::text[], $6::bigint[])
+        as s (tenant, project, conversation_id, at, message_id, evaluation)
+    where s.evaluation < (
+        select sum(m.versions) from messages m where {_IN} and (m.at, m.message_id) <= (s.at, s.message_id))
+)
+"""
 
 
 class PostgresStore:
@@ -103,6 +111,13 @@ class PostgresStore:
         rows = [(*one.key, one.turn_id, one.agent_id) for one in sorted(emissions, key=lambda one: one.key)]
         if rows:
             await self._pool.execute(_EMITTING, *_columns(rows, 5))
+
+    async def outdated(self, looked_at: Collection[Placed]) -> bool:
+        rows = [
+            (*one.indexed.conversation, one.indexed.message.at, one.indexed.message.message_id, one.evaluation)
+            for one in looked_at
+        ]
+        return bool(rows) and bool(await self._pool.fetchval(_OUTDATED, *_columns(rows, 6)))
 
     async def ping(self) -> None:
         await self._pool.execute("select 1")

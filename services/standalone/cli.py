@@ -13,6 +13,7 @@ import uvloop
 from rich.console import Console
 
 from contracts.instants import parse_instant
+from servicekit.clock import SystemClock
 from servicekit.embedded.local_kafka import LocalKafkaError
 from servicekit.embedded.memory_broker import MemoryBrokerError
 from servicekit.embedded.postgres import EmbeddedPostgresError
@@ -103,13 +104,16 @@ def up(
 
     `agent-feedback up --sample` shows the whole flow on a few conversations; `--exit --json` makes a batch job of it.
     """
-    from standalone.sample import SAMPLE
+    from standalone.sample import write_sample
     from standalone.up import Options
     from standalone.up import up as run_up
 
     if host not in ("127.0.0.1", "::1", "localhost"):
         raise typer.BadParameter("Only loopback addresses: the access token alone is no protection on a network.")
-    files = _checked_files([*(replay or []), *([SAMPLE] if sample else [])])
+    files = _checked_files(replay or [])
+    if sample:
+        state.mkdir(parents=True, exist_ok=True)
+        files.append(write_sample(state / "sample.jsonl", SystemClock().now()))
     configure_logging(quiet=True)
     options = Options(files, exit, as_json, host, port, state, token, broker, _instant(now), fates, database)
     facts = _run(run_up(options, Console(), (lambda _: None) if as_json else _say))
@@ -147,7 +151,8 @@ def run(
     host: Annotated[str, typer.Option(help="The address to listen on.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(help="The HTTP port; 0 takes a free one.", min=0, max=65535)] = 8080,
     token: Annotated[
-        str | None, typer.Option(envvar="AGENT_FEEDBACK_TOKEN", help="The access token of the HTTP API.")
+        str | None,
+        typer.Option(envvar="AGENT_FEEDBACK_TOKEN", help="The HTTP API's access token, where AUTH_ISSUER is not set."),
     ] = None,
 ) -> None:
     """Run one service against your Kafka and database, set by its environment variables (see `.env.example`)."""
@@ -155,8 +160,6 @@ def run(
 
     if service not in SERVICES:
         raise typer.BadParameter(f"{service} is none of {', '.join(SERVICES)}.")
-    if token is None:
-        raise typer.BadParameter("Set AGENT_FEEDBACK_TOKEN (or --token): the HTTP API does not open without one.")
     configure_logging()
     _run(run_service(service, host, port, token))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import Any
 
@@ -10,8 +11,9 @@ import httpx
 
 from servicekit.embedded.postgres import EmbeddedPostgres
 from servicekit.failures import StartError
-from servicekit.producer import BatchProducer
+from servicekit.producer import BatchProducer, Producer
 from servicekit.topics import wait_for_broker
+from standalone.outside import held_back
 from standalone.replay import Account
 from standalone.replay import replay as replay_files
 from standalone.report import report_from_database
@@ -20,13 +22,17 @@ from standalone.state import StateFolder, running
 
 async def publish(files: Sequence[Path], broker: str | None, state: Path) -> dict[str, Any]:
     """Publish the lines of `files`; gives `{"lines", "events", "rejected"}`."""
-    bootstrap = broker or str(running(state)["broker"])
-    await (await wait_for_broker(bootstrap, lambda _: None)).close()
+    facts = {} if broker else running(state)
+    bootstrap = broker or str(facts["broker"])
     producer, account = BatchProducer(bootstrap, client_id="agent-feedback-replay"), Account()
-    try:
-        await replay_files(files, producer, account)
-    finally:
-        await producer.stop()
+    async with AsyncExitStack() as parts:
+        admin = await wait_for_broker(bootstrap, lambda _: None)
+        parts.push_async_callback(admin.close)
+        parts.push_async_callback(producer.stop)
+        log: Producer = producer
+        if facts.get("log") == "memory":
+            log = await parts.enter_async_context(held_back(producer, admin, facts["groups"]))
+        await replay_files(files, log, account)
     rejected = [{"file": line.file, "line": line.number, "reason": reason} for line, reason in account.rejected]
     return {"lines": account.lines, "events": account.events, "rejected": rejected}
 

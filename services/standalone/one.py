@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import signal
 from collections.abc import Awaitable, Callable, Mapping
 
@@ -14,39 +15,44 @@ from chat_bridge.settings import ChatBridgeSettings
 from feedback.settings import FeedbackSettings
 from inference.settings import InferenceSettings
 from reporting.settings import ReportingSettings
-from servicekit.auth import AccessToken
 from servicekit.http import HttpServer
 from servicekit.logging import logger
 from servicekit.service import Service, Surroundings
 from servicekit.topics import ensure_topics
+from standalone.access import auth_settings, authenticator_for
+from standalone.faults import VARIABLE, faults_named
 from standalone.web import application, guarded
 
 log = logger("run")
 Build = Callable[[Callable[[str], None]], Awaitable[Service]]
 
 
+def _around(broker: str, say: Callable[[str], None]) -> Surroundings:
+    return faults_named(os.environ.get(VARIABLE)).surround(Surroundings(broker, say=say))
+
+
 async def _chat_bridge(say: Callable[[str], None]) -> Service:
     settings = ChatBridgeSettings()
     await ensure_topics(settings.broker, create=False, say=say)
-    return await chat_bridge.main.build(settings, Surroundings(settings.broker, say=say))
+    return await chat_bridge.main.build(settings, _around(settings.broker, say))
 
 
 async def _feedback(say: Callable[[str], None]) -> Service:
     settings = FeedbackSettings()
     await ensure_topics(settings.broker, create=False, say=say)
-    return await feedback.main.build(settings, Surroundings(settings.broker, say=say))
+    return await feedback.main.build(settings, _around(settings.broker, say))
 
 
 async def _inference(say: Callable[[str], None]) -> Service:
     settings = InferenceSettings()
     await ensure_topics(settings.broker, create=False, say=say)
-    return await inference.main.build(settings, Surroundings(settings.broker, say=say))
+    return await inference.main.build(settings, _around(settings.broker, say))
 
 
 async def _reporting(say: Callable[[str], None]) -> Service:
     settings = ReportingSettings()
     await ensure_topics(settings.broker, create=False, say=say)
-    return await reporting.main.build(settings, Surroundings(settings.broker, say=say))
+    return await reporting.main.build(settings, _around(settings.broker, say))
 
 
 SERVICES: Mapping[str, Build] = {
@@ -57,8 +63,10 @@ SERVICES: Mapping[str, Build] = {
 }
 
 
-async def run_service(name: str, host: str, port: int, token: str) -> None:
-    """Run until SIGINT or SIGTERM; stops within 20 s of one."""
+async def run_service(name: str, host: str, port: int, token: str | None) -> None:
+    """Run until SIGINT or SIGTERM; stops within 20 s of one. `token` None: callers bring tokens of AUTH_ISSUER."""
+    auth = auth_settings()
+    authenticator = authenticator_for(auth, token)
     stopping = asyncio.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         asyncio.get_running_loop().add_signal_handler(number, stopping.set)
@@ -68,9 +76,8 @@ async def run_service(name: str, host: str, port: int, token: str) -> None:
         return f"{name} is starting" if service is None else await service.not_ready()
 
     server = HttpServer(host, port)
-    authenticator = AccessToken(token)
     app = application(authenticator, not_ready)
-    await server.start(guarded(app, authenticator))
+    await server.start(guarded(app, authenticator, auth.cors_origins))
     starting = asyncio.create_task(_start(name))
     waiting = asyncio.create_task(stopping.wait())
     try:
@@ -93,5 +100,6 @@ async def run_service(name: str, host: str, port: int, token: str) -> None:
 
 async def _start(name: str) -> Service:
     service = await SERVICES[name](lambda message: log.info("waiting", what=message))
+    faults_named(os.environ.get(VARIABLE)).arm(service)
     await service.start()
     return service

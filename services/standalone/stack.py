@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections import Counter
 from collections.abc import Callable
 from contextlib import AsyncExitStack
@@ -13,25 +14,29 @@ import feedback.main
 import inference.main
 import reporting.main
 from chat_bridge.settings import ChatBridgeSettings
+from contracts.topics import Consumer
 from feedback.settings import FeedbackSettings
 from inference.settings import InferenceSettings
 from reporting.settings import ReportingSettings
-from servicekit.producer import BatchProducer
+from servicekit.holdback import Holdback
+from servicekit.producer import BatchProducer, Producer
 from servicekit.service import Service, Surroundings
 
 
 class Stack:
     """The services of one process. `started` in any order, stopped in the order that events flow."""
 
-    def __init__(self, surroundings: Surroundings, database_url: str) -> None:
+    def __init__(self, surroundings: Surroundings, database_url: str, holdback: Holdback | None = None) -> None:
         self._surroundings = surroundings
-        self._database_url = database_url
+        self._holdback = holdback
+        self.database_url = database_url
         self._open = AsyncExitStack()
         self.services: dict[str, Service] = {}
         self.intake = BatchProducer(surroundings.bootstrap, client_id="agent-feedback-intake")
+        self.log: Producer = surroundings.wrap_producer(self.intake)
 
     async def start(self) -> None:
-        around, broker, url = self._surroundings, self._surroundings.bootstrap, self._database_url
+        around, broker, url = self._surroundings, self._surroundings.bootstrap, self.database_url
         built = await asyncio.gather(
             chat_bridge.main.build(ChatBridgeSettings(broker=broker, database_url=url), around),
             feedback.main.build(FeedbackSettings(broker=broker, database_url=url, store_url=url), around),
@@ -39,10 +44,28 @@ class Stack:
             reporting.main.build(ReportingSettings(broker=broker, database_url=url), around),
         )
         self.services = {service.name: service for service in built}
+        if self._holdback is not None:
+            self._holdback.follow(self.groups)
         await self.intake.start()
         await asyncio.gather(*(service.start() for service in built))
 
+    @property
+    def groups(self) -> list[Consumer]:
+        """The consumer groups of the services."""
+        return [sub.group for service in self.services.values() for sub in service.subscriptions]
+
+    async def drain(self, seconds: float) -> bool:
+        """Let nothing new in and wait until all is taken in, for at most `seconds`. Whether it was."""
+        if self._holdback is not None:
+            self._holdback.close()
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(self.quiet(), seconds)
+            return True
+        return False
+
     async def stop(self) -> None:
+        if self._holdback is not None:
+            self._holdback.stop()
         await self.intake.stop()
         await asyncio.gather(*(service.stop() for service in self.services.values()))
 

@@ -8,7 +8,8 @@ import signal
 import time
 from collections.abc import Callable, Sequence
 from contextlib import AsyncExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -17,8 +18,10 @@ from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeE
 
 from servicekit.auth import AccessToken
 from servicekit.embedded.postgres import EmbeddedPostgres
+from servicekit.holdback import Holdback, HoldingProducer
 from servicekit.http import HttpServer
 from servicekit.service import Surroundings
+from standalone.access import auth_settings
 from standalone.fates import Outcomes, write_fates
 from standalone.log import open_log
 from standalone.replay import Account, replay
@@ -29,6 +32,8 @@ from standalone.web import application, guarded
 
 Say = Callable[[str], None]
 T = TypeVar("T")
+DRAIN_SECONDS = 6.0
+"""How long a stop waits for what an in-process log still holds."""
 
 
 @dataclass(frozen=True)
@@ -67,7 +72,7 @@ async def up(options: Options, console: Console, say: Say) -> dict[str, Any]:
 
         authenticator = AccessToken(token)
         app = application(authenticator, not_ready)
-        await server.start(guarded(app, authenticator))
+        await server.start(guarded(app, authenticator, auth_settings().cors_origins))
         work = asyncio.create_task(_start(options, state, outcomes, parts, say))
         stack = await _unless(stopping, work)
         if stack is None:
@@ -76,7 +81,15 @@ async def up(options: Options, console: Console, say: Say) -> dict[str, Any]:
             for router in service.routers:
                 app.include_router(router)
         url = f"http://{options.host}:{server.port}/"
-        state.announce({"url": url, "token": token, "broker": stack.intake.bootstrap})
+        facts_of_run = {
+            "url": url,
+            "token": token,
+            "broker": stack.intake.bootstrap,
+            "log": options.broker,
+            "database": stack.database_url,
+            "groups": stack.groups,
+        }
+        state.announce(facts_of_run)
         say(f"Ready after {time.monotonic() - began:.1f} s.")
         facts = await _unless(stopping, asyncio.create_task(_replay(options, stack, account, outcomes, began)))
         if facts is None:
@@ -105,12 +118,27 @@ async def _start(options: Options, state: StateFolder, outcomes: Outcomes, parts
     bootstrap = await parts.enter_async_context(open_log(options.broker, state.path, say))
     say("Starting the services ...")
     surroundings = Surroundings(bootstrap, judge_at=options.judge_at, observers=[outcomes], say=say)
-    stack = Stack(surroundings, database_url)
+    holdback = Holdback() if options.broker == "memory" else None
+    if holdback is not None:
+        surroundings = replace(
+            surroundings,
+            wrap_producer=partial(HoldingProducer, holdback=holdback),
+            on_commit=holdback.committed,
+            room=holdback.room,
+        )
+    stack = Stack(surroundings, database_url, holdback)
     parts.push_async_callback(stack.stop)
     await stack.start()
     while await stack.not_ready():
         await asyncio.sleep(0.02)
+    if holdback is not None:
+        parts.push_async_callback(_drain, stack, say)
     return stack
+
+
+async def _drain(stack: Stack, say: Say) -> None:
+    if not await stack.drain(DRAIN_SECONDS):
+        say("Stopped before all records were taken in; the in-process log forgets them: replay their files again.")
 
 
 async def _replay(options: Options, stack: Stack, account: Account, outcomes: Outcomes, began: float) -> dict[str, Any]:
@@ -128,7 +156,7 @@ async def _replay(options: Options, stack: Stack, account: Account, outcomes: Ou
         task = bar.add_task("Replaying", total=total)
         await replay(
             options.replay,
-            stack.intake,
+            stack.log,
             account,
             keep_places=options.fates is not None,
             progress=lambda read: bar.advance(task, read),

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
 from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
+from starlette.middleware.cors import CORSMiddleware
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from chat_bridge.api import INGEST_LIMIT
+from feedback.widget.routes import PUBLIC as WIDGET
 from servicekit.auth import COOKIE, Authenticator
 from servicekit.http import BodyLimit
+from servicekit.refusals import invalid
 
-PUBLIC = frozenset({"/", "/health/live", "/health/ready", "/favicon.ico"})
+PUBLIC = frozenset({"/", "/health/live", "/health/ready", "/favicon.ico"}) | WIDGET
 """Paths that answer without a token; the page at `/` lets people in by itself."""
 PUBLIC_PREFIXES = ("/assets/",)
 NotReady = Callable[[], Awaitable[str | None]]
@@ -69,13 +73,22 @@ def application(authenticator: Authenticator, not_ready: NotReady) -> FastAPI:
         return Response(generate_latest(), media_type=CONTENT_TYPE_LATEST)
 
     @app.exception_handler(RequestValidationError)
-    async def invalid(_: Request, error: RequestValidationError) -> JSONResponse:
-        faults = [{"loc": list(fault["loc"]), "msg": fault["msg"], "type": fault["type"]} for fault in error.errors()]
-        return JSONResponse({"detail": faults}, 422)
+    async def unreadable(_: Request, error: RequestValidationError) -> JSONResponse:
+        return invalid(error.errors())
 
     return app
 
 
-def guarded(app: FastAPI, authenticator: Authenticator) -> ASGIApp:
-    """`app` behind its token, with limits on bodies."""
-    return BodyLimit(Guard(app, authenticator))
+def guarded(app: FastAPI, authenticator: Authenticator, origins: Sequence[str] = ()) -> ASGIApp:
+    """`app` behind its token, with limits on bodies. Pages of `origins` may call it, with a token of their own."""
+    behind = BodyLimit(Guard(app, authenticator), {"/ingest/": INGEST_LIMIT})
+    if not origins:
+        return behind
+    # Never with cookies: another site's page speaks with the token it was given, not with the browser's.
+    return CORSMiddleware(
+        behind,
+        allow_origins=origins,
+        allow_methods=["GET", "POST"],
+        allow_headers=["Authorization", "Content-Type"],
+        max_age=600,
+    )

@@ -14,8 +14,8 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import asyncpg
-
 from recount import Said
+
 from servicekit.embedded.postgres import EmbeddedPostgres
 
 COMMAND = Path(sys.executable).with_name("agent-feedback")

@@ -8,6 +8,7 @@ import httpx
 from fastapi import APIRouter, FastAPI
 
 from servicekit.auth import Caller
+from servicekit.http import BodyLimit
 
 CALLERS = {
     "all": Caller("local", scopes=frozenset({"on_behalf", "erase"})),
@@ -33,5 +34,5 @@ def application(routers: Sequence[APIRouter]) -> FastAPI:
 def client(routers: Sequence[APIRouter], token: str | None = "all") -> httpx.AsyncClient:
     """A client that calls as `token`; errors inside the application come out as they are."""
     headers = {"Authorization": f"Bearer {token}"} if token else {}
-    transport = httpx.ASGITransport(application(routers))
+    transport = httpx.ASGITransport(BodyLimit(application(routers)))
     return httpx.AsyncClient(transport=transport, base_url="http://reporting", headers=headers)

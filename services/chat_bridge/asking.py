@@ -1,0 +1,27 @@
+"""Asks the message source again for originals that parked events wait for: it may have been away the first time."""
+
+from __future__ import annotations
+
+from chat_bridge.model import MessageKey, indexed
+from chat_bridge.source import MessageSource
+from chat_bridge.store import Store
+
+KEYS_AT_ONCE = 100
+BEGINNING = MessageKey("", "", "")
+
+
+class AskAgain:
+    """What the source gives goes into the index; the sweep then releases what waited for it."""
+
+    def __init__(self, store: Store, source: MessageSource) -> None:
+        self._store = store
+        self._source = source
+        self._after = BEGINNING
+
+    async def ask(self) -> None:
+        """Ask for the next hundred originals; from the beginning again once all have had their turn."""
+        keys = await self._store.waited_for(self._after, KEYS_AT_ONCE)
+        self._after = keys[-1] if len(keys) == KEYS_AT_ONCE else BEGINNING
+        found = await self._source.fetch(keys)
+        # At the beginning of time: whatever is published of the message itself is later and counts.
+        await self._store.index([indexed(copy, key.tenant, key.project, 0) for key, copy in found.items()])

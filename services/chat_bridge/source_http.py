@@ -1,0 +1,101 @@
+"""A message source over HTTP: one request per project and hundred messages, a time limit, and a rest after failures."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Collection, Sequence
+
+import httpx
+from pydantic_core import from_json
+
+from chat_bridge.model import MessageKey
+from chat_bridge.source import BadAnswer, Found, originals_in, requests_for
+from contracts.chat import OriginalMessage
+from servicekit import metrics
+from servicekit.clock import Clock
+from servicekit.logging import logger
+
+IDS_AT_ONCE = 100
+REQUESTS_AT_ONCE = 4
+ANSWER_LIMIT = 8 * 1024 * 1024
+"""Bytes of one answer."""
+FAILURES_LIMIT = 3
+"""Failures in a row after which the source is left alone for a while."""
+
+log = logger("message_source")
+
+
+class HttpMessageSource:
+    """Asks `url` by `POST {"tenant", "project", "message_ids"}` for `{"messages": [...]}`, each as an inline original.
+
+    All of one `fetch` takes at most `seconds`. After three failures in a row nothing is asked for `rest_seconds`;
+    then one request tries whether the source is back.
+    """
+
+    def __init__(
+        self, url: str, clock: Clock, *, token: str | None = None, seconds: float = 2.0, rest_seconds: float = 30.0
+    ) -> None:
+        self._url = url
+        self._clock = clock
+        self._seconds = seconds
+        self._rest_seconds = rest_seconds
+        self._failures = 0
+        self._rests_until = 0.0
+        self._slots = asyncio.Semaphore(REQUESTS_AT_ONCE)
+        headers = {"Authorization": f"Bearer {token}"} if token else {}
+        self._client = httpx.AsyncClient(headers=headers, timeout=seconds, follow_redirects=False, trust_env=False)
+
+    async def close(self) -> None:
+        await self._client.aclose()
+
+    async def fetch(self, keys: Collection[MessageKey]) -> Found:
+        if not keys:
+            return {}
+        if self._clock.monotonic() < self._rests_until:
+            metrics.MESSAGE_SOURCE.labels("resting").inc(len(keys))
+            return {}
+        wanted = requests_for(keys, IDS_AT_ONCE)
+        asked = wanted[:1] if self._failures >= FAILURES_LIMIT else wanted
+        found: dict[MessageKey, OriginalMessage] = {}
+        tasks = [asyncio.create_task(self._ask(*request, found)) for request in asked]
+        _, late = await asyncio.wait(tasks, timeout=self._seconds)
+        for task in late:
+            task.cancel()
+        if late:
+            self._failed("TimeoutError")
+            await asyncio.wait(late)
+        metrics.MESSAGE_SOURCE.labels("found").inc(len(found))
+        metrics.MESSAGE_SOURCE.labels("unknown").inc(len(set(keys)) - len(found))
+        return found
+
+    async def _ask(
+        self, tenant: str, project: str, message_ids: Sequence[str], found: dict[MessageKey, OriginalMessage]
+    ) -> None:
+        async with self._slots:
+            try:
+                answer = await self._post({"tenant": tenant, "project": project, "message_ids": message_ids})
+                found.update(originals_in(answer, tenant, project, message_ids))
+            except (httpx.HTTPError, BadAnswer, ValueError, RecursionError) as error:
+                self._failed(type(error).__name__)
+            else:
+                self._failures = 0
+
+    async def _post(self, question: dict[str, object]) -> object:
+        """The answer's JSON. Raises BadAnswer for any status but 200 and for an answer that is too large."""
+        async with self._client.stream("POST", self._url, json=question) as response:
+            if response.status_code != 200:
+                raise BadAnswer
+            body = bytearray()
+            async for chunk in response.aiter_bytes():
+                body += chunk
+                if len(body) > ANSWER_LIMIT:
+                    raise BadAnswer
+        answer: object = from_json(bytes(body))
+        return answer
+
+    def _failed(self, error: str) -> None:
+        self._failures += 1
+        metrics.MESSAGE_SOURCE.labels("failed").inc()
+        log.warning("source_failed", error=error, in_a_row=self._failures)
+        if self._failures >= FAILURES_LIMIT:
+            self._rests_until = self._clock.monotonic() + self._rest_seconds

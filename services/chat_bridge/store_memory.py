@@ -1,0 +1,72 @@
+"""A store that lives and dies with the process: for tests, simulations and a first look."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
+
+from chat_bridge.model import IndexedMessage, MessageKey, ParkedEvent, ParkedKey
+
+
+class MemoryStore:
+    """See `store.Store`."""
+
+    def __init__(self) -> None:
+        self._messages: dict[MessageKey, IndexedMessage] = {}
+        self._parked: dict[ParkedKey, ParkedEvent] = {}
+
+    async def index(self, messages: Collection[IndexedMessage]) -> set[MessageKey]:
+        changed = set()
+        for message in messages:
+            held = self._messages.get(message.key)
+            if held is None or (message.occurred_at > held.occurred_at and _told(message) != _told(held)):
+                self._messages[message.key] = message
+                changed.add(message.key)
+        return changed
+
+    async def find(self, keys: Collection[MessageKey]) -> Mapping[MessageKey, IndexedMessage]:
+        return {key: self._messages[key] for key in keys if key in self._messages}
+
+    async def park(self, events: Collection[ParkedEvent]) -> Mapping[ParkedKey, str]:
+        return {event.key: self._parked.setdefault(event.key, event).cause for event in events}
+
+    async def parked_by_tenant(self, tenants: Collection[str]) -> Mapping[str, int]:
+        counts = Counter(key.tenant for key in self._parked)
+        return {tenant: counts[tenant] for tenant in tenants if counts[tenant]}
+
+    async def released_by(self, keys: Collection[MessageKey]) -> Sequence[tuple[ParkedEvent, IndexedMessage]]:
+        return self._joined(event for event in self._parked.values() if event.original in keys)
+
+    async def releasable(self, limit: int) -> Sequence[tuple[ParkedEvent, IndexedMessage]]:
+        return self._joined(self._parked.values())[:limit]
+
+    async def expired(self, before: int, limit: int) -> Sequence[ParkedEvent]:
+        old = (event for event in self._parked.values() if event.parked_at < before)
+        return sorted(old, key=lambda event: event.parked_at)[:limit]
+
+    async def unpark(self, keys: Collection[ParkedKey]) -> None:
+        for key in keys:
+            self._parked.pop(key, None)
+
+    async def parked(self) -> int:
+        return len(self._parked)
+
+    async def ping(self) -> None:
+        return None
+
+    def _joined(self, events: Iterable[ParkedEvent]) -> list[tuple[ParkedEvent, IndexedMessage]]:
+        known = ((event, self._messages[event.original]) for event in events if event.original in self._messages)
+        return sorted(known, key=lambda pair: (pair[0].log_time, pair[0].cause))
+
+
+def _told(message: IndexedMessage) -> tuple[object, ...]:
+    """What makes a later version another one."""
+    return (
+        message.conversation_id,
+        message.turn_id,
+        message.sender_id,
+        message.sender_type,
+        message.agent_id,
+        message.content,
+        message.provenance,
+    )

@@ -1,0 +1,48 @@
+"""Writing into the in-process log of another process: its readers' progress is asked for, and waited for."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator, Collection
+from contextlib import asynccontextmanager
+
+from aiokafka import TopicPartition
+from aiokafka.admin import AIOKafkaAdminClient
+from aiokafka.errors import KafkaError
+
+from contracts.topics import CHAT_TOPICS, Consumer
+from servicekit.holdback import OUTSIDE_BYTES, Holdback, HoldingProducer
+from servicekit.producer import Producer
+
+ASK_SECONDS = 0.05
+
+
+@asynccontextmanager
+async def held_back(
+    producer: Producer, admin: AIOKafkaAdminClient, groups: Collection[Consumer]
+) -> AsyncIterator[Producer]:
+    """`producer`, never more than 1 MiB a partition ahead of `groups`. For chat topics only."""
+    holdback = Holdback(OUTSIDE_BYTES)
+    holdback.follow(groups)
+    asking = asyncio.create_task(_follow(admin, holdback))
+    try:
+        yield HoldingProducer(producer, holdback)
+    finally:
+        asking.cancel()
+        with contextlib.suppress(asyncio.CancelledError):
+            await asking
+
+
+async def _follow(admin: AIOKafkaAdminClient, holdback: Holdback) -> None:
+    """Tell `holdback` what the groups have committed, as long as the log answers; else let those who wait fail."""
+    try:
+        while True:
+            for group in holdback.groups:
+                read = [topic for topic in CHAT_TOPICS if group in topic.consumers]
+                lanes = [TopicPartition(topic.name, n) for topic in read for n in range(topic.partitions)]
+                found = await admin.list_consumer_group_offsets(group, partitions=lanes) if lanes else {}
+                holdback.committed(group, {lane: at.offset for lane, at in found.items() if at.offset >= 0})
+            await asyncio.sleep(ASK_SECONDS)
+    except (KafkaError, OSError):
+        holdback.stop()

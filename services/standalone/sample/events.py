@@ -1,0 +1,126 @@
+"""From the written conversations to chat events in the order in which they arrive. Pure.
+
+Ids are derived from the script's names alone and times from `now`, so that two readings differ in their times only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from contracts.ids import derived_id
+from contracts.instants import format_instant
+from contracts.topics import CHAT_MESSAGE, CHAT_REACTION, CHAT_REPLY, Topic
+from standalone.sample.script import Conversation, Line, Script
+
+TENANT, PROJECT = "demo", "support"
+MINUTE = 60_000_000
+TO_READ = MINUTE // 3
+"""A person's pause, in microseconds, before they begin to type; an agent takes half of it."""
+TO_TYPE = MINUTE // 120
+"""For each character a person types, in microseconds."""
+
+
+@dataclass(frozen=True, slots=True)
+class Arrival:
+    """An event's body and when it arrives, in microseconds since the epoch."""
+
+    at: int
+    body: dict[str, Any]
+
+
+def events(script: Script, now: int) -> list[dict[str, Any]]:
+    """All events of `script` as they would have been published up to `now` (microseconds since the epoch)."""
+    arrivals = [arrival for conversation in script.conversations for arrival in _exchange(conversation, script, now)]
+    for stray in script.strays:
+        at = now - _us(stray.minutes_ago)
+        arrivals.append(Arrival(at, {**_envelope("stray", stray.name, at=at), **stray.event}))
+    return [arrival.body for arrival in sorted(arrivals, key=lambda arrival: arrival.at)]
+
+
+def _exchange(conversation: Conversation, script: Script, now: int) -> Iterator[Arrival]:
+    said_at = now - _us(conversation.minutes_ago)
+    turn, answer = 0, None
+    for number, line in enumerate(conversation.messages):
+        by_agent = line.by in script.agents
+        if number:
+            said_at += _pause(line, by_agent)
+        turn = turn if by_agent else number
+        said = {
+            "messageId": _id("message", conversation.name, number),
+            "conversationId": conversation.name,
+            "senderId": line.by,
+            "senderType": "agent" if by_agent else "human",
+            "content": line.text,
+        }
+        message = {**said, "turnId": _id("turn", conversation.name, turn), **_about(line, conversation, script)}
+        if line.reply and answer is not None:
+            message["replyToMessageId"] = answer
+        name = (conversation.name, number)
+        yield _event(CHAT_MESSAGE, ("message", *name), said_at, message, late=line.late)
+        if line.reply and answer is not None:
+            yield _event(CHAT_REPLY, ("reply", *name), said_at, {**said, "originalMessageId": answer})
+        if line.edit is not None:
+            at = said_at + _us(line.edit.after)
+            yield _event(CHAT_MESSAGE, ("edit", *name), at, {**message, "content": line.edit.text})
+        yield from _reactions(line, name, said["messageId"], said_at, script)
+        if by_agent:
+            answer = said["messageId"]
+
+
+def _reactions(line: Line, name: tuple[str, int], message: str, said_at: int, script: Script) -> Iterable[Arrival]:
+    for index, reaction in enumerate(line.reactions):
+        body = {
+            "messageId": message,
+            "conversationId": name[0],
+            "userId": reaction.by,
+            "userType": script.people[reaction.by],
+            "emoji": reaction.emoji,
+            "action": reaction.action,
+        }
+        yield _event(CHAT_REACTION, ("reaction", *name, index), said_at + _us(reaction.after), body)
+
+
+def _about(line: Line, conversation: Conversation, script: Script) -> dict[str, Any]:
+    """What an agent's message says of its making, a person's of the person."""
+    agent = script.agents.get(line.by)
+    if agent is None:
+        return {"userType": script.people[line.by]}
+    facts = {
+        "agentId": line.by,
+        "agentVersion": conversation.agent_version or agent.agent_version,
+        "model": agent.model,
+        "intent": line.intent,
+        "strategy": line.strategy,
+        "validationOutcome": line.validation_outcome,
+        "qualityScore": line.quality_score,
+    }
+    return {name: value for name, value in facts.items() if value is not None}
+
+
+def _pause(line: Line, by_agent: bool) -> int:
+    if line.after is not None:
+        return _us(line.after)
+    return TO_READ // 2 if by_agent else TO_READ + TO_TYPE * len(line.text)
+
+
+def _event(topic: Topic, name: tuple[str | int, ...], at: int, body: dict[str, Any], late: float = 0) -> Arrival:
+    return Arrival(at + _us(late), {"topic": topic.name, **_envelope(*name, at=at), **body})
+
+
+def _envelope(*name: str | int, at: int) -> dict[str, Any]:
+    return {
+        "eventId": _id("event", *name),
+        "occurredAt": format_instant(at),
+        "tenant": TENANT,
+        "project": PROJECT,
+    }
+
+
+def _id(*name: str | int) -> str:
+    return str(derived_id("sample", *name))
+
+
+def _us(minutes: float) -> int:
+    return round(minutes * MINUTE)

@@ -1,0 +1,59 @@
+"""Processes of every service joining and leaving on a real Kafka while real conversations flow."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+
+import asyncpg
+import pytest
+from command import agent_feedback, said_at, state_folder
+from processes import GROUPS, Members, stop_service, until_quiet
+from recount import lines_of, recount
+from samples import CHAT_EVENTS, needs_samples
+
+from servicekit.embedded.local_kafka import LocalKafka
+from servicekit.embedded.postgres import EmbeddedPostgres
+from servicekit.topics import ensure_topics
+
+pytestmark = [pytest.mark.real, needs_samples, pytest.mark.samples]
+
+
+async def test_nothing_is_lost_or_doubled_while_members_come_and_go(tmp_path: Path) -> None:
+    log = tmp_path / "services.log"
+    async with (
+        state_folder() as state,
+        LocalKafka(tmp_path / "kafka") as kafka,
+        EmbeddedPostgres(state / "postgres") as postgres,
+        Members(kafka.bootstrap, postgres.url, log) as members,
+    ):
+        await ensure_topics(kafka.bootstrap)
+        lines = lines_of(CHAT_EVENTS)
+        thirds = [lines[: len(lines) // 3], lines[len(lines) // 3 : len(lines) * 2 // 3], lines[len(lines) * 2 // 3 :]]
+        first = {name: await members.start(name) for name in GROUPS}
+        second = {}
+        for number, third in enumerate(thirds):
+            part = tmp_path / f"{number}.jsonl"
+            part.write_bytes(b"\n".join(third))
+            published = await agent_feedback("replay", part, "--broker", kafka.bootstrap, "--json")
+            assert published.facts["events"] == len(third)
+            if number == 0:
+                second = {name: await members.start(name) for name in GROUPS}
+            if number == 1:
+                for process in first.values():
+                    await stop_service(process)
+                first = {name: await members.start(name) for name in GROUPS}
+        await until_quiet(kafka.bootstrap, within=150)
+        for process in (*first.values(), *second.values()):
+            await stop_service(process)
+
+        expected = recount(lines)
+        assert await said_at(postgres.url) == expected
+        connection = await asyncpg.connect(postgres.url)
+        shown = await connection.fetch(
+            "select reaction, count(*) as n from reporting.effective where origin = 'user' group by reaction"
+        )
+        await connection.close()
+        reactions = Counter(said.reaction for said in expected if said.kind == "reaction")
+        assert {row["reaction"]: row["n"] for row in shown} == reactions
+        assert '"event": "bug"' not in log.read_text()

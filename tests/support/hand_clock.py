@@ -1,0 +1,19 @@
+"""A clock that is set by hand."""
+
+from __future__ import annotations
+
+
+class HandClock:
+    """Starts at a moment far from zero and moves when told to, in seconds."""
+
+    def __init__(self) -> None:
+        self._seconds = 1_000.0
+
+    def now(self) -> int:
+        return int(self._seconds * 1_000_000)
+
+    def monotonic(self) -> float:
+        return self._seconds
+
+    def forward(self, seconds: float) -> None:
+        self._seconds += seconds

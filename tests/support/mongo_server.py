@@ -1,0 +1,80 @@
+"""A server that speaks MongoDB's wire protocol: a true one by its address, or a stand-in from Maven Central.
+
+The stand-in checks the commands that an adapter sends. It has no journal, no replicas and no transactions, so it says
+nothing about durability or speed.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import pytest
+
+from servicekit.embedded.kafka_parts import LocalKafkaError, find_java
+
+ADDRESS = "AGENT_FEEDBACK_TEST_MONGO_URL"
+"""The environment variable that names a true MongoDB replica set, without a database."""
+_SERVER = "de.bwaldvogel:mongo-java-server:1.47.0+org.slf4j:slf4j-nop:1.7.36"
+_COMPILER = "org.eclipse.jdt:ecj:3.40.0"
+_SOURCE = Path(__file__).with_name("MongoServer.java")
+
+
+class StandIn:
+    """The stand-in while it runs."""
+
+    def __init__(self, command: list[str]) -> None:
+        self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        assert self._process.stdout is not None
+        self.url = f"mongodb://127.0.0.1:{int(self._process.stdout.readline())}"
+
+    def end(self) -> None:
+        """Kill it: connections break and its address refuses."""
+        self._process.kill()
+        self._process.wait()
+        for pipe in (self._process.stdin, self._process.stdout):
+            if pipe is not None:
+                pipe.close()
+
+
+@contextmanager
+def stand_in_command() -> Iterator[list[str]]:
+    """How to run the stand-in; the test is skipped where Java or its jars cannot be had."""
+    try:
+        from jgo import build
+    except ImportError:
+        pytest.skip(f"MongoDB: the package jgo is missing, and {ADDRESS} names no server")
+    try:
+        java = find_java()
+        jars, compiler = build(_SERVER).all_jars, build(_COMPILER).all_jars
+    except LocalKafkaError as error:
+        pytest.skip(f"MongoDB: no Java, and {ADDRESS} names no server: {error}")
+    except Exception as error:  # of the network, the disk or the metadata: jgo has no error of its own
+        pytest.skip(f"MongoDB: Maven Central cannot be reached, and {ADDRESS} names no server: {error}")
+    with TemporaryDirectory() as classes:
+        path = os.pathsep.join(map(str, jars))
+        compile_ = [java, "-jar", *compiler, "-17", "-nowarn", "-cp", path, "-d", classes, _SOURCE]
+        subprocess.run([str(part) for part in compile_], check=True)
+        yield [str(java), "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xmx256m"] + [
+            "-cp",
+            os.pathsep.join([classes, path]),
+            "MongoServer",
+        ]
+
+
+@contextmanager
+def mongo_server() -> Iterator[str]:
+    """The address of a MongoDB, a true one where the environment names it."""
+    if address := os.environ.get(ADDRESS):
+        yield address
+        return
+    with stand_in_command() as command:
+        server = StandIn(command)
+        try:
+            yield server.url
+        finally:
+            server.end()

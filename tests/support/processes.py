@@ -1,0 +1,104 @@
+"""Services as processes of their own, on a real Kafka and a PostgreSQL."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+from collections import Counter
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Self
+
+from aiokafka import AIOKafkaConsumer, TopicPartition
+from aiokafka.admin import AIOKafkaAdminClient
+from command import COMMAND
+
+from contracts.topics import Consumer, consumed_by
+
+GROUPS: Mapping[str, tuple[Consumer, ...]] = {
+    "chat_bridge": ("chat_bridge",),
+    "feedback": ("feedback", "feedback_turns"),
+    "inference": ("inference",),
+    "reporting": ("reporting",),
+}
+
+
+class Members:
+    """Processes of services on one log and one database; whatever still runs at the end is killed.
+
+    Their logs are appended to the file `log`.
+    """
+
+    def __init__(self, broker: str, database_url: str, log: Path) -> None:
+        self._broker = broker
+        self._database_url = database_url
+        self._log = log
+        self._started: list[asyncio.subprocess.Process] = []
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        for process in self._started:
+            if process.returncode is None:
+                process.kill()
+                await process.wait()
+
+    async def start(self, name: str) -> asyncio.subprocess.Process:
+        """`agent-feedback run NAME`."""
+        prefix = name.upper()
+        environment = {
+            **os.environ,
+            f"{prefix}_BROKER": self._broker,
+            f"{prefix}_DATABASE_URL": self._database_url,
+            "FEEDBACK_STORE_URL": self._database_url,
+            "AGENT_FEEDBACK_TOKEN": "test",
+        }
+        with self._log.open("ab") as out:
+            process = await asyncio.create_subprocess_exec(
+                COMMAND, "run", name, "--port", "0", stdout=out, stderr=out, env=environment
+            )
+        self._started.append(process)
+        return process
+
+
+async def stop_service(process: asyncio.subprocess.Process, within: float = 20) -> None:
+    """SIGTERM, and a clean end in time."""
+    process.send_signal(signal.SIGTERM)
+    async with asyncio.timeout(within):
+        assert await process.wait() == 0
+
+
+async def lag_of(broker: str) -> dict[str, int]:
+    """Records in the log that each of the services' groups has not committed; groups without any are left out."""
+    admin = AIOKafkaAdminClient(bootstrap_servers=broker)
+    consumer = AIOKafkaConsumer(bootstrap_servers=broker)
+    await admin.start()
+    await consumer.start()
+    try:
+        lag: Counter[str] = Counter()
+        for group in (group for groups in GROUPS.values() for group in groups):
+            partitions = [TopicPartition(t.name, p) for t in consumed_by(group) for p in range(t.partitions)]
+            ends = await consumer.end_offsets(partitions)
+            committed = await admin.list_consumer_group_offsets(group, partitions=partitions)
+            for partition in partitions:
+                held = committed.get(partition)
+                lag[group] += ends[partition] - max(0, held.offset if held else 0)
+        return {group: behind for group, behind in lag.items() if behind}
+    finally:
+        await consumer.stop()
+        await admin.close()
+
+
+async def until_quiet(broker: str, within: float) -> None:
+    """Until everything in the log is committed, twice in a row half a second apart."""
+    quiet, lag = 0, dict[str, int]()
+    try:
+        async with asyncio.timeout(within):
+            while quiet < 2:
+                lag = await lag_of(broker)
+                quiet = 0 if lag else quiet + 1
+                await asyncio.sleep(0.5)
+    except TimeoutError:
+        raise AssertionError(f"after {within} s there is still something to take in: {lag}") from None

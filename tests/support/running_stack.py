@@ -1,0 +1,147 @@
+"""All four services on an in-process log and a real PostgreSQL, behind an HTTP client that needs no socket."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+from uuid import uuid4
+
+import asyncpg
+import httpx
+from starlette.types import ASGIApp
+
+from contracts.ids import conversation_key
+from servicekit.auth import ALL_SCOPES, Authenticator, Caller
+from servicekit.delivery import Observation
+from servicekit.embedded.memory_broker import MemoryBroker
+from servicekit.holdback import Holdback, HoldingProducer
+from servicekit.producer import Message
+from servicekit.service import Surroundings
+from servicekit.topics import partitions_by_topic
+from standalone.stack import Stack
+from standalone.web import application, guarded
+
+SCHEMAS = ("chat_bridge", "feedback", "inference", "reporting")
+CALLERS = {
+    "all": Caller("local", scopes=ALL_SCOPES),
+    "ann": Caller("ann", tenant="acme", project="support"),
+    "gus": Caller("gus", tenant="globex", project="support"),
+    "chat": Caller("chat-service", tenant="acme", project="support", scopes=frozenset({"ingest", "on_behalf"})),
+}
+"""Token to caller."""
+
+
+class Tokens:
+    async def authenticate(self, token: str) -> Caller | None:
+        return CALLERS.get(token)
+
+
+@dataclass
+class RunningStack:
+    """A started stack with its HTTP application. `seen` grows by every outcome."""
+
+    stack: Stack
+    broker: MemoryBroker
+    database_url: str
+    holdback: Holdback
+    seen: list[Observation] = field(default_factory=list)
+
+    def client(self, token: str | None = "all", **options: Any) -> httpx.AsyncClient:
+        """A client that calls as `token` (see CALLERS)."""
+        headers = {"Authorization": f"Bearer {token}"} if token else {}
+        transport = httpx.ASGITransport(self.app(), **options)
+        return httpx.AsyncClient(transport=transport, base_url="http://stack", headers=headers)
+
+    def app(self, authenticator: Authenticator | None = None, origins: Sequence[str] = ()) -> ASGIApp:
+        """The whole HTTP application, as `agent-feedback up` mounts it."""
+        authenticator = authenticator or Tokens()
+        app = application(authenticator, self.stack.not_ready)
+        for service in self.stack.services.values():
+            for router in service.routers:
+                app.include_router(router)
+        return guarded(app, authenticator, origins)
+
+    async def publish(self, *events: Mapping[str, Any]) -> None:
+        """Write chat events, each with its `topic`, as a chat service would."""
+        await self.stack.log.send(
+            [
+                Message(
+                    event["topic"],
+                    conversation_key(event["tenant"], event["project"], event["conversationId"]),
+                    json.dumps(event).encode(),
+                )
+                for event in events
+            ]
+        )
+
+    async def quiet(self) -> None:
+        """Wait until everything written has been taken in by everyone."""
+        async with asyncio.timeout(30):
+            await self.stack.quiet()
+
+
+@asynccontextmanager
+async def running_stack(
+    database_url: str, adapt: Callable[[Surroundings], Surroundings] = lambda around: around
+) -> AsyncIterator[RunningStack]:
+    """A stack on empty schemas and an empty log. `adapt` may change what the services are surrounded with."""
+    await _drop_schemas(database_url)
+    seen: list[Observation] = []
+    async with AsyncExitStack() as parts:
+        broker = parts.enter_context(MemoryBroker(partitions_by_topic()))
+        holdback = Holdback()
+        around = Surroundings(
+            broker.bootstrap,
+            observers=[seen.append],
+            wrap_producer=partial(HoldingProducer, holdback=holdback),
+            on_commit=holdback.committed,
+            room=holdback.room,
+        )
+        stack = Stack(adapt(around), database_url, holdback)
+        parts.push_async_callback(stack.stop)
+        await stack.start()
+        async with asyncio.timeout(30):
+            while await stack.not_ready():
+                await asyncio.sleep(0.02)
+        yield RunningStack(stack, broker, database_url, holdback, seen)
+
+
+async def _drop_schemas(database_url: str) -> None:
+    connection = await asyncpg.connect(database_url)
+    try:
+        for schema in SCHEMAS:
+            await connection.execute(f"drop schema if exists {schema} cascade")
+    finally:
+        await connection.close()
+
+
+def message(name: str, conversation: str, *, turn: str | None = None, agent: str | None = None, **fields: Any) -> Any:
+    """A chat message of acme/support as a chat service writes it; naming an `agent` makes it the agent's."""
+    event = {
+        "topic": "chat.message.ingested",
+        "eventId": str(uuid4()),
+        "occurredAt": "2026-01-01T10:00:05Z" if agent else "2026-01-01T10:00:00Z",
+        "tenant": "acme",
+        "project": "support",
+        "messageId": name,
+        "conversationId": conversation,
+        "senderId": agent or "ann",
+        "senderType": "agent" if agent else "human",
+        "content": "It opens at nine." if agent else "When does it open?",
+    }
+    event |= {"turnId": turn} if turn else {}
+    event |= {"agentId": agent} if agent else {}
+    return event | fields
+
+
+def exchange(conversation: str, turn: str, *, agent: str = "bot", **fields: Any) -> Sequence[Any]:
+    """A question and an agent's answer, on one turn."""
+    return (
+        message(f"{turn}-question", conversation, turn=turn, **fields),
+        message(f"{turn}-answer", conversation, turn=turn, agent=agent, **fields),
+    )

@@ -1,0 +1,105 @@
+"""What a reply or reaction amounts to, given the message it is about."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+from uuid import UUID, uuid5
+
+import pytest
+
+from chat_bridge.model import IndexedMessage, indexed
+from chat_bridge.translate import translate
+from contracts.chat import ChatMessageIngested, ChatMessageReactionIngested, ChatMessageReplyIngested
+from contracts.feedback import FeedbackReactionReceived, FeedbackReplyReceived
+from logs import example
+from servicekit.outcome import DeadLettered, Ignored
+
+NAMESPACE = UUID("6f0c1a52-3f43-5d0e-9a38-9d6b1f1f7c55")
+
+
+def original(**changes: Any) -> IndexedMessage:
+    event = ChatMessageIngested.model_validate_json(example("chat.message.ingested", "agent", **changes))
+    return indexed(event, event.tenant, event.project, event.occurred_at)
+
+
+def reply(**changes: Any) -> ChatMessageReplyIngested:
+    return ChatMessageReplyIngested.model_validate_json(example("chat.message.reply.ingested", "reply", **changes))
+
+
+def reaction(**changes: Any) -> ChatMessageReactionIngested:
+    return ChatMessageReactionIngested.model_validate_json(
+        example("chat.message.reaction.ingested", "added", **changes)
+    )
+
+
+def test_a_reply_names_the_answer_it_is_about() -> None:
+    event = translate(reply(), original())
+    assert isinstance(event, FeedbackReplyReceived)
+    assert json.loads(event.model_dump_json(by_alias=True, exclude_none=True)) == {
+        "eventId": str(uuid5(NAMESPACE, '["acme","support","feedback.reply.received","evt-5"]')),
+        "occurredAt": "2026-03-01T09:30:00.000000Z",
+        "tenant": "acme",
+        "project": "support",
+        "version": 1,
+        "conversationId": "conv-17",
+        "turnId": "turn-3",
+        "agentId": "trip-planner",
+        "agentMessageId": "msg-6",
+        "agentMessageContent": "The 7:40 train gets you there before nine.",
+        "truncated": False,
+        "trackId": "track-1",
+        "bundleId": "bundle-1",
+        "agentVersion": "2026.2",
+        "model": "any-model",
+        "traceId": "4bf92f3577b34da6a3ce929d0e0e4736",
+        "messageId": "msg-7",
+        "replySenderId": "user-42",
+        "replySenderType": "human",
+        "replyContent": "Is there a later one?",
+    }
+
+
+def test_a_reaction_keeps_its_emoji_as_it_was_written() -> None:
+    event = translate(reaction(action="removed"), original())
+    assert isinstance(event, FeedbackReactionReceived)
+    assert (event.emoji, event.action, event.reaction_user_id) == ("👍🏽", "removed", "user-42")
+
+
+def test_translating_twice_gives_one_event() -> None:
+    assert translate(reply(), original()) == translate(reply(), original())
+    assert translate(reply(), original()) != translate(reply(eventId="another"), original())
+
+
+def test_a_message_without_a_turn_is_its_own() -> None:
+    event = translate(reply(), original(turnId=None))
+    assert isinstance(event, FeedbackReplyReceived)
+    assert event.turn_id == "msg-6"
+
+
+def test_long_texts_are_cut_and_say_so() -> None:
+    event = translate(reply(content="y" * 10_001), original(content="x" * 20_000))
+    assert isinstance(event, FeedbackReplyReceived)
+    assert (len(event.agent_message_content), len(event.reply_content), event.truncated) == (10_000, 10_000, True)
+
+
+@pytest.mark.parametrize(
+    ("event", "about", "becomes"),
+    [
+        (reply(), original(senderType="human", agentId=None), Ignored("not_about_an_agent")),
+        (reply(senderId="bot-1", senderType="agent"), original(), Ignored("self_feedback")),
+        (reply(senderId="trip-planner", senderType="agent"), original(), Ignored("self_feedback")),
+        (reaction(userId="trip-planner"), original(), Ignored("self_feedback")),
+        (reaction(conversationId="another"), original(), DeadLettered("conversation_mismatch")),
+        (reply(conversationId="another"), original(), DeadLettered("conversation_mismatch")),
+    ],
+    ids=str,
+)
+def test_what_is_no_feedback(event: Any, about: IndexedMessage, becomes: Ignored | DeadLettered) -> None:
+    assert translate(event, about) == becomes
+
+
+def test_another_agent_counts_as_a_user() -> None:
+    event = translate(reply(senderId="other-bot", senderType="agent"), original())
+    assert isinstance(event, FeedbackReplyReceived)
+    assert event.reply_sender_type == "agent"

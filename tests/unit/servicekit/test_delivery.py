@@ -1,0 +1,267 @@
+"""Three failures, three fates: what becomes of a batch when its handler, the database or the log fails."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any
+
+import pytest
+from aiokafka.errors import KafkaConnectionError
+
+from logs import NOW, RecordingLog, example, raw
+from servicekit.clock import FixedClock
+from servicekit.delivery import BISECT_AFTER, Delivery, Interrupted, Observation, Patience
+from servicekit.failures import LogUnavailable, Permanent, Unavailable
+from servicekit.outcome import STORED, DeadLettered, Ignored, Outcome
+from servicekit.records import RawRecord, Received
+
+TOPIC = "chat.message.ingested"
+
+
+class Impatience(Patience):
+    """Waits for nothing, and counts how often it should have."""
+
+    def __init__(self, at_most: int = 1_000) -> None:
+        super().__init__()
+        self.waits: list[float] = []
+        self._at_most = at_most
+
+    async def wait_seconds(self, seconds: float) -> None:
+        self.waits.append(seconds)
+        if len(self.waits) > self._at_most or self.give_up.is_set():
+            raise Interrupted
+
+
+class Handler:
+    """Takes everything in, unless `decide` raises for a record."""
+
+    def __init__(self, decide: Callable[[str], None] = lambda _: None) -> None:
+        self.decide = decide
+        self.taken: list[str] = []
+        self.unsure: list[str] = []
+        self.probe_fails = False
+
+    async def handle(self, batch: Sequence[Received[Any]]) -> Sequence[Outcome]:
+        for received in batch:
+            self.decide(received.event.message_id)
+        self.taken += [received.event.message_id for received in batch]
+        return [STORED] * len(batch)
+
+    async def uncertain(self, batch: Sequence[Received[Any]]) -> None:
+        self.unsure += [received.event.message_id for received in batch]
+
+    async def probe(self) -> None:
+        if self.probe_fails:
+            raise Unavailable("the database")
+
+
+def message(number: int, **changes: Any) -> RawRecord:
+    return raw(TOPIC, example(TOPIC, "least", messageId=f"m{number}", eventId=f"e{number}", **changes), number)
+
+
+class Run:
+    """One delivery with its log, its observed outcomes and its commits."""
+
+    def __init__(self, handler: Handler, log: RecordingLog | None = None, patience: Impatience | None = None) -> None:
+        self.handler = handler
+        self.log = log or RecordingLog()
+        self.seen: list[Observation] = []
+        self.patience = patience or Impatience()
+        self.commits = 0
+        self.accepted = True
+        self.delivery = Delivery(
+            "chat_bridge",
+            handler,
+            self.log,
+            clock=FixedClock(NOW),
+            observers=[self.seen.append],
+            patience=self.patience,
+        )
+
+    async def commit(self) -> bool:
+        self.commits += 1
+        return self.accepted
+
+    async def deliver(self, *records: RawRecord) -> list[Outcome]:
+        commit: Callable[[], Awaitable[bool]] = self.commit
+        await self.delivery.deliver(records, commit)
+        return [observation.outcome for observation in self.seen]
+
+
+async def test_good_records_are_handled_at_once_and_committed() -> None:
+    run = Run(Handler())
+    assert await run.deliver(message(1), message(2)) == [STORED, STORED]
+    assert (run.handler.taken, run.commits, run.log.messages) == (["m1", "m2"], 1, [])
+
+
+@pytest.mark.parametrize(
+    ("value", "reason"),
+    [
+        (None, "empty"),
+        (b"", "invalid_json"),
+        (b"{", "invalid_json"),
+        (b'{"a": "\xff"}', "invalid_json"),
+        (b"[" * 5_000, "invalid_json"),
+        (b"[]", "invalid_event"),
+        (b" " * 1_048_577, "too_large"),
+        (example(TOPIC, "least", content="nul \u0000"), "invalid_event"),
+        (example(TOPIC, "least", occurredAt="2026-06-01T12:05:01Z"), "future"),
+        (example(TOPIC, "least")[:-1] + b', "tenant": "other"}', "repeated_key"),
+    ],
+    ids=lambda value: str(value)[:20],
+)
+async def test_an_unreadable_record_is_set_aside_and_the_rest_goes_on(value: bytes | None, reason: str) -> None:
+    run = Run(Handler())
+    bad = raw(TOPIC, value, 7, 3, [("broken", b"\xff\xfe"), ("traceparent", b"\xff")])
+    assert await run.deliver(message(1), bad, message(2)) == [STORED, DeadLettered(reason), STORED]
+    letter = run.log.messages[0]
+    headers = {name: content.decode() for name, content in letter.headers}
+    assert (letter.topic, letter.value, letter.key) == (f"{TOPIC}.dlq", value, "key")
+    assert (headers["reason"], headers["topic"], headers["partition"], headers["offset"]) == (reason, TOPIC, "3", "7")
+    assert (headers["service"], headers["timestamp"]) == ("chat_bridge", str(NOW))
+    assert run.commits == 1
+
+
+async def test_an_event_five_minutes_ahead_is_still_taken() -> None:
+    run = Run(Handler())
+    assert await run.deliver(message(1, occurredAt="2026-06-01T12:05:00Z")) == [STORED]
+
+
+async def test_a_group_that_does_not_keep_the_letters_passes_over_bad_records() -> None:
+    run = Run(Handler())
+    run.delivery = Delivery(
+        "reporting", run.handler, run.log, clock=FixedClock(NOW), observers=[run.seen.append], patience=run.patience
+    )
+    assert await run.deliver(raw(TOPIC, b"{")) == [Ignored("set_aside_elsewhere")]
+    assert run.log.messages == []
+
+
+async def test_an_outage_is_waited_out_and_never_dead_lettered() -> None:
+    down = [True] * (BISECT_AFTER + 7)
+
+    def decide(_: str) -> None:
+        if down:
+            down.pop()
+            raise Unavailable("the database")
+
+    run = Run(Handler(decide))
+    run.handler.probe_fails = True
+    assert await run.deliver(message(1), message(2)) == [STORED, STORED]
+    assert len(run.patience.waits) == BISECT_AFTER + 7
+    assert run.log.messages == []
+    assert max(run.patience.waits) <= 30
+
+
+async def test_a_batch_that_keeps_failing_while_the_database_answers_is_taken_apart() -> None:
+    def decide(message_id: str) -> None:
+        if message_id == "m2":
+            raise Unavailable("the database")
+
+    run = Run(Handler(decide))
+    outcomes = await run.deliver(message(1), message(2), message(3))
+    assert outcomes == [STORED, DeadLettered("bug"), STORED]
+    assert len(run.patience.waits) == 2 * (BISECT_AFTER - 1)
+
+
+async def test_an_outage_of_the_log_is_never_blamed_on_the_records() -> None:
+    down = [True] * (3 * BISECT_AFTER)
+
+    def decide(_: str) -> None:
+        if down:
+            down.pop()
+            raise LogUnavailable
+
+    run = Run(Handler(decide))
+    assert await run.deliver(message(1), message(2)) == [STORED, STORED]
+    assert run.log.messages == []
+
+
+async def test_what_a_lost_commit_left_is_mended_even_after_the_partitions_are_gone() -> None:
+    class Hiccup(Handler):
+        failed = False
+
+        async def uncertain(self, batch: Sequence[Received[Any]]) -> None:
+            if not self.failed:
+                self.failed = True
+                raise Unavailable("the database")
+            await super().uncertain(batch)
+
+    run = Run(Hiccup())
+    run.accepted = False
+    run.delivery.mending = Impatience()
+    run.patience.give_up.set()
+    await run.deliver(message(1))
+    assert run.handler.unsure == ["m1"]
+
+
+@pytest.mark.parametrize(
+    ("error", "reason"), [(ValueError("user text"), "bug"), (Permanent("contradiction"), "contradiction")]
+)
+async def test_the_guilty_record_alone_is_set_aside(error: Exception, reason: str) -> None:
+    def decide(message_id: str) -> None:
+        if message_id == "m5":
+            raise error
+
+    run = Run(Handler(decide))
+    outcomes = await run.deliver(*(message(n) for n in range(9)))
+    assert outcomes == [DeadLettered(reason) if n == 5 else STORED for n in range(9)]
+    assert sorted(set(run.handler.taken)) == [f"m{n}" for n in range(9) if n != 5]
+    assert all(b"user text" not in content for _, content in run.log.messages[0].headers)
+
+
+async def test_a_letter_that_cannot_be_written_is_tried_again_before_the_commit() -> None:
+    run = Run(Handler(), RecordingLog(KafkaConnectionError(), KafkaConnectionError()))
+    assert await run.deliver(raw(TOPIC, b"{")) == [DeadLettered("invalid_json")]
+    assert (len(run.log.messages), len(run.patience.waits), run.commits) == (1, 2, 1)
+
+
+async def test_a_letter_too_large_to_write_keeps_its_hash_and_its_place() -> None:
+    run = Run(Handler())
+    await run.deliver(raw(TOPIC, b"x" * 2_600_000, 5))
+    letter = run.log.messages[0]
+    headers = dict(letter.headers)
+    assert letter.value is None
+    assert headers["sha256"] == hashlib.sha256(b"x" * 2_600_000).hexdigest().encode()
+    assert (headers["bytes"], headers["offset"]) == (b"2600000", b"5")
+
+
+async def test_a_refused_commit_makes_the_handler_look_again() -> None:
+    run = Run(Handler())
+    run.accepted = False
+    await run.deliver(message(1), raw(TOPIC, b"{", 1))
+    assert run.handler.unsure == ["m1"]
+
+
+async def test_a_stop_ends_the_wait_without_a_commit() -> None:
+    def decide(_: str) -> None:
+        raise Unavailable("the database")
+
+    run = Run(Handler(decide))
+    run.handler.probe_fails = True
+    run.patience.give_up.set()
+    with pytest.raises(Interrupted):
+        await run.deliver(message(1))
+    assert run.commits == 0
+
+
+async def test_real_patience_ends_at_once_when_told() -> None:
+    patience = Patience()
+    waiting = asyncio.create_task(patience.wait(10))
+    patience.give_up.set()
+    with pytest.raises(Interrupted):
+        async with asyncio.timeout(1):
+            await waiting
+
+
+async def test_too_many_bugs_hold_the_consumer() -> None:
+    def decide(message_id: str) -> None:
+        if int(message_id[1:]) % 5 == 0:
+            raise ValueError
+
+    run = Run(Handler(decide))
+    await run.deliver(*(message(n) for n in range(200)))
+    assert run.delivery.breaker.open
+    await run.deliver(message(1))
+    assert run.patience.waits == [60.0]

@@ -1,0 +1,68 @@
+"""Every subscriber is built by the one builder with the one table of settings."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from aiokafka import TopicPartition
+from aiokafka.coordinator.assignors.range import RangePartitionAssignor
+from faststream import AckPolicy
+
+import servicekit
+from contracts.topics import TOPICS, Consumer
+from logs import NOW, RecordingLog, raw
+from servicekit.clock import FixedClock
+from servicekit.delivery import Delivery
+from servicekit.subscriber import SUBSCRIBER_SETTINGS, Subscription, build_broker, next_offsets
+from unit_handlers import NoWork
+
+GROUPS: list[Consumer] = sorted({group for topic in TOPICS for group in topic.consumers})
+SOURCES = [
+    file
+    for root in (Path(servicekit.__file__).parents[1], Path(servicekit.__file__).parents[2] / "services")
+    for file in root.rglob("*.py")
+]
+
+
+def test_the_settings_that_keep_records_safe() -> None:
+    assert SUBSCRIBER_SETTINGS["ack_policy"] is AckPolicy.MANUAL
+    assert SUBSCRIBER_SETTINGS["auto_offset_reset"] == "earliest"
+    assert SUBSCRIBER_SETTINGS["partition_assignment_strategy"] == (RangePartitionAssignor,)
+    times = {name: SUBSCRIBER_SETTINGS[f"{name}_ms"] for name in ("session_timeout", "heartbeat_interval")}
+    assert times == {"session_timeout": 10_000, "heartbeat_interval": 3_000}
+    assert SUBSCRIBER_SETTINGS["rebalance_timeout_ms"] == 60_000
+    assert SUBSCRIBER_SETTINGS["max_poll_interval_ms"] == 86_400_000
+
+
+@pytest.mark.parametrize("group", GROUPS)
+def test_every_subscriber_has_exactly_these_settings(group: Consumer) -> None:
+    clock = FixedClock(NOW)
+    subscription = Subscription(Delivery(group, NoWork(), RecordingLog(), clock=clock), clock)
+    broker = build_broker("localhost:1", client_id="test", subscriptions=[subscription])
+    (subscriber,) = broker.subscribers
+    assert subscriber.topic_names_for_subscribe == [t.name for t in TOPICS if group in t.consumers]
+    assert subscriber.group_id == group
+    assert subscriber.ack_policy is AckPolicy.MANUAL
+    assert (subscriber.max_records, subscriber.batch_timeout_ms) == (1_000, 10)
+    connection = subscriber._connection_args
+    passed_on = {name: connection[name] for name in SUBSCRIBER_SETTINGS if name in connection}
+    assert passed_on == {name: SUBSCRIBER_SETTINGS[name] for name in passed_on}
+    assert {"session_timeout_ms", "auto_offset_reset", "max_poll_interval_ms", "heartbeat_interval_ms"} <= set(passed_on)
+    assert connection["enable_auto_commit"] is False
+
+
+def test_nobody_else_makes_a_subscriber_or_a_consumer() -> None:
+    makers = re.compile(r"\.subscriber\(|AIOKafkaConsumer\(|KafkaBroker\(|KafkaRouter\(")
+    found = {file.name for file in SOURCES if makers.search(file.read_text("utf-8"))}
+    assert found - READERS == {"subscriber.py"}
+
+
+READERS = {"dlq.py", "ledger.py", "dlq_log.py"}
+"""Commands that read a topic once and belong to no group."""
+
+
+def test_the_offset_after_the_last_record_of_each_partition() -> None:
+    records = [raw("a", b"", 4), raw("a", b"", 5), raw("a", b"", 0, 1), raw("b", b"", 9)]
+    assert next_offsets(records) == {TopicPartition("a", 0): 6, TopicPartition("a", 1): 1, TopicPartition("b", 0): 10}
