@@ -4,11 +4,25 @@ from __future__ import annotations
 
 import hmac
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Annotated, Protocol
 
-from fastapi import Depends, HTTPException, Request
+from fastapi import Depends, HTTPException, Path, Request
+from fastapi.security import HTTPBearer
+
+from contracts.base import Scope
 
 COOKIE = "agent_feedback_token"
+ON_BEHALF = "on_behalf"
+"""The scope to speak for other people."""
+ERASE = "erase"
+"""The scope to have a person forgotten."""
+INGEST = "ingest"
+"""The scope to say what was said in chats, in anybody's name."""
+ALL_SCOPES = frozenset({ON_BEHALF, ERASE, INGEST})
+
+
+_BEARER = HTTPBearer(auto_error=False, description="An access token, or a JSON Web Token of the configured issuer.")
+"""For the API's description only: the token is read below."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,12 +51,12 @@ class AccessToken:
         self._token = token.encode()
 
     async def authenticate(self, token: str) -> Caller | None:
-        if hmac.compare_digest(self._token, token.encode()):
-            return Caller("local", scopes=frozenset({"on_behalf", "erase"}))
+        if hmac.compare_digest(self._token, token.encode("utf-8", "replace")):
+            return Caller("local", scopes=ALL_SCOPES)
         return None
 
 
-async def caller_of(request: Request) -> Caller:
+async def caller_of(request: Request, _: Annotated[object, Depends(_BEARER)] = None) -> Caller:
     """The request's caller by bearer token, or by cookie for people. Raises 401."""
     authenticator: Authenticator = request.app.state.authenticator
     scheme, _, token = request.headers.get("authorization", "").partition(" ")
@@ -54,7 +68,11 @@ async def caller_of(request: Request) -> Caller:
     return caller
 
 
-async def caller_in(tenant: str, project: str, caller: Caller = Depends(caller_of)) -> Caller:
+async def caller_in(
+    tenant: Annotated[Scope, Path(examples=["acme"])],
+    project: Annotated[Scope, Path(examples=["support"])],
+    caller: Annotated[Caller, Depends(caller_of)],
+) -> Caller:
     """The caller, allowed in the path's tenant and project. Raises 403."""
     if not caller.may_touch(tenant, project):
         raise HTTPException(403, "This token does not reach that tenant and project.")

@@ -27,7 +27,7 @@ def dead_letter(raw: RawRecord, *, service: str, reason: str, error_class: str, 
         ("timestamp", str(raw.log_time).encode()),
         ("service", service.encode()),
     ]
-    headers += [(name, value) for name, value in raw.headers if name == CAUSE]
+    headers += [(name, value) for name, value in raw.headers if name == CAUSE and value is not None]
     value = raw.value
     if value is not None and len(value) > MESSAGE_LIMIT - _MARGIN:
         headers.append(("sha256", hashlib.sha256(value).hexdigest().encode()))

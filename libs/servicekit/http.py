@@ -86,14 +86,15 @@ class BodyLimit:
 
         async def noted(message: Message) -> None:
             nonlocal answered
+            if seen > limit and not answered:
+                return  # what the application makes of the cut-off body is not the answer
             answered = True
             await send(message)
 
-        try:
+        with contextlib.suppress(_BodyTooLarge):
             await self._app(scope, counted, noted)
-        except _BodyTooLarge:
-            if not answered:
-                await _too_large(limit)(scope, receive, send)
+        if seen > limit and not answered:
+            await _too_large(limit)(scope, receive, send)
 
 
 class _BodyTooLarge(Exception):

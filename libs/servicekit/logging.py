@@ -2,19 +2,31 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import sys
 import traceback
 
 import structlog
 
-_NOISY = ("aiokafka", "faststream", "uvicorn.access", "kafka")
+_NOISY = ("aiokafka", "asyncpg", "faststream", "kafka", "uvicorn.access", "uvicorn.error")
+
+
+class _Bare(logging.Formatter):
+    """Names the library and the error's class; messages of other people's code may hold user text."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        error = record.exc_info[0] if record.exc_info else None
+        facts = {"event": record.name, "level": record.levelname.lower(), "where": f"{record.module}:{record.lineno}"}
+        return json.dumps(facts | ({"error": error.__name__} if error else {}))
 
 
 def configure_logging(level: str = "INFO", *, quiet: bool = False) -> None:
     """Log JSON lines to standard error; `quiet` keeps warnings and worse only."""
     threshold = logging.WARNING if quiet else logging.getLevelNamesMapping()[level.upper()]
-    logging.basicConfig(stream=sys.stderr, level=threshold, format='{"event": "%(name)s", "level": "%(levelname)s"}')
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(_Bare())
+    logging.basicConfig(handlers=[handler], level=threshold)
     for name in _NOISY:
         logging.getLogger(name).setLevel(logging.CRITICAL)
     structlog.configure(

@@ -127,8 +127,8 @@ class Subscription(ConsumerRebalanceListener):  # type: ignore[misc]  # aiokafka
         """
         offsets = next_offsets(records)
         try:
-            await consumer.commit(offsets)
-        except (CommitFailedError, IllegalStateError, KafkaError) as error:
+            await self._commit_all(consumer, offsets)
+        except (CommitFailedError, IllegalStateError) as error:
             log.warning("commit_refused", group=self.group, error=type(error).__name__)
             for partition, offset in offsets.items():
                 try:
@@ -141,6 +141,20 @@ class Subscription(ConsumerRebalanceListener):  # type: ignore[misc]  # aiokafka
         self._on_commit(self.group, offsets)
         overdue = self._clock.monotonic() - arrived > SESSION_TIMEOUT_MS / 1_000
         return epoch == self._epoch and not overdue
+
+    async def _commit_all(self, consumer: AIOKafkaConsumer, offsets: Mapping[TopicPartition, int]) -> None:
+        """Commit through outages of the broker. Raises where the partitions are no longer ours, or Interrupted."""
+        attempt = 0
+        while True:
+            try:
+                await consumer.commit(offsets)
+                return
+            except (CommitFailedError, IllegalStateError):
+                raise
+            except KafkaError as error:
+                attempt += 1
+                log.warning("commit_waits", group=self.group, attempt=attempt, error=type(error).__name__)
+            await self.delivery.patience.wait(attempt)
 
     def _rewind(self, consumer: AIOKafkaConsumer, records: Iterable[RawRecord]) -> None:
         """Read the batch again where it is still ours; a partition that was lost is read by its next owner."""

@@ -110,9 +110,7 @@ def reaction_item(row: asyncpg.Record) -> ReactionItem:
             reaction=row["reaction"],
             origin=row["origin"],
         ),
-        meta=ReactionMeta(
-            rn=row["rn"], turn_id=row["turn_id"], track_id=row["track_id"], user_type=row["user_type"]
-        ),
+        meta=ReactionMeta(rn=row["rn"], turn_id=row["turn_id"], track_id=row["track_id"], user_type=row["user_type"]),
     )
 
 

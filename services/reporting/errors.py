@@ -9,22 +9,34 @@ from fastapi import HTTPException, Request, Response
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from fastapi.routing import APIRoute
+from pydantic import BaseModel, Field
 
 from reporting.cursor import BadCursor
 from servicekit.failures import is_transient
 from servicekit.logging import logger
 
-BODY_LIMIT = 65_536
-"""Bytes of a request's body."""
 log = logger("reporting")
 
 
-class TooLarge(Exception):
-    """The body is longer than BODY_LIMIT."""
+class Problem(BaseModel):
+    """Why a request was not answered, in one sentence."""
+
+    detail: str = Field(examples=["limit: Input should be less than or equal to 500"])
+
+
+FAILURES: dict[int | str, dict[str, Any]] = {
+    400: {"model": Problem, "description": "The body cannot be read at all."},
+    401: {"model": Problem, "description": "No valid access token."},
+    403: {"model": Problem, "description": "The token does not reach this tenant, project or person."},
+    413: {"model": Problem, "description": "The body is too large."},
+    422: {"model": Problem, "description": "The path, the query or the body breaks a rule."},
+    503: {"model": Problem, "description": "The database does not answer; try again."},
+}
+"""What every route may answer instead."""
 
 
 class Route(APIRoute):
-    """A route whose bodies are bounded, and whose failures are sentences in JSON.
+    """A route whose failures are sentences in JSON.
 
     Validation answers name the field and the rule but do not repeat the input, which need not be text that JSON can
     carry.
@@ -35,9 +47,7 @@ class Route(APIRoute):
 
         async def guarded(request: Request) -> Response:
             try:
-                return await handler(await _bounded(request))
-            except TooLarge:
-                return refusal(413, f"The body is longer than {BODY_LIMIT} bytes.")
+                return await handler(request)
             except RequestValidationError as error:
                 return refusal(422, sentence(error.errors()))
             except BadCursor as error:
@@ -62,25 +72,3 @@ def sentence(errors: Any) -> str:
     told = [f"{'.'.join(str(part)[:64] for part in one['loc'][1:]) or one['loc'][0]}: {one['msg']}" for one in errors]
     more = f"; and {len(told) - 5} more" if len(told) > 5 else ""
     return ("; ".join(told[:5]) + more).encode("ascii", "backslashreplace").decode()
-
-
-async def _bounded(request: Request) -> Request:
-    """The request with its body read, if it is not too long."""
-    chunks: list[bytes] = []
-    length = 0
-    async for chunk in request.stream():
-        length += len(chunk)
-        if length > BODY_LIMIT:
-            raise TooLarge
-        chunks.append(chunk)
-    body = b"".join(chunks)
-    told = False
-
-    async def receive() -> Any:
-        nonlocal told
-        if told:
-            return await request.receive()
-        told = True
-        return {"type": "http.request", "body": body, "more_body": False}
-
-    return Request(request.scope, receive)

@@ -6,6 +6,7 @@ from functools import partial
 from pathlib import Path
 
 from reporting.api import conversations_router
+from reporting.api_figures import figures_router
 from reporting.consumer import Projector
 from reporting.pages.routes import Health, pages_router
 from reporting.queries.counts import totals
@@ -30,7 +31,8 @@ async def build(settings: ReportingSettings, surroundings: Surroundings, health:
     store = PostgresStore(pool)
     await store.adopt()
     service.consume("reporting", Projector(store))
-    service.routers.append(conversations_router(pool, surroundings.clock))
+    service.routers.append(conversations_router(pool, surroundings.clock, settings.hosted_uri_base))
+    service.routers.append(figures_router(pool, surroundings.clock))
     service.routers.append(pages_router(pool, surroundings.clock, health))
     service.facts["report"] = partial(totals, pool)
     return service

@@ -94,8 +94,9 @@ def feedback_row(event: FeedbackCreated) -> FeedbackRow | None:
     """The row of a feedback, or None for a reply: engagement is no verdict and is counted nowhere."""
     if event.feedback_type == "implicit":
         return None
-    machine = event.origin == "machine"
-    slot = event.feedback_id if machine else _slot(event)
+    slot = event.feedback_id
+    if event.origin == "user":
+        slot = person_slot(event.tenant, event.project, event.conversation_id, event.turn_id, event.user_id)
     return FeedbackRow(
         event.feedback_id,
         event.revision,
@@ -130,8 +131,9 @@ def feedback_row(event: FeedbackCreated) -> FeedbackRow | None:
     )
 
 
-def _slot(event: FeedbackCreated) -> UUID:
-    return derived_id(event.tenant, event.project, event.conversation_id, event.turn_id, event.user_id)
+def person_slot(tenant: str, project: str, conversation_id: str, turn_id: str, user_id: str) -> UUID:
+    """What a person's reactions on a turn share: only the newest of them counts."""
+    return derived_id(tenant, project, conversation_id, turn_id, user_id)
 
 
 def message_row(event: ChatMessageIngested) -> MessageRow:

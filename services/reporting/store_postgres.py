@@ -34,7 +34,7 @@ def _arrays(columns: Sequence[str]) -> str:
 
 
 def _selected(columns: Sequence[str]) -> str:
-    return ", ".join(f"string_to_array(tags, E'\\x1f')" if name == "tags" else name for name in columns)
+    return ", ".join("string_to_array(tags, E'\\x1f')" if name == "tags" else name for name in columns)
 
 
 def _replaced(columns: Sequence[str]) -> str:
@@ -91,9 +91,7 @@ class PostgresStore:
         written = await connection.fetch(_WRITE_MESSAGES, *zip(*rows, strict=True))
         return {(row[0], row[1], row[2]) for row in written}
 
-    async def _write_feedbacks(
-        self, connection: Connection, rows: Sequence[FeedbackRow]
-    ) -> dict[UUID, FeedbackRow]:
+    async def _write_feedbacks(self, connection: Connection, rows: Sequence[FeedbackRow]) -> dict[UUID, FeedbackRow]:
         held = await connection.fetch(_LOCK_FEEDBACKS, [row.feedback_id for row in rows])
         columns = list(zip(*rows, strict=True))
         tags = FEEDBACK_COLUMNS.index("tags")

@@ -35,11 +35,13 @@ class Outcomes:
         self._derived: dict[str, Outcome] = {}
         self.ignored: Counter[str] = Counter()
         self.dead_letters: Counter[str] = Counter()
+        self.letters_by_reason: Counter[str] = Counter()
 
     def __call__(self, observation: Observation) -> None:
         group, topic, outcome = observation.group, observation.topic, observation.outcome
         if isinstance(outcome, DeadLettered):
             self.dead_letters[topic] += 1
+            self.letters_by_reason[outcome.reason] += 1
         elif isinstance(outcome, Ignored) and group in ("chat_bridge", "feedback"):
             self.ignored[outcome.reason] += 1
         if not self._keep:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import asyncpg
 from rich.console import Console
 from rich.table import Table
 
@@ -16,7 +15,7 @@ from feedback.store_postgres import PostgresStore
 from reporting.queries.counts import totals
 from servicekit.database import open_pool
 from servicekit.topics import DEAD_LETTER_PARTITIONS
-from standalone.summary import FEEDBACK_TYPES, REACTIONS
+from standalone.summary import FEEDBACK_TYPES, feedback_facts
 
 
 async def report_from_database(url: str) -> dict[str, Any]:
@@ -24,23 +23,10 @@ async def report_from_database(url: str) -> dict[str, Any]:
     stores = await open_pool(url, "feedback", Path(feedback.main.__file__).parent / "migrations", size=1)
     views = await open_pool(url, "reporting", Path(reporting.main.__file__).parent / "migrations", size=1)
     try:
-        return await report_facts(stores, views)
+        return {"feedback": feedback_facts(await PostgresStore(stores).totals()), "report": await totals(views)}
     finally:
         await stores.close()
         await views.close()
-
-
-async def report_facts(stores: asyncpg.Pool, views: asyncpg.Pool) -> dict[str, Any]:
-    found = await PostgresStore(stores).totals()
-    return {
-        "feedback": {
-            "stored": found.stored,
-            "cleared": found.cleared,
-            "by_type": {name: found.by_type[name] for name in FEEDBACK_TYPES},
-            "by_reaction": {name: found.by_reaction[name] for name in REACTIONS},
-        },
-        "report": await totals(views),
-    }
 
 
 def print_report(console: Console, facts: dict[str, Any]) -> None:

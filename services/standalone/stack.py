@@ -5,9 +5,8 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections import Counter
-from collections.abc import Callable
-from contextlib import AsyncExitStack
-from typing import Any
+from collections.abc import Callable, Coroutine, Mapping
+from typing import Any, TypeVar
 
 import chat_bridge.main
 import feedback.main
@@ -22,32 +21,40 @@ from servicekit.holdback import Holdback
 from servicekit.producer import BatchProducer, Producer
 from servicekit.service import Service, Surroundings
 
+T = TypeVar("T")
+
 
 class Stack:
     """The services of one process. `started` in any order, stopped in the order that events flow."""
 
-    def __init__(self, surroundings: Surroundings, database_url: str, holdback: Holdback | None = None) -> None:
+    def __init__(
+        self,
+        surroundings: Surroundings,
+        database_url: str,
+        holdback: Holdback | None = None,
+        dead_letters: Callable[[], Mapping[str, int]] = dict,
+    ) -> None:
         self._surroundings = surroundings
         self._holdback = holdback
+        self._dead_letters = dead_letters
         self.database_url = database_url
-        self._open = AsyncExitStack()
         self.services: dict[str, Service] = {}
         self.intake = BatchProducer(surroundings.bootstrap, client_id="agent-feedback-intake")
         self.log: Producer = surroundings.wrap_producer(self.intake)
 
     async def start(self) -> None:
         around, broker, url = self._surroundings, self._surroundings.bootstrap, self.database_url
-        built = await asyncio.gather(
+        built = await together(
             chat_bridge.main.build(ChatBridgeSettings(broker=broker, database_url=url), around),
             feedback.main.build(FeedbackSettings(broker=broker, database_url=url, store_url=url), around),
             inference.main.build(InferenceSettings(broker=broker, database_url=url), around),
-            reporting.main.build(ReportingSettings(broker=broker, database_url=url), around),
+            reporting.main.build(ReportingSettings(broker=broker, database_url=url), around, self.health),
         )
         self.services = {service.name: service for service in built}
         if self._holdback is not None:
             self._holdback.follow(self.groups)
         await self.intake.start()
-        await asyncio.gather(*(service.start() for service in built))
+        await together(*(service.start() for service in built))
 
     @property
     def groups(self) -> list[Consumer]:
@@ -99,9 +106,29 @@ class Stack:
             before = written if lag == 0 else None
             await asyncio.sleep(0.03)
 
+    async def health(self) -> dict[str, Any]:
+        """`{"lag": {group: records}, "parked": events, "dead_letters": {reason: letters of this run}}`."""
+        subscriptions = [sub for service in self.services.values() for sub in service.subscriptions]
+        lags = await asyncio.gather(*(subscription.lag() for subscription in subscriptions))
+        return {
+            "lag": {sub.group: lag for sub, lag in zip(subscriptions, lags, strict=True)},
+            "parked": await self.fact("parked"),
+            "dead_letters": dict(self._dead_letters()),
+        }
+
     async def fact(self, name: str) -> Any:
         """What a service says of itself under `name`."""
         for service in self.services.values():
             if name in service.facts:
                 return await service.facts[name]()
         raise KeyError(name)
+
+
+async def together(*work: Coroutine[Any, Any, T]) -> list[T]:
+    """The results of all, at work at once; the first failure ends the others and is raised as it is."""
+    try:
+        async with asyncio.TaskGroup() as group:
+            tasks = [group.create_task(one) for one in work]
+    except BaseExceptionGroup as failures:
+        raise failures.exceptions[0] from None
+    return [task.result() for task in tasks]

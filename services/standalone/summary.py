@@ -8,6 +8,7 @@ from rich.console import Console
 from rich.table import Table
 
 from contracts.topics import TOPICS
+from feedback.store import Totals
 from standalone.fates import Outcomes
 from standalone.replay import Account
 from standalone.stack import Stack
@@ -16,9 +17,23 @@ FEEDBACK_TYPES = ("implicit", "reaction", "explicit", "inferred")
 REACTIONS = ("ok", "not_ok", "neutral")
 
 
+def feedback_facts(totals: Totals) -> dict[str, Any]:
+    """The `feedback` part of a summary or report, with all its keys."""
+    return {
+        "stored": totals.stored,
+        "cleared": totals.cleared,
+        "by_type": {name: totals.by_type[name] for name in FEEDBACK_TYPES},
+        "by_reaction": {name: totals.by_reaction[name] for name in REACTIONS},
+    }
+
+
+async def report_facts(stack: Stack) -> dict[str, Any]:
+    """`{"feedback": ..., "report": ...}` over the whole state and all tenants."""
+    return {"feedback": feedback_facts(await stack.fact("totals")), "report": await stack.fact("report")}
+
+
 async def summary(stack: Stack, account: Account, outcomes: Outcomes, seconds: float) -> dict[str, Any]:
     """`feedback`, `parked` and `report` cover the whole state and all tenants, the rest this run."""
-    totals = await stack.fact("totals")
     produced = stack.produced
     return {
         "replayed": {
@@ -29,12 +44,7 @@ async def summary(stack: Stack, account: Account, outcomes: Outcomes, seconds: f
             ],
         },
         "topics": {topic.name: produced[topic.name] for topic in TOPICS},
-        "feedback": {
-            "stored": totals.stored,
-            "cleared": totals.cleared,
-            "by_type": {name: totals.by_type[name] for name in FEEDBACK_TYPES},
-            "by_reaction": {name: totals.by_reaction[name] for name in REACTIONS},
-        },
+        "feedback": feedback_facts(await stack.fact("totals")),
         "dead_letters": {topic.name: outcomes.dead_letters[topic.name] for topic in TOPICS},
         "parked": await stack.fact("parked"),
         "ignored": dict(sorted(outcomes.ignored.items())),
@@ -56,9 +66,9 @@ def print_summary(console: Console, facts: dict[str, Any]) -> None:
     kinds = ", ".join(f"{by_type[name]:,} {name}" for name in FEEDBACK_TYPES if by_type[name])
     table.add_row("feedback stored", f"{feedback['stored']:,}", kinds + f"; {feedback['cleared']:,} cleared")
     table.add_row("feedback.created announced", f"{facts['topics']['feedback.created']:,}", "in this run")
-    table.add_row("waiting for their message", f"{facts['parked']:,}", "parked")
+    table.add_row("awaiting their message", f"{facts['parked']:,}", "parked")
     table.add_row("set aside", f"{sum(facts['dead_letters'].values()):,}", "dead letters in this run")
-    table.add_row("conversations with a verdict", f"{report['conversations']:,}", "")
+    table.add_row("with a verdict", f"{report['conversations']:,}", "")
     verdicts = f"👍 {report['ok']:,} ok   👎 {report['not_ok']:,} not ok   😐 {report['neutral']:,} neutral"
     table.add_row("verdicts on turns", f"{report['total']:,}", verdicts)
     table.add_row("", "", f"{report['user']:,} by people, {report['machine']:,} inferred from what they wrote next")

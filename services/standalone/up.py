@@ -27,7 +27,7 @@ from standalone.log import open_log
 from standalone.replay import Account, replay
 from standalone.stack import Stack
 from standalone.state import StateFolder
-from standalone.summary import print_summary, summary
+from standalone.summary import print_summary, report_facts, summary
 from standalone.web import application, guarded
 
 Say = Callable[[str], None]
@@ -80,6 +80,7 @@ async def up(options: Options, console: Console, say: Say) -> dict[str, Any]:
         for service in stack.services.values():
             for router in service.routers:
                 app.include_router(router)
+        app.add_api_route("/report", partial(report_facts, stack), summary="What was said, over the whole state")
         url = f"http://{options.host}:{server.port}/"
         facts_of_run = {
             "url": url,
@@ -126,7 +127,7 @@ async def _start(options: Options, state: StateFolder, outcomes: Outcomes, parts
             on_commit=holdback.committed,
             room=holdback.room,
         )
-    stack = Stack(surroundings, database_url, holdback)
+    stack = Stack(surroundings, database_url, holdback, lambda: outcomes.letters_by_reason)
     parts.push_async_callback(stack.stop)
     await stack.start()
     while await stack.not_ready():

@@ -143,6 +143,16 @@ async def test_a_question_without_a_turn_belongs_to_the_answer_after_it(http, ta
     assert [(turn["turn_id"], turn["user"]["text"]) for turn in answer["turns"]] == [("a2", "Second?")]
 
 
+async def test_a_question_of_another_turn_is_not_borrowed(http, take):
+    await take(
+        message("q1", turn="t1", content="First?", at=0),
+        message("a1", turn=None, agent="agent-a", content="By the way.", at=1),
+        feedback("f1", turn="a1", at=2),
+    )
+    answer = (await http.post("/conversations/acme/support/c1/turns-with-feedbacks", json={})).json()
+    assert [(turn["turn_id"], turn["user"]) for turn in answer["turns"]] == [("a1", None)]
+
+
 async def test_feedback_older_than_the_days_asked_for_stays_out(http, take):
     await take(feedback("f1", turn="t1", at=-3 * 86_400), feedback("f2", turn="t2", at=-60))
     address = "/conversations/acme/support/c1/turns-with-feedbacks"

@@ -131,6 +131,8 @@ async def test_a_message_keeps_its_first_content_unless_another_is_later(project
     )
     assert await projector.handle(batch(first, same_time)) == [STORED, UNCHANGED]
     assert await pool.fetchval("select content from messages") == "first"
+    assert await projector.handle(batch(same_time)) == [UNCHANGED]
+    assert await pool.fetchval("select content from messages") == "first"
     assert await projector.handle(batch(later)) == [STORED]
     assert await projector.handle(batch(first)) == [UNCHANGED]
     assert await pool.fetchval("select content from messages") == "third"

@@ -1,4 +1,4 @@
-"""Words about feedbacks, records and received events for the feedback tests, with what a test does not name filled in."""
+"""Words, records and received events for the feedback tests, with everything that a test does not name filled in."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from servicekit.producer import Message, Written
 from servicekit.records import Coordinates, RawRecord, Received
 
 START = 1_790_000_000_000_000
-"""The moment that `at=0` means, in microseconds: 2026-09-21T13:33:20Z."""
+"""The moment that `at=0` means, in microseconds: 2026-09-21T14:13:20Z."""
 SECOND = 1_000_000
 
 

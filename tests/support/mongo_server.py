@@ -59,11 +59,8 @@ def stand_in_command() -> Iterator[list[str]]:
         path = os.pathsep.join(map(str, jars))
         compile_ = [java, "-jar", *compiler, "-17", "-nowarn", "-cp", path, "-d", classes, _SOURCE]
         subprocess.run([str(part) for part in compile_], check=True)
-        yield [str(java), "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xmx256m"] + [
-            "-cp",
-            os.pathsep.join([classes, path]),
-            "MongoServer",
-        ]
+        small = ["-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xmx256m"]
+        yield [str(java), *small, "-cp", os.pathsep.join([classes, path]), "MongoServer"]
 
 
 @contextmanager

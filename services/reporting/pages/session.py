@@ -12,7 +12,8 @@ from fastapi.responses import HTMLResponse, RedirectResponse
 from servicekit.auth import COOKIE, Authenticator, Caller
 
 _STYLE: Final = (
-    "body{font:16px/1.6 system-ui,sans-serif;max-width:34rem;margin:18vh auto;padding:0 1.25rem;"
+    "body{font:16px/1.6 Inter,system-ui,-apple-system,Segoe UI,Roboto,Liberation Sans,sans-serif;"
+    "max-width:34rem;margin:18vh auto;padding:0 1.25rem;"
     "color-scheme:light dark}h1{font-size:1.4rem;letter-spacing:-.01em}code{font-size:.95em}p{margin:.75rem 0}"
 )
 _WAY_IN: Final = f"""<!doctype html>

@@ -8,9 +8,9 @@ from typing import Final
 import asyncpg
 
 from contracts.instants import format_instant
-from reporting.database import Connection
 from reporting.answers import Answer, Counts, FeedbackItem, Time, Window, feedback_item
 from reporting.cursor import BadCursor, Cursor, encode
+from reporting.database import Connection
 from reporting.queries.counts import COUNTS, counts_of
 from reporting.scope import Project, Span
 
@@ -118,9 +118,7 @@ async def conversations_in_period(
     )
 
 
-async def _turns(
-    connection: Connection, at: Project, span: Span, ids: list[str]
-) -> dict[str, list[PeriodTurn]]:
+async def _turns(connection: Connection, at: Project, span: Span, ids: list[str]) -> dict[str, list[PeriodTurn]]:
     found: dict[str, dict[str, list[FeedbackItem]]] = defaultdict(lambda: defaultdict(list))
     for row in await connection.fetch(_FEEDBACKS, *at, *span, ids):
         found[row["conversation_id"]][row["turn_id"]].append(feedback_item(row))

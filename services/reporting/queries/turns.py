@@ -9,7 +9,6 @@ from typing import Any, Final
 import asyncpg
 
 from contracts.instants import format_instant
-from reporting.database import Connection
 from reporting.answers import (
     AgentText,
     Answer,
@@ -20,6 +19,7 @@ from reporting.answers import (
     joined,
     reaction_item,
 )
+from reporting.database import Connection
 from reporting.scope import Conversation
 
 
@@ -61,7 +61,8 @@ where {_HERE} and occurred_at >= $4 and ($5::text[] is null or turn_id = any($5:
 order by occurred_at, feedback_id
 """
 _MESSAGES: Final = f"""
-select turn_id, message_id, sender_type, sender_id, agent_id, content, occurred_at, intent, strategy, track_id, bundle_id
+select turn_id, message_id, sender_type, sender_id, agent_id, content, occurred_at,
+       intent, strategy, track_id, bundle_id
 from messages
 where {_HERE} and turn_id = any($4::text[])
 order by occurred_at, sequence, message_id

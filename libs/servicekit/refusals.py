@@ -1,0 +1,63 @@
+"""How a request is refused: JSON, one sentence, never the caller's own words."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from typing import Any
+
+from fastapi import HTTPException, Request
+from fastapi.responses import JSONResponse
+from pydantic import BaseModel, Field
+
+from servicekit.failures import Unavailable
+from servicekit.intake import LogFull
+
+RETRY_SECONDS = 5
+_SHOWN = 5
+
+
+class Refusal(BaseModel):
+    """Why a request was refused, in one sentence."""
+
+    detail: str = Field(examples=["This token does not reach that tenant and project."])
+
+
+def told(status: int, meaning: str) -> dict[int | str, dict[str, Any]]:
+    """A status for a route's OpenAPI document."""
+    return {status: {"model": Refusal, "description": meaning}}
+
+
+def refusal(status: int, detail: str, retry_after: int | None = None) -> HTTPException:
+    """The exception that answers `status` with one sentence, and when to come again (seconds)."""
+    return HTTPException(status, detail, None if retry_after is None else {"Retry-After": str(retry_after)})
+
+
+def refusal_of(error: LogFull | Unavailable) -> HTTPException:
+    """429 where the log is full, 503 where something does not answer."""
+    if isinstance(error, LogFull):
+        return refusal(429, str(error), error.retry_after)
+    return refusal(503, f"{str(error).capitalize()}; send this again later.", RETRY_SECONDS)
+
+
+def require_media_type(request: Request, allowed: Collection[str]) -> None:
+    """Refuse a body that does not say it is one of `allowed`, or that is compressed. Raises 415.
+
+    A form or a plain text is what a foreign page can send with a person's cookie, so nothing else passes.
+    """
+    media_type = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if media_type not in allowed:
+        raise refusal(415, f"Send the body as {' or '.join(allowed)}.")
+    if request.headers.get("content-encoding", "identity").strip().lower() != "identity":
+        raise refusal(415, "Send the body without compression.")
+
+
+def sentence(faults: Sequence[Any]) -> str:
+    """The first few of pydantic's complaints as `field: rule; field: rule`, in ASCII and without the input."""
+    shown = [f"{'.'.join(str(part)[:64] for part in fault['loc']) or 'body'}: {fault['msg']}" for fault in faults]
+    more = f"; and {len(shown) - _SHOWN} more" if len(shown) > _SHOWN else ""
+    return ("; ".join(shown[:_SHOWN]) + more).encode("ascii", "backslashreplace").decode()
+
+
+def invalid(faults: Sequence[Any]) -> JSONResponse:
+    """422 for a request that does not read as its route says."""
+    return JSONResponse({"detail": sentence(faults)}, 422)

@@ -1,0 +1,147 @@
+// The pages work without this: it only saves reloads, keeps the newest feedback current, and remembers the scheme.
+"use strict";
+
+const LIVE_MS = 2000;
+const byId = (id) => document.getElementById(id);
+const progress = byId("progress");
+const trouble = byId("trouble");
+let loading = null;
+let stamp = byId("newest")?.dataset.stamp;
+
+function complain(text, retry) {
+  trouble.firstElementChild.textContent = text;
+  trouble.hidden = false;
+  trouble.querySelector("button").onclick = () => { trouble.hidden = true; retry(); };
+}
+
+async function read(address, signal) {
+  const answer = await fetch(address, { signal, credentials: "same-origin" });
+  if (answer.status === 401) throw new Error("The access token no longer works. Open the printed address again.");
+  if (!answer.ok) throw new Error(`The figures could not be loaded (${answer.status}).`);
+  return new DOMParser().parseFromString(await answer.text(), "text/html");
+}
+
+function swap(id, fresh) {
+  const there = fresh.getElementById(id), here = byId(id);
+  if (there && here) here.replaceWith(document.adoptNode(there));
+}
+
+async function show(address) {
+  loading?.abort();
+  const mine = (loading = new AbortController());
+  progress.hidden = false;
+  byId("main").setAttribute("aria-busy", "true");
+  try {
+    const fresh = await read(address, mine.signal);
+    byId("main").replaceWith(document.adoptNode(fresh.getElementById("main")));
+    document.title = fresh.title;
+    document.querySelector(".where").textContent = fresh.querySelector(".where").textContent;
+    trouble.hidden = true;
+    stamp = byId("newest")?.dataset.stamp;
+    tellTimes();
+    pulse("on");
+  } catch (error) {
+    if (error.name === "AbortError") return;
+    byId("main").removeAttribute("aria-busy");
+    complain(error instanceof TypeError ? "The service does not answer." : error.message, () => show(address));
+  } finally {
+    if (loading === mine) { loading = null; progress.hidden = true; }
+  }
+}
+
+function filtered() {
+  const query = new URLSearchParams(new FormData(byId("filters")));
+  for (const [name, value] of [...query]) if (!value) query.delete(name);
+  return `/?${query}`;
+}
+
+document.addEventListener("change", (event) => {
+  if (!event.target.form || event.target.form.id !== "filters") return;
+  if (event.target.name === "at") event.target.form.elements.agent.value = "";
+  const address = filtered();
+  history.pushState(null, "", address);
+  show(address);
+});
+document.addEventListener("submit", (event) => {
+  if (event.target.id !== "filters") return;
+  event.preventDefault();
+  history.pushState(null, "", filtered());
+  show(filtered());
+});
+addEventListener("popstate", () => { if (byId("filters")) show(location.href); });
+
+function pulse(state) {
+  const mark = byId("pulse");
+  if (!mark) return;
+  mark.dataset.state = state;
+  mark.textContent = state === "off" ? "reconnecting" : "live";
+}
+
+function keys() {
+  return new Set([...document.querySelectorAll("#newest li[data-key]")].map((item) => item.dataset.key));
+}
+
+async function look() {
+  if (document.hidden || loading) return;
+  if (document.querySelector("[data-watch=empty]")) {
+    try { if ((await read(location.href)).getElementById("filters")) location.reload(); } catch { /* later */ }
+    return;
+  }
+  if (!byId("newest")) return;
+  try {
+    const fresh = await read(`/dashboard/live${location.search}`);
+    if (loading) return;
+    const known = keys(), changed = fresh.getElementById("newest")?.dataset.stamp !== stamp;
+    swap("health", fresh);
+    if (changed) {
+      stamp = fresh.getElementById("newest").dataset.stamp;
+      swap("newest", fresh);
+      for (const item of document.querySelectorAll("#newest li[data-key]")) {
+        if (!known.has(item.dataset.key)) item.classList.add("fresh");
+      }
+      const whole = await read(location.href);
+      if (!loading) for (const part of ["figures", "agents"]) swap(part, whole);
+    }
+    tellTimes();
+    pulse("on");
+  } catch {
+    pulse("off");
+  }
+}
+
+// A service that takes long to answer is asked less often.
+async function keepLooking() {
+  for (;;) {
+    const started = performance.now();
+    await look();
+    const rest = Math.max(LIVE_MS, 3 * (performance.now() - started));
+    await new Promise((done) => setTimeout(done, rest));
+  }
+}
+
+function tellTimes() {
+  const now = Date.now();
+  for (const time of document.querySelectorAll("time[datetime]")) {
+    time.title ||= time.textContent;
+    const seconds = Math.round((now - Date.parse(time.dateTime)) / 1000);
+    if (seconds < -60 || seconds > 86400) continue;
+    time.textContent = seconds < 60 ? "just now"
+      : seconds < 3600 ? `${Math.floor(seconds / 60)} min ago` : `${Math.floor(seconds / 3600)} h ago`;
+  }
+}
+
+const theme = byId("theme");
+theme.hidden = false;
+theme.addEventListener("click", () => {
+  const root = document.documentElement;
+  const dark = root.dataset.theme ? root.dataset.theme === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
+  root.dataset.theme = dark ? "light" : "dark";
+  try { localStorage.setItem("agent-feedback-theme", root.dataset.theme); } catch { /* not remembered */ }
+});
+
+document.documentElement.classList.add("scripted");
+tellTimes();
+if (byId("newest") || document.querySelector("[data-watch]")) {
+  pulse("on");
+  keepLooking();
+}

@@ -1,0 +1,126 @@
+"""The index search over artifacts: reactions that count, and turn logs."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Final, Literal
+from urllib.parse import quote
+
+import asyncpg
+
+from contracts.instants import format_instant
+from reporting.answers import Answer, Time
+from reporting.scope import Project
+
+Kind = Literal["turn.log.reaction", "turn.log"]
+KINDS: Final[tuple[Kind, ...]] = ("turn.log.reaction", "turn.log")
+Operator = Literal["=", "<>", "<", "<=", ">", ">="]
+_VIEWS: Final[dict[Kind, str]] = {"turn.log.reaction": "reaction_artifacts", "turn.log": "turn_log_artifacts"}
+_TURN_TAG: Final = "turn:"
+_THEIR_CONVERSATIONS: Final = """
+ and conversation_id = any(array(
+    select distinct conversation_id from messages
+    where tenant = $1 and project = $2 and sender_id = ${at} and sender_type = 'human'
+))"""
+
+
+@dataclass(frozen=True, slots=True)
+class Search:
+    """What is looked for. Times are microseconds; None lets everything through."""
+
+    kinds: Sequence[Kind]
+    conversation_id: str | None
+    user_id: str | None
+    all_tags: Sequence[str]
+    since: int
+    moments: Sequence[tuple[Operator, int]]
+    oldest_first: bool
+    limit: int
+
+
+class Artifact(Answer):
+    """`hosted_uri` is where the object store has the turn's log; `payload` comes when asked for."""
+
+    id: str
+    role: Literal["artifact"]
+    ts: Time
+    tags: list[str]
+    text: str
+    user_id: str | None
+    conversation_id: str
+    turn_id: str
+    track_id: str | None
+    bundle_id: str | None
+    hosted_uri: str | None
+    payload: dict[str, Any] | None
+
+
+class Artifacts(Answer):
+    items: list[Artifact]
+
+
+async def artifacts(
+    pool: asyncpg.Pool, at: Project, search: Search, *, with_payload: bool, hosted_uri_base: str | None
+) -> Artifacts:
+    """What matches, newest first unless asked otherwise."""
+    if not search.kinds:
+        return Artifacts(items=[])
+    statement, values = _statement(at, search, with_payload)
+    rows = await pool.fetch(statement, *values)
+    return Artifacts(items=[_artifact(row, at, hosted_uri_base) for row in rows])
+
+
+def _statement(at: Project, search: Search, with_payload: bool) -> tuple[str, list[Any]]:
+    values: list[Any] = [*at, search.since]
+    clauses = ["tenant = $1", "project = $2", "occurred_at >= $3"]
+
+    def also(column: str, operator: str, value: object, cast: str = "") -> None:
+        values.append(value)
+        clauses.append(f"{column} {operator} ${len(values)}{cast}")
+
+    user_at = 0
+    if search.conversation_id is not None:
+        also("conversation_id", "=", search.conversation_id)
+    if search.user_id is not None:
+        also("user_id", "=", search.user_id)
+        user_at = len(values)
+    for tag in search.all_tags:
+        if tag.startswith(_TURN_TAG):
+            also("turn_id", "=", tag.removeprefix(_TURN_TAG))
+    if search.all_tags:
+        also("tags", "@>", list(search.all_tags), "::text[]")
+    for operator, moment in search.moments:
+        also("occurred_at", operator, moment)
+    order = "occurred_at, id" if search.oldest_first else "occurred_at desc, id"
+    values.append(search.limit)
+    columns = "id, role, tags, text, user_id, conversation_id, turn_id, track_id, bundle_id, occurred_at"
+    columns += ", payload" if with_payload else ", null::jsonb as payload"
+    parts = []
+    for kind in search.kinds:
+        # A turn log's person is only known after grouping; naming their conversations first keeps the grouping small.
+        theirs = _THEIR_CONVERSATIONS.format(at=user_at) if kind == "turn.log" and user_at else ""
+        parts.append(
+            f"(select {columns} from {_VIEWS[kind]} where {' and '.join(clauses)}{theirs}"
+            f" order by {order} limit ${len(values)})"
+        )
+    return f"select * from ({' union all '.join(parts)}) found order by {order} limit ${len(values)}", values
+
+
+def _artifact(row: asyncpg.Record, at: Project, base: str | None) -> Artifact:
+    path = "/".join(quote(part, safe="") for part in (*at, row["conversation_id"], row["turn_id"], "turn.log.json"))
+    return Artifact(
+        id=row["id"],
+        role=row["role"],
+        ts=format_instant(row["occurred_at"]),
+        tags=row["tags"],
+        text=row["text"],
+        user_id=row["user_id"],
+        conversation_id=row["conversation_id"],
+        turn_id=row["turn_id"],
+        track_id=row["track_id"],
+        bundle_id=row["bundle_id"],
+        hosted_uri=None if base is None else f"{base.rstrip('/')}/{path}",
+        payload=None if row["payload"] is None else json.loads(row["payload"]),
+    )

@@ -1,0 +1,67 @@
+"""A conversation to read: its messages in order, and what was said of each turn."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from reporting.database import Connection
+from reporting.scope import Conversation
+
+MOST_MESSAGES: Final = 600
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One message. `reactions` are those of its turn, on the turn's last agent message; times in microseconds."""
+
+    turn_id: str | None
+    sender_type: str
+    sender_id: str
+    content: str
+    occurred_at: int
+    reactions: list[dict[str, Any]] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class Transcript:
+    """`stray` holds the reactions on turns that no shown message belongs to; `cut` says that messages are left out."""
+
+    lines: list[Line]
+    stray: list[dict[str, Any]]
+    cut: bool
+
+
+_COLUMNS: Final = "turn_id, sender_type, sender_id, content, occurred_at"
+_HERE: Final = "tenant = $1 and project = $2 and conversation_id = $3"
+_PIVOT: Final = f"select min(occurred_at) from messages where {_HERE} and turn_id = $4"
+_BEFORE: Final = f"""
+select {_COLUMNS} from messages where {_HERE} and ($4::bigint is null or occurred_at < $4)
+order by occurred_at desc, sequence desc, message_id desc limit $5
+"""
+_AFTER: Final = f"""
+select {_COLUMNS} from messages where {_HERE} and occurred_at >= $4
+order by occurred_at, sequence, message_id limit $5
+"""
+_REACTIONS: Final = f"""
+select turn_id, user_id, origin, feedback_type, reaction, emoji, confidence, text, correction, tags, correction_type,
+       occurred_at
+from effective where {_HERE} order by occurred_at, feedback_id limit 2000
+"""
+
+
+async def transcript(connection: Connection, at: Conversation, turn_id: str | None) -> Transcript:
+    """The messages around `turn_id`, or the conversation's last ones."""
+    pivot = None if turn_id is None else await connection.fetchval(_PIVOT, *at, turn_id)
+    half = MOST_MESSAGES if pivot is None else MOST_MESSAGES // 2
+    before = await connection.fetch(_BEFORE, *at, pivot, half + 1)
+    after = [] if pivot is None else await connection.fetch(_AFTER, *at, pivot, half + 1)
+    lines = [Line(**dict(row)) for row in [*reversed(before[:half]), *after[:half]]]
+    told: dict[str, list[dict[str, Any]]] = {}
+    for row in await connection.fetch(_REACTIONS, *at):
+        told.setdefault(row["turn_id"], []).append(dict(row))
+    cut = len(before) > half or len(after) > half
+    for line in reversed(lines):
+        if line.turn_id is not None and line.sender_type == "agent":
+            line.reactions.extend(told.pop(line.turn_id, ()))
+    return Transcript(lines, [] if cut else [one for rows in told.values() for one in rows], cut)

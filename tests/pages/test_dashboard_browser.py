@@ -1,0 +1,207 @@
+"""The dashboard in Debian's Chromium: feedback is made and seen to appear."""
+
+from __future__ import annotations
+
+import asyncio
+import shutil
+import time
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+
+import asyncpg
+import pytest
+import uvicorn
+from reporting_client import application
+from reporting_database import empty_read_models
+from reporting_events import START, batch, feedback, message
+
+from reporting.consumer import Projector
+from reporting.pages.routes import pages_router
+from reporting.store_postgres import PostgresStore
+from servicekit.clock import SystemClock
+
+playwright = pytest.importorskip("playwright.async_api")
+CHROMIUM = shutil.which("chromium")
+FLAGS = (
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+)
+pytestmark = [
+    pytest.mark.browser,
+    pytest.mark.skipif(CHROMIUM is None, reason="Chromium needed: apt-get install chromium"),
+]
+
+
+@dataclass
+class Site:
+    url: str
+    projector: Projector
+    pool: asyncpg.Pool
+
+    async def take(self, *events) -> None:
+        await self.projector.handle(batch(*events))
+
+
+def seconds_ago(seconds: float) -> float:
+    """A moment as the event builders count."""
+    return time.time() - seconds - START / 1_000_000
+
+
+@pytest.fixture
+async def site(postgres_url: str) -> AsyncIterator[Site]:
+    async with empty_read_models(postgres_url) as pool:
+        app = application([pages_router(pool, SystemClock(), None)])
+        server = uvicorn.Server(uvicorn.Config(app, port=0, log_level="warning"))
+        serving = asyncio.create_task(server.serve())
+        while not server.started:
+            await asyncio.sleep(0.02)
+        port = server.servers[0].sockets[0].getsockname()[1]
+        yield Site(f"http://127.0.0.1:{port}", Projector(PostgresStore(pool)), pool)
+        server.should_exit = True
+        await serving
+
+
+@pytest.fixture
+async def browser():
+    async with playwright.async_playwright() as started:
+        opened = await started.chromium.launch(executable_path=CHROMIUM, args=list(FLAGS))
+        yield opened
+        await opened.close()
+
+
+@pytest.fixture
+async def page(browser):
+    context = await browser.new_context(viewport={"width": 1280, "height": 900}, color_scheme="light")
+    opened = await context.new_page()
+    opened.set_default_timeout(10_000)
+    opened.complaints = []
+    opened.on("console", lambda line: opened.complaints.append(line.text) if line.type == "error" else None)
+    opened.on("pageerror", lambda error: opened.complaints.append(str(error)))
+    opened.on("dialog", lambda dialog: opened.complaints.append("a dialog opened"))
+    yield opened
+    await context.close()
+
+
+async def satisfaction_reads(page, text: str) -> None:
+    await playwright.expect(page.locator(".tile.main .figure")).to_have_text(text, timeout=10_000)
+
+
+async def test_feedback_made_now_appears_without_a_reload(site, page):
+    await site.take(
+        message("a1", turn="t1", content="In Leipzig.", agent="agent-a", at=seconds_ago(60)),
+        feedback("f1", turn="t1", reaction="not_ok", at=seconds_ago(30), recorded=1),
+    )
+    await page.goto(f"{site.url}/?token=all")
+    assert page.url == f"{site.url}/"
+    assert await page.inner_text(".tile.main .figure") == "0%"
+    await site.take(
+        feedback("f2", turn="t2", kind="explicit", reaction="ok", at=seconds_ago(1), recorded=2, text="just right")
+    )
+    await page.wait_for_selector("#newest .fresh >> text=just right")
+    await satisfaction_reads(page, "50%")
+    await site.take(feedback("f1", turn="t1", reaction=None, at=seconds_ago(0), recorded=3, revision=2))
+    await satisfaction_reads(page, "100%")
+    assert await page.locator("#newest li[data-key]").count() == 1
+    assert page.complaints == []
+
+
+async def test_an_empty_dashboard_fills_by_itself(site, page):
+    await page.goto(f"{site.url}/?token=all")
+    assert await page.inner_text("h1") == "No conversations yet"
+    await site.take(feedback("f1", at=seconds_ago(5)))
+    await page.wait_for_selector("#newest li[data-key]")
+
+
+async def test_filters_live_in_the_address_and_the_way_back_works(site, page):
+    await site.take(
+        feedback("f1", turn="t1", agent="agent-a", reaction="ok", at=seconds_ago(60)),
+        feedback("f2", turn="t2", agent="agent-b", reaction="not_ok", at=seconds_ago(60)),
+    )
+    await page.goto(f"{site.url}/?token=all")
+    await page.select_option("select[name=agent]", "agent-a")
+    await satisfaction_reads(page, "100%")
+    assert "agent=agent-a" in page.url
+    await page.check("input[value='7d']", force=True)
+    await page.wait_for_url("**period=7d*")
+    await page.reload()
+    assert await page.inner_text(".tile.main .figure") == "100%"
+    assert await page.input_value("select[name=agent]") == "agent-a"
+    await page.go_back()
+    await page.go_back()
+    await satisfaction_reads(page, "50%")
+    assert page.complaints == []
+
+
+async def test_hostile_text_is_shown_and_does_nothing(site, page):
+    hostile = '<img src=x onerror="alert(1)"><script>alert(2)</script>'
+    await site.take(
+        message("a1", turn="t1", content=hostile, agent=hostile, at=seconds_ago(60)),
+        feedback("f1", turn="t1", kind="explicit", reaction="not_ok", text=hostile, agent=hostile, at=seconds_ago(30)),
+    )
+    await page.goto(f"{site.url}/?token=all")
+    assert await page.inner_text("#newest .said") == hostile
+    await page.click("#newest a")
+    await page.wait_for_selector(".transcript")
+    assert await page.inner_text(".message.agent > .text") == hostile
+    assert await page.locator("main img, main script").count() == 0
+    assert page.complaints == []
+
+
+async def test_a_service_that_stops_answering_is_told_and_tried_again(site, page):
+    await site.take(feedback("f1", at=seconds_ago(5)))
+    await page.goto(f"{site.url}/?token=all")
+    await page.route("**/*period=7d*", lambda route: route.abort())
+    await page.check("input[value='7d']", force=True)
+    await page.wait_for_selector("#trouble:not([hidden])")
+    assert await page.inner_text("#trouble span") == "The service does not answer."
+    await page.unroute("**/*period=7d*")
+    await page.click("#trouble button")
+    await page.wait_for_selector("#trouble", state="hidden")
+    assert await page.is_checked("input[value='7d']")
+
+
+async def test_light_and_dark_follow_the_system_until_chosen(site, page):
+    await site.take(feedback("f1", at=seconds_ago(5)))
+    await page.emulate_media(color_scheme="dark")
+    await page.goto(f"{site.url}/?token=all")
+    ground = "getComputedStyle(document.body).backgroundColor"
+    dark = await page.evaluate(ground)
+    await page.click("#theme")
+    light = await page.evaluate(ground)
+    assert (dark, light) == ("rgb(19, 20, 19)", "rgb(246, 244, 239)")
+    await page.reload()
+    assert await page.evaluate(ground) == light
+
+
+@pytest.mark.parametrize("width", [390, 768, 1280])
+async def test_nothing_runs_over_the_edge(site, page, width):
+    wide = "W" * 200
+    await site.take(
+        message("a1", turn="t1", content=wide, agent=wide, at=seconds_ago(60)),
+        feedback("f1", turn="t1", kind="explicit", text=wide, tags=(wide[:128],), agent=wide, user=wide,
+                 conversation="c1", agent_message_id="a1", at=seconds_ago(30)),
+    )  # fmt: skip
+    await page.set_viewport_size({"width": width, "height": 800})
+    over = "document.documentElement.scrollWidth - innerWidth"
+    await page.goto(f"{site.url}/?token=all")
+    assert await page.evaluate(over) <= 0
+    await page.click("#newest a")
+    await page.wait_for_selector(".transcript")
+    assert await page.evaluate(over) <= 0
+
+
+async def test_without_scripts_the_filters_still_work(site, browser):
+    await site.take(feedback("f1", agent="agent-a", at=seconds_ago(5)))
+    context = await browser.new_context(java_script_enabled=False)
+    page = await context.new_page()
+    await page.goto(f"{site.url}/?token=all")
+    await page.check("input[value='7d']", force=True)
+    await page.click("text=Show")
+    assert "period=7d" in page.url
+    assert await page.inner_text(".tile.main .figure") == "100%"
+    await context.close()

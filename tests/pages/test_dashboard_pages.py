@@ -1,0 +1,199 @@
+"""The dashboard as HTML: who gets in, what stands there, and how it fails."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+
+import asyncpg
+import pytest
+from reporting_client import client
+from reporting_database import empty_read_models
+from reporting_events import START, batch, feedback, message
+
+from reporting.consumer import Projector
+from reporting.pages.routes import pages_router
+from reporting.store_postgres import PostgresStore
+from servicekit.clock import FixedClock
+
+NOW = FixedClock(START + 3_600_000_000)
+HOSTILE = "<script>alert(1)</script>{{ 7*7 }}"
+
+
+@pytest.fixture
+async def pool(postgres_url: str) -> AsyncIterator[asyncpg.Pool]:
+    async with empty_read_models(postgres_url) as opened:
+        yield opened
+
+
+@pytest.fixture
+def take(pool: asyncpg.Pool):
+    projector = Projector(PostgresStore(pool))
+
+    async def taken(*events):
+        await projector.handle(batch(*events))
+
+    return taken
+
+
+def visitor(pool, token="all", health=None):
+    return client([pages_router(pool, NOW, health)], token)
+
+
+async def test_without_a_token_a_small_page_says_how_to_get_in(pool, take):
+    await take(feedback("f1"))
+    async with visitor(pool, None) as http:
+        for path in ("/", "/?token=wrong", "/?token=%C3%A9", "/dashboard/live", "/dashboard/assets/dashboard.css"):
+            answer = await http.get(path)
+            assert answer.status_code == 401
+            assert "access token" in answer.text
+            assert "acme" not in answer.text
+            assert "set-cookie" not in answer.headers
+
+
+async def test_a_token_in_the_address_becomes_a_cookie_and_leaves_the_address(pool):
+    async with visitor(pool, None) as http:
+        answer = await http.get("/?token=acme&period=7d")
+        assert (answer.status_code, answer.headers["location"]) == (303, "/?period=7d")
+        assert answer.headers["set-cookie"] == "agent_feedback_token=acme; HttpOnly; Path=/; SameSite=strict"
+        assert (await http.get("/")).status_code == 200
+
+
+async def test_no_page_lets_foreign_or_inline_scripts_run(pool, take):
+    await take(feedback("f1"))
+    async with visitor(pool) as http:
+        answer = await http.get("/")
+    assert "default-src 'self'" in answer.headers["content-security-policy"]
+    assert "unsafe" not in answer.headers["content-security-policy"]
+    assert "no-store" in answer.headers["cache-control"]
+    assert "<script>" not in answer.text
+    assert " style=" not in answer.text
+    assert " onclick=" not in answer.text
+
+
+async def test_the_overview_counts_what_is_effective(pool, take):
+    await take(
+        feedback("f1", turn="t1", reaction="not_ok", at=0),
+        feedback("f2", turn="t1", kind="explicit", reaction="ok", at=1),
+        feedback("f3", turn="t2", kind="explicit", reaction="ok", at=2),
+        feedback("m1", turn="t2", kind="inferred", reaction="not_ok", at=3, confidence=0.9),
+    )
+    async with visitor(pool) as http:
+        text = (await http.get("/")).text
+        assert '<p class="figure">67%</p>' in text
+        assert '<p class="figure">3</p>' in text
+        people = (await http.get("/?origin=user")).text
+        assert '<p class="figure">100%</p>' in people
+        assert '<p class="figure">2</p>' in people
+
+
+async def test_users_text_stays_text_everywhere(pool, take):
+    await take(
+        message("q1", turn="t1", content=HOSTILE, at=0),
+        message("a1", turn="t1", content=HOSTILE, agent=HOSTILE, at=1),
+        feedback(
+            "f1", turn="t1", kind="explicit", reaction="not_ok", agent=HOSTILE, user=HOSTILE, text=HOSTILE,
+            correction=HOSTILE, tags=(HOSTILE,), conversation="c1", agent_message_id="a1", at=2,
+        ),
+    )  # fmt: skip
+    async with visitor(pool) as http:
+        overview = (await http.get("/")).text
+        reading = (await http.get("/dashboard/conversation?tenant=acme&project=support&id=c1&turn=t1")).text
+    for text in (overview, reading):
+        assert "<script>alert" not in text
+        assert "&lt;script&gt;alert(1)&lt;/script&gt;{{ 7*7 }}" in text
+
+
+async def test_a_conversation_reads_in_order_with_its_reactions(pool, take):
+    await take(
+        message("a1", turn="t1", content="In Leipzig.", agent="agent-a", at=2),
+        message("q1", turn="t1", content="Where is it?", at=1),
+        feedback("f1", turn="t1", reaction="not_ok", emoji="\U0001f44e", at=3),
+        feedback("f2", turn="t7", reaction="ok", at=4),
+    )
+    async with visitor(pool) as http:
+        text = (await http.get("/dashboard/conversation?tenant=acme&project=support&id=c1&turn=t1")).text
+        assert (
+            text.index("Where is it?") < text.index("In Leipzig.") < text.index("\U0001f44e") < text.index("not known")
+        )
+        assert text.count('id="here"') == 1
+        assert (await http.get("/dashboard/conversation?tenant=acme&project=support&id=none")).status_code == 404
+        assert (await http.get("/dashboard/conversation?tenant=acme&project=support")).status_code == 400
+
+
+async def test_a_tenants_caller_sees_that_tenant_alone_and_no_platform_health(pool, take):
+    await take(
+        feedback("f1", tenant="acme", conversation="ours"), feedback("f2", tenant="globex", conversation="theirs")
+    )
+
+    async def health():
+        return {"lag": {"reporting": 5}, "parked": 1, "dead_letters": {}}
+
+    async with visitor(pool, "acme", health) as http:
+        own = (await http.get("/")).text
+        assert "acme / support" in own
+        assert "globex" not in own
+        assert "Waiting in the log" not in own
+        for path in (
+            "/?tenant=globex&project=support",
+            "/?at=globex/support",
+            "/dashboard/live?at=globex/support",
+            "/dashboard/conversation?tenant=globex&project=support&id=theirs",
+        ):
+            answer = await http.get(path)
+            assert answer.status_code == 404
+            assert "theirs" not in answer.text
+    async with visitor(pool, "all", health) as http:
+        assert "Waiting in the log" in (await http.get("/?at=globex/support")).text
+
+
+async def test_an_empty_platform_and_an_empty_period_say_so(pool, take):
+    async with visitor(pool) as http:
+        assert "No conversations yet" in (await http.get("/")).text
+        await take(feedback("f1", at=-40 * 86_400))
+        empty = (await http.get("/")).text
+        assert "No reactions in this period" in empty
+        assert '<p class="figure">–</p>' in empty
+        assert '<p class="figure">100%</p>' in (await http.get("/?period=all")).text
+
+
+async def test_health_that_fails_or_hangs_does_not_take_the_page_along(pool, take):
+    await take(feedback("f1"))
+
+    async def broken():
+        raise RuntimeError
+
+    async def hanging():
+        await asyncio.sleep(60)
+
+    for health in (broken, hanging):
+        async with visitor(pool, "all", health) as http:
+            assert "could not be read" in (await http.get("/")).text
+    async with visitor(pool, "all", None) as http:
+        assert "Nobody tells this service" in (await http.get("/")).text
+
+
+@pytest.mark.parametrize("query", ["period=1y", "origin=alien", "agent=%00", "tenant=a%20b", f"agent={'x' * 300}"])
+async def test_an_address_that_makes_no_sense_gets_a_page_that_says_so(pool, take, query):
+    await take(feedback("f1"))
+    async with visitor(pool) as http:
+        answer = await http.get(f"/?{query}")
+    assert answer.status_code == 400
+    assert "This address does not work" in answer.text
+
+
+async def test_without_its_database_the_page_says_so_and_can_be_asked_again(pool):
+    async with visitor(pool) as http:
+        await pool.close()
+        answer = await http.get("/")
+    assert answer.status_code == 503
+    assert "does not answer" in answer.text
+
+
+@pytest.mark.parametrize("name", ["dashboard.css", "dashboard.js", "theme.js", "icon.svg"])
+async def test_assets_come_from_the_package(pool, name):
+    async with visitor(pool) as http:
+        answer = await http.get(f"/dashboard/assets/{name}")
+        assert answer.status_code == 200
+        assert "//" not in answer.text.replace("http://www.w3.org", "").replace("// ", "")
+        assert (await http.get("/dashboard/assets/../routes.py")).status_code == 404

@@ -1,0 +1,240 @@
+"""The thumbs widget in Debian's Chromium, against everything in one process."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+import pytest_asyncio
+from running_stack import RunningStack, exchange, running_stack
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from servicekit.http import HttpServer
+
+playwright = pytest.importorskip("playwright.async_api")
+expect = playwright.expect
+CHROMIUM = shutil.which("chromium")
+FLAGS = (
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+)
+SCREENSHOTS = os.environ.get("WIDGET_SCREENSHOTS")
+MARKUP = "<img src=x onerror=\"document.title='taken over'\"> & <b>ünï</b>"
+pytestmark = [
+    pytest.mark.browser,
+    pytest.mark.skipif(CHROMIUM is None, reason="Chromium needed: apt-get install chromium"),
+]
+
+
+@asynccontextmanager
+async def served(app: ASGIApp) -> AsyncIterator[str]:
+    server = HttpServer("127.0.0.1", 0)
+    await server.start(app)
+    try:
+        yield f"http://127.0.0.1:{server.port}"
+    finally:
+        await server.stop()
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="session")
+async def stack(postgres_url: str) -> AsyncIterator[RunningStack]:
+    async with running_stack(postgres_url) as running:
+        yield running
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="session")
+async def browser() -> AsyncIterator[Any]:
+    async with playwright.async_playwright() as parts:
+        chromium = await parts.chromium.launch(executable_path=CHROMIUM, args=list(FLAGS))
+        yield chromium
+        await chromium.close()
+
+
+@asynccontextmanager
+async def opened(browser: Any, **options: Any) -> AsyncIterator[tuple[Any, list[str]]]:
+    """A page, and what its console and its network complained of."""
+    context = await browser.new_context(**options)
+    page = await context.new_page()
+    complaints: list[str] = []
+    page.on("console", lambda line: complaints.append(line.text) if line.type in ("error", "warning") else None)
+    page.on("pageerror", lambda error: complaints.append(str(error)))
+    page.on("requestfailed", lambda request: complaints.append(request.url))
+    yield page, complaints
+    await context.close()
+
+
+async def picture(page: Any, name: str) -> None:
+    if SCREENSHOTS:
+        await page.screenshot(path=str(Path(SCREENSHOTS) / f"{name}.png"), full_page=True)
+
+
+async def test_vote_change_say_why_reload_and_take_back(stack: RunningStack, browser: Any) -> None:
+    async with served(stack.app()) as url, opened(browser) as (page, complaints):
+        await page.goto(f"{url}/widget")
+        await page.get_by_label("Access token").fill("all")
+        await picture(page, "1-way-in")
+        await page.get_by_role("button", name="Use it").click()
+        complaints.clear()  # a browser reports the 401 that brought up the form
+        await page.get_by_role("button", name="Start a conversation").click()
+        first = page.locator("agent-feedback-thumbs").first
+        good, bad = first.get_by_role("button", name="Good answer"), first.get_by_role("button", name="Bad answer")
+        held = page.locator(".held").first
+
+        await expect(good).to_have_attribute("aria-pressed", "false")
+        await good.focus()
+        await page.keyboard.press("Space")
+        await expect(good).to_have_attribute("aria-pressed", "true")
+        await expect(held).to_have_text("Reported: ok")
+        await expect(first.get_by_role("status")).to_have_text("Thank you.")
+
+        await bad.click()
+        await expect(bad).to_have_attribute("aria-pressed", "true")
+        await expect(good).to_have_attribute("aria-pressed", "false")
+        await first.get_by_role("button", name="Wrong").click()
+        await first.get_by_role("textbox").fill(MARKUP)
+        await picture(page, "2-why")
+        await page.keyboard.press("Control+Enter")
+        await expect(held).to_have_text(f"Reported: not_ok · wrong · “{MARKUP}”")
+        await expect(first.get_by_role("textbox")).to_be_hidden()
+        assert await page.locator("img").count() == 0
+        assert await page.title() == "Thumbs for an agent's answers"
+
+        await page.reload()
+        await expect(bad).to_have_attribute("aria-pressed", "true")
+        await first.get_by_role("button", name="Say why").click()
+        await expect(first.get_by_role("textbox")).to_have_value(MARKUP)
+        await expect(first.get_by_role("button", name="Wrong")).to_have_attribute("aria-pressed", "true")
+        await picture(page, "3-after-reload")
+        await bad.press("Enter")
+        await expect(bad).to_have_attribute("aria-pressed", "false")
+        await expect(first.get_by_role("status")).to_have_text("Taken back.")
+        await expect(held).to_have_text("")
+        await page.reload()
+        await expect(good).to_have_attribute("aria-pressed", "false")
+        await expect(bad).to_have_attribute("aria-pressed", "false")
+        assert complaints == []
+
+
+async def test_escape_closes_the_form_and_keeps_the_vote(stack: RunningStack, browser: Any) -> None:
+    async with served(stack.app()) as url, opened(browser) as (page, _):
+        await page.context.add_cookies([{"name": "agent_feedback_token", "value": "all", "url": url}])
+        await page.goto(f"{url}/widget")
+        await page.get_by_role("button", name="Start a conversation").click()
+        first = page.locator("agent-feedback-thumbs").first
+        bad = first.get_by_role("button", name="Bad answer")
+        await bad.click()
+        await first.get_by_role("textbox").press("Escape")
+        await expect(first.get_by_role("textbox")).to_be_hidden()
+        await expect(bad).to_be_focused()
+        await expect(bad).to_have_attribute("aria-pressed", "true")
+
+
+@pytest.mark.parametrize(("scheme", "width"), [("light", 900), ("dark", 900), ("dark", 390), ("light", 390)])
+async def test_it_reads_well(stack: RunningStack, browser: Any, scheme: str, width: int) -> None:
+    viewport = {"width": width, "height": 800}
+    async with served(stack.app()) as url, opened(browser, color_scheme=scheme, viewport=viewport) as (page, _):
+        await page.context.add_cookies([{"name": "agent_feedback_token", "value": "all", "url": url}])
+        await page.goto(f"{url}/widget")
+        await page.get_by_role("button", name="Start a conversation").click()
+        first, second = (page.locator("agent-feedback-thumbs").nth(number) for number in (0, 1))
+        await first.get_by_role("button", name="Good answer").click()
+        await first.get_by_role("button", name="Close").click()
+        await second.get_by_role("button", name="Bad answer").click()
+        await second.get_by_role("button", name="Too long").click()
+        await expect(page.locator(".held").first).to_have_text("Reported: ok")
+        await picture(page, f"4-{scheme}-{width}")
+        wide, shown = await page.evaluate("[document.documentElement.scrollWidth, innerWidth]")
+        assert wide <= shown
+        for button in await page.locator("agent-feedback-thumbs .thumb").all():
+            box = await button.bounding_box()
+            assert min(box["width"], box["height"]) >= 40
+
+
+async def test_what_is_refused_is_taken_back_on_screen(stack: RunningStack, browser: Any) -> None:
+    await stack.publish(*exchange("c-widget", "t1"))
+    html = """<!doctype html><title>shop</title><body><script type="module">
+        import "%s/widget.js";
+        const thumbs = document.createElement("agent-feedback-thumbs");
+        thumbs.token = async () => "ann";
+        for (const [name, value] of Object.entries({tenant: "acme", project: "support", conversation: "c-widget"}))
+            thumbs.setAttribute(name, value);
+        thumbs.setAttribute("turn", new URL(location).searchParams.get("turn"));
+        document.body.append(thumbs);
+    </script>"""
+
+    async def shop(scope: Scope, receive: Receive, send: Send) -> None:
+        page = (html % url).encode()
+        await send({"type": "http.response.start", "status": 200, "headers": [(b"content-type", b"text/html")]})
+        await send({"type": "http.response.body", "body": page})
+
+    async with served(shop) as site:
+        async with served(stack.app(origins=[site])) as url, opened(browser) as (page, _):
+            await page.goto(f"{site}/?turn=t1")
+            good = page.get_by_role("button", name="Good answer")
+            await good.click()
+            await expect(page.get_by_role("status")).to_have_text("Thank you.")
+            await stack.quiet()
+            async with stack.client("ann") as http:
+                answer = await http.get("/conversations/acme/support/c-widget/turns/t1/feedback")
+            assert answer.json()["reaction"] == "ok"
+            await page.goto(f"{site}/?turn=nowhere")
+            await good.click()
+            await expect(page.get_by_role("status")).to_have_text("This answer is not known.")
+            await expect(good).to_have_attribute("aria-pressed", "false")
+        async with served(stack.app()) as url, opened(browser) as (page, _):
+            await page.goto(f"{site}/?turn=t1")
+            await good_of(page).click()
+            await expect(page.get_by_role("status")).to_have_text("That did not work; try again.")
+            await expect(good_of(page)).to_have_attribute("aria-pressed", "false")
+
+
+def good_of(page: Any) -> Any:
+    return page.get_by_role("button", name="Good answer")
+
+
+async def test_what_is_to_be_sent_again_is(stack: RunningStack, browser: Any) -> None:
+    async with served(stack.app()) as url, opened(browser) as (page, _):
+        await page.context.add_cookies([{"name": "agent_feedback_token", "value": "all", "url": url}])
+        await page.goto(f"{url}/widget")
+        await page.get_by_role("button", name="Start a conversation").click()
+        refused = 0
+
+        async def busy_once(route: Any) -> None:
+            nonlocal refused
+            if route.request.method == "POST" and not refused:
+                refused += 1
+                await route.fulfill(status=429, headers={"Retry-After": "0"}, json={"detail": "full"})
+            else:
+                await route.continue_()
+
+        await page.route("**/turns/**", busy_once)
+        await good_of(page.locator("agent-feedback-thumbs").first).click()
+        await expect(page.locator(".held").first).to_have_text("Reported: ok")
+        assert refused == 1
+
+
+async def test_the_files_need_no_token_and_no_network(stack: RunningStack) -> None:
+    async with served(stack.app()) as url, httpx.AsyncClient(base_url=url) as http:
+        for path, media_type in (
+            ("/widget", "text/html"),
+            ("/widget.js", "text/javascript"),
+            ("/widget-demo.js", "text/javascript"),
+            ("/widget-demo.css", "text/css"),
+        ):
+            answer = await http.get(path)
+            assert answer.status_code == 200
+            assert answer.headers["content-type"] == f"{media_type}; charset=utf-8"
+            text = answer.text.replace("http://www.w3.org/2000/svg", "")
+            assert "http://" not in text and "https://" not in text and "innerHTML" not in text
+        assert (await http.get("/widgets")).status_code == 401

@@ -1,0 +1,346 @@
+"""The latest feedback, one's own, the artifact search and the figures, over HTTP."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator
+
+import asyncpg
+import httpx
+import pytest
+from reporting_client import client
+from reporting_database import empty_read_models
+from reporting_events import START, batch, feedback, feedback_id, message
+
+from reporting.api import conversations_router
+from reporting.api_figures import figures_router
+from reporting.consumer import Projector
+from reporting.store_postgres import PostgresStore
+from servicekit.clock import FixedClock
+
+PROJECT = "/conversations/acme/support"
+NOW = FixedClock(START + 3_600_000_000)
+
+
+@pytest.fixture
+async def pool(postgres_url: str) -> AsyncIterator[asyncpg.Pool]:
+    async with empty_read_models(postgres_url) as opened:
+        yield opened
+
+
+def routers(pool, base=None):
+    return [conversations_router(pool, NOW, base), figures_router(pool, NOW)]
+
+
+@pytest.fixture
+async def http(pool: asyncpg.Pool) -> AsyncIterator[httpx.AsyncClient]:
+    async with client(routers(pool)) as opened:
+        yield opened
+
+
+@pytest.fixture
+def take(pool: asyncpg.Pool):
+    projector = Projector(PostgresStore(pool))
+
+    async def taken(*events):
+        await projector.handle(batch(*events))
+
+    return taken
+
+
+async def latest(http, **body):
+    answer = await http.post(f"{PROJECT}/c1/feedback/latest", json=body)
+    assert answer.status_code == 200
+    return answer.json()["items"]
+
+
+async def test_latest_gives_one_reaction_a_turn_with_all_a_timeline_needs(http, take):
+    await take(
+        message("q1", turn="t1", at=0),
+        feedback("f1", turn="t1", reaction="ok", at=10, recorded=11),
+        feedback("m1", turn="t1", kind="inferred", reaction="not_ok", at=20, recorded=21, confidence=0.9, text="no!"),
+        feedback("f2", turn="t2", reaction="ok", at=15, recorded=16),
+    )
+    items = await latest(http)
+    assert [(item["turn_id"], item["reaction"]) for item in items] == [("t2", "ok"), ("t1", "not_ok")]
+    assert items[0]["turn_ts"] is None
+    assert items[1] == {
+        "turn_id": "t1",
+        "turn_ts": "2026-09-21T14:13:20.000000Z",
+        "feedback_id": str(feedback_id("m1")),
+        "user_id": "ann",
+        "ts": "2026-09-21T14:13:40.000000Z",
+        "recorded_at": "2026-09-21T14:13:41.000000Z",
+        "reaction": "not_ok",
+        "text": "no!",
+        "confidence": 0.9,
+        "origin": "machine",
+        "rn": f"ef:acme:support:ann:c1:t1:artifact:{feedback_id('m1')}",
+    }
+
+
+async def test_latest_since_compares_when_it_was_recorded_not_when_it_happened(http, take):
+    await take(feedback("f1", turn="t1", at=5, recorded=100), feedback("f2", turn="t2", at=50, recorded=60))
+    items = await latest(http, since="2026-09-21T14:14:20Z")  # 60 s
+    assert [item["turn_id"] for item in items] == ["t1"]
+    assert await latest(http, since="2026-09-21T14:15:00.000000Z") == []
+
+
+async def test_latest_tells_of_what_was_taken_back(http, take):
+    await take(feedback("f1", turn="t1", reaction=None, at=5, recorded=6, revision=2))
+    assert [(item["turn_id"], item["reaction"]) for item in await latest(http)] == [("t1", None)]
+
+
+async def test_latest_after_taking_an_emoji_away_is_the_reaction_it_covered(http, take):
+    await take(
+        feedback("f1", turn="t1", kind="explicit", reaction="not_ok", at=5, recorded=6),
+        feedback("f2", turn="t1", kind="reaction", reaction=None, at=30, recorded=31, revision=2),
+    )
+    items = await latest(http, since="2026-09-21T14:13:40Z")
+    assert [(item["reaction"], item["recorded_at"]) for item in items] == [("not_ok", "2026-09-21T14:13:51.000000Z")]
+
+
+async def test_latest_of_named_turns_only(http, take):
+    await take(feedback("f1", turn="t1"), feedback("f2", turn="t2"))
+    assert [item["turn_id"] for item in await latest(http, turn_ids=["t2", "t9"])] == ["t2"]
+
+
+async def test_a_person_sees_what_they_hold(pool, take):
+    await take(
+        feedback("f1", kind="explicit", reaction="not_ok", at=5, text="no", tags=("wrong", "rude"), correction="yes"),
+        feedback("f2", user="bob", reaction="ok", at=9),
+    )
+    async with client(routers(pool), "acme") as http:
+        mine = (await http.get(f"{PROJECT}/c1/turns/t1/feedback")).json()
+        assert mine == {
+            "conversation_id": "c1",
+            "turn_id": "t1",
+            "user_id": "ann",
+            "reaction": "not_ok",
+            "feedback_type": "explicit",
+            "text": "no",
+            "tags": ["wrong", "rude"],
+            "correction": "yes",
+            "emoji": None,
+            "ts": "2026-09-21T14:13:25.000000Z",
+        }
+        assert (await http.get(f"{PROJECT}/c1/turns/t1/feedback?user_id=ann")).status_code == 200
+        assert (await http.get(f"{PROJECT}/c1/turns/t1/feedback?user_id=bob")).status_code == 403
+        none = (await http.get(f"{PROJECT}/c1/turns/t2/feedback")).json()
+        assert (none["reaction"], none["tags"], none["ts"]) == (None, [], None)
+    async with client(routers(pool), "all") as http:
+        theirs = (await http.get(f"{PROJECT}/c1/turns/t1/feedback?user_id=bob")).json()
+        assert (theirs["user_id"], theirs["reaction"]) == ("bob", "ok")
+
+
+async def search(http, **body):
+    answer = await http.post(f"{PROJECT}/feedback/artifacts", json={"conversation_id": "c1", **body})
+    assert answer.status_code == 200, answer.text
+    return answer.json()["items"]
+
+
+async def test_artifacts_carry_the_reaction_as_text_and_payload(pool, take):
+    await take(feedback("f1", turn="t1", reaction="ok", at=1, track_id="k1", bundle_id="b1", text="fine"))
+    async with client(routers(pool, "s3://bucket/logs/")) as http:
+        (item,) = await search(http, kinds=["turn.log.reaction"], with_payload=True)
+    rn = f"ef:acme:support:ann:c1:t1:artifact:{feedback_id('f1')}"
+    reaction = {
+        "turn_id": "t1",
+        "text": "fine",
+        "confidence": 1,
+        "ts": "2026-09-21T14:13:21.000000Z",
+        "reaction": "ok",
+        "origin": "user",
+    }
+    meta = {"rn": rn, "turn_id": "t1", "track_id": "k1", "user_type": "human", "kind": "turn.log.reaction"}
+    assert json.loads(item.pop("text")) == reaction
+    assert item == {
+        "id": rn,
+        "role": "artifact",
+        "ts": "2026-09-21T14:13:21.000000Z",
+        "tags": ["artifact:turn.log.reaction", "turn:t1", "origin:user", "track:k1"],
+        "user_id": "ann",
+        "conversation_id": "c1",
+        "turn_id": "t1",
+        "track_id": "k1",
+        "bundle_id": "b1",
+        "hosted_uri": "s3://bucket/logs/acme/support/c1/t1/turn.log.json",
+        "payload": {"reaction": reaction, "meta": meta, "conversation_id": "c1", "bundle_id": "b1"},
+    }
+
+
+async def test_artifacts_are_found_by_tags_the_old_spelling_included(http, take):
+    await take(
+        message("a1", turn="t1", agent="agent-a", content="In Leipzig.", at=0),
+        feedback("f1", turn="t1", at=1, track_id="k1"),
+        feedback("m1", turn="t2", kind="inferred", reaction="not_ok", at=2),
+    )
+    assert len(await search(http)) == 3
+    assert [i["turn_id"] for i in await search(http, all_tags=["kind:turn.log.reaction"])] == ["t2", "t1"]
+    assert [i["turn_id"] for i in await search(http, kinds=["kind:turn.log.reaction"], sort="oldest")] == ["t1", "t2"]
+    assert [i["turn_id"] for i in await search(http, all_tags=["origin:machine"])] == ["t2"]
+    assert [i["tags"][0] for i in await search(http, all_tags=["turn:t1"])] == [
+        "artifact:turn.log.reaction",
+        "artifact:turn.log",
+    ]
+    assert [i["turn_id"] for i in await search(http, all_tags=["turn:t1", "track:k1"])] == ["t1"]
+    assert await search(http, all_tags=["nothing:such"]) == []
+    (log,) = await search(http, kinds=["turn.log"])
+    assert json.loads(log["text"])["assistant"] == "In Leipzig."
+    assert log["payload"] is None
+    assert await search(http, roles=["user"]) == []
+    assert len(await search(http, limit=2)) == 2
+
+
+async def test_artifacts_within_times_and_of_a_person(http, take):
+    await take(
+        feedback("f1", turn="t1", at=10),
+        feedback("f2", turn="t2", at=20),
+        feedback("f3", turn="t3", at=30),
+        feedback("f4", conversation="c2", turn="t9", at=40),
+        feedback("f5", conversation="c2", turn="t9", user="bob", at=40),
+    )
+    between = [{"op": ">", "value": "2026-09-21T14:13:30Z"}, {"op": "<=", "value": "2026-09-21T14:13:50Z"}]
+    assert [i["turn_id"] for i in await search(http, timestamp_filters=between)] == ["t3", "t2"]
+    anns = await search(http, scope="user", user_id="ann", conversation_id=None)
+    assert [i["turn_id"] for i in anns] == ["t9", "t3", "t2", "t1"]
+    await take(
+        message("q1", conversation="c3", turn="t8", sender="ann"), message("q2", conversation="c4", sender="bob")
+    )
+    logs = await search(http, scope="user", user_id="ann", conversation_id=None, kinds=["turn.log"])
+    assert [(i["conversation_id"], i["turn_id"]) for i in logs] == [("c3", "t8")]
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {"scope": "user"},
+        {"scope": "everything"},
+        {"kinds": ["x"] * 11},
+        {"all_tags": ["\x00"]},
+        {"days": 0},
+        {"days": 10**30},
+        {"timestamp_filters": [{"op": "; drop", "value": "2026-09-21T14:13:30Z"}]},
+        {"sort": "sideways"},
+        {"conversation_id": None},
+        {"extra": 1},
+    ],
+)
+async def test_a_search_that_makes_no_sense_is_refused_in_a_sentence(http, body):
+    answer = await http.post(f"{PROJECT}/feedback/artifacts", json={"conversation_id": "c1", **body})
+    assert answer.status_code == 422
+    assert isinstance(answer.json()["detail"], str)
+
+
+async def test_the_summary_counts_by_time_agent_version_and_origin(http, take):
+    day = 86_400
+    await take(
+        feedback("f1", turn="t1", agent="a", reaction="ok", at=0, agent_version="1"),
+        feedback("f2", turn="t2", agent="a", reaction="not_ok", at=60),
+        feedback("f3", turn="t3", agent="b", reaction="neutral", at=-day),
+        feedback("m1", turn="t3", agent="b", kind="inferred", reaction="ok", at=-day),
+        feedback("f4", turn="t4", agent="b", reaction="ok", at=-40 * day),
+    )
+    answer = await http.get(f"{PROJECT}/feedback/summary")
+    assert answer.status_code == 200
+    told = answer.json()
+    assert told["totals"] == {
+        "total": 4,
+        "user": 3,
+        "machine": 1,
+        "ok": 2,
+        "not_ok": 1,
+        "neutral": 1,
+        "satisfaction": 0.5,
+    }
+    assert [(b["start"], b["total"], b["satisfaction"]) for b in told["buckets"]] == [
+        ("2026-09-20T00:00:00.000000Z", 2, 0.5),
+        ("2026-09-21T00:00:00.000000Z", 2, 0.5),
+    ]
+    assert [(a["name"], a["total"], a["ok"]) for a in told["by_agent"]] == [("a", 2, 1), ("b", 2, 1)]
+    assert [(a["name"], a["total"]) for a in told["by_agent_version"]] == [(None, 3), ("1", 1)]
+    assert [(a["name"], a["total"]) for a in told["by_origin"]] == [("user", 3), ("machine", 1)]
+    weeks = (await http.get(f"{PROJECT}/feedback/summary?bucket=week&origin=user")).json()
+    assert [(b["start"], b["total"]) for b in weeks["buckets"]] == [
+        ("2026-09-14T00:00:00.000000Z", 1),
+        ("2026-09-21T00:00:00.000000Z", 2),
+    ]
+    empty = (await http.get("/conversations/nobody/nothing/feedback/summary")).json()
+    assert (empty["totals"]["total"], empty["totals"]["satisfaction"], empty["buckets"]) == (0, None, [])
+
+
+async def test_agents_are_ranked_by_what_their_votes_prove(http, take):
+    votes = [
+        ("lucky", "ok", 1),
+        ("solid", "ok", 18),
+        ("solid", "not_ok", 2),
+        ("mixed", "ok", 6),
+        ("mixed", "not_ok", 4),
+    ]
+    at = 0
+    for agent, reaction, times in votes:
+        for _ in range(times):
+            at += 1
+            await take(feedback(f"f{at}", turn=f"t{at}", agent=agent, reaction=reaction, at=at))
+    agents = (await http.get(f"{PROJECT}/feedback/agents")).json()["agents"]
+    assert [(a["agent_id"], a["enough"], a["satisfaction"]) for a in agents] == [
+        ("solid", True, 0.9),
+        ("mixed", True, 0.6),
+        ("lucky", False, 1.0),
+    ]
+    assert (round(agents[0]["low"], 3), round(agents[0]["high"], 3)) == (0.699, 0.972)
+    few = (await http.get(f"{PROJECT}/feedback/agents?min_votes=1")).json()["agents"]
+    assert [a["agent_id"] for a in few] == ["solid", "mixed", "lucky"]
+
+
+async def test_calibration_compares_machine_and_explicit_on_the_same_turn(http, take):
+    await take(
+        feedback("m1", turn="t1", kind="inferred", reaction="not_ok", confidence=0.9),
+        feedback("f1", turn="t1", kind="explicit", reaction="not_ok"),
+        feedback("m2", turn="t2", kind="inferred", reaction="not_ok", confidence=0.9),
+        feedback("f2", turn="t2", kind="explicit", reaction="ok"),
+        feedback("m3", turn="t3", kind="inferred", reaction="ok", confidence=0.7),
+        feedback("f3", turn="t3", kind="explicit", reaction="ok"),
+        feedback("m4", turn="t4", kind="inferred", reaction="ok", confidence=1.0),
+        feedback("f4", turn="t4", kind="reaction", reaction="ok"),
+    )
+    told = (await http.get(f"{PROJECT}/feedback/calibration")).json()
+    assert (told["pairs"], told["agreeing"]) == (3, 2)
+    assert told["confusion"] == {
+        "ok": {"ok": 1, "neutral": 0, "not_ok": 0},
+        "neutral": {"ok": 0, "neutral": 0, "not_ok": 0},
+        "not_ok": {"ok": 1, "neutral": 0, "not_ok": 1},
+    }
+    assert [(b["low"], b["high"], b["pairs"], b["agreement"]) for b in told["bins"]] == [
+        (0.7, 0.75, 1, 1.0),
+        (0.9, 0.95, 2, 0.5),
+    ]
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "summary?bucket=minute",
+        "summary?start=now",
+        "summary?start=2026-09-22T00:00:00Z&end=2026-09-21T00:00:00Z",
+        "summary?agent_id=%00",
+        "summary?more=1",
+        "agents?min_votes=0",
+        "agents?min_votes=99999999999999999999999",
+        "agents?min_votes=x",
+        "calibration?end=2026-09-21",
+    ],
+)
+async def test_a_question_that_makes_no_sense_is_refused_in_a_sentence(http, query):
+    answer = await http.get(f"{PROJECT}/feedback/{query}")
+    assert answer.status_code == 422
+    assert isinstance(answer.json()["detail"], str)
+
+
+async def test_figures_of_another_tenant_are_closed(pool):
+    async with client(routers(pool), "globex") as http:
+        for name in ("summary", "agents", "calibration"):
+            assert (await http.get(f"{PROJECT}/feedback/{name}")).status_code == 403
+        assert (await http.get(f"{PROJECT}/c1/turns/t1/feedback")).status_code == 403
+        for name in ("c1/feedback/latest", "feedback/artifacts"):
+            assert (await http.post(f"{PROJECT}/{name}", json={"conversation_id": "c1"})).status_code == 403

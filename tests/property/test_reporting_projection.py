@@ -1,0 +1,99 @@
+"""Any order, duplication or replay of the same announcements gives the same read model."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from reporting_database import empty_read_models
+from reporting_events import batch, feedback, message
+
+from reporting.consumer import Projector
+from reporting.queries.counts import totals
+from reporting.store_postgres import PostgresStore
+
+_REACTIONS = st.sampled_from(["ok", "not_ok", "neutral", None])
+
+
+@st.composite
+def ledgers(draw) -> list:
+    """What one log can hold: of each feedback several revisions, each always announced alike; and some messages."""
+    events = []
+    for name in draw(st.lists(st.sampled_from("abcdef"), unique=True, min_size=1, max_size=5)):
+        fixed = {
+            "kind": draw(st.sampled_from(["reaction", "explicit", "inferred", "implicit"])),
+            "user": draw(st.sampled_from(["ann", "bob"])),
+            "turn": draw(st.sampled_from(["t1", "t2"])),
+            "conversation": draw(st.sampled_from(["c1", "c2"])),
+        }
+        for revision in range(1, 1 + draw(st.integers(1, 3))):
+            reaction = None if fixed["kind"] == "implicit" else draw(_REACTIONS)
+            at = draw(st.integers(0, 3))
+            events.append(feedback(f"f{name}", revision=revision, reaction=reaction, at=at, **fixed))
+    for name in draw(st.lists(st.sampled_from("xyz"), unique=True, max_size=3)):
+        for at in range(draw(st.integers(1, 2))):
+            events.append(message(name, content=f"{name} as of {at}", at=at))
+    return events
+
+
+def expected_totals(events) -> dict[str, int]:
+    """The counts by the rules' own words, one feedback after the other."""
+    held = {}
+    for event in events:
+        if hasattr(event, "feedback_id") and event.feedback_type != "implicit":
+            known = held.get(event.feedback_id)
+            held[event.feedback_id] = event if known is None or event.revision > known.revision else known
+    counted = [event for event in held.values() if event.origin == "machine" and event.reaction]
+    people: dict[tuple, list] = {}
+    for event in held.values():
+        if event.origin == "user" and (event.feedback_type == "explicit" or event.reaction):
+            people.setdefault((event.conversation_id, event.turn_id, event.user_id), []).append(event)
+    for said in people.values():
+        newest = max(said, key=lambda event: (event.occurred_at, event.feedback_id))
+        counted += [newest] if newest.reaction else []
+    return {
+        "conversations": len({event.conversation_id for event in counted}),
+        "total": len(counted),
+        "user": sum(event.origin == "user" for event in counted),
+        "machine": sum(event.origin == "machine" for event in counted),
+        "ok": sum(event.reaction == "ok" for event in counted),
+        "not_ok": sum(event.reaction == "not_ok" for event in counted),
+        "neutral": sum(event.reaction == "neutral" for event in counted),
+    }
+
+
+@pytest.fixture(scope="module")
+def runner(postgres_url: str) -> Iterator[tuple[asyncio.Runner, object]]:
+    # Hypothesis drives plain functions, so the database gets a loop of its own.
+    with asyncio.Runner() as running:
+        opened = empty_read_models(postgres_url)
+        pool = running.run(opened.__aenter__())
+        yield running, pool
+        running.run(opened.__aexit__(None, None, None))
+
+
+async def _projected(pool, batches) -> tuple:
+    await pool.execute("truncate feedbacks, messages")
+    projector = Projector(PostgresStore(pool))
+    for events in batches:
+        await projector.handle(batch(*events))
+    feedbacks = await pool.fetch("select f.*, null as written_by from feedbacks f order by feedback_id")
+    messages = await pool.fetch("select * from messages order by message_id")
+    shown = [{key: value for key, value in row.items() if key != "written_by"} for row in feedbacks]
+    return shown, [dict(row) for row in messages], await totals(pool)
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(data=st.data())
+def test_any_order_duplication_or_replay_gives_the_same_read_model(runner, data):
+    running, pool = runner
+    events = data.draw(ledgers())
+    straight = running.run(_projected(pool, [[event] for event in events]))
+    repeated = data.draw(st.permutations(events + data.draw(st.lists(st.sampled_from(events), max_size=5))))
+    cuts = sorted(data.draw(st.lists(st.integers(0, len(repeated)), max_size=4)))
+    batches = [repeated[a:b] for a, b in zip([0, *cuts], [*cuts, len(repeated)], strict=True) if a < b]
+    assert running.run(_projected(pool, batches)) == straight
+    assert straight[2] == expected_totals(events)

@@ -1,0 +1,78 @@
+"""Charts as drawings: what is drawn where, by hand-made numbers."""
+
+from __future__ import annotations
+
+import re
+from xml.etree import ElementTree
+
+import pytest
+
+from contracts.instants import DAY, parse_instant
+from reporting.pages.charts import Step, interval, over_time, split
+from reporting.pages.view import View, bucket_of, span_of, starts
+from reporting.scope import Span
+
+MONDAY = parse_instant("2026-09-21T00:00:00Z")
+
+
+def drawn(svg):
+    return ElementTree.fromstring(str(svg))
+
+
+def test_bars_stack_to_the_volume_and_a_gap_breaks_the_line():
+    steps = [Step(MONDAY, ok=6, neutral=2, not_ok=2), Step(MONDAY + DAY, ok=5, not_ok=5), Step(MONDAY + 2 * DAY),
+             Step(MONDAY + 3 * DAY, ok=1)]  # fmt: skip
+    root = drawn(over_time(steps, "day", 450, 300))
+    groups = root.findall("g")
+    assert [g.find("title").text for g in groups] == [
+        "21 Sep 2026: 60% of 10 (6 ok, 2 neutral, 2 not ok)",
+        "22 Sep 2026: 50% of 10 (5 ok, 0 neutral, 5 not ok)",
+        "23 Sep 2026: no reactions",
+        "24 Sep 2026: 100% of 1 (1 ok, 0 neutral, 0 not ok)",
+    ]
+    heights = [[float(r.get("height")) for r in g.findall("rect")[1:]] for g in groups]
+    assert heights[0] == pytest.approx([heights[0][1] * 3, heights[0][1], heights[0][1]], abs=0.2)
+    assert sum(heights[0]) == pytest.approx(sum(heights[1]), abs=0.2)
+    assert heights[2] == []
+    assert len(root.findall("polyline")) == 1
+    assert len(root.findall("circle")) == 1
+
+
+def test_a_chart_of_nothing_is_still_a_chart():
+    assert drawn(over_time([], "day", 300, 200)).findall("g") == []
+
+
+def test_an_interval_lies_on_its_line():
+    root = drawn(interval(0.5, 0.25, 0.75))
+    assert root.find("circle").get("cx") == "200.0"
+    assert (root.findall("line")[-1].get("x1"), root.findall("line")[-1].get("x2")) == ("103.0", "297.0")
+
+
+def test_a_split_fills_its_bar_or_stays_empty():
+    assert [r.get("width") for r in drawn(split(1, 1, 2)).findall("rect")[1:]] == ["25.00", "25.00", "50.00"]
+    assert len(drawn(split(0, 0, 0)).findall("rect")) == 1
+
+
+def test_no_style_attribute_gets_past_the_page_policy():
+    assert not re.search(r"\sstyle=", str(over_time([Step(MONDAY, ok=1)], "day", 300, 200)) + str(split(1, 0, 0)))
+
+
+def test_periods_end_now_and_all_time_begins_with_the_first_reaction():
+    now = MONDAY + 100 * DAY
+    assert span_of("7d", now, None).start == MONDAY + 93 * DAY
+    assert span_of("all", now, MONDAY).start == MONDAY
+    assert span_of("7d", now, None).end > now
+
+
+@pytest.mark.parametrize(("days", "bucket"), [(1, "hour"), (30, "day"), (200, "week")])
+def test_buckets_fit_the_period(days, bucket):
+    span = Span(MONDAY, MONDAY + days * DAY)
+    assert bucket_of(span) == bucket
+    steps = starts(span, bucket)
+    assert steps[0] == MONDAY
+    assert 20 <= len(steps) <= 101
+
+
+def test_an_empty_form_field_is_not_given():
+    view = View.model_validate({"at": "", "origin": "", "agent": "", "other": "x"})
+    assert (view.at, view.origin, view.agent, view.period) == (None, None, None, "30d")
