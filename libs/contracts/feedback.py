@@ -96,7 +96,7 @@ class InferenceTarget(Model):
 class FeedbackInferredReceived(Event):
     """What a human message says about an agent's turn, as read by a detector; `verdict` null retracts.
 
-    `evaluation` counts the message versions known up to the judged one: the higher look wins.
+    `evaluation` counts the versions of the conversation's messages that were known at that look: the higher one wins.
     """
 
     conversation_id: Id

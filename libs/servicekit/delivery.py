@@ -163,7 +163,7 @@ class Delivery:
 
     async def _persist(self, batch: Sequence[Received[Any]]) -> Sequence[Outcome]:
         """Handle the batch however long the outage; take it apart where it is the batch itself that fails."""
-        attempt = 0
+        attempt = blamed = 0
         while True:
             try:
                 outcomes = await self._handler.handle(batch)
@@ -175,7 +175,8 @@ class Delivery:
                     return await self._take_apart(batch, error)
                 metrics.RETRIES.labels(self.group).inc()
                 log.warning("batch_waits", group=self.group, attempt=attempt, error=type(error).__name__)
-                if attempt >= BISECT_AFTER and await self._batch_is_to_blame(error):
+                blamed = blamed + 1 if await self._batch_is_to_blame(error) else 0
+                if blamed >= BISECT_AFTER:
                     return await self._take_apart(batch, error)
             await self.patience.wait(attempt)
 

@@ -94,9 +94,11 @@ class Subscription(ConsumerRebalanceListener):  # type: ignore[misc]  # aiokafka
         self.polled_at = self._clock.monotonic()
         if consumer is None or self._stopping:
             return
+        epoch, arrived = self._epoch, self._clock.monotonic()
         async with self._busy:
+            if epoch != self._epoch:
+                return
             records: Sequence[ConsumerRecord] = message
-            epoch, arrived = self._epoch, self._clock.monotonic()
             assigned = consumer.assignment()
             now = self._clock.now()
             ours = [
@@ -107,12 +109,12 @@ class Subscription(ConsumerRebalanceListener):  # type: ignore[misc]  # aiokafka
             try:
                 await self.delivery.deliver(ours, lambda: self._commit(consumer, ours, epoch, arrived))
             except Interrupted:
-                self._rewind(consumer, ours)
+                self._rewind(consumer, ours, epoch)
             except asyncio.CancelledError:
                 raise
             except Exception as error:
                 log.error("batch_failed", group=self.group, error=type(error).__name__, where=frames(error))
-                self._rewind(consumer, ours)
+                self._rewind(consumer, ours, epoch)
                 with contextlib.suppress(Interrupted):
                     await self.delivery.patience.wait_seconds(1)
             finally:
@@ -121,43 +123,34 @@ class Subscription(ConsumerRebalanceListener):  # type: ignore[misc]  # aiokafka
     async def _commit(
         self, consumer: AIOKafkaConsumer, records: Iterable[RawRecord], epoch: int, arrived: float
     ) -> bool:
-        """Commit the exact next offsets, partition by partition where the whole is refused.
+        """Commit the exact next offsets, waiting through outages of the broker.
 
-        True only if the log accepted all of it and nobody else can have worked on these records meanwhile.
+        True only if the log accepted them and nobody else can have worked on these records meanwhile. A batch of an
+        earlier assignment commits nothing: it could move the offset back. Raises Interrupted where waiting was ended.
         """
         offsets = next_offsets(records)
-        try:
-            await self._commit_all(consumer, offsets)
-        except (CommitFailedError, IllegalStateError) as error:
-            log.warning("commit_refused", group=self.group, error=type(error).__name__)
-            for partition, offset in offsets.items():
-                try:
-                    await consumer.commit({partition: offset})
-                except (CommitFailedError, IllegalStateError, KafkaError):
-                    continue
-                self._on_commit(self.group, {partition: offset})
-            return False
-        self._committed.update(offsets)
-        self._on_commit(self.group, offsets)
-        overdue = self._clock.monotonic() - arrived > SESSION_TIMEOUT_MS / 1_000
-        return epoch == self._epoch and not overdue
-
-    async def _commit_all(self, consumer: AIOKafkaConsumer, offsets: Mapping[TopicPartition, int]) -> None:
-        """Commit through outages of the broker. Raises where the partitions are no longer ours, or Interrupted."""
         attempt = 0
-        while True:
+        while epoch == self._epoch:
             try:
                 await consumer.commit(offsets)
-                return
-            except (CommitFailedError, IllegalStateError):
-                raise
+            except (CommitFailedError, IllegalStateError) as error:
+                log.warning("commit_refused", group=self.group, error=type(error).__name__)
+                return False
             except KafkaError as error:
                 attempt += 1
                 log.warning("commit_waits", group=self.group, attempt=attempt, error=type(error).__name__)
-            await self.delivery.patience.wait(attempt)
+                await self.delivery.patience.wait(attempt)
+                continue
+            self._committed.update(offsets)
+            self._on_commit(self.group, offsets)
+            overdue = self._clock.monotonic() - arrived > SESSION_TIMEOUT_MS / 1_000
+            return epoch == self._epoch and not overdue
+        return False
 
-    def _rewind(self, consumer: AIOKafkaConsumer, records: Iterable[RawRecord]) -> None:
-        """Read the batch again where it is still ours; a partition that was lost is read by its next owner."""
+    def _rewind(self, consumer: AIOKafkaConsumer, records: Iterable[RawRecord], epoch: int) -> None:
+        """Read the batch again where it is still ours; a later assignment starts from what was committed anyway."""
+        if epoch != self._epoch:
+            return
         first: dict[TopicPartition, int] = {}
         for raw in records:
             at = raw.coordinates

@@ -71,14 +71,15 @@ class ChatEvents:
                 continue
             message = indexed(event, event.tenant, event.project, event.occurred_at)
             standing = latest.get(message.key)
-            wins = standing is None or (message.occurred_at > standing.occurred_at and _differ(message, standing))
-            if wins:
+            later = standing is None or message.occurred_at > standing.occurred_at
+            says_more = standing is None or (later and _differ(message, standing))
+            if later:
                 latest[message.key] = message
-            by_key.setdefault(message.key, []).append((index, wins))
+            by_key.setdefault(message.key, []).append((index, says_more))
         changed = await self._store.index(latest.values()) if latest else set()
         for key, seen in by_key.items():
-            for index, wins in seen:
-                outcomes[index] = STORED if wins and key in changed else UNCHANGED
+            for index, says_more in seen:
+                outcomes[index] = STORED if says_more and key in changed else UNCHANGED
         return changed
 
     async def _forward(

@@ -70,9 +70,7 @@ class Parking:
 def message_of(event: Translated, headers: Headers) -> Message:
     """The record that carries a derived event."""
     topic = TOPIC_OF[type(event)]
-    return Message(
-        topic.name, topic.key(event), event.model_dump_json(by_alias=True, exclude_none=True).encode(), headers
-    )
+    return Message(topic.name, topic.key(event), event.model_dump_json(by_alias=True).encode(), headers)
 
 
 def _headers(parked: ParkedEvent) -> Headers:

@@ -19,9 +19,10 @@ class MemoryStore:
         changed = set()
         for message in messages:
             held = self._messages.get(message.key)
-            if held is None or (message.occurred_at > held.occurred_at and _told(message) != _told(held)):
+            if held is None or message.occurred_at > held.occurred_at:
                 self._messages[message.key] = message
-                changed.add(message.key)
+                if held is None or _told(message) != _told(held):
+                    changed.add(message.key)
         return changed
 
     async def find(self, keys: Collection[MessageKey]) -> Mapping[MessageKey, IndexedMessage]:

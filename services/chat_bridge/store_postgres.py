@@ -13,17 +13,19 @@ from contracts.provenance import NOTHING_TOLD, Provenance
 
 _INDEX = """
 insert into messages as m
+    (tenant, project, message_id, conversation_id, turn_id, sender_id, sender_type, agent_id, content, truncated, about,
+     occurred_at)
 select * from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[],
                      $9::text[], $10::bool[], $11::text[], $12::bigint[])
 on conflict (tenant, project, message_id) do update set
     conversation_id = excluded.conversation_id, turn_id = excluded.turn_id, sender_id = excluded.sender_id,
     sender_type = excluded.sender_type, agent_id = excluded.agent_id, content = excluded.content,
-    truncated = excluded.truncated, about = excluded.about, occurred_at = excluded.occurred_at
+    truncated = excluded.truncated, about = excluded.about, occurred_at = excluded.occurred_at,
+    repeated = (m.conversation_id, m.turn_id, m.sender_id, m.sender_type, m.agent_id, m.content, m.about)
+        is not distinct from (excluded.conversation_id, excluded.turn_id, excluded.sender_id, excluded.sender_type,
+                              excluded.agent_id, excluded.content, excluded.about)
 where excluded.occurred_at > m.occurred_at
-  and (m.conversation_id, m.turn_id, m.sender_id, m.sender_type, m.agent_id, m.content, m.about)
-      is distinct from (excluded.conversation_id, excluded.turn_id, excluded.sender_id, excluded.sender_type,
-                        excluded.agent_id, excluded.content, excluded.about)
-returning tenant, project, message_id
+returning tenant, project, message_id, repeated
 """
 _MESSAGE = """m.tenant, m.project, m.message_id, m.conversation_id, m.turn_id, m.sender_id, m.sender_type, m.agent_id,
     m.content, m.truncated, m.about, m.occurred_at"""
@@ -83,7 +85,8 @@ class PostgresStore:
             )
             for message in sorted(messages, key=lambda message: message.key)
         ]
-        return {MessageKey(*row) for row in await self._pool.fetch(_INDEX, *_columns(rows, 12))}
+        written = await self._pool.fetch(_INDEX, *_columns(rows, 12))
+        return {MessageKey(row["tenant"], row["project"], row["message_id"]) for row in written if not row["repeated"]}
 
     async def find(self, keys: Collection[MessageKey]) -> Mapping[MessageKey, IndexedMessage]:
         if not keys:

@@ -7,13 +7,13 @@ from typing import Literal
 from contracts.feedback import FeedbackCreated
 from contracts.ids import conversation_key, revision_event_id
 from contracts.topics import FEEDBACK_CREATED
-from feedback.model import Record
+from feedback.model import Key, Record
 from servicekit.producer import Message, fixed_partition
 from servicekit.records import Headers
 
 
 def announcement(record: Record) -> FeedbackCreated:
-    """The event that says what `record` is now."""
+    """The event that says what `record` is now; a stub has none, see `message_of`."""
     shown, key = record.shown, record.key
     said, live = shown.payload, shown.present
     change: Literal["created", "updated", "cleared"] = (
@@ -61,13 +61,17 @@ def resource_name(record: Record) -> str:
 
 
 def message_of(record: Record, headers: Headers = ()) -> Message:
-    """The record of `feedback.created` that announces `record`, on the partition that the topic table fixes."""
-    event = announcement(record)
-    key = record.key
-    return Message(
-        FEEDBACK_CREATED.name,
-        str(record.feedback_id),
-        event.model_dump_json(by_alias=True).encode(),
-        headers,
-        fixed_partition(FEEDBACK_CREATED.name, conversation_key(key.tenant, key.project, key.conversation_id)),
-    )
+    """The record of `feedback.created` that announces `record`: a stub's is a tombstone."""
+    value = None if record.forgotten else announcement(record).model_dump_json(by_alias=True).encode()
+    return _message(record.key, value, headers)
+
+
+def tombstone_of(key: Key, headers: Headers = ()) -> Message:
+    """The record of `feedback.created` that says: there is no feedback under `key`."""
+    return _message(key, None, headers)
+
+
+def _message(key: Key, value: bytes | None, headers: Headers) -> Message:
+    """Always on the partition that the topic table fixes, so that what is said of a feedback stands in one order."""
+    partition = fixed_partition(FEEDBACK_CREATED.name, conversation_key(key.tenant, key.project, key.conversation_id))
+    return Message(FEEDBACK_CREATED.name, str(key.feedback_id), value, headers, partition)

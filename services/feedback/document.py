@@ -1,27 +1,56 @@
-"""Records as JSON: the one form that every store keeps. Pure."""
+"""Records as data: the forms that stores keep. Pure."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from pydantic import TypeAdapter
 
-from feedback.model import Entry, Record
+from feedback.model import Entry, Key, Record
 
 _SLOTS = TypeAdapter(dict[str, Entry])
 
 
-def slots_to_json(record: Record) -> str:
-    """The record's slots as JSON text."""
-    return _SLOTS.dump_json(dict(record.slots)).decode()
+def slots_to_json(record: Record) -> str | None:
+    """The record's slots as JSON text; None for a stub."""
+    return None if record.forgotten else _SLOTS.dump_json(dict(record.slots)).decode()
 
 
-def slots_from_json(text: str | bytes) -> dict[str, Entry]:
+def slots_from_json(text: str | bytes | None) -> dict[str, Entry]:
     """The slots behind `slots_to_json`."""
-    return _SLOTS.validate_json(text)
+    return {} if text is None else _SLOTS.validate_json(text)
+
+
+def to_document(record: Record) -> dict[str, Any]:
+    """The record as nested lists and objects under fixed names, without its id. Slots become a list, None for a stub:
+    an emoji, or nothing, makes no field name."""
+    slots = _SLOTS.dump_python(dict(record.slots), mode="json")
+    return {
+        **record.key._asdict(),
+        "feedback_type": record.feedback_type,
+        "origin": record.origin,
+        "slots": [{"slot": slot, **entry} for slot, entry in slots.items()] or None,
+        **shown_columns(record),
+        "revision": record.revision,
+        "created_revision": record.created_revision,
+    }
+
+
+def from_document(document: Mapping[str, Any]) -> Record:
+    """The record behind `to_document`."""
+    slots: Sequence[Mapping[str, Any]] = document["slots"] or ()
+    return Record(
+        key=Key(*(document[name] for name in Key._fields)),
+        feedback_type=document["feedback_type"],
+        origin=document["origin"],
+        slots=_SLOTS.validate_python({slot["slot"]: slot for slot in slots}),
+        revision=int(document["revision"]),
+        created_revision=int(document["created_revision"]),
+    )
 
 
 def shown_columns(record: Record) -> dict[str, Any]:
     """What stores keep beside the slots so that they can count without reading them."""
-    shown = record.shown
-    return {"live": shown.present, "reaction": shown.payload.reaction if shown.present else None}
+    live = not record.forgotten and record.shown.present
+    return {"live": live, "reaction": record.shown.payload.reaction if live else None}

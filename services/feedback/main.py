@@ -5,16 +5,25 @@ from __future__ import annotations
 from pathlib import Path
 from urllib.parse import urlsplit
 
+from feedback.api import intake_router
 from feedback.consumer import FeedbackEvents
+from feedback.intake import ExplicitIntake
+from feedback.mongo_connection import client_of, database_of, wait_until_up
+from feedback.reach import Reach
+from feedback.registry_postgres import PostgresRegistry
 from feedback.settings import FeedbackSettings
 from feedback.store import Store
 from feedback.store_memory import MemoryStore
+from feedback.store_mongo import MongoStore
 from feedback.store_postgres import PostgresStore
+from feedback.turns import TurnEvents
+from feedback.widget.routes import widget_router
 from servicekit.database import open_pool
 from servicekit.failures import StartError
+from servicekit.intake import LogIntake
 from servicekit.service import Service, Surroundings
 
-_MIGRATIONS = Path(__file__).parent / "migrations"
+MIGRATIONS = Path(__file__).parent / "migrations"
 
 
 async def build(settings: FeedbackSettings, surroundings: Surroundings) -> Service:
@@ -23,17 +32,42 @@ async def build(settings: FeedbackSettings, surroundings: Surroundings) -> Servi
     store = await open_store(settings.store_url, service)
     service.consume("feedback", FeedbackEvents(store, service.producer, settings.rewards))
     service.facts["totals"] = store.totals
+    await _open_intake(settings, service)
     return service
+
+
+async def _open_intake(settings: FeedbackSettings, service: Service) -> None:
+    """The turn registry, what fills it, and the HTTP routes that need it."""
+    around = service.surroundings
+    pool = await open_pool(settings.database_url, "feedback", MIGRATIONS, say=around.say)
+    service.resources.push_async_callback(pool.close)
+    registry = PostgresRegistry(pool)
+    service.consume("feedback_turns", TurnEvents(registry))
+    reach = Reach(service.subscriptions[-1], seconds=settings.log_seconds)
+    log = LogIntake(service.producer, room=around.room, seconds=settings.log_seconds)
+    intake = ExplicitIntake(
+        registry, reach, log, around.clock, patience=settings.turn_seconds, judge_at=around.judge_at
+    )
+    service.routers += [intake_router(intake), widget_router()]
 
 
 async def open_store(url: str, service: Service) -> Store:
     """The store that `url` names by its scheme. Raises StartError for an unknown one."""
     match urlsplit(url).scheme:
         case "postgresql" | "postgres":
-            pool = await open_pool(url, "feedback", _MIGRATIONS, say=service.surroundings.say)
+            pool = await open_pool(url, "feedback", MIGRATIONS, say=service.surroundings.say)
             service.resources.push_async_callback(pool.close)
             return PostgresStore(pool)
+        case "mongodb" | "mongodb+srv":
+            client = client_of(url)
+            service.resources.push_async_callback(client.close)
+            await wait_until_up(client, url, service.surroundings.say)
+            mongo = MongoStore(database_of(client))
+            await mongo.make_indexes()
+            return mongo
         case "memory":
             return MemoryStore()
         case scheme:
-            raise StartError(f"FEEDBACK_STORE_URL must start with postgresql:// or memory://, not {scheme}://.")
+            raise StartError(
+                f"FEEDBACK_STORE_URL must start with postgresql://, mongodb:// or memory://, not {scheme}://."
+            )

@@ -32,9 +32,13 @@ def merge(record: Record | None, change: Change) -> Record:
 
 
 def revise(record: Record, log_time: int) -> Record:
-    """The record one revision further on: at least the log's time in milliseconds, so it grows over restored stores."""
+    """The record one revision further on: at least the log's time in milliseconds, so it grows over restored stores.
+
+    A stub has no first version: the word that follows it makes the feedback anew.
+    """
     revision = max(record.revision + 1, log_time // 1_000)
-    return replace(record, revision=revision, created_revision=record.created_revision or revision)
+    created = 0 if record.forgotten else record.created_revision or revision
+    return replace(record, revision=revision, created_revision=created)
 
 
 def outcome_of(before: Record | None, after: Record, change: Change) -> Outcome:
@@ -43,7 +47,7 @@ def outcome_of(before: Record | None, after: Record, change: Change) -> Outcome:
         standing = before.slots[change.slot]
         repeats = standing.stamp.event_id == change.entry.stamp.event_id or _says(standing) == _says(change.entry)
         return UNCHANGED if repeats else SUPERSEDED
-    if before is not None and _says(before.shown) == _says(after.shown):
+    if before is not None and not before.forgotten and _says(before.shown) == _says(after.shown):
         return UNCHANGED
     return STORED
 

@@ -28,6 +28,10 @@ class Key(NamedTuple):
     source_id: str
 
     @property
+    def person(self) -> Person:
+        return Person(self.tenant, self.user_id)
+
+    @property
     def feedback_id(self) -> UUID:
         return feedback_id(
             self.tenant,
@@ -38,6 +42,13 @@ class Key(NamedTuple):
             agent_id=self.agent_id,
             source_id=self.source_id,
         )
+
+
+class Person(NamedTuple):
+    """Whose words a feedback holds: a user of a tenant, in all of its projects."""
+
+    tenant: str
+    user_id: str
 
 
 class Stamp(NamedTuple):
@@ -86,7 +97,10 @@ class Entry:
 
 @dataclass(frozen=True)
 class Record:
-    """A stored feedback. `revision` 0 means not stored yet; `created_revision` is that of its first version."""
+    """A stored feedback. `revision` 0 means not stored yet; `created_revision` is that of its first version.
+
+    One without slots is a stub: its person was forgotten, and only ids and the revision are left.
+    """
 
     key: Key
     feedback_type: FeedbackType
@@ -101,13 +115,17 @@ class Record:
 
     @cached_property
     def shown(self) -> Entry:
-        """The latest word still present; where none is, the latest that took one away."""
+        """The latest word still present; where none is, the latest that took one away. A stub has none."""
         entries = self.slots.values()
         return max(entries, key=lambda entry: (entry.present, entry.stamp))
 
     @property
+    def forgotten(self) -> bool:
+        return not self.slots
+
+    @property
     def cleared(self) -> bool:
-        return not self.shown.present
+        return not self.forgotten and not self.shown.present
 
 
 @dataclass(frozen=True, slots=True)

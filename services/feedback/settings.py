@@ -9,7 +9,11 @@ from feedback.emojis import DEFAULT_REWARDS, normalise
 
 
 class FeedbackSettings(BaseSettings):
-    """`store_url` picks the store by its scheme: postgresql or memory. `emoji_rewards` extends the built-in table."""
+    """`store_url` picks the store by its scheme: postgresql, mongodb or memory. `emoji_rewards` extends the table.
+
+    `database_url` is where the turn registry is kept. `log_seconds` is how long a request waits for the log,
+    `turn_seconds` how long for the registry to read on where it does not know a turn yet.
+    """
 
     model_config = SettingsConfigDict(env_prefix="FEEDBACK_", frozen=True)
 
@@ -17,6 +21,8 @@ class FeedbackSettings(BaseSettings):
     store_url: str = "postgresql://localhost/agent_feedback"
     database_url: str = "postgresql://localhost/agent_feedback"
     emoji_rewards: dict[str, float] = Field(default_factory=dict)
+    log_seconds: float = Field(default=5, gt=0, le=60)
+    turn_seconds: float = Field(default=2, ge=0, le=60)
 
     @field_validator("emoji_rewards")
     @classmethod

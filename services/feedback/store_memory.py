@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from uuid import UUID
 
-from feedback.model import Record
+from feedback.erasure import ErasedAt, Erasure, latest
+from feedback.model import Person, Record
 from feedback.store import Save, Totals
 
 
@@ -14,6 +15,7 @@ class MemoryStore:
 
     def __init__(self) -> None:
         self._records: dict[UUID, Record] = {}
+        self._ledger: dict[Person, Erasure] = {}
 
     async def load(self, feedback_ids: Collection[UUID]) -> Mapping[UUID, Record]:
         return {id_: self._records[id_] for id_ in feedback_ids if id_ in self._records}
@@ -28,14 +30,30 @@ class MemoryStore:
         return written
 
     async def scan(self, batch: int = 500) -> AsyncIterator[Sequence[Record]]:
-        ids = sorted(self._records)
+        ids = sorted(id_ for id_, record in self._records.items() if not record.forgotten)
         for start in range(0, len(ids), batch):
-            yield [self._records[id_] for id_ in ids[start : start + batch] if id_ in self._records]
+            records = (self._records[id_] for id_ in ids[start : start + batch])
+            yield [record for record in records if not record.forgotten]
+
+    async def scan_person(self, person: Person, batch: int = 500) -> AsyncIterator[Sequence[Record]]:
+        ids = sorted(id_ for id_, record in self._records.items() if record.key.person == person)
+        for start in range(0, len(ids), batch):
+            yield [self._records[id_] for id_ in ids[start : start + batch]]
+
+    async def note_erasures(self, erasures: Collection[Erasure]) -> set[Person]:
+        before = self._ledger
+        self._ledger = latest([*before.values(), *erasures])
+        return {person for person, erasure in self._ledger.items() if before.get(person) != erasure}
+
+    async def erased_at(self, people: Collection[Person]) -> ErasedAt:
+        return {person: self._ledger[person].erased_at for person in people if person in self._ledger}
 
     async def totals(self) -> Totals:
-        totals = Totals(stored=len(self._records), cleared=sum(r.cleared for r in self._records.values()))
-        for record in self._records.values():
-            if not record.cleared:
+        records = self._records.values()
+        forgotten = sum(record.forgotten for record in records)
+        totals = Totals(len(records) - forgotten, sum(record.cleared for record in records), forgotten)
+        for record in records:
+            if not record.forgotten and not record.cleared:
                 totals.by_type[record.feedback_type] += 1
                 if record.shown.payload.reaction:
                     totals.by_reaction[record.shown.payload.reaction] += 1

@@ -9,20 +9,27 @@ from uuid import UUID
 import asyncpg
 
 from feedback.document import shown_columns, slots_from_json, slots_to_json
-from feedback.model import Key, Record
-from feedback.store import Save, Totals
+from feedback.erasure import ErasedAt, Erasure
+from feedback.model import Key, Person, Record
+from feedback.store import Save, Totals, sum_up
 
 _COLUMNS = """feedback_id, tenant, project, conversation_id, source, user_id, agent_id, source_id, feedback_type,
     origin, slots, live, reaction, revision, created_revision"""
 _LOAD = f"select {_COLUMNS} from feedback where feedback_id = any($1)"
-_SCAN = f"select {_COLUMNS} from feedback where feedback_id > $1 order by feedback_id limit $2"
+_SCAN = f"""
+select {_COLUMNS} from feedback where feedback_id > $1 and slots is not null order by feedback_id limit $2
+"""
+_SCAN_PERSON = f"""
+select {_COLUMNS} from feedback where tenant = $3 and user_id = $4 and feedback_id > $1 order by feedback_id limit $2
+"""
 _SAVE = f"""
 with wanted as (
     select * from unnest($1::uuid[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[],
                          $9::text[], $10::text[], $11::jsonb[], $12::bool[], $13::text[], $14::bigint[], $15::bigint[],
                          $16::bigint[]) as w ({_COLUMNS}, loaded_revision)
 ), updated as (
-    update feedback f set slots = w.slots, live = w.live, reaction = w.reaction, revision = w.revision
+    update feedback f set slots = w.slots, live = w.live, reaction = w.reaction, revision = w.revision,
+        created_revision = w.created_revision
     from wanted w where f.feedback_id = w.feedback_id and f.revision = w.loaded_revision and w.loaded_revision > 0
     returning f.feedback_id
 ), inserted as (
@@ -33,7 +40,21 @@ with wanted as (
 )
 select feedback_id from updated union all select feedback_id from inserted
 """
-_TOTALS = "select live, feedback_type, reaction, count(*) as n from feedback group by live, feedback_type, reaction"
+_NOTE_ERASURES = """
+insert into erasures as e (tenant, user_id, request_id, erased_at)
+select * from unnest($1::text[], $2::text[], $3::text[], $4::bigint[])
+on conflict (tenant, user_id) do update set request_id = excluded.request_id, erased_at = excluded.erased_at
+where (e.erased_at, e.request_id) < (excluded.erased_at, excluded.request_id)
+returning tenant, user_id
+"""
+_ERASED_AT = """
+select tenant, user_id, erased_at from erasures
+join unnest($1::text[], $2::text[]) as wanted (tenant, user_id) using (tenant, user_id)
+"""
+_TOTALS = """
+select slots is null as forgotten, live, feedback_type, reaction, count(*) as n from feedback
+group by slots is null, live, feedback_type, reaction
+"""
 
 
 class PostgresStore:
@@ -53,24 +74,33 @@ class PostgresStore:
         written = await self._pool.fetch(_SAVE, *(list(column) for column in zip(*rows, strict=True)))
         return {row["feedback_id"] for row in written}
 
-    async def scan(self, batch: int = 500) -> AsyncIterator[Sequence[Record]]:
+    def scan(self, batch: int = 500) -> AsyncIterator[Sequence[Record]]:
+        return self._pages(_SCAN, batch)
+
+    def scan_person(self, person: Person, batch: int = 500) -> AsyncIterator[Sequence[Record]]:
+        return self._pages(_SCAN_PERSON, batch, *person)
+
+    async def _pages(self, query: str, batch: int, *arguments: str) -> AsyncIterator[Sequence[Record]]:
         last = UUID(int=0)
-        while rows := await self._pool.fetch(_SCAN, last, batch):
+        while rows := await self._pool.fetch(query, last, batch, *arguments):
             last = rows[-1]["feedback_id"]
             yield [_record(row) for row in rows]
 
+    async def note_erasures(self, erasures: Collection[Erasure]) -> set[Person]:
+        rows = sorted((*erasure.person, erasure.request_id, erasure.erased_at) for erasure in erasures)
+        if not rows:
+            return set()
+        noted = await self._pool.fetch(_NOTE_ERASURES, *(list(column) for column in zip(*rows, strict=True)))
+        return {Person(row["tenant"], row["user_id"]) for row in noted}
+
+    async def erased_at(self, people: Collection[Person]) -> ErasedAt:
+        if not people:
+            return {}
+        found = await self._pool.fetch(_ERASED_AT, *(list(column) for column in zip(*people, strict=True)))
+        return {Person(row["tenant"], row["user_id"]): row["erased_at"] for row in found}
+
     async def totals(self) -> Totals:
-        stored = cleared = 0
-        totals = Totals()
-        for row in await self._pool.fetch(_TOTALS):
-            stored += row["n"]
-            if not row["live"]:
-                cleared += row["n"]
-                continue
-            totals.by_type[row["feedback_type"]] += row["n"]
-            if row["reaction"] is not None:
-                totals.by_reaction[row["reaction"]] += row["n"]
-        return Totals(stored, cleared, totals.by_type, totals.by_reaction)
+        return sum_up([dict(row) for row in await self._pool.fetch(_TOTALS)])
 
     async def ping(self) -> None:
         await self._pool.execute("select 1")

@@ -11,7 +11,7 @@ from contracts.topics import INFERRED_RECEIVED
 from inference.announce import announcement
 from inference.detector import Detector
 from inference.model import NEIGHBOURHOOD, Message, Neighbourhood, Verdict
-from inference.store import ConversationKey, Emission, IndexedMessage, MessageKey, Placed, Span, Store
+from inference.store import ConversationKey, Emission, IndexedMessage, MessageKey, Placed, Span, Store, version_of
 from servicekit.outcome import STORED, UNCHANGED, Outcome
 from servicekit.producer import Message as Record
 from servicekit.producer import Producer
@@ -56,7 +56,8 @@ class ConversationEvents:
         """
         arrived = {message.key for message in messages}
         while True:
-            stretches = await self._store.around(spans(messages), NEIGHBOURHOOD)
+            placed = await self._store.placed([message.key for message in messages])
+            stretches = await self._store.around(spans(placed), NEIGHBOURHOOD)
             judged = [pair for stretch in stretches for pair in to_judge(stretch, arrived)]
             verdicts = self._detector.judge([neighbourhood for _, neighbourhood in judged])
             pairs = [(placed, verdict) for (placed, _), verdict in zip(judged, verdicts, strict=True)]
@@ -89,14 +90,14 @@ def indexed(event: ChatMessageIngested) -> IndexedMessage:
 
 
 def collapse(messages: Iterable[IndexedMessage]) -> list[IndexedMessage]:
-    """One message per key: the earliest time as its place, the latest version's text, the first of equals."""
+    """One message per key: the earliest time as its place, the latest version's text."""
     kept: dict[MessageKey, IndexedMessage] = {}
     for one in messages:
         held = kept.get(one.key)
         if held is None:
             kept[one.key] = one
             continue
-        newer = one if one.said_at > held.said_at else held
+        newer = max(one, held, key=version_of)
         at = min(one.message.at, held.message.at)
         message = newer.message
         placed = Message(
@@ -107,23 +108,26 @@ def collapse(messages: Iterable[IndexedMessage]) -> list[IndexedMessage]:
 
 
 def spans(messages: Iterable[IndexedMessage]) -> list[Span]:
-    """For each conversation the stretch that its messages cover."""
+    """For each conversation the stretch from the first place of its messages to the time of their last version.
+
+    A version that came before an earlier one stood at its own time until then, so what is near that time counts too.
+    """
     found: dict[ConversationKey, Span] = {}
     for one in messages:
-        place = (one.message.at, one.message.message_id)
+        begin, end = (one.message.at, one.message.message_id), (one.said_at, one.message.message_id)
         span = found.get(one.conversation)
-        first, last = (place, place) if span is None else (min(span.first, place), max(span.last, place))
+        first, last = (begin, end) if span is None else (min(span.first, begin), max(span.last, end))
         found[one.conversation] = Span(one.conversation, first, last)
     return list(found.values())
 
 
 def to_judge(stretch: Sequence[Placed], arrived: set[MessageKey]) -> list[tuple[Placed, Neighbourhood]]:
-    """The human messages of an ordered stretch that arrived, or have an arrived message in their neighbourhood."""
+    """The human messages of an ordered stretch from the first that arrived, each with all of its neighbourhood."""
     found: list[tuple[Placed, Neighbourhood]] = []
     messages = tuple(placed.indexed.message for placed in stretch)
-    since_arrival = NEIGHBOURHOOD + 1
+    touched = False
     for index, placed in enumerate(stretch):
-        since_arrival = 0 if placed.indexed.key in arrived else since_arrival + 1
-        if since_arrival <= NEIGHBOURHOOD and placed.indexed.message.role == "human":
+        touched = touched or placed.indexed.key in arrived
+        if touched and placed.indexed.message.role == "human":
             found.append((placed, Neighbourhood(messages[max(0, index - NEIGHBOURHOOD) : index], messages[index])))
     return found

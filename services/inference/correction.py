@@ -11,6 +11,7 @@ from typing import Final
 
 from inference.evidence import Evidence
 from inference.model import CorrectionType, Feedback
+from inference.patterns import Kind
 
 EXPLICIT: Final = 0.9
 REPHRASED_ABOVE: Final = 0.8
@@ -18,13 +19,19 @@ ABANDONED: Final = 0.85
 CONTINUED: Final = 0.7
 UNSURE: Final = 0.5
 #: The same request: how probable the same intent must be beside the similarity.
-SAME_INTENT: Final = 0.5
+SAME_INTENT: Final = 0.7
 #: Below this likeness to the exchange before it, a new request is a new topic.
 UNRELATED: Final = 0.2
 #: Silence after which only an explicit rejection still speaks about the answer.
 SESSION_TIMEOUT_US: Final = 30 * 60 * 1_000_000
 #: Messages of so few words can't be a reworded request.
 REWORDED_WORDS: Final = 3
+
+#: A message of more words than that is not decided by a word of approval in it.
+APPROVAL_WORDS: Final = 10
+_OPPOSING: Final[frozenset[Kind]] = frozenset(
+    {"cue_reject", "cue_no", "cue_but", "cue_taste", "cue_other", "cue_repeat", "cue_clarify", "cue_ask"}
+)
 
 #: A "no, ..." turns an answer down only where the agent didn't ask something open, to which "no" is the reply.
 _NEEDS_STATEMENT: Final = frozenset({"no_correction", "turn_down", "too_much"})
@@ -65,7 +72,7 @@ def correct(evidence: Evidence) -> Call:
     continued = evidence.names("follow")
     if approvals or continued:
         return Call("accepted", CONTINUED, None, approvals + continued, certain=_unopposed(evidence, bool(approvals)))
-    if _new_topic(evidence):
+    if new_topic(evidence):
         return Call("accepted", UNSURE, None, ("rule.new_topic",), status_only=True)
     return NEUTRAL
 
@@ -77,8 +84,22 @@ def reworded(evidence: Evidence) -> bool:
         and evidence.same_intent >= SAME_INTENT
         and len(evidence.message.words) >= REWORDED_WORDS
         and len(evidence.request.words) >= REWORDED_WORDS
+        and not other_request(evidence)
         and not ("agent_asks" in evidence.answer_kinds and "cue_ask" not in evidence.kinds)
     )
+
+
+def swapped(evidence: Evidence) -> bool:
+    """Most words of the request again, with one or two others in place of some."""
+    asked, said = evidence.request.content, evidence.message.content
+    fresh = said - asked
+    return bool(fresh and asked - said and len(fresh) <= 2 and 2 * len(asked & said) >= len(asked))
+
+
+def other_request(evidence: Evidence) -> bool:
+    """The same asked of something else: "Rome" where "Paris" stood, and the answer had dealt with Paris."""
+    left_out = evidence.request.content - evidence.message.content
+    return bool(left_out & evidence.answer.content) and swapped(evidence)
 
 
 def _explicit(evidence: Evidence) -> tuple[str, ...]:
@@ -99,11 +120,12 @@ def _outweighs(rejections: tuple[str, ...]) -> bool:
 
 
 def _unopposed(evidence: Evidence, approved: bool) -> bool:
-    opposing = {"cue_reject", "cue_no", "cue_but", "cue_taste", "cue_other", "cue_repeat", "cue_clarify"}
-    return approved and not opposing & evidence.kinds
+    """A short word of approval with nothing against it; in a longer message it may be about anything."""
+    return approved and len(evidence.message.words) <= APPROVAL_WORDS and not _OPPOSING & evidence.kinds
 
 
-def _new_topic(evidence: Evidence) -> bool:
+def new_topic(evidence: Evidence) -> bool:
+    """A request of its own that has nothing to do with the exchange before it."""
     return (
         evidence.relatedness < UNRELATED
         and len(evidence.message.words) >= REWORDED_WORDS

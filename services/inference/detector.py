@@ -7,13 +7,14 @@ from typing import Final
 
 import numpy as np
 
-from inference.correction import NEUTRAL, Call, correct
+from inference.decide import Decision, decide
 from inference.embed import Embedder, WordLlamaEmbedder
 from inference.evidence import Evidence
-from inference.gate import GateVerdict, gate, of_correction
-from inference.location import locate
+from inference.intent import IntentModel
+from inference.learned import Layer, Opinion
+from inference.location import TOP_K, likeness, locate
 from inference.model import Feedback, Neighbourhood, Reaction, Target, Verdict
-from inference.reading import Exchange, Read, Reader
+from inference.reading import Read, Reader
 
 #: The longest part of a message that a verdict quotes.
 QUOTE: Final = 10_000
@@ -22,63 +23,97 @@ _REACTION: Final[dict[Feedback, Reaction | None]] = {"rejected": "not_ok", "acce
 
 
 class Detector:
-    """Judges human messages. A pure function of its input: no clock, no randomness, no network."""
+    """Judges human messages. A pure function of its input: no clock, no randomness, no network.
 
-    def __init__(self, embedder: Embedder) -> None:
-        self._reader = Reader(embedder)
+    `layer` None means rules and gate alone. A layer only speaks about vectors of the embedder it was taught with, and
+    about English, the language it was taught in.
+    """
+
+    def __init__(self, embedder: Embedder, layer: Layer | None = None, intent: IntentModel | None = None) -> None:
+        if layer is not None and layer.embedder != embedder.name:
+            raise ValueError(f"the learned layer was taught with {layer.embedder!r}, not with {embedder.name!r}")
+        self._reader = Reader(embedder, intent)
+        self._layer = layer
 
     @classmethod
     def default(cls) -> Detector:
-        """WordLlama vectors from its wheel; loads in about half a second."""
-        return cls(WordLlamaEmbedder())
+        """WordLlama vectors from its wheel and the committed weights; loads in about half a second."""
+        return cls(WordLlamaEmbedder(), Layer.load(), IntentModel.load())
+
+    @classmethod
+    def rules_only(cls) -> Detector:
+        """Without the learned layer."""
+        return cls(WordLlamaEmbedder(), intent=IntentModel.load())
 
     def judge(self, items: Sequence[Neighbourhood]) -> list[Verdict]:
         """One verdict for each item, in the same order."""
         if not items:
             return []
         read = self._reader.read(items)
-        return [self._verdict(row, x, e, read) for row, (x, e) in enumerate(zip(read.exchanges, read.evidence))]
+        opinions = self._opinions(read)
+        announce = self._layer.announce if self._layer else 1.0
+        return [
+            self._verdict(row, decide(evidence, opinion, announce), opinion, read)
+            for row, (evidence, opinion) in enumerate(zip(read.evidence, opinions, strict=True))
+        ]
 
-    def _verdict(self, row: int, x: Exchange, evidence: Evidence, read: Read) -> Verdict:
-        call = correct(evidence)
-        abstained = call is NEUTRAL
-        reading = gate(evidence) if abstained else of_correction(call, evidence)
-        if abstained and reading.call != "neutral":
-            call = _from_gate(reading)
-            target = self._locate(row, x, read)
-        else:
-            target = _previous(x, evidence.answer_similarity)
-        speaks = call.feedback != "neutral" and not call.status_only
+    def locate(self, item: Neighbourhood, top_k: int = TOP_K) -> tuple[Target, ...]:
+        """The agent messages that a message is most likely about, best first, whatever it says about them."""
+        return self._targets(0, self._reader.read([item]), top_k)
+
+    def same_intent(self, left: str, right: str) -> float:
+        """Probability in [0, 1] that two requests want the same."""
+        return self._reader.same_intent(left, right)
+
+    def _opinions(self, read: Read) -> list[Opinion | None]:
+        """The learned layer's opinions; none where it has nothing to go by."""
+        if self._layer is None:
+            return [None] * len(read.evidence)
+        found: list[Opinion] = self._layer.opinions(read.evidence, read.messages, read.answers)
+        return [o if _readable(e) else None for o, e in zip(found, read.evidence, strict=True)]
+
+    def _verdict(self, row: int, decision: Decision, opinion: Opinion | None, read: Read) -> Verdict:
+        x, evidence = read.exchanges[row], read.evidence[row]
         return Verdict(
-            feedback=call.feedback,
-            reaction=_REACTION[call.feedback] if speaks else None,
-            confidence=call.confidence,
-            correction_type=call.correction_type,
+            feedback=decision.feedback,
+            reaction=_REACTION[decision.feedback] if not decision.status_only else None,
+            confidence=decision.confidence,
+            correction_type=decision.correction_type,
             user_said=x.message.text[:QUOTE],
-            target=target if call.feedback != "neutral" else None,
-            rules=call.rules,
-            decided_by="rules",
-            gate=reading.call,
-            scores={"similarity": evidence.similarity, "same_intent": evidence.same_intent},
-            status_only=call.status_only,
+            target=self._target(row, read, decision.look_back) if decision.feedback != "neutral" else None,
+            rules=decision.rules,
+            decided_by=decision.decided_by,
+            gate=decision.gate,
+            scores=_scores(evidence, opinion),
+            status_only=decision.status_only,
         )
 
-    def _locate(self, row: int, x: Exchange, read: Read) -> Target | None:
+    def _targets(self, row: int, read: Read, top_k: int) -> tuple[Target, ...]:
+        x, evidence = read.exchanges[row], read.evidence[row]
+        texts = [self._reader.prepared(c.text) for c in x.candidates]
         rows = [read.place[c.text] for c in x.candidates]
-        alike = np.clip(read.vectors[rows] @ read.messages[row], 0.0, 1.0).tolist()
-        found = locate(x.candidates, alike, x.message.at)
+        cosines = np.clip(read.vectors[rows] @ read.messages[row], 0.0, 1.0).tolist()
+        return locate(x.candidates, likeness(evidence.message, texts, cosines), x.message.at, top_k)
+
+    def _target(self, row: int, read: Read, look_back: bool) -> Target | None:
+        """A message that names nothing of any answer is about the latest one."""
+        x, evidence = read.exchanges[row], read.evidence[row]
+        said = evidence.message.content
+        if look_back and any(said & self._reader.prepared(c.text).content for c in x.candidates):
+            found = self._targets(row, read, 1)
+        elif x.answered is not None:
+            found = locate([x.answered], [evidence.answer_similarity], x.message.at, 1)
+        else:
+            found = ()
         return found[0] if found else None
 
 
-def _previous(x: Exchange, similarity: float) -> Target | None:
-    """The agent message just before, with the parts of its score."""
-    if x.answered is None:
-        return None
-    found = locate([x.answered], [similarity], x.message.at)
-    return found[0] if found else None
+def _readable(evidence: Evidence) -> bool:
+    return evidence.answered and not evidence.message.empty and evidence.language == "en"
 
 
-def _from_gate(reading: GateVerdict) -> Call:
-    if reading.call == "not_ok":
-        return Call("rejected", reading.confidence, "explicit", reading.rules)
-    return Call("accepted", reading.confidence, None, reading.rules)
+def _scores(evidence: Evidence, opinion: Opinion | None) -> dict[str, float]:
+    told = {"similarity": evidence.similarity, "same_intent": evidence.same_intent}
+    if opinion is not None:
+        told |= {"rejected": opinion.rejected, "accepted": opinion.accepted, "neutral": opinion.neutral}
+    return {name: round(value, 6) for name, value in told.items()}

@@ -7,6 +7,7 @@ times faster than tokenising each message, and the words' own vectors come for f
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
 from importlib import import_module
 from pathlib import Path
@@ -96,7 +97,7 @@ class WordLlamaEmbedder:
     name = "wordllama-256-words"
 
     def __init__(self) -> None:
-        wordllama: Any = import_module("wordllama")
+        wordllama = _import_quietly("wordllama")
         # Without cache_dir the loader looks for the weights outside the wheel and would download them.
         model = wordllama.WordLlama.load(cache_dir=Path(wordllama.__file__).parent, disable_download=True)
         self.words = WordVectors(model.tokenizer, np.asarray(model.embedding, dtype=np.float32))
@@ -113,12 +114,36 @@ class WordLlamaEmbedder:
     def embed_words(self, texts: Sequence[Sequence[str]]) -> Vectors:
         """`embed` for texts that are already split into words."""
         rows = self.words.rows(texts)
-        flat = np.fromiter((r for text in rows for r in (text or [0])), dtype=np.int64)
-        starts = np.cumsum([0] + [len(text) or 1 for text in rows[:-1]]) if rows else np.zeros(0, dtype=np.int64)
-        if not len(flat):
-            return np.zeros((0, self.dimension), dtype=np.float32)
-        sums = np.add.reduceat(self.words.matrix[flat], starts, axis=0)
-        return unit_rows(sums)
+        return unit_rows(summed(self.words.matrix, rows))
+
+
+def _import_quietly(name: str) -> Any:
+    """Imports a package that sets up the root logger, and puts the logger back as it was."""
+    root = logging.getLogger()
+    handlers, level = list(root.handlers), root.level
+    package = import_module(name)
+    root.handlers[:] = handlers
+    root.setLevel(level)
+    return package
+
+
+def summed(matrix: Vectors, rows: Sequence[Sequence[int]]) -> Vectors:
+    """For each list of row numbers the sum of those rows of the matrix, always added in the order given.
+
+    Longest lists first, so that the n-th numbers of all lists that have one are added in one step: several times faster
+    than one list after the other, or than a segmented sum.
+    """
+    out = np.zeros((len(rows), matrix.shape[1]), dtype=np.float32)
+    order = sorted(range(len(rows)), key=lambda number: -len(rows[number]))
+    ranked = [rows[number] for number in order]
+    sums = np.zeros_like(out)
+    alive = len(ranked)
+    for step in range(len(ranked[0]) if ranked else 0):
+        while alive and len(ranked[alive - 1]) <= step:
+            alive -= 1
+        sums[:alive] += matrix[[ranked[number][step] for number in range(alive)]]
+    out[order] = sums
+    return out
 
 
 class SentenceTransformerEmbedder:

@@ -15,7 +15,7 @@ class Evidence:
     `similarity` is the cosine of message and previous request in [0, 1], the other two similarities likewise of message
     and answer, and of request and answer; `same_intent` the probability that both ask for the same thing; `silence` the
     microseconds since the agent's message, never negative (a clock that went backwards counts as no silence).
-    `answered` is False where no agent message stands before.
+    `language` the message's; `answered` is False where no agent message stands before.
     """
 
     message: Prepared
@@ -29,6 +29,7 @@ class Evidence:
     request_answer_similarity: float = 0.0
     same_intent: float = 0.0
     silence: int = 0
+    language: str = "en"
     answered: bool = True
 
     @property

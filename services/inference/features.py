@@ -10,27 +10,49 @@ from typing import Final, get_args
 import numpy as np
 import numpy.typing as npt
 
+from inference.correction import other_request, swapped
 from inference.evidence import Evidence
 from inference.patterns import Kind
 
+_WORDS: Final = """
+i you it that this those these he she they we me my your their its one ones there here what which who whom
+when where why how is are was were be been do does did done have has had can could will would should may might
+must need want wanted meant mean said asked ask asking tell know think like liked love prefer rather instead
+actually really just only also too very so and but or not no yes yeah ok okay sure please sorry thanks thank
+again still already never ever yet more less other another else different any some all both none nothing
+something anything same right wrong correct good great nice perfect fine bad better best expensive cheap find
+show give look make change use add remove replace switch swap ensure include exclude book try take go get see
+seen watch check let's i'm i'll i'd i've it's that's don't didn't doesn't isn't can't won't haven't wasn't
+about for from with without in on at to of than then now if because before after up out first second last next
+new old many much long step
+"""
 #: Words without a topic. How a person speaks is in them; what about is not, so they carry over to any subject.
-CLOSED: Final = (
-    "i you it that this those these he she they we me my your their its one ones there here what which who whom when where "
-    "why how is are was were be been do does did done have has had can could will would should may might must need want wanted "
-    "meant mean said asked ask asking tell know think like liked love prefer rather instead actually really just only also too "
-    "very so and but or not no yes yeah ok okay sure please sorry thanks thank again still already never ever yet more less "
-    "other another else different any some all both none nothing something anything same right wrong correct good great nice "
-    "perfect fine bad better best expensive cheap find show give look make change use add remove replace switch swap ensure "
-    "include exclude book try take go get see seen watch check let's i'm i'll i'd i've it's that's don't didn't doesn't isn't "
-    "can't won't haven't wasn't about for from with without in on at to of than then now if because before after up out first "
-    "second last next new old many much long step "
-).split()  # fmt: skip
+CLOSED: Final = tuple(_WORDS.split())
 
 _PLACE: Final = {word: number for number, word in enumerate(CLOSED)}
 _KINDS: Final[tuple[Kind, ...]] = get_args(Kind)
 _KIND_PLACE: Final = {kind: number for number, kind in enumerate(_KINDS)}
-_WH: Final = frozenset("who what when where why how which whose whom".split())
-_AUXILIARY: Final = frozenset("is are do does did can could would will was were has have had should may".split())
+_WH: Final = frozenset({"who", "what", "when", "where", "why", "how", "which", "whose", "whom"})
+_AUXILIARY: Final = frozenset(
+    {
+        "is",
+        "are",
+        "do",
+        "does",
+        "did",
+        "can",
+        "could",
+        "would",
+        "will",
+        "was",
+        "were",
+        "has",
+        "have",
+        "had",
+        "should",
+        "may",
+    }
+)
 _NUMBER: Final = re.compile(r"\d+(?:[.:,]\d+)*")
 _SENTENCE: Final = re.compile(r"[.!?]+(?:\s|$)")
 
@@ -39,6 +61,7 @@ RELATIONS: Final = (
     "request_again", "jaccard", "number_new", "number_in_answer", "number_in_request", "words", "few", "length_ratio",
     "asks", "ends_asking", "wh", "auxiliary", "imperative", "sentences", "exclaims", "answer_asks", "answer_words",
     "answer_code", "answer_numbers", "request_words", "no_request", "starts_lower_i", "repeats",
+    "swapped", "narrowed", "swapped_answered",
 )  # fmt: skip
 
 WIDTH: Final = len(_KINDS) + len(RELATIONS) + 2 * len(CLOSED)
@@ -82,6 +105,7 @@ def relate(e: Evidence) -> tuple[float, ...]:
     in_answer = len(message_words & answer_words)
     numbers = e.message.numbers
     length = len(e.message.words)
+    fresh = message_words - request_words
     opening = e.message.words[0] if length else ""
     return (
         e.similarity,
@@ -90,7 +114,7 @@ def relate(e: Evidence) -> tuple[float, ...]:
         e.same_intent,
         in_request / known,
         in_answer / known,
-        len(message_words - request_words - answer_words) / known,
+        len(fresh - answer_words) / known,
         in_request / max(1, len(request_words)),
         in_request / max(1, len(message_words | request_words)),
         1.0 if numbers - e.answer.numbers - e.request.numbers else 0.0,
@@ -114,4 +138,7 @@ def relate(e: Evidence) -> tuple[float, ...]:
         0.0 if e.request.words else 1.0,
         1.0 if opening in {"i", "i'm", "i'd", "i'll", "i've"} else 0.0,
         1.0 if message_words and message_words == request_words else 0.0,
+        1.0 if swapped(e) else 0.0,
+        1.0 if fresh and request_words and request_words <= message_words else 0.0,
+        1.0 if other_request(e) else 0.0,
     )

@@ -46,7 +46,7 @@ def gate(evidence: Evidence) -> GateVerdict:
     against = _AGAINST & evidence.kinds
     favour = _FOR & evidence.kinds
     asked = "agent_asks" in evidence.answer_kinds and "agent_confirms" not in evidence.answer_kinds
-    if against and favour or not (against or favour):
+    if bool(against) == bool(favour):
         return GateVerdict("neutral", UNSURE)
     if against:
         needed = 3 if asked else 2

@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
 
-from inference.embed import Embedder, Vectors, WordLlamaEmbedder
+from inference.embed import Embedder, Vectors, WordLlamaEmbedder, WordVectors
 from inference.evidence import Evidence
-from inference.intent import aligned, distinct, same_intent
+from inference.intent import Asked, IntentModel, distinct
+from inference.language import spoken_in
 from inference.model import NEIGHBOURHOOD, Message, Neighbourhood
-from inference.patterns import AGENT, HUMAN, Kind, Pattern, hits, kinds
+from inference.patterns import Kind, Pattern, agent_hits, human_hits, kinds
 from inference.text import Prepared, prepare
 
 #: Texts remembered from batch to batch: a conversation's messages come again with each new one.
-REMEMBERED: Final = 20_000
+REMEMBERED: Final = 32_768
 #: Below this cosine two requests are not the same, whatever their words.
-WORTH_ALIGNING: Final = 0.45
+WORTH_ALIGNING: Final = 0.6
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,23 +66,23 @@ class Read:
 class Reader:
     """Remembers what it has prepared and matched, so that a text is read once; forgets all when it has read much."""
 
-    def __init__(self, embedder: Embedder) -> None:
+    def __init__(self, embedder: Embedder, intent: IntentModel | None = None) -> None:
         self.embedder = embedder
+        self._intent = intent
         self._prepared: dict[str, Prepared] = {}
-        self._found: dict[str, tuple[tuple[Pattern, ...], frozenset[Kind]]] = {}
+        self._found: dict[str, tuple[tuple[Pattern, ...], frozenset[Kind], str]] = {}
         self._agent: dict[str, frozenset[Kind]] = {}
+        self._place: dict[str, int] = {}
+        self._vectors: Vectors = np.zeros((0, embedder.dimension), dtype=np.float32)
 
     def read(self, items: Sequence[Neighbourhood]) -> Read:
-        """Evidence of every item; all texts of the batch are embedded in one call."""
-        if len(self._prepared) > REMEMBERED:
-            for memory in (self._prepared, self._found, self._agent):
-                memory.clear()
+        """Evidence of every item; all new texts of the batch are embedded in one call."""
         exchanges = tuple(Exchange.of(item) for item in items)
         texts = dict.fromkeys(
             text for x in exchanges for text in (x.message.text, x.request, *(c.text for c in x.candidates), x.answer)
         )
-        place = {text: row for row, text in enumerate(texts)}
-        vectors = self._embed(list(texts))
+        self._learn(texts)
+        place, vectors = self._place, self._vectors
         messages = vectors[[place[x.message.text] for x in exchanges]]
         requests = vectors[[place[x.request] for x in exchanges]]
         answers = vectors[[place[x.answer] for x in exchanges]]
@@ -96,13 +97,30 @@ class Reader:
             known = self._prepared[text] = prepare(text)
         return known
 
+    def _learn(self, texts: Iterable[str]) -> None:
+        """Embeds the texts that are new, after forgetting everything if they would be too many."""
+        fresh = [text for text in texts if text not in self._place]
+        if len(self._place) + len(fresh) > REMEMBERED:
+            for memory in (self._prepared, self._found, self._agent, self._place):
+                memory.clear()
+            fresh = list(texts)
+        count = len(self._place)
+        if count + len(fresh) > len(self._vectors):
+            grown = np.zeros((max(count + len(fresh), 2 * len(self._vectors)), self.embedder.dimension), np.float32)
+            grown[:count] = self._vectors[:count]
+            self._vectors = grown
+        if fresh:
+            self._vectors[count : count + len(fresh)] = self._embed(fresh)
+        for row, text in enumerate(fresh, start=count):
+            self._place[text] = row
+
     def _embed(self, texts: list[str]) -> Vectors:
         if isinstance(self.embedder, WordLlamaEmbedder):
             return self.embedder.embed_words([self.prepared(t).words for t in texts])
         return self.embedder.embed(texts)
 
     def _evidence(self, x: Exchange, alike: list[float]) -> Evidence:
-        found, found_kinds = self._hits(x.message.text)
+        found, found_kinds, language = self._hits(x.message.text)
         message, request = self.prepared(x.message.text), self.prepared(x.request)
         return Evidence(
             message=message,
@@ -116,33 +134,47 @@ class Reader:
             request_answer_similarity=alike[2],
             same_intent=self._same_intent(message, request, alike[0]),
             silence=x.silence,
+            language=language,
             answered=x.answered is not None,
         )
 
     def _same_intent(self, message: Prepared, request: Prepared, cosine: float) -> float:
-        if not isinstance(self.embedder, WordLlamaEmbedder):
+        """Of an embedder without word vectors, or without a model, the cosine itself."""
+        if self._intent is None or not isinstance(self.embedder, WordLlamaEmbedder):
             return cosine
-        if cosine < WORTH_ALIGNING:
-            return 0.0
-        words = self.embedder.words
-        rows = words.rows([distinct(message.words), distinct(request.words)])
-        return same_intent(cosine, aligned(words.matrix[rows[0]], words.matrix[rows[1]]))
+        return self._compared(message, request, self.embedder.words) if cosine >= WORTH_ALIGNING else 0.0
 
-    def _hits(self, text: str) -> tuple[tuple[Pattern, ...], frozenset[Kind]]:
+    def same_intent(self, left: str, right: str) -> float:
+        """Probability in [0, 1] that two requests want the same."""
+        if self._intent is None or not isinstance(self.embedder, WordLlamaEmbedder):
+            vectors = self.embedder.embed([left, right])
+            return float(_cosine(vectors[:1], vectors[1:])[0])
+        return self._compared(prepare(left), prepare(right), self.embedder.words)
+
+    def _compared(self, left: Prepared, right: Prepared, words: WordVectors) -> float:
+        assert self._intent is not None
+        first, second = distinct(left.words), distinct(right.words)
+        rows = words.rows([first, second])
+        return self._intent.same(Asked(first, words.matrix[rows[0]]), Asked(second, words.matrix[rows[1]]))
+
+    def _hits(self, text: str) -> tuple[tuple[Pattern, ...], frozenset[Kind], str]:
         known = self._found.get(text)
         if known is None:
-            found = hits(self.prepared(text).text, HUMAN)
-            known = self._found[text] = (found, kinds(found))
+            prepared = self.prepared(text)
+            language = spoken_in(prepared.words)
+            found = human_hits(prepared.text, language)
+            known = self._found[text] = (found, kinds(found), language)
         return known
 
     def _agent_kinds(self, text: str) -> frozenset[Kind]:
         known = self._agent.get(text)
         if known is None:
-            known = self._agent[text] = kinds(hits(self.prepared(text).text, AGENT))
+            known = self._agent[text] = kinds(agent_hits(self.prepared(text).text))
         return known
 
 
 def _cosine(left: Vectors, right: Vectors) -> Vectors:
-    """Row by row, in [0, 1]."""
-    product: Vectors = np.clip(np.einsum("ij,ij->i", left, right), 0.0, 1.0)
-    return product
+    """Row by row, in [0, 1]; rounded, so that the last bits don't depend on what else is in the batch."""
+    product = np.einsum("ij,ij->i", left, right, dtype=np.float64)
+    told: Vectors = np.round(np.clip(product, 0.0, 1.0), 6)
+    return told

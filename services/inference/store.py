@@ -34,11 +34,16 @@ class IndexedMessage:
         return MessageKey(self.conversation.tenant, self.conversation.project, self.message.message_id)
 
 
+def version_of(indexed: IndexedMessage) -> tuple[int, str, str]:
+    """Orders the versions of a message; the greatest one's text is kept."""
+    return indexed.said_at, indexed.message.text, indexed.message.turn_id
+
+
 @dataclass(frozen=True, slots=True)
 class Placed:
     """A message as the index holds it.
 
-    `evaluation` is the number of message versions in its conversation up to and with it. `emitted_turn_id` and
+    `evaluation` is the number of message versions that its conversation holds. `emitted_turn_id` and
     `emitted_agent_id` say what a verdict on it was last announced for, None where none ever was.
     """
 
@@ -68,10 +73,15 @@ class Emission:
 
 class Store(Protocol):
     async def index(self, messages: Collection[IndexedMessage]) -> set[MessageKey]:
-        """Keep messages, at most one per key: the earliest time as its place, the latest version's text.
+        """Keep messages, at most one per key: the earliest time as its place, the text of the latest version.
 
+        Of versions of one time the greater by (text, turn id) stands, so that the order of arrival does not matter.
         Gives the keys that were added or changed. Committed on return.
         """
+        ...
+
+    async def placed(self, keys: Collection[MessageKey]) -> Sequence[IndexedMessage]:
+        """The known ones of `keys`, as the index holds them."""
         ...
 
     async def around(self, spans: Collection[Span], reach: int) -> Sequence[Sequence[Placed]]:

@@ -11,18 +11,20 @@ import asyncpg
 from inference.model import Message
 from inference.store import ConversationKey, Emission, IndexedMessage, MessageKey, Placed, Span
 
-_INDEX = """
+_LATER = """((excluded.said_at, excluded.text collate "C", excluded.turn_id collate "C")
+        > (m.said_at, m.text collate "C", m.turn_id collate "C"))"""
+_INDEX = f"""
 insert into messages as m
     (tenant, project, message_id, conversation_id, turn_id, sender_id, role, agent_id, text, at, said_at)
 select * from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[],
                      $9::text[], $10::bigint[], $11::bigint[])
 on conflict (tenant, project, message_id) do update set
-    conversation_id = case when excluded.said_at > m.said_at then excluded.conversation_id else m.conversation_id end,
-    turn_id = case when excluded.said_at > m.said_at then excluded.turn_id else m.turn_id end,
-    text = case when excluded.said_at > m.said_at then excluded.text else m.text end,
-    at = least(m.at, excluded.at), said_at = greatest(m.said_at, excluded.said_at), versions = m.versions + 1
-where excluded.at < m.at
-   or (excluded.said_at > m.said_at and (excluded.text, excluded.turn_id) is distinct from (m.text, m.turn_id))
+    turn_id = case when {_LATER} then excluded.turn_id else m.turn_id end,
+    text = case when {_LATER} then excluded.text else m.text end,
+    at = least(m.at, excluded.at), said_at = greatest(m.said_at, excluded.said_at),
+    versions = m.versions + case when excluded.at < m.at or (excluded.text, excluded.turn_id) <> (m.text, m.turn_id)
+                                 then 1 else 0 end
+where excluded.at < m.at or {_LATER}
 returning tenant, project, message_id
 """
 _ROW = """m.message_id, m.turn_id, m.sender_id, m.role, m.agent_id, m.text, m.at, m.said_at, m.versions,
@@ -44,17 +46,15 @@ with spans as (
         (select {_ROW} from messages m where {_IN} and (m.at, m.message_id) > (s.last_at, s.last_id)
          order by m.at, m.message_id limit $9)
     ) r
-), starts as (
-    select distinct on (n) n, at, message_id from rows order by n, at, message_id
-), earlier as (
-    select s.n, coalesce(sum(m.versions), 0) as versions
-    from starts t join spans s using (n)
-    left join messages m on {_IN} and (m.at, m.message_id) < (t.at, t.message_id)
-    group by s.n
+), known as (
+    select s.n, sum(m.versions)::bigint as evaluation from spans s join messages m on {_IN} group by s.n
 )
-select r.*, (e.versions + sum(r.versions) over (partition by r.n order by r.at, r.message_id))::bigint as evaluation
-from rows r join earlier e using (n)
-order by r.n, r.at, r.message_id
+select * from rows join known using (n) order by n, at, message_id
+"""
+_PLACED = """
+select m.* from messages m
+join unnest($1::text[], $2::text[], $3::text[]) as wanted (tenant, project, message_id)
+using (tenant, project, message_id)
 """
 _EMITTING = """
 update messages m set emitted_turn_id = e.turn_id, emitted_agent_id = e.agent_id
@@ -65,10 +65,9 @@ where m.tenant = e.tenant and m.project = e.project and m.message_id = e.message
 """
 _OUTDATED = f"""
 select exists (
-    select from unnest($1::text[], $2::text[], $3::text[], $4::bigint[], $5::text[], $6::bigint[])
-        as s (tenant, project, conversation_id, at, message_id, evaluation)
-    where s.evaluation < (
-        select sum(m.versions) from messages m where {_IN} and (m.at, m.message_id) <= (s.at, s.message_id))
+    select from unnest($1::text[], $2::text[], $3::text[], $4::bigint[])
+        as s (tenant, project, conversation_id, evaluation)
+    where s.evaluation < (select sum(m.versions) from messages m where {_IN})
 )
 """
 
@@ -100,6 +99,15 @@ class PostgresStore:
             )
         return {MessageKey(*row) for row in await self._pool.fetch(_INDEX, *_columns(rows, 11))}
 
+    async def placed(self, keys: Collection[MessageKey]) -> Sequence[IndexedMessage]:
+        found = await self._pool.fetch(_PLACED, *_columns(sorted(set(keys)), 3))
+        return [
+            IndexedMessage(
+                ConversationKey(row["tenant"], row["project"], row["conversation_id"]), _message(row), row["said_at"]
+            )
+            for row in found
+        ]
+
     async def around(self, spans: Collection[Span], reach: int) -> Sequence[Sequence[Placed]]:
         ordered = list(spans)
         rows = [(n, *span.conversation, *span.first, *span.last) for n, span in enumerate(ordered)]
@@ -113,11 +121,8 @@ class PostgresStore:
             await self._pool.execute(_EMITTING, *_columns(rows, 5))
 
     async def outdated(self, looked_at: Collection[Placed]) -> bool:
-        rows = [
-            (*one.indexed.conversation, one.indexed.message.at, one.indexed.message.message_id, one.evaluation)
-            for one in looked_at
-        ]
-        return bool(rows) and bool(await self._pool.fetchval(_OUTDATED, *_columns(rows, 6)))
+        rows = sorted({(*one.indexed.conversation, one.evaluation) for one in looked_at})
+        return bool(rows) and bool(await self._pool.fetchval(_OUTDATED, *_columns(rows, 4)))
 
     async def ping(self) -> None:
         await self._pool.execute("select 1")
@@ -127,12 +132,15 @@ def _columns(rows: Sequence[Sequence[Any]], width: int) -> list[list[Any]]:
     return [list(column) for column in zip(*rows, strict=True)] if rows else [[] for _ in range(width)]
 
 
-def _placed(row: asyncpg.Record, conversation: ConversationKey) -> Placed:
-    message = Message(
+def _message(row: asyncpg.Record) -> Message:
+    return Message(
         row["message_id"], row["turn_id"], row["sender_id"], row["role"], row["agent_id"], row["text"], row["at"]
     )
+
+
+def _placed(row: asyncpg.Record, conversation: ConversationKey) -> Placed:
     return Placed(
-        IndexedMessage(conversation, message, row["said_at"]),
+        IndexedMessage(conversation, _message(row), row["said_at"]),
         row["evaluation"],
         row["emitted_turn_id"],
         row["emitted_agent_id"],

@@ -20,12 +20,14 @@ _SPACE = re.compile(r"\s+")
 _WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)?")
 _SPELLING = str.maketrans({"’": "'", "‘": "'", "`": "'", "´": "'", "“": '"', "”": '"', "…": "...", "\u00a0": " "})
 _NUMBER = re.compile(r"\d+(?:[.:,]\d+)*")
+_STOP: Final = """
+a an the i you it that this these those he she they we me my your our their his her its is are was were be
+been am do does did have has had can could will would should of in on at to for from with and or but not no
+yes so if as by about what which who when where why how there here please just i'm it's that's don't didn't
+i'd i'll i've
+"""
 #: Words too common to say what a text is about.
-STOP: Final = frozenset(
-    "a an the i you it that this these those he she they we me my your our their his her its is are was were be been am do"
-    " does did have has had can could will would should of in on at to for from with and or but not no yes so if as by about"
-    " what which who when where why how there here please just i'm it's that's don't didn't i'd i'll i've".split()
-)
+STOP: Final = frozenset(_STOP.split())
 _DIGIT = re.compile(r"\d")
 _ODD = re.compile(r"[`<~>]|https?:")
 

@@ -11,9 +11,12 @@ create table messages (
     truncated boolean not null,
     about text,
     occurred_at bigint not null,
+    repeated boolean not null default false,
     primary key (tenant, project, message_id)
 );
 comment on table messages is 'What each message is; content only of agents'' messages, cut to what derived events carry';
+
+comment on column messages.repeated is 'Whether the version that came last said nothing else than the one before';
 
 create table parked (
     tenant text not null,

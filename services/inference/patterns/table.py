@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -61,6 +62,14 @@ class Pattern:
         object.__setattr__(self, "regex", re.compile(self.source))
 
 
-def table(language: str, *rows: tuple[Kind, str, str]) -> tuple[Pattern, ...]:
-    """Rows of (kind, short name, regular expression) as patterns named `language.short_name`."""
-    return tuple(Pattern(f"{language}.{name}", kind, source) for kind, name, source in rows)
+def table(language: str, *rows: tuple[Kind, str, str], pieces: Mapping[str, str] | None = None) -> tuple[Pattern, ...]:
+    """Rows of (kind, short name, regular expression) as patterns named `language.short_name`.
+
+    `<name>` in an expression stands for the piece of that name.
+    """
+    found = []
+    for kind, name, source in rows:
+        for piece, text in (pieces or {}).items():
+            source = source.replace(f"<{piece}>", text)
+        found.append(Pattern(f"{language}.{name}", kind, source))
+    return tuple(found)

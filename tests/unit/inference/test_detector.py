@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 import pytest
+
 from inference.detector import Detector
 from inference.model import Message, Neighbourhood, Verdict
 
 MINUTE = 60_000_000
-
-
-@pytest.fixture(scope="module")
-def detector() -> Detector:
-    return Detector.default()
 
 
 def exchange(message: str, request: str = "", answer: str = "", gap: int = MINUTE) -> Neighbourhood:

@@ -15,9 +15,9 @@ import jwt
 import pytest
 import pytest_asyncio
 from cryptography.hazmat.primitives import serialization
-
 from hand_clock import HandClock
 from issuer import AUDIENCE, ISSUER, Issuer, issuer, key_for, public_jwk
+
 from servicekit.auth import Caller
 from servicekit.failures import StartError
 from servicekit.jwks import KeySet, keys_in
@@ -131,6 +131,14 @@ async def test_a_key_serves_its_own_kind_only(source: Issuer) -> None:
     assert await taking.authenticate(another_key) is None
     critical = source.token("rsa", headers={"crit": ["exp"]})
     assert await taking.authenticate(critical) is None
+
+
+async def test_a_key_that_names_its_algorithm_serves_no_other(source: Issuer) -> None:
+    key = source.keys["rsa"][1]
+    source.answer = json.dumps({"keys": [public_jwk(key, "rsa", alg="PS256")]}).encode()
+    taking = accepting(source, "RS256", "PS256")
+    assert await taking.authenticate(jwt.encode(Issuer.claims(), key, "PS256", headers={"kid": "rsa"})) is not None
+    assert await taking.authenticate(source.token("rsa")) is None
 
 
 async def test_a_token_cannot_bring_its_own_key(source: Issuer) -> None:

@@ -12,7 +12,7 @@ from aiokafka.errors import MessageSizeTooLargeError
 
 from contracts.topics import CHAT_MESSAGE, CHAT_REPLY
 from servicekit.embedded.memory_broker import MemoryBroker
-from servicekit.failures import Unavailable
+from servicekit.failures import LogUnavailable
 from servicekit.holdback import INSIDE_BYTES, OUTSIDE_BYTES, PIECE_BYTES, Holdback, HoldingProducer
 from servicekit.producer import MESSAGE_LIMIT, BatchProducer, Message, Producer, Written
 
@@ -130,7 +130,7 @@ async def test_who_waits_fails_once_the_readers_stop() -> None:
     work = asyncio.create_task(producer.send(records(MANY)))
     assert not await settled(work)
     holdback.stop()
-    with pytest.raises(Unavailable):
+    with pytest.raises(LogUnavailable):
         await work
 
 

@@ -1,0 +1,73 @@
+"""Measure, print a table, and write the figures to benchmarks/results/latest.json.
+
+python -m benchmarks [--quick] [--no-kafka] [--rounds N] [--seed S] [--out FILE]
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import uvloop
+from rich.console import Console
+
+from benchmarks.measuring import Measured, Measuring, Say
+from benchmarks.plan import FULL, QUICK, Plan
+from benchmarks.results import RESULTS, conditions, details, figures, print_table, write
+from benchmarks.servers import servers
+from benchmarks.startup import startup
+from benchmarks.workload import scratch, source_of
+
+CORES = 2
+"""What every figure is for: on a larger machine the rest stays idle."""
+
+
+async def _measure(plan: Plan, source: Path, folder: Path, seed: int, kafka: bool, say: Say) -> tuple[Measured, str]:
+    async with servers(folder, say, with_kafka=kafka) as shared:
+        return await Measuring(shared, source, seed, plan, say).all(), shared.why
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
+    parser.add_argument("--quick", action="store_true", help="one round of short runs")
+    parser.add_argument("--no-kafka", action="store_true", help="the in-process broker only")
+    parser.add_argument("--rounds", type=int)
+    parser.add_argument("--events", type=int, help="chat events of each run of the pipeline")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--out", type=Path, default=RESULTS)
+    options = parser.parse_args()
+    plan = QUICK if options.quick else FULL
+    plan = replace(plan, rounds=options.rounds or plan.rounds, events=options.events or plan.events)
+    # The runs are processes of this one and keep to its cores.
+    os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:CORES])
+    began = time.monotonic()
+
+    def say(text: str) -> None:
+        print(f"[{time.monotonic() - began:5.0f} s] {text}", file=sys.stderr, flush=True)
+
+    with scratch() as folder:
+        source, name = source_of(folder)
+        say(f"Measuring with the {name}")
+        measured, why = uvloop.run(_measure(plan, source, folder, options.seed, not options.no_kafka, say))
+    if why:
+        say(f"Without Kafka: {why}")
+    say(f"Start-up, {plan.starts} times")
+    starts = startup(plan.starts)
+    pipeline = figures(measured, starts)
+    result = {
+        "pipeline": pipeline,
+        "conditions": conditions(plan, name, options.seed, time.monotonic() - began, why),
+        "runs": details(measured),
+    }
+    write(result, options.out)
+    print_table(Console(width=120), measured, pipeline, starts)
+    say(f"Written to {options.out}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

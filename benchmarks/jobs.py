@@ -1,0 +1,59 @@
+"""One measured run is a process of its own: what it is told, what it tells, and how it is started."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+from collections.abc import Awaitable, Callable
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import uvloop
+
+from benchmarks.workload import Workload
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """`bootstrap` None means a broker in the run's own memory. `postgres` and `kafka` are process ids, or None."""
+
+    workload: Workload
+    database_url: str
+    bootstrap: str | None
+    postgres: int | None
+    kafka: int | None
+
+
+class RunFailed(RuntimeError):
+    """A run ended badly; the message holds the end of what it said."""
+
+
+async def run(module: str, job: Job, *arguments: str) -> dict[str, Any]:
+    """Run `benchmarks.<module>` and give what it measured."""
+    process = await asyncio.create_subprocess_exec(
+        sys.executable,
+        "-m",
+        f"benchmarks.{module}",
+        json.dumps(asdict(job)),
+        *arguments,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.PIPE,
+    )
+    try:
+        out, errors = await process.communicate()
+    except asyncio.CancelledError:
+        process.terminate()
+        await process.wait()
+        raise
+    if process.returncode:
+        raise RunFailed(f"benchmarks.{module}: {errors.decode(errors='replace')[-3000:]}")
+    measured: dict[str, Any] = json.loads(out.decode().splitlines()[-1])
+    return measured
+
+
+def answer(measure: Callable[[Job], Awaitable[dict[str, Any]]]) -> None:
+    """What a measured run's module does when it is run: read the job, measure, print."""
+    told = json.loads(sys.argv[1])
+    job = Job(**{**told, "workload": Workload(**told["workload"])})
+    print(json.dumps(uvloop.run(measure(job))))  # type: ignore[arg-type]

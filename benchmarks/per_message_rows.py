@@ -1,0 +1,110 @@
+"""The statements of the plain pipeline: one row each, prepared once, committed as they are."""
+
+from __future__ import annotations
+
+import json
+
+import asyncpg
+
+from chat_bridge.model import IndexedMessage, MessageKey
+from contracts.provenance import NOTHING_TOLD, Provenance
+from inference.model import NEIGHBOURHOOD, Message, Neighbourhood
+from inference.store import IndexedMessage as JudgedMessage
+from inference.store import Placed
+from reporting.projection import FeedbackRow, MessageRow
+
+_INDEX = """
+insert into messages (tenant, project, message_id, conversation_id, turn_id, sender_id, sender_type, agent_id, content,
+    truncated, about, occurred_at)
+values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12) on conflict do nothing
+"""
+_FIND = "select * from messages where tenant = $1 and project = $2 and message_id = $3"
+_REMEMBER = """
+insert into messages (tenant, project, message_id, conversation_id, turn_id, sender_id, role, agent_id, text, at,
+    said_at)
+values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11) on conflict do nothing
+"""
+_BEFORE = f"""
+select message_id, turn_id, sender_id, role, agent_id, text, at from messages
+where tenant = $1 and project = $2 and conversation_id = $3 and (at, message_id) < ($4, $5)
+order by at desc, message_id desc limit {NEIGHBOURHOOD}
+"""
+
+
+async def index(pool: asyncpg.Pool, message: IndexedMessage) -> None:
+    about = None if message.provenance is NOTHING_TOLD else json.dumps(message.provenance.fields())
+    await pool.execute(
+        _INDEX,
+        *message.key,
+        message.conversation_id,
+        message.turn_id,
+        message.sender_id,
+        message.sender_type,
+        message.agent_id,
+        message.content,
+        message.truncated,
+        about,
+        message.occurred_at,
+    )
+
+
+async def find(pool: asyncpg.Pool, key: MessageKey) -> IndexedMessage | None:
+    row = await pool.fetchrow(_FIND, *key)
+    if row is None:
+        return None
+    return IndexedMessage(
+        key,
+        row["conversation_id"],
+        row["turn_id"],
+        row["sender_id"],
+        row["sender_type"],
+        row["agent_id"],
+        row["content"],
+        row["truncated"],
+        NOTHING_TOLD if row["about"] is None else Provenance(**json.loads(row["about"])),
+        row["occurred_at"],
+    )
+
+
+async def remember(pool: asyncpg.Pool, one: JudgedMessage) -> None:
+    where, said = one.conversation, one.message
+    await pool.execute(
+        _REMEMBER,
+        where.tenant,
+        where.project,
+        said.message_id,
+        where.conversation_id,
+        said.turn_id,
+        said.sender_id,
+        said.role,
+        said.agent_id,
+        said.text,
+        said.at,
+        one.said_at,
+    )
+
+
+async def before(pool: asyncpg.Pool, one: JudgedMessage) -> tuple[Placed, Neighbourhood]:
+    """The message with those before it."""
+    rows = await pool.fetch(_BEFORE, *one.conversation, one.message.at, one.message.message_id)
+    earlier = tuple(Message(*row.values()) for row in reversed(rows))
+    return Placed(one, len(earlier) + 1, None, None), Neighbourhood(earlier, one.message)
+
+
+def _upsert(table: str, columns: tuple[str, ...], key: int, newer: str) -> str:
+    values = ", ".join(f"${n}" for n in range(1, len(columns) + 1))
+    sets = ", ".join(f"{name} = excluded.{name}" for name in columns[key:])
+    return f"""insert into {table} as held ({", ".join(columns)}) values ({values})
+        on conflict ({", ".join(columns[:key])}) do update set {sets} where {newer}"""
+
+
+_MESSAGE = _upsert("messages", MessageRow._fields, 3, "held.occurred_at < excluded.occurred_at")
+_FEEDBACK = _upsert("feedbacks", FeedbackRow._fields, 1, "held.revision < excluded.revision")
+
+
+async def show_message(pool: asyncpg.Pool, row: MessageRow) -> None:
+    await pool.execute(_MESSAGE, *row)
+
+
+async def show_feedback(pool: asyncpg.Pool, row: FeedbackRow) -> None:
+    await pool.execute(_FEEDBACK, *row)

@@ -1,0 +1,44 @@
+"""What is run, how much of it, and in which order."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+MEMORY = "one process, in-process broker"
+KAFKA = "one process, Kafka"
+FOUR = "four processes, Kafka"
+
+
+@dataclass(frozen=True, slots=True)
+class Configuration:
+    """One way to run the four services: the module that measures it, and whether its log is a real Kafka."""
+
+    name: str
+    module: str
+    on_kafka: bool
+
+
+CONFIGURATIONS = (
+    Configuration(MEMORY, "run_one_process", on_kafka=False),
+    Configuration(KAFKA, "run_one_process", on_kafka=True),
+    Configuration(FOUR, "run_four_processes", on_kafka=True),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """`rounds` of everything, interleaved; each run with `events`, the slow plain one with `plain_events`.
+
+    `latency_rate` in events a second, for `latency_seconds`.
+    """
+
+    rounds: int
+    events: int
+    plain_events: int
+    latency_rate: int
+    latency_seconds: int
+    starts: int
+
+
+FULL = Plan(rounds=3, events=64_000, plain_events=3_000, latency_rate=200, latency_seconds=30, starts=5)
+QUICK = Plan(rounds=1, events=16_000, plain_events=1_000, latency_rate=200, latency_seconds=8, starts=1)

@@ -1,0 +1,128 @@
+"""From the figures of all runs to the result file and the table."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+from collections.abc import Iterable, Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+from benchmarks.measuring import STAGES, Measured
+from benchmarks.plan import CONFIGURATIONS, FOUR, KAFKA, Plan
+
+RESULTS = Path(__file__).parent / "results" / "latest.json"
+
+
+def figures(measured: Measured, starts: list[float]) -> dict[str, Any]:
+    """`pipeline` of the result file: medians over the rounds. The best configuration gives `events_per_s`; what it is
+    compared with was measured on the same kind of log."""
+    rates = {name: _middle(_rates(runs)) for name, runs in measured.pipeline.items()}
+    best = max((c for c in CONFIGURATIONS if c.name in rates), key=lambda c: rates[c.name])
+    raw = {stage: _middle(_rates(one[stage] for one in measured.raw[best.on_kafka])) for stage in STAGES}
+    slowest = min(raw, key=lambda stage: raw[stage])
+    plain = _middle(_rates(measured.plain[best.on_kafka]))
+    return {
+        "events_per_s": rates[best.name],
+        "per_message_events_per_s": plain,
+        "slowest_raw_stage_per_s": raw[slowest],
+        "configuration": best.name,
+        "slowest_raw_stage": slowest,
+        "times_per_message": round(rates[best.name] / plain, 1),
+        "share_of_slowest_raw_stage": round(rates[best.name] / raw[slowest], 3),
+        "kafka_events_per_s": rates.get(KAFKA),
+        "kafka_four_processes_events_per_s": rates.get(FOUR),
+        "latency_ms": measured.latency,
+        "startup_s": _middle(starts) if starts else None,
+    }
+
+
+def conditions(plan: Plan, source: str, seed: int, seconds: float, why_no_kafka: str) -> dict[str, Any]:
+    cores = len(os.sched_getaffinity(0))
+    return {
+        "cpu_count": os.cpu_count(),
+        "cores_used": cores,
+        "python": platform.python_version(),
+        "system": f"{platform.system()} {platform.machine()}",
+        "load_average_at_end": round(os.getloadavg()[0], 1),
+        "source": source,
+        "events": plan.events,
+        "per_message_events": plan.plain_events,
+        "rounds": plan.rounds,
+        "seed": seed,
+        "kafka": why_no_kafka or "on the same cores",
+        "seconds": round(seconds),
+        "date": f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%SZ}",
+    }
+
+
+def details(measured: Measured) -> dict[str, Any]:
+    """Every run, for those who want to see how much they differ."""
+    return {
+        "pipeline": dict(measured.pipeline),
+        "raw": {_log(on_kafka): runs for on_kafka, runs in measured.raw.items()},
+        "per_message": {_log(on_kafka): runs for on_kafka, runs in measured.plain.items()},
+    }
+
+
+def write(result: Mapping[str, Any], path: Path) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(result, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+
+
+def print_table(console: Console, measured: Measured, pipeline: Mapping[str, Any], starts: list[float]) -> None:
+    table = Table(title="Chat events to committed read model", title_justify="left", pad_edge=False)
+    table.add_column("")
+    table.add_column("events/s", justify="right")
+    table.add_column("range", justify="right", style="dim")
+    table.add_column("processor ms an event", style="dim")
+    for configuration in CONFIGURATIONS:
+        runs = measured.pipeline.get(configuration.name)
+        if runs:
+            mark = " *" if configuration.name == pipeline["configuration"] else ""
+            table.add_row(configuration.name + mark, *_row(runs))
+    for on_kafka, runs in measured.plain.items():
+        table.add_row(f"one record at a time, {_log(on_kafka)}", *_row(runs))
+    for on_kafka, rounds in measured.raw.items():
+        for stage in STAGES:
+            table.add_row(f"raw {stage}, {_log(on_kafka)}", *_row([one[stage] for one in rounds]))
+    console.print(table)
+    console.print(
+        f"* the best: {pipeline['times_per_message']} times one record at a time, "
+        f"{pipeline['share_of_slowest_raw_stage']:.1%} of the slowest raw stage ({pipeline['slowest_raw_stage']})"
+    )
+    late = pipeline["latency_ms"]
+    if late:
+        seen = f"{late['events']:,} events at {late['rate']:.0f}/s"
+        console.print(f"Visible after {late['p50']} ms (p50), {late['p99']} ms (p99): {seen}, {FOUR}")
+    if starts:
+        told = ", ".join(f"{one:.2f}" for one in starts)
+        console.print(f"`agent-feedback up` is ready after {pipeline['startup_s']} s (median of {told})")
+
+
+def _row(runs: list[dict[str, Any]]) -> tuple[str, str, str]:
+    rates = _rates(runs)
+    spent: dict[str, list[float]] = {}
+    for one in runs:
+        for who, cost in one["cpu_ms_per_event"].items():
+            spent.setdefault(who, []).append(cost)
+    costs = ", ".join(f"{who} {_middle(cost)}" for who, cost in spent.items() if _middle(cost))
+    return f"{_middle(rates):,.0f}", f"{min(rates):,.0f}-{max(rates):,.0f}", costs
+
+
+def _rates(runs: Iterable[Mapping[str, Any]]) -> list[float]:
+    return [float(one["events_per_s"]) for one in runs]
+
+
+def _middle(values: list[float]) -> float:
+    return round(median(values), 3)
+
+
+def _log(on_kafka: bool) -> str:
+    return "Kafka" if on_kafka else "in-process broker"

@@ -1,0 +1,128 @@
+"""The four services as processes of their own on a real Kafka, from the first event until everything is taken in."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any, get_args
+
+from aiokafka import AIOKafkaConsumer, TopicPartition
+from aiokafka.admin import AIOKafkaAdminClient
+
+from benchmarks.effort import Effort
+from benchmarks.jobs import Job, answer
+from benchmarks.run_one_process import check, feed
+from benchmarks.workload import Expected
+from contracts.topics import Consumer, consumed_by
+from servicekit.embedded.ports import free_port
+from servicekit.producer import BatchProducer
+
+SERVICES = ("chat_bridge", "feedback", "inference", "reporting")
+READY_SECONDS = 60
+
+
+async def measure(job: Job) -> dict[str, Any]:
+    """Raises AssertionError where the read model does not hold every message in the end."""
+    messages = job.workload.messages()
+    assert job.bootstrap is not None, "four processes need a log of their own"
+    async with four_services(job) as pids:
+        producer = BatchProducer(job.bootstrap, client_id="bench")
+        await producer.start()
+        quiet = Quiet(job.bootstrap)
+        await quiet.start()
+        effort = Effort({"services": pids, "postgres": [job.postgres], "kafka": [job.kafka]})
+        await feed(producer, messages)
+        await quiet.wait()
+        measured = effort.until_now(len(messages))
+        await quiet.stop()
+        await producer.stop()
+        await check(job.database_url, Expected.of(messages))
+    return measured
+
+
+@asynccontextmanager
+async def four_services(job: Job) -> AsyncIterator[list[int]]:
+    """The services as `agent-feedback run` starts them, ready; gives their process ids."""
+    started = [_start(job, name) for name in SERVICES]
+    try:
+        for _, port in started:
+            await asyncio.to_thread(_wait_until_ready, port)
+        yield [process.pid for process, _ in started]
+    finally:
+        for process, _ in started:
+            process.terminate()
+        for process, _ in started:
+            await asyncio.to_thread(process.wait)
+
+
+def _start(job: Job, name: str) -> tuple[subprocess.Popen[bytes], int]:
+    port, prefix = free_port(), name.upper()
+    settings = {
+        f"{prefix}_BROKER": str(job.bootstrap),
+        f"{prefix}_DATABASE_URL": job.database_url,
+        "FEEDBACK_STORE_URL": job.database_url,
+        "AGENT_FEEDBACK_TOKEN": "bench",
+    }
+    process = subprocess.Popen(
+        [sys.executable, "-m", "standalone.cli", "run", name, "--port", str(port)],
+        env={**os.environ, **settings},
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    return process, port
+
+
+def _wait_until_ready(port: int) -> None:
+    deadline = time.monotonic() + READY_SECONDS
+    while time.monotonic() < deadline:
+        try:
+            with urllib.request.urlopen(f"http://127.0.0.1:{port}/health/ready", timeout=2):
+                return
+        except (urllib.error.URLError, OSError):
+            time.sleep(0.1)
+    raise AssertionError(f"the service on port {port} was not ready within {READY_SECONDS} s")
+
+
+class Quiet:
+    """Tells from outside when every group has committed all there is, and nothing is written any more."""
+
+    def __init__(self, bootstrap: str) -> None:
+        self._admin = AIOKafkaAdminClient(bootstrap_servers=bootstrap)
+        self._reader = AIOKafkaConsumer(bootstrap_servers=bootstrap)
+        self._read: dict[Consumer, list[TopicPartition]] = {
+            group: [TopicPartition(topic.name, n) for topic in consumed_by(group) for n in range(topic.partitions)]
+            for group in get_args(Consumer)
+        }
+
+    async def start(self) -> None:
+        await self._admin.start()
+        await self._reader.start()
+
+    async def stop(self) -> None:
+        await self._reader.stop()
+        await self._admin.close()
+
+    async def wait(self) -> None:
+        before: dict[TopicPartition, int] | None = None
+        while True:
+            ends = await self._reader.end_offsets(sorted({one for part in self._read.values() for one in part}))
+            behind = any([await self._behind(group, ends) for group in self._read])
+            if not behind and ends == before:
+                return
+            before = None if behind else ends
+            await asyncio.sleep(0.1 if behind else 0.03)
+
+    async def _behind(self, group: Consumer, ends: dict[TopicPartition, int]) -> bool:
+        committed = await self._admin.list_consumer_group_offsets(group)
+        return any(ends[one] > (committed[one].offset if one in committed else 0) for one in self._read[group])
+
+
+if __name__ == "__main__":
+    answer(measure)

@@ -1,0 +1,148 @@
+"""From publish to visible in the read model, on a real Kafka with the services as processes, at a steady rate."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+import time
+from collections.abc import Sequence
+from typing import Any
+from uuid import UUID
+
+import asyncpg
+
+from benchmarks.jobs import Job, answer
+from benchmarks.run_four_processes import four_services
+from contracts.ids import feedback_id
+from servicekit.producer import BatchProducer, Message
+
+LOOK_SECONDS = 0.005
+WARM_SECONDS = 5.0
+"""At the same rate, before what counts: connections are opened and statements prepared."""
+PATIENCE_SECONDS = 60.0
+
+_MESSAGES = "select message_id from reporting.messages where message_id = any($1)"
+_FEEDBACKS = "select feedback_id from reporting.feedbacks where feedback_id = any($1)"
+
+
+class Watch:
+    """Looks every few milliseconds for what was published and not yet seen; times are when a look began to see it."""
+
+    def __init__(self, connection: asyncpg.Connection) -> None:
+        self._connection = connection
+        self._messages: dict[str, float] = {}
+        self._reactions: dict[UUID, float] = {}
+        self.messages: list[float] = []
+        self.reactions: list[float] = []
+
+    def expect(self, message: str | None, reaction: UUID | None, published: float) -> None:
+        """Wait for one or the other, published at that `time.monotonic()`."""
+        if message is not None:
+            self._messages[message] = published
+        if reaction is not None:
+            self._reactions.setdefault(reaction, published)
+
+    @property
+    def waiting(self) -> int:
+        return len(self._messages) + len(self._reactions)
+
+    async def look(self) -> None:
+        if self._messages:
+            seen = await self._connection.fetch(_MESSAGES, list(self._messages))
+            now = time.monotonic()
+            self.messages += [now - self._messages.pop(row[0]) for row in seen]
+        if self._reactions:
+            seen = await self._connection.fetch(_FEEDBACKS, list(self._reactions))
+            now = time.monotonic()
+            self.reactions += [now - self._reactions.pop(row[0]) for row in seen]
+
+
+async def measure(job: Job) -> dict[str, Any]:
+    """Arguments: events a second. The workload's events beyond the warm-up are what counts."""
+    rate = float(sys.argv[2])
+    messages = job.workload.messages()
+    assert job.bootstrap is not None, "latency is measured on a real Kafka"
+    async with four_services(job):
+        producer = BatchProducer(job.bootstrap, client_id="bench")
+        await producer.start()
+        connection = await asyncpg.connect(job.database_url)
+        watch = Watch(connection)
+        warm = int(WARM_SECONDS * rate)
+        await _published(producer, watch, messages[:warm], rate)
+        await _seen(watch)
+        watch.messages.clear()
+        watch.reactions.clear()
+        began = time.monotonic()
+        await _published(producer, watch, messages[warm:], rate)
+        kept = len(messages[warm:]) / (time.monotonic() - began)
+        await _seen(watch)
+        await connection.close()
+        await producer.stop()
+    return {
+        **percentiles([*watch.messages, *watch.reactions]),
+        "rate": round(kept, 1),
+        "events": len(watch.messages) + len(watch.reactions),
+        "reactions": {**percentiles(watch.reactions), "events": len(watch.reactions)},
+    }
+
+
+async def _published(producer: BatchProducer, watch: Watch, messages: Sequence[Message], rate: float) -> None:
+    """Publish one by one, each at its own moment whatever became of those before; look in between."""
+    looking = asyncio.create_task(_look_on(watch))
+    sending: set[asyncio.Task[Any]] = set()
+    agents: dict[str, str] = {}
+    began = time.monotonic()
+    for number, message in enumerate(messages):
+        await asyncio.sleep(max(0.0, began + number / rate - time.monotonic()))
+        event = json.loads(message.value or b"")
+        if event.get("agentId"):
+            agents[event["messageId"]] = event["agentId"]
+        watch.expect(*_visible(event, agents), time.monotonic())
+        task = asyncio.create_task(producer.send([message]))
+        sending.add(task)
+        task.add_done_callback(sending.discard)
+    await asyncio.gather(*sending)
+    looking.cancel()
+    await asyncio.gather(looking, return_exceptions=True)
+
+
+def _visible(event: dict[str, Any], agents: dict[str, str]) -> tuple[str | None, UUID | None]:
+    """What shows that an event was taken in: its message, or the reaction's feedback. A reply shows nowhere."""
+    if event["topic"] == "chat.message.ingested":
+        return event["messageId"], None
+    agent = agents.get(event["messageId"])
+    if event["topic"] == "chat.message.reply.ingested" or agent is None:
+        return None, None
+    where = (event["tenant"], event["project"], event["conversationId"])
+    about = {"source": "chat", "user_id": event["userId"], "agent_id": agent, "source_id": event["messageId"]}
+    return None, feedback_id(*where, **about)
+
+
+async def _look_on(watch: Watch) -> None:
+    while True:
+        await watch.look()
+        await asyncio.sleep(LOOK_SECONDS)
+
+
+async def _seen(watch: Watch) -> None:
+    deadline = time.monotonic() + PATIENCE_SECONDS
+    while watch.waiting:
+        await watch.look()
+        assert time.monotonic() < deadline, f"{watch.waiting} events were not visible after {PATIENCE_SECONDS:.0f} s"
+        await asyncio.sleep(LOOK_SECONDS)
+
+
+def percentiles(seconds: Sequence[float]) -> dict[str, float | None]:
+    """The middle and the 99th of a hundred, in milliseconds."""
+    ordered = sorted(seconds)
+    if not ordered:
+        return {"p50": None, "p99": None}
+    return {
+        name: round(ordered[min(len(ordered) - 1, int(len(ordered) * part))] * 1_000, 1)
+        for name, part in (("p50", 0.5), ("p99", 0.99))
+    }
+
+
+if __name__ == "__main__":
+    answer(measure)

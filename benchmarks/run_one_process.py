@@ -1,0 +1,90 @@
+"""The four services in one process, from the first event published until everything is taken in."""
+
+from __future__ import annotations
+
+import asyncio
+import cProfile
+import os
+from collections.abc import Sequence
+from contextlib import AsyncExitStack
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+import asyncpg
+
+from benchmarks.effort import Effort
+from benchmarks.jobs import Job, answer
+from benchmarks.log import log_with
+from benchmarks.workload import Expected
+from servicekit.holdback import Holdback, HoldingProducer
+from servicekit.logging import configure_logging
+from servicekit.producer import Message, Producer
+from servicekit.service import Surroundings
+from servicekit.topics import partitions_by_topic
+from standalone.fates import Outcomes
+from standalone.stack import Stack
+
+BATCH = 500
+
+
+async def measure(job: Job) -> dict[str, Any]:
+    """Raises AssertionError where the read model does not hold every message in the end."""
+    configure_logging(quiet=True)
+    messages = job.workload.messages()
+    async with AsyncExitStack() as parts:
+        bootstrap = await parts.enter_async_context(log_with(job, partitions_by_topic()))
+        stack = _stack(job, bootstrap)
+        parts.push_async_callback(stack.stop)
+        await stack.start()
+        while await stack.not_ready():
+            await asyncio.sleep(0.02)
+        profile = os.environ.get("BENCH_PROFILE")
+        effort = Effort({"postgres": [job.postgres], "kafka": [job.kafka]})
+        if profile:
+            with cProfile.Profile() as profiler:
+                await _through(stack, messages)
+            profiler.dump_stats(profile)
+        else:
+            await _through(stack, messages)
+        measured = effort.until_now(len(messages))
+        await check(job.database_url, Expected.of(messages))
+        assert await stack.fact("parked") == 0, "events are still parked"
+    return measured
+
+
+def _stack(job: Job, bootstrap: str) -> Stack:
+    around = Surroundings(bootstrap, observers=[Outcomes()])
+    if job.bootstrap is not None:
+        return Stack(around, job.database_url)
+    holdback = Holdback()
+    held = replace(
+        around,
+        wrap_producer=partial(HoldingProducer, holdback=holdback),
+        on_commit=holdback.committed,
+        room=holdback.room,
+    )
+    return Stack(held, job.database_url, holdback)
+
+
+async def _through(stack: Stack, messages: Sequence[Message]) -> None:
+    await feed(stack.log, messages)
+    await stack.quiet()
+
+
+async def feed(producer: Producer, messages: Sequence[Message]) -> None:
+    for start in range(0, len(messages), BATCH):
+        await producer.send(messages[start : start + BATCH])
+
+
+async def check(database_url: str, expected: Expected) -> None:
+    connection = await asyncpg.connect(database_url)
+    try:
+        found = await connection.fetchval("select count(*) from reporting.messages")
+    finally:
+        await connection.close()
+    assert found == expected.messages, f"{found} messages in the read model instead of {expected.messages}"
+
+
+if __name__ == "__main__":
+    answer(measure)

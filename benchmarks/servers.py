@@ -1,0 +1,61 @@
+"""The servers that all runs of one benchmark share: one PostgreSQL with a database for each run, one Kafka."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import asyncpg
+
+from benchmarks.jobs import Job
+from benchmarks.workload import Workload
+from servicekit.embedded.local_kafka import LocalKafka, LocalKafkaError
+from servicekit.embedded.postgres import EmbeddedPostgres
+from servicekit.topics import ensure_topics
+
+
+@dataclass(frozen=True, slots=True)
+class Servers:
+    """`kafka` is None where no Kafka can run here; `why` says what is missing then."""
+
+    postgres: EmbeddedPostgres
+    kafka: LocalKafka | None
+    why: str = ""
+
+    async def job(self, workload: Workload, *, on_kafka: bool) -> Job:
+        """A run on a fresh database, on Kafka or on a log in its own memory."""
+        kafka = self.kafka if on_kafka else None
+        bootstrap = kafka.bootstrap if kafka else None
+        url = await self._database(workload.run)
+        return Job(workload, url, bootstrap, self.postgres.pid, kafka.pid if kafka else None)
+
+    async def _database(self, run: str) -> str:
+        name = f"bench_{run}"
+        connection = await asyncpg.connect(self.postgres.url)
+        try:
+            await connection.execute(f"create database {name}")
+            # What the run before left dirty is written now, not on this run's time.
+            await connection.execute("checkpoint")
+        finally:
+            await connection.close()
+        return self.postgres.url.replace("/postgres?", f"/{name}?")
+
+
+@asynccontextmanager
+async def servers(folder: Path, say: Callable[[str], None], *, with_kafka: bool) -> AsyncIterator[Servers]:
+    async with AsyncExitStack() as parts:
+        say("Starting PostgreSQL ...")
+        postgres = await parts.enter_async_context(EmbeddedPostgres(folder / "postgres", say))
+        if not with_kafka:
+            yield Servers(postgres, None, "not asked for")
+            return
+        say("Starting Kafka ...")
+        try:
+            kafka = await parts.enter_async_context(LocalKafka(folder / "kafka", say=say))
+        except LocalKafkaError as error:
+            yield Servers(postgres, None, str(error))
+            return
+        await ensure_topics(kafka.bootstrap, say=say)
+        yield Servers(postgres, kafka)

@@ -1,0 +1,45 @@
+"""From typing `agent-feedback up` to its being ready, on a fresh state folder: the database is made, too."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from pathlib import Path
+from statistics import median
+
+from benchmarks.workload import scratch
+from servicekit.embedded.ports import free_port
+
+READY_SECONDS = 120
+
+
+def startup(times: int) -> list[float]:
+    """Seconds of each start."""
+    with scratch() as folder:
+        return [_one(folder / f"state{n}") for n in range(times)]
+
+
+def middle(seconds: list[float]) -> float:
+    return round(median(seconds), 2)
+
+
+def _one(state: Path) -> float:
+    port = free_port()
+    command = [sys.executable, "-m", "standalone.cli", "up", "--port", str(port), "--state", str(state)]
+    began = time.monotonic()
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    try:
+        while time.monotonic() - began < READY_SECONDS:
+            try:
+                with urllib.request.urlopen(f"http://127.0.0.1:{port}/health/ready", timeout=2):
+                    return time.monotonic() - began
+            except (urllib.error.URLError, OSError):
+                time.sleep(0.02)
+        raise AssertionError(f"`agent-feedback up` was not ready within {READY_SECONDS} s")
+    finally:
+        process.send_signal(signal.SIGINT)
+        process.wait()

@@ -1,0 +1,111 @@
+"""What every run is fed: recorded conversations, as often as needed, each time under ids of its own."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+from uuid import UUID, uuid5
+
+from contracts.topics import BY_NAME
+from servicekit.producer import Message
+from standalone.sample import write_sample
+
+SHARED = Path("/work/shared/samples/chat_events.jsonl")
+"""Real conversations, which are no part of the project; without them the packaged sample is used."""
+IDS = ("eventId", "messageId", "conversationId", "turnId", "originalMessageId", "replyToMessageId")
+_ALL = UUID("2b1f8c5a-6c1e-5f0a-9d57-1a6e0c9b7d11")
+
+
+@dataclass(frozen=True, slots=True)
+class Workload:
+    """The first `events` lines of as many copies of `source` as that takes.
+
+    Two of one `seed`, `run` and source hold the same bytes; another run's ids are all different, its people the same.
+    """
+
+    source: str
+    events: int
+    seed: int
+    run: str
+
+    def messages(self) -> list[Message]:
+        """The records to publish, in order, placed on partitions by the topic table."""
+        lines = [json.loads(line) for line in Path(self.source).read_bytes().splitlines() if line.strip()]
+        back = _days_back(lines)
+        found: list[Message] = []
+        copy = 0
+        while len(found) < self.events:
+            space = uuid5(_ALL, json.dumps([self.seed, self.run, copy]))
+            found += [_message(_renamed(line, space), back) for line in lines[: self.events - len(found)]]
+            copy += 1
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class Expected:
+    """What must stand in the read model once all is taken in."""
+
+    messages: int
+
+    @classmethod
+    def of(cls, messages: Sequence[Message]) -> Expected:
+        ids = {json.loads(m.value or b"")["messageId"] for m in messages if m.topic == "chat.message.ingested"}
+        return cls(len(ids))
+
+
+def source_of(folder: Path) -> tuple[Path, str]:
+    """The file to feed and what to call it: the shared recordings where they are, else the packaged sample."""
+    if SHARED.exists():
+        return SHARED, "shared samples"
+    made = write_sample(folder / "sample.jsonl", time.time_ns() // 1_000)
+    return made, "packaged sample (the shared samples are not here)"
+
+
+def by_topic(messages: Sequence[Message]) -> Counter[str]:
+    return Counter(message.topic for message in messages)
+
+
+@contextmanager
+def scratch() -> Iterator[Path]:
+    """A folder for servers' data, gone afterwards: its path is short, and PostgreSQL's own user can enter it."""
+    with tempfile.TemporaryDirectory(prefix="af-bench-", ignore_cleanup_errors=True) as name:
+        folder = Path(name)
+        folder.chmod(0o755)
+        yield folder
+
+
+def _renamed(event: dict[str, Any], space: UUID) -> dict[str, Any]:
+    fresh = {name: _fresh(space, value) if name in IDS and value else value for name, value in event.items()}
+    if isinstance(fresh.get("original"), dict):
+        fresh["original"] = _renamed(fresh["original"], space)
+    return fresh
+
+
+@lru_cache(maxsize=200_000)
+def _fresh(space: UUID, value: str) -> str:
+    return str(uuid5(space, value))
+
+
+def _message(event: dict[str, Any], back: timedelta) -> Message:
+    if back:
+        moment = datetime.fromisoformat(event["occurredAt"]) - back
+        event["occurredAt"] = moment.isoformat().replace("+00:00", "Z")
+    topic = BY_NAME[event["topic"]]
+    key = f"{event['tenant']}/{event['project']}/{event['conversationId']}"
+    return Message(topic.name, key, json.dumps(event, ensure_ascii=False).encode())
+
+
+def _days_back(lines: Sequence[dict[str, Any]]) -> timedelta:
+    """Whole days by which the events must move into the past, so that none is from the future."""
+    newest = max(datetime.fromisoformat(line["occurredAt"]) for line in lines)
+    ahead = newest - datetime.now(newest.tzinfo)
+    return timedelta(days=ahead.days + 1) if ahead > timedelta(0) else timedelta(0)

@@ -1,0 +1,93 @@
+"""The feedback service's HTTP intake: a person's judgement of a turn."""
+
+from __future__ import annotations
+
+from typing import Annotated
+from uuid import UUID
+
+from fastapi import APIRouter, Depends, Header, Path, Request, Response
+from pydantic import BaseModel, Field
+
+from contracts.base import Id, Scope
+from contracts.instants import format_instant
+from feedback.intake import Behind, ExplicitIntake, Judgement, UnknownTurn
+from feedback.intake_body import EXAMPLES, GivenFeedback, InvalidReaction, Malformed, given
+from feedback.registry import TurnKey
+from servicekit.auth import ON_BEHALF, Caller, caller_in
+from servicekit.failures import Unavailable
+from servicekit.intake import LogFull, trace_headers
+from servicekit.refusals import RETRY_SECONDS, invalid, refusal, refusal_of, require_media_type, told
+
+TURN_FEEDBACK = "/conversations/{tenant}/{project}/{conversation_id:path}/turns/{turn_id:path}/feedback"
+JSON = "application/json"
+
+
+class AcceptedFeedback(BaseModel):
+    """The log holds it: it will be stored and announced under this id, whatever happens."""
+
+    feedback_id: UUID = Field(examples=["0b8e3b1e-51d8-5f0a-9d8e-5c1f6c1d2a11"])
+    ts: str = Field(description="The time it counts for.", examples=["2026-11-20T09:30:00.000000Z"])
+
+
+ANSWERS = (
+    told(400, "The reaction is none of ok, not_ok, neutral and null.")
+    | told(401, "No valid access token.")
+    | told(403, "The token does not reach that project, or may not speak for others.")
+    | told(404, "No agent has answered on that turn.")
+    | told(413, "The body is too large.")
+    | told(415, "The body is not sent as JSON.")
+    | told(422, "The body or the path does not read as it must.")
+    | told(429, "The embedded log is full; see Retry-After.")
+    | told(503, "The log does not answer, or the turn may only not have been read yet; see Retry-After.")
+)
+BODY = {
+    "requestBody": {
+        "required": True,
+        "content": {JSON: {"schema": GivenFeedback.model_json_schema(by_alias=False), "examples": EXAMPLES}},
+    }
+}
+
+
+def intake_router(intake: ExplicitIntake) -> APIRouter:
+    """The route that takes judgements in."""
+    router = APIRouter(tags=["feedback"])
+
+    @router.post(TURN_FEEDBACK, status_code=202, response_model=AcceptedFeedback, responses=ANSWERS, openapi_extra=BODY)
+    async def judge(
+        request: Request,
+        tenant: Annotated[Scope, Path(examples=["acme"])],
+        project: Annotated[Scope, Path(examples=["support"])],
+        conversation_id: Annotated[Id, Path(examples=["c-42"])],
+        turn_id: Annotated[Id, Path(examples=["t-7"])],
+        caller: Annotated[Caller, Depends(caller_in)],
+        traceparent: Annotated[str | None, Header(include_in_schema=False)] = None,
+    ) -> AcceptedFeedback | Response:
+        """Judge a turn, change one's judgement, or take it back.
+
+        A person holds one judgement on a turn: a later one replaces it, so sending the same twice is one.
+        """
+        require_media_type(request, [JSON])
+        try:
+            body = given(await request.body())
+        except InvalidReaction:
+            raise refusal(400, "The reaction must be ok, not_ok, neutral or null.") from None
+        except Malformed as error:
+            return invalid(error.faults)
+        if body.user_id not in (None, caller.subject) and ON_BEHALF not in caller.scopes:
+            raise refusal(403, "This token may not speak for others.")
+        judgement = Judgement(
+            body.user_id or caller.subject, body.reaction, body.ts, body.text, body.tags, body.correction
+        )
+        try:
+            accepted = await intake.take(
+                TurnKey(tenant, project, conversation_id, turn_id), judgement, trace_headers(traceparent)
+            )
+        except UnknownTurn:
+            raise refusal(404, "No agent has answered on that turn.") from None
+        except Behind:
+            raise refusal(503, "That turn is not known yet; send this again.", RETRY_SECONDS) from None
+        except (LogFull, Unavailable) as error:
+            raise refusal_of(error) from None
+        return AcceptedFeedback(feedback_id=accepted.feedback_id, ts=format_instant(accepted.occurred_at))
+
+    return router

@@ -1,0 +1,150 @@
+"""An explicit feedback on its way into the log: checked against the turn registry, then published. Log first."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass
+from typing import Protocol
+from uuid import UUID, uuid4
+
+from contracts.base import Reaction
+from contracts.feedback import FeedbackExplicitReceived
+from contracts.ids import feedback_id
+from contracts.topics import EXPLICIT_RECEIVED
+from feedback.reach import Ends
+from feedback.registry import Answer, Registry, TurnKey
+from servicekit.clock import Clock
+from servicekit.failures import Unavailable, is_transient
+from servicekit.intake import LogIntake
+from servicekit.producer import Message
+from servicekit.records import Headers
+
+POLL_SECONDS = 0.05
+
+
+class UnknownTurn(Exception):
+    """No agent has answered on that turn, and the registry has read all that the log held."""
+
+
+class Behind(Exception):
+    """The turn is unknown, but the registry has not read all that the log held when the request came."""
+
+
+class Reached(Protocol):
+    async def ends(self) -> Ends: ...
+    async def passed(self, ends: Ends) -> bool: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """What a person says of a turn. `reaction` None takes it back; `ts` None means now (microseconds)."""
+
+    user_id: str
+    reaction: Reaction | None
+    ts: int | None = None
+    text: str | None = None
+    tags: tuple[str, ...] = ()
+    correction: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Accepted:
+    """The log has it. `occurred_at` is the time it counts for, in microseconds."""
+
+    feedback_id: UUID
+    occurred_at: int
+
+
+class ExplicitIntake:
+    """Takes judgements in. An unknown turn is waited for up to `patience` seconds, while the registry is behind.
+
+    `judge_at` (microseconds) stands in for now where the consumers judge by it too: later is the future to them.
+    """
+
+    def __init__(
+        self,
+        registry: Registry,
+        reach: Reached,
+        log: LogIntake,
+        clock: Clock,
+        *,
+        patience: float = 2.0,
+        judge_at: int | None = None,
+    ) -> None:
+        self._registry = registry
+        self._reach = reach
+        self._log = log
+        self._clock = clock
+        self._patience = patience
+        self._judge_at = judge_at
+
+    async def take(self, key: TurnKey, judgement: Judgement, headers: Headers = ()) -> Accepted:
+        """Publish the judgement, acknowledged on return.
+
+        Raises UnknownTurn, Behind, and Unavailable or LogFull of the log and the database.
+        """
+        answer = await self._answer(key)
+        event = explicit_event(key, answer, judgement, self._clock.now(), self._judge_at)
+        value = event.model_dump_json(by_alias=True).encode()
+        await self._log.write([Message(EXPLICIT_RECEIVED.name, EXPLICIT_RECEIVED.key(event), value, headers)])
+        return Accepted(feedback_id_of(key, judgement.user_id), event.occurred_at)
+
+    async def _answer(self, key: TurnKey) -> Answer:
+        if answer := await self._known(key):
+            return answer
+        ends = await self._reach.ends()
+        deadline = self._clock.monotonic() + self._patience
+        while not (passed := await self._reach.passed(ends)) and self._clock.monotonic() < deadline:
+            if answer := await self._known(key):
+                return answer
+            await asyncio.sleep(POLL_SECONDS)
+        if answer := await self._known(key):
+            return answer
+        raise UnknownTurn if passed else Behind
+
+    async def _known(self, key: TurnKey) -> Answer | None:
+        try:
+            turn = await self._registry.find(key)
+        except Exception as error:
+            if not is_transient(error):
+                raise
+            raise Unavailable("the turn registry", type(error).__name__) from None
+        return None if turn is None else turn.answer
+
+
+def feedback_id_of(key: TurnKey, user_id: str) -> UUID:
+    """The id of the one explicit feedback of a person on a turn."""
+    return feedback_id(
+        key.tenant, key.project, key.conversation_id, source="api", user_id=user_id, agent_id="", source_id=key.turn_id
+    )
+
+
+def explicit_event(
+    key: TurnKey, answer: Answer, judgement: Judgement, now: int, judge_at: int | None = None
+) -> FeedbackExplicitReceived:
+    """The event of a judgement that came in at `now` (microseconds). Pure but for the random event id.
+
+    A time in the future becomes now, or `judge_at` where that is before now. Where it counts for another moment than
+    now, the moment of arrival is its sequence: of two judgements of one moment the one that came in later holds. What
+    is taken back takes its words along.
+    """
+    latest = now if judge_at is None else min(now, judge_at)
+    occurred_at = latest if judgement.ts is None else min(judgement.ts, latest)
+    said = judgement if judgement.reaction is not None else Judgement(judgement.user_id, None)
+    return FeedbackExplicitReceived(
+        event_id=str(uuid4()),
+        occurred_at=occurred_at,
+        sequence=None if occurred_at == now else now,
+        tenant=key.tenant,
+        project=key.project,
+        conversation_id=key.conversation_id,
+        turn_id=key.turn_id,
+        agent_id=answer.agent_id,
+        agent_message_id=answer.message_id,
+        user_id=said.user_id,
+        reaction=said.reaction,
+        text=said.text or None,
+        tags=said.tags,
+        correction=said.correction or None,
+        **answer.provenance.fields(),
+    )

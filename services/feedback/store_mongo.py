@@ -1,0 +1,154 @@
+"""The feedback store in MongoDB: one query to load a batch, one guarded bulk write to save it."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Collection, Mapping, Sequence
+from typing import Any
+from uuid import UUID, uuid4
+
+from pymongo import InsertOne, ReplaceOne
+from pymongo.asynchronous.collection import AsyncCollection
+from pymongo.asynchronous.database import AsyncDatabase
+from pymongo.errors import BulkWriteError, DuplicateKeyError
+
+from feedback.document import from_document, to_document
+from feedback.erasure import ErasedAt, Erasure
+from feedback.model import Key, Person, Record
+from feedback.mongo_failures import DUPLICATE_KEY, told_apart, waiting_helps
+from feedback.store import Save, Totals, sum_up
+
+Document = dict[str, Any]
+
+_GROUPED = [
+    {
+        "$group": {
+            "_id": {
+                "forgotten": {"$eq": ["$slots", None]},
+                "live": "$live",
+                "feedback_type": "$feedback_type",
+                "reaction": "$reaction",
+            },
+            "n": {"$sum": 1},
+        }
+    }
+]
+
+
+class MongoStore:
+    """See `store.Store`. Two collections: `feedback` and `erasures`.
+
+    `database` must write to and read from a majority, see `mongo_connection`.
+    """
+
+    def __init__(self, database: AsyncDatabase[Document]) -> None:
+        self._database = database
+        self._feedback: AsyncCollection[Document] = database["feedback"]
+        self._erasures: AsyncCollection[Document] = database["erasures"]
+
+    async def make_indexes(self) -> None:
+        """Make the indexes that are missing. Several processes may call this at once."""
+        with told_apart():
+            await self._feedback.create_index([(name, 1) for name in Key._fields], unique=True, name="key")
+            await self._feedback.create_index([("tenant", 1), ("user_id", 1), ("_id", 1)], name="person")
+
+    async def load(self, feedback_ids: Collection[UUID]) -> Mapping[UUID, Record]:
+        with told_apart():
+            found = self._feedback.find({"_id": {"$in": list(feedback_ids)}})
+            return {document["_id"]: from_document(document) async for document in found}
+
+    async def save(self, saves: Sequence[Save]) -> set[UUID]:
+        if not saves:
+            return set()
+        mark = uuid4()
+        ordered = sorted(saves, key=lambda save: save.record.feedback_id)
+        with told_apart():
+            if await self._write([_operation(save, mark) for save in ordered]) == len(saves):
+                return {save.record.feedback_id for save in saves}
+            # The counts do not say which ones lost, and another writer may have written the same revision: the mark
+            # is ours alone.
+            ids = [save.record.feedback_id for save in ordered]
+            ours = self._feedback.find({"_id": {"$in": ids}, "written_by": mark}, {"_id": 1})
+            return {document["_id"] async for document in ours}
+
+    async def _write(self, operations: Sequence[InsertOne[Document] | ReplaceOne[Document]]) -> int:
+        """Write all that find their revision; gives how many did, or -1 where some met a newer one at their id."""
+        try:
+            result = await self._feedback.bulk_write(operations, ordered=False)
+        except BulkWriteError as error:
+            if waiting_helps(error) or not _only_lost(error):
+                raise
+            return -1
+        return result.inserted_count + result.matched_count
+
+    def scan(self, batch: int = 500) -> AsyncIterator[Sequence[Record]]:
+        return self._pages({"slots": {"$ne": None}}, batch)
+
+    def scan_person(self, person: Person, batch: int = 500) -> AsyncIterator[Sequence[Record]]:
+        return self._pages(person._asdict(), batch)
+
+    async def _pages(self, wanted: Document, batch: int) -> AsyncIterator[Sequence[Record]]:
+        last = UUID(int=0)
+        while True:
+            with told_apart():
+                page = self._feedback.find({**wanted, "_id": {"$gt": last}}).sort("_id", 1).limit(batch)
+                documents = await page.to_list()
+            if not documents:
+                return
+            last = documents[-1]["_id"]
+            yield [from_document(document) for document in documents]
+
+    async def note_erasures(self, erasures: Collection[Erasure]) -> set[Person]:
+        with told_apart():
+            return {erasure.person for erasure in erasures if await self._note(erasure)}
+
+    async def _note(self, erasure: Erasure) -> bool:
+        """Write one line unless a later one stands there; says whether it was written."""
+        of_person = {"_id": _ledger_id(erasure.person)}
+        line = {"request_id": erasure.request_id, "erased_at": erasure.erased_at}
+        while True:
+            held = await self._erasures.find_one(of_person)
+            if held is not None and (held["erased_at"], held["request_id"]) >= (erasure.erased_at, erasure.request_id):
+                return False
+            try:
+                if held is None:
+                    await self._erasures.insert_one({**of_person, **erasure.person._asdict(), **line})
+                    return True
+                result = await self._erasures.update_one({**of_person, "erased_at": held["erased_at"]}, {"$set": line})
+            except DuplicateKeyError:
+                continue
+            if result.matched_count:
+                return True
+
+    async def erased_at(self, people: Collection[Person]) -> ErasedAt:
+        if not people:
+            return {}
+        with told_apart():
+            found = self._erasures.find({"_id": {"$in": [_ledger_id(person) for person in people]}})
+            return {Person(line["tenant"], line["user_id"]): line["erased_at"] async for line in found}
+
+    async def totals(self) -> Totals:
+        with told_apart():
+            groups = await (await self._feedback.aggregate(_GROUPED)).to_list()
+        return sum_up([{**group["_id"], "n": group["n"]} for group in groups])
+
+    async def ping(self) -> None:
+        with told_apart():
+            await self._database.command("ping")
+
+
+def _operation(save: Save, mark: UUID) -> InsertOne[Document] | ReplaceOne[Document]:
+    record = save.record
+    document: Document = {"_id": record.feedback_id, **to_document(record), "written_by": mark}
+    if save.loaded_revision == 0:
+        return InsertOne(document)
+    return ReplaceOne({"_id": record.feedback_id, "revision": save.loaded_revision}, document)
+
+
+def _only_lost(error: BulkWriteError) -> bool:
+    """Whether all that failed are inserts of what somebody else had inserted."""
+    return all(failed["code"] == DUPLICATE_KEY for failed in error.details["writeErrors"])
+
+
+def _ledger_id(person: Person) -> str:
+    """A tenant's name holds no slash, so no two people share one."""
+    return f"{person.tenant}/{person.user_id}"

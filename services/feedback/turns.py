@@ -1,0 +1,30 @@
+"""Fills the turn registry from chat messages, batch by batch."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from contracts.chat import ChatMessageIngested
+from feedback.registry import Registry, collapse, turn_of
+from servicekit.outcome import STORED, UNCHANGED, Ignored, Outcome
+from servicekit.records import Received
+
+NO_TURN = Ignored("no_turn")
+
+
+class TurnEvents:
+    """The handler of the group `feedback_turns`: what a message tells of its turn, joined with what is known."""
+
+    def __init__(self, registry: Registry) -> None:
+        self._registry = registry
+
+    async def handle(self, batch: Sequence[Received[ChatMessageIngested]]) -> Sequence[Outcome]:
+        told = [turn_of(received.event) for received in batch]
+        changed = await self._registry.add(collapse(turn for turn in told if turn is not None))
+        return [NO_TURN if turn is None else STORED if turn.key in changed else UNCHANGED for turn in told]
+
+    async def uncertain(self, batch: Sequence[Received[ChatMessageIngested]]) -> None:
+        """Nothing to mend: joining a turn twice changes nothing."""
+
+    async def probe(self) -> None:
+        await self._registry.ping()

@@ -1,0 +1,1 @@
+"""The thumbs widget: one web component, and a page that shows it at work."""

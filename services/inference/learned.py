@@ -1,0 +1,166 @@
+"""The learned layer: a linear model over rules, relations and vectors, with calibrated probabilities.
+
+Linear on purpose: it was the best of what was tried on subjects it had not been taught (see docs/inference.md), its
+weights are a small file, and what moved a decision can be named.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+from inference import features
+from inference.embed import Vectors
+from inference.evidence import Evidence
+from inference.model import EMIT_AT, CorrectionType, Feedback, GateCall
+
+WEIGHTS: Final = Path(__file__).parent / "weights" / "exchange.json"
+#: Vectors have length 1, so one number in them is small beside a rule that is 0 or 1.
+VECTOR_SCALE: Final = 3.0
+#: Told for a rejection that is likely but not likely enough to be announced.
+HELD: Final = EMIT_AT - 0.01
+
+#: A feature that lifts a class by less than this is no reason.
+WORTH_NAMING: Final = 0.1
+
+Numbers = npt.NDArray[np.float64]
+
+#: What a message can be. Three ways to reject, two to accept, and nothing.
+CLASSES: Final = ("explicit", "rephrased", "abandonment", "approval", "follow_up", "none")
+_REJECTED, _ACCEPTED = slice(0, 3), slice(3, 5)
+_TYPES: Final[tuple[CorrectionType, ...]] = ("explicit", "rephrased", "abandonment")
+
+
+@dataclass(frozen=True, slots=True)
+class Opinion:
+    """Probabilities of the `CLASSES`, summing to 1, and the features that spoke most for the likeliest reading."""
+
+    probabilities: tuple[float, ...]
+    reasons: tuple[str, ...]
+
+    @property
+    def rejected(self) -> float:
+        """Probability that the answer is turned down."""
+        return sum(self.probabilities[_REJECTED])
+
+    @property
+    def accepted(self) -> float:
+        """Probability that the answer is taken or built on."""
+        return sum(self.probabilities[_ACCEPTED])
+
+    @property
+    def neutral(self) -> float:
+        """Probability that the message says nothing about the answer."""
+        return self.probabilities[5]
+
+    @property
+    def feedback(self) -> Feedback:
+        """The likeliest of the three."""
+        options: tuple[tuple[float, Feedback], ...] = (
+            (self.neutral, "neutral"),
+            (self.accepted, "accepted"),
+            (self.rejected, "rejected"),
+        )
+        return max(options)[1]
+
+    @property
+    def correction_type(self) -> CorrectionType:
+        """The likeliest way of rejecting, if it is one."""
+        return max(zip(self.probabilities[_REJECTED], _TYPES, strict=True))[1]
+
+    @property
+    def gate(self) -> GateCall:
+        """The stricter reading: a follow-up question is no feedback."""
+        options: tuple[tuple[float, GateCall], ...] = (
+            (self.neutral + self.probabilities[4], "neutral"),
+            (self.probabilities[3], "ok"),
+            (self.rejected, "not_ok"),
+        )
+        return max(options)[1]
+
+    def of(self, feedback: Feedback) -> float:
+        """Probability of one of the three."""
+        return {"rejected": self.rejected, "accepted": self.accepted, "neutral": self.neutral}[feedback]
+
+
+@dataclass(frozen=True)
+class Layer:
+    """The weights. `weights` has shape (features + 2 * dimension, classes).
+
+    `temperature` and `announce` were fitted on domains left out of the training in turn: the former makes the
+    probabilities calibrated, the latter is the probability from which a rejection holds its precision where one message
+    in twelve is one.
+    """
+
+    embedder: str
+    weights: Numbers
+    bias: Numbers
+    temperature: float
+    announce: float
+
+    @classmethod
+    def load(cls, path: Path = WEIGHTS) -> Layer:
+        """Reads the committed weights; refuses those of other features."""
+        told = json.loads(path.read_text(encoding="utf-8"))
+        if tuple(told["features"]) != features.names() or tuple(told["classes"]) != CLASSES:
+            raise ValueError(f"{path} was made for other features or classes: run `make train`")
+        return cls(
+            told["embedder"],
+            np.asarray(told["weights"], dtype=np.float64),
+            np.asarray(told["bias"], dtype=np.float64),
+            float(told["temperature"]),
+            float(told["announce"]),
+        )
+
+    @cached_property
+    def _names(self) -> tuple[str, ...]:
+        return (*features.names(), "the words of the message", "the words of the answer")
+
+    def opinions(self, evidence: Sequence[Evidence], messages: Vectors, answers: Vectors) -> list[Opinion]:
+        """One opinion for each evidence; the vectors are those of its message and its answer, row by row."""
+        inputs = assemble(evidence, messages, answers)
+        # Rounded, so that the last bits of a matrix product don't depend on what else is in the batch.
+        told = np.round(probabilities(inputs @ self.weights + self.bias, self.temperature), 6)
+        reasons = self._reasons(inputs, told.argmax(axis=1))
+        return [Opinion(tuple(row), why) for row, why in zip(told.tolist(), reasons, strict=True)]
+
+    def _reasons(self, inputs: Numbers, winners: npt.NDArray[np.intp]) -> list[tuple[str, ...]]:
+        """For each row the three features that lifted its likeliest class most over the average of all."""
+        lift = inputs * (self.weights - self.weights.mean(axis=1, keepdims=True)).T[winners]
+        cut = features.WIDTH
+        half = (lift.shape[1] - cut) // 2
+        vectors = (lift[:, cut : cut + half].sum(axis=1), lift[:, cut + half :].sum(axis=1))
+        parts = np.round(np.column_stack((lift[:, :cut], *vectors)), 6)
+        best = np.argsort(-parts, axis=1, kind="stable")[:, :3].tolist()
+        return [
+            tuple(f"learned.{self._names[i]}" for i in top if row[i] > WORTH_NAMING)
+            for row, top in zip(parts, best, strict=True)
+        ]
+
+
+def assemble(evidence: Sequence[Evidence], messages: Vectors, answers: Vectors) -> Numbers:
+    """The model's inputs, shape (len(evidence), features + 2 * dimension)."""
+    return np.hstack((features.matrix(evidence), VECTOR_SCALE * messages, VECTOR_SCALE * answers)).astype(np.float64)
+
+
+def probabilities(scores: Numbers, temperature: float) -> Numbers:
+    """Softmax of scores times temperature, row by row."""
+    scaled = scores * temperature
+    raised = np.exp(scaled - scaled.max(axis=1, keepdims=True))
+    shares: Numbers = raised / raised.sum(axis=1, keepdims=True)
+    return shares
+
+
+def confidence(opinion: Opinion, feedback: Feedback, announce: float) -> float:
+    """The calibrated probability of a verdict; a rejection too unlikely to announce is held under the threshold."""
+    told = opinion.of(feedback)
+    if feedback == "rejected" and told < announce:
+        return min(told, HELD)
+    return told

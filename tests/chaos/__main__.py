@@ -1,0 +1,43 @@
+"""`python -m chaos --minutes N --seed S`, `python -m chaos selfcheck`, `python -m chaos outage --minutes N`."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import logging
+import random
+import sys
+from pathlib import Path
+
+from chaos.report import print_result
+from chaos.run import Options, run
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(
+        prog="chaos", description="Real faults on real parts; exit code 1 unless all is well."
+    )
+    parser.add_argument("what", nargs="?", default="run", choices=("run", "selfcheck", "outage"))
+    parser.add_argument("--minutes", type=float, default=2.0)
+    parser.add_argument("--seed", type=int, default=None)
+    parser.add_argument("--rate", type=float, default=300.0, help="events per second")
+    parser.add_argument("--keep", type=Path, default=None, help="a folder to keep logs, ledger and data in")
+    parser.add_argument("--only", default=None, help="selfcheck: one planted bug")
+    given = parser.parse_args()
+    logging.getLogger("aiokafka").setLevel(logging.CRITICAL)
+    seed = random.randrange(1_000_000) if given.seed is None else given.seed
+    if given.what == "selfcheck":
+        from chaos.selfcheck import selfcheck
+
+        return asyncio.run(selfcheck(seed, given.only))
+    if given.what == "outage":
+        from chaos.outage import outage
+
+        return asyncio.run(outage(given.minutes, seed, given.rate, given.keep))
+    result = asyncio.run(run(Options(given.minutes, seed, given.rate, keep=given.keep)))
+    print_result(result)
+    return 0 if result.ok else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

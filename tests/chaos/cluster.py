@@ -1,0 +1,69 @@
+"""The real parts that the services run on: Kafka, PostgreSQL, and a door to the database for each service."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+from urllib.parse import parse_qs, urlsplit
+
+import asyncpg
+
+from chaos.proxy import Door
+from servicekit.embedded.local_kafka import LocalKafka
+from servicekit.embedded.postgres import EmbeddedPostgres
+from servicekit.topics import ensure_topics
+
+SERVICES = ("chat_bridge", "feedback", "inference", "reporting")
+
+
+class Cluster:
+    """One log and one database below `folder`, both started and stopped by us."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.kafka = LocalKafka(folder / "kafka")
+        self.postgres = EmbeddedPostgres(folder / "postgres")
+        self.doors = {name: Door(self._socket) for name in SERVICES}
+
+    async def __aenter__(self) -> Self:
+        await asyncio.gather(self.kafka.start(), self.postgres.start())
+        await ensure_topics(self.kafka.bootstrap)
+        for door in self.doors.values():
+            await door.start()
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        for door in self.doors.values():
+            await door.stop()
+        await asyncio.gather(self.kafka.stop(), self.postgres.stop())
+
+    def database_url(self, service: str) -> str:
+        """The database as `service` sees it: through its door."""
+        return f"postgresql://postgres@127.0.0.1:{self.doors[service].port}/postgres?sslmode=disable"
+
+    async def connect(self) -> asyncpg.Connection:
+        """A connection of the harness's own, past all doors."""
+        return await asyncpg.connect(self.postgres.url, timeout=10)
+
+    async def crash_postgres(self) -> None:
+        """An immediate stop: clients are cut off and the write-ahead log is not finished."""
+        pid = self.postgres.pid
+        assert pid is not None
+        os.kill(pid, signal.SIGQUIT)
+        self.postgres.url = ""
+        while Path(f"/proc/{pid}").exists() and not _is_zombie(pid):
+            await asyncio.sleep(0.05)
+
+    def _socket(self) -> str:
+        asked = parse_qs(urlsplit(self.postgres.url).query)
+        return f"{asked['host'][0]}/.s.PGSQL.{asked['port'][0]}" if asked else "/nonexistent"
+
+
+def _is_zombie(pid: int) -> bool:
+    return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] == "Z"

@@ -1,0 +1,61 @@
+"""Forces the compaction that a log would do within a day, so that a fresh consumer's view can be compared."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+
+from aiokafka import AIOKafkaProducer, ConsumerRecord
+from aiokafka.admin import AIOKafkaAdminClient
+from aiokafka.admin.config_resource import ConfigResource, ConfigResourceType
+
+from chaos.logs import records_of
+from contracts.topics import FEEDBACK_CREATED
+
+_AT_ONCE = {
+    "cleanup.policy": "compact",
+    "message.timestamp.type": "LogAppendTime",
+    "segment.ms": "1000",
+    "min.cleanable.dirty.ratio": "0.001",
+    "min.compaction.lag.ms": "0",
+    "max.compaction.lag.ms": "1000",
+    "delete.retention.ms": "86400000",
+    "max.message.bytes": "2600000",
+}
+
+
+async def compact(bootstrap: str, seconds: float = 60.0) -> tuple[int, int]:
+    """Records of `feedback.created` before and after; the same number where nothing was compacted within `seconds`."""
+    name = FEEDBACK_CREATED.name
+    before = await records_of(bootstrap, name)
+    admin = AIOKafkaAdminClient(bootstrap_servers=bootstrap)
+    await admin.start()
+    try:
+        await admin.alter_configs([ConfigResource(ConfigResourceType.TOPIC, name, configs=_AT_ONCE)])
+    finally:
+        await admin.close()
+    await asyncio.sleep(1.5)
+    await _say_again(bootstrap, before)
+    deadline = time.monotonic() + seconds
+    count = len(before)
+    while time.monotonic() < deadline:
+        await asyncio.sleep(2)
+        now = await records_of(bootstrap, name)
+        count = len(now)
+        if count <= len({record.key for record in now}) + len({record.partition for record in now}):
+            break
+    return len(before), count
+
+
+async def _say_again(bootstrap: str, records: list[ConsumerRecord]) -> None:
+    """Repeat the last record of each partition: only a write makes the log close the segment that was open."""
+    last = {record.partition: record for record in records}
+    producer = AIOKafkaProducer(bootstrap_servers=bootstrap, enable_idempotence=True)
+    await producer.start()
+    try:
+        for record in last.values():
+            await producer.send_and_wait(
+                record.topic, record.value, key=record.key, partition=record.partition, headers=list(record.headers)
+            )
+    finally:
+        await producer.stop()

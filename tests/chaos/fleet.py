@@ -1,0 +1,89 @@
+"""Keeps one process of every service alive, as a supervisor would, and remembers what happened to them."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+
+from chaos.cluster import SERVICES, Cluster
+from chaos.plan import Plan
+from chaos.process import ServiceProcess
+
+NO_PLAN = Plan()
+
+
+class Fleet:
+    """One main process of each service, started again whenever it ends, and any number of guests beside it."""
+
+    def __init__(self, cluster: Cluster, base: Plan = NO_PLAN) -> None:
+        self._cluster = cluster
+        self.base = base
+        """What every process of the fleet is told, whatever else it is told beside."""
+        self._logs: Counter[str] = Counter()
+        self.main: dict[str, ServiceProcess] = {}
+        self.guests: list[ServiceProcess] = []
+        self._planned: dict[int, Plan] = {}
+        self._held: set[str] = set()
+        self.kills: Counter[str] = Counter()
+        self.gave_up: list[str] = []
+        """Processes that ended though nobody had told them to."""
+        self.peak_mb: dict[str, float] = dict.fromkeys(SERVICES, 0.0)
+
+    async def start(self) -> None:
+        for name in SERVICES:
+            self.main[name] = self.spawn(name)
+        await asyncio.gather(*(process.running(120) for process in self.main.values()))
+
+    def spawn(self, name: str, plan: Plan | None = None) -> ServiceProcess:
+        """A new process of `name`, which nobody keeps alive."""
+        url, broker = self._cluster.database_url(name), self._cluster.kafka.bootstrap
+        prefix = name.upper()
+        environment = {f"{prefix}_BROKER": broker, f"{prefix}_DATABASE_URL": url, f"{prefix}_STORE_URL": url}
+        plan = plan or self.base
+        if plan != NO_PLAN:
+            environment |= plan.environment()
+        self._logs[name] += 1
+        process = ServiceProcess(name, environment, self._cluster.folder / f"{name}-{self._logs[name]}.log")
+        self._planned[process.pid] = plan
+        return process
+
+    def replace(self, name: str, plan: Plan | None = None) -> ServiceProcess:
+        """Put a new main process in the place of one that has ended."""
+        self.main[name] = self.spawn(name, plan)
+        return self.main[name]
+
+    def hold(self, name: str) -> None:
+        """Do not start `name` again until `release`."""
+        self._held.add(name)
+
+    def release(self, name: str) -> None:
+        self._held.discard(name)
+
+    async def watch(self) -> None:
+        """Start again what has ended, and note how much memory each takes, until cancelled."""
+        while True:
+            for name, process in list(self.main.items()):
+                self._weigh(process)
+                if process.code is not None and name not in self._held:
+                    self._note_end(process)
+                    self.replace(name)
+            for guest in [*self.guests]:
+                self._weigh(guest)
+            await asyncio.sleep(0.2)
+
+    def _weigh(self, process: ServiceProcess) -> None:
+        self.peak_mb[process.name] = max(self.peak_mb[process.name], process.peak_rss_mb())
+
+    def _note_end(self, process: ServiceProcess) -> None:
+        plan = self._planned.get(process.pid, NO_PLAN)
+        if process.code == -9 and plan.die_at is not None:
+            self.kills[process.name] += 1
+        elif not process.doomed:
+            self.gave_up.append(f"{process.name} ended by itself with {process.code}")
+
+    async def stop(self) -> dict[str, float]:
+        """Stop everything; gives the seconds that each main process took."""
+        for guest in self.guests:
+            guest.kill()
+        seconds = await asyncio.gather(*(process.terminate() for process in self.main.values()))
+        return dict(zip(self.main, seconds, strict=True))

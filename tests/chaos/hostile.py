@@ -1,0 +1,36 @@
+"""The lines of the hostile sample as records, where the sample is present."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from chaos.outgoing import Fate, Outgoing
+from standalone.lines import Routed, lines_of, route
+
+SAMPLES = Path("/work/shared/samples")
+TENANTS = frozenset({"acme", "globex", ""})
+"""The tenants of the sample: their feedbacks are compared among store, log and reports, not with the ledger."""
+
+
+def hostile(samples: Path = SAMPLES) -> list[Outgoing]:
+    """Every line that can be published at all, with what must become of it; nothing where there is no sample."""
+    lines, expected = samples / "chat_events_hostile.jsonl", samples / "hostile_expected.json"
+    if not lines.is_file() or not expected.is_file():
+        return []
+    fates = json.loads(expected.read_text())["lines"]
+    found = []
+    for number, line in lines_of(lines):
+        routed = route(line)
+        if isinstance(routed, Routed):
+            key = routed.key or "none"
+            fate = _fate(fates[str(number)])
+            found.append(Outgoing(routed.topic, key, routed.value, [], fate, f"hostile {number}", False, 0.0))
+    return found
+
+
+def _fate(line: dict[str, object]) -> Fate:
+    acceptable = {line["class"], *(line.get("also_acceptable") or ())}  # type: ignore[misc]
+    if acceptable == {"bad"}:
+        return "hostile"
+    return "either" if "bad" in acceptable else "harmless"

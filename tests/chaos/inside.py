@@ -1,0 +1,99 @@
+"""Runs inside a service under test: dies at named points, shifts its clock, fails its dead letters, plants bugs."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from aiokafka.errors import KafkaTimeoutError
+
+from chaos.plan import Plan, Point, plan_from
+from chaos.planted import plant
+from servicekit.clock import SystemClock
+from servicekit.producer import Message, Producer, Written
+from servicekit.service import Service, Surroundings
+from servicekit.subscriber import Subscription
+
+
+class Countdown:
+    """Kills this process at the planned point."""
+
+    def __init__(self, plan: Plan) -> None:
+        self._plan = plan
+        self._left = plan.die_after
+
+    def passing(self, point: Point) -> None:
+        if point != self._plan.die_at:
+            return
+        self._left -= 1
+        if self._left <= 0:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+
+class ShiftedClock(SystemClock):
+    def __init__(self, seconds: float) -> None:
+        self._ahead = int(seconds * 1_000_000)
+
+    def now(self) -> int:
+        return super().now() + self._ahead
+
+
+class FaultyProducer:
+    """A producer that may die around a publish, or fail to write a dead letter."""
+
+    def __init__(self, inner: Producer, countdown: Countdown, refuse_letters: float) -> None:
+        self._inner = inner
+        self._countdown = countdown
+        self._refuse = refuse_letters
+
+    async def send(self, messages: Sequence[Message]) -> list[Written]:
+        letters = any(message.topic.endswith(".dlq") for message in messages)
+        if letters and random.random() < self._refuse:
+            raise KafkaTimeoutError("a fault of the harness")
+        if messages and not letters:
+            self._countdown.passing("before_publish")
+        written = await self._inner.send(messages)
+        if messages and not letters:
+            self._countdown.passing("after_publish")
+        return written
+
+
+class InsideFaults:
+    def __init__(self, plan: Plan) -> None:
+        self._plan = plan
+        self._countdown = Countdown(plan)
+
+    def surround(self, surroundings: Surroundings) -> Surroundings:
+        return replace(
+            surroundings,
+            clock=ShiftedClock(self._plan.clock_ahead) if self._plan.clock_ahead else surroundings.clock,
+            wrap_producer=lambda inner: FaultyProducer(inner, self._countdown, self._plan.refuse_letters),
+        )
+
+    def arm(self, service: Service) -> None:
+        for subscription in service.subscriptions:
+            self._watch(subscription)
+        if self._plan.bug is not None:
+            plant(self._plan.bug, service)
+
+    def _watch(self, subscription: Subscription) -> None:
+        commit, revoked = subscription._commit, subscription.on_partitions_revoked
+
+        async def watched_commit(*arguments: Any) -> bool:
+            self._countdown.passing("before_commit")
+            return await commit(*arguments)
+
+        async def watched_revoked(partitions: Any) -> None:
+            if partitions:
+                self._countdown.passing("in_rebalance")
+            await revoked(partitions)
+
+        own: Any = vars(subscription)
+        own.update(_commit=watched_commit, on_partitions_revoked=watched_revoked)
+
+
+faults = InsideFaults(plan_from(os.environ))

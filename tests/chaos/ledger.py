@@ -1,0 +1,58 @@
+"""What the log has acknowledged, one line a record, on disk before anything else happens."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from chaos.outgoing import Fate
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """An acknowledged record. `value` is its text where it is good; of poison only the SHA-256 is kept."""
+
+    topic: str
+    partition: int
+    offset: int
+    fate: Fate
+    kind: str
+    sha256: str
+    value: str | None
+
+    @property
+    def place(self) -> tuple[str, int, int]:
+        return self.topic, self.partition, self.offset
+
+
+def digest(value: bytes | None) -> str:
+    """SHA-256 of a value; `none` where there is none."""
+    return "none" if value is None else hashlib.sha256(value).hexdigest()
+
+
+class Ledger:
+    """Appends entries and forces them to the disk."""
+
+    def __init__(self, path: Path) -> None:
+        self._file = path.open("a", encoding="utf-8")
+        self.path = path
+        self.count = 0
+
+    def write(self, entries: Sequence[Entry]) -> None:
+        self._file.writelines(json.dumps(asdict(entry), ensure_ascii=False) + "\n" for entry in entries)
+        self._file.flush()
+        os.fsync(self._file.fileno())
+        self.count += len(entries)
+
+    def close(self) -> None:
+        self._file.close()
+
+
+def entries_of(path: Path) -> Iterator[Entry]:
+    with path.open(encoding="utf-8") as file:
+        for line in file:
+            yield Entry(**json.loads(line))

@@ -1,0 +1,96 @@
+"""What lies in the log, read from its beginning by nobody's group."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import Any
+from uuid import UUID
+
+from aiokafka import AIOKafkaConsumer, ConsumerRecord, TopicPartition
+
+from chaos.ledger import digest
+from chaos.recount import Key, Shown
+from contracts.instants import parse_instant
+from contracts.topics import FEEDBACK_CREATED, TOPICS
+
+
+@asynccontextmanager
+async def reader(bootstrap: str) -> AsyncIterator[AIOKafkaConsumer]:
+    consumer = AIOKafkaConsumer(
+        bootstrap_servers=bootstrap, enable_auto_commit=False, auto_offset_reset="earliest", group_id=None,
+        fetch_max_bytes=16 * 1024 * 1024,
+    )  # fmt: skip
+    await consumer.start()
+    try:
+        yield consumer
+    finally:
+        await consumer.stop()
+
+
+async def records_of(bootstrap: str, topic: str) -> list[ConsumerRecord]:
+    """Every record of a topic, in order within each partition."""
+    async with reader(bootstrap) as consumer:
+        numbers = consumer.partitions_for_topic(topic) or await _partitions(consumer, topic)
+        partitions = [TopicPartition(topic, number) for number in sorted(numbers)]
+        consumer.assign(partitions)
+        ends = await consumer.end_offsets(partitions)
+        await consumer.seek_to_beginning(*partitions)
+        found: list[ConsumerRecord] = []
+        while any([await consumer.position(one) < ends[one] for one in partitions]):
+            for batch in (await consumer.getmany(timeout_ms=500)).values():
+                found.extend(batch)
+    return found
+
+
+async def _partitions(consumer: AIOKafkaConsumer, topic: str) -> set[int]:
+    await consumer._client._wait_on_metadata(topic)
+    found: set[int] = consumer.partitions_for_topic(topic)
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class Announced:
+    """One record of `feedback.created`, as far as it is compared."""
+
+    key: Key
+    feedback_id: UUID
+    event_id: str
+    revision: int
+    shown: Shown
+
+
+async def announcements(bootstrap: str) -> list[Announced]:
+    """Everything ever announced that the log still holds, in order within each feedback."""
+    records = await records_of(bootstrap, FEEDBACK_CREATED.name)
+    return [announced(json.loads(record.value)) for record in records if record.value is not None]
+
+
+def announced(event: dict[str, Any]) -> Announced:
+    names = ("tenant", "project", "conversationId", "source", "userId")
+    agent = event["agentId"] if event["source"] == "chat" else ""
+    key = Key(*(event[name] for name in names), agent, event["sourceId"])
+    live = event["change"] != "cleared"
+    at = parse_instant(event["occurredAt"])
+    shown = Shown(event["feedbackType"], live, event["reaction"], event["value"], at, event["turnId"])
+    return Announced(key, UUID(event["feedbackId"]), event["eventId"], event["revision"], shown)
+
+
+@dataclass(frozen=True, slots=True)
+class Letter:
+    place: tuple[str, int, int]
+    reason: str
+    sha256: str
+
+
+async def letters(bootstrap: str) -> list[Letter]:
+    """Every dead letter."""
+    found = []
+    for topic in TOPICS:
+        for record in await records_of(bootstrap, topic.dead_letters):
+            said = {name: value.decode("ascii", "replace") for name, value in record.headers if value is not None}
+            place = said["topic"], int(said["partition"]), int(said["offset"])
+            found.append(Letter(place, said["reason"], said.get("sha256") or digest(record.value)))
+    return found

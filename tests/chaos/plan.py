@@ -1,0 +1,44 @@
+"""What a service process is told to do wrong, as a value that travels in its environment."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Literal
+
+VARIABLE = "CHAOS_PLAN"
+Point = Literal["before_publish", "after_publish", "before_commit", "in_rebalance"]
+POINTS: tuple[Point, ...] = ("before_publish", "after_publish", "before_commit", "in_rebalance")
+"""After the write and before the announcement; announced and not committed; taken in whole and not committed."""
+Bug = Literal[
+    "commit_before_write",
+    "auto_commit",
+    "unguarded_write",
+    "announce_only_changes",
+    "parser_raises_on_header",
+    "forget_failed_dead_letter",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """The process kills itself with SIGKILL when it passes `die_at` for the `die_after`th time.
+
+    `clock_ahead` (seconds, may be negative) shifts its wall clock. `refuse_letters` (0 to 1) is the share of writes of
+    dead letters that fail once as if the broker were away.
+    """
+
+    die_at: Point | None = None
+    die_after: int = 1
+    clock_ahead: float = 0.0
+    refuse_letters: float = 0.0
+    bug: Bug | None = None
+
+    def environment(self) -> dict[str, str]:
+        return {"AGENT_FEEDBACK_FAULTS": "chaos.inside", VARIABLE: json.dumps(asdict(self))}
+
+
+def plan_from(environment: Mapping[str, str]) -> Plan:
+    """The plan of this process; an empty one where none was set."""
+    return Plan(**json.loads(environment.get(VARIABLE, "{}")))

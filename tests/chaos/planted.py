@@ -1,0 +1,132 @@
+"""Six bugs that the harness must catch. Each is what a careless change would do; none of it is shipped."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from typing import Any
+from uuid import UUID
+
+from faststream import AckPolicy
+
+import feedback.store_postgres
+import servicekit.subscriber
+from chaos.plan import Bug
+from contracts.topics import FEEDBACK_CREATED
+from servicekit.deadletter import dead_letter
+from servicekit.delivery import Delivery
+from servicekit.producer import Message, Producer, Written
+from servicekit.records import RawRecord, Refused
+from servicekit.service import Service
+
+
+def plant(bug: Bug, service: Service) -> None:
+    """Put `bug` into a service that was built and has not started."""
+    match bug:
+        case "auto_commit":
+            servicekit.subscriber.SUBSCRIBER_SETTINGS = {
+                **servicekit.subscriber.SUBSCRIBER_SETTINGS,
+                "ack_policy": AckPolicy.ACK_FIRST,
+                "auto_commit_interval_ms": 200,
+            }
+        case "unguarded_write":
+            feedback.store_postgres._SAVE = _without_guard(feedback.store_postgres._SAVE)
+        case "parser_raises_on_header":
+            servicekit.subscriber._raw_parser = _parser_that_raises(servicekit.subscriber._raw_parser)
+        case "announce_only_changes":
+            _announce_only_changes(service)
+        case "commit_before_write":
+            for subscription in service.subscriptions:
+                _commit_first(subscription.delivery)
+        case "forget_failed_dead_letter":
+            for subscription in service.subscriptions:
+                _forget_letters(subscription.delivery)
+
+
+def _without_guard(statement: str) -> str:
+    bare = statement.replace("and f.revision = w.loaded_revision", "").replace(
+        "on conflict do nothing",
+        "on conflict (feedback_id) do update set slots = excluded.slots, live = excluded.live, "
+        "reaction = excluded.reaction, revision = excluded.revision",
+    )
+    if "loaded_revision and" in bare or "do nothing" in bare:
+        raise RuntimeError("the guarded statement has changed: plant this bug anew")
+    return bare
+
+
+def _parser_that_raises(parse: Any) -> Any:
+    async def parser(batch: Any) -> Any:
+        for record in batch:
+            for _, value in record.headers:
+                value.decode()
+        return await parse(batch)
+
+    return parser
+
+
+def _commit_first(delivery: Delivery) -> None:
+    deliver = delivery.deliver
+
+    async def commit_then_deliver(records: Sequence[RawRecord], commit: Callable[[], Awaitable[bool]]) -> None:
+        await commit()
+        await deliver(records, _committed)
+
+    vars(delivery)["deliver"] = commit_then_deliver
+
+
+async def _committed() -> bool:
+    return True
+
+
+def _forget_letters(delivery: Delivery) -> None:
+    producer = delivery._producer
+
+    async def set_aside(refused: Sequence[Refused]) -> None:
+        letters = [dead_letter(one.raw, service=delivery.group, reason=one.reason,
+                                                   error_class="permanent") for one in refused]  # fmt: skip
+        with contextlib.suppress(Exception):
+            await producer.send(letters)
+
+    vars(delivery)["_set_aside"] = set_aside
+
+
+def _announce_only_changes(service: Service) -> None:
+    for subscription in service.subscriptions:
+        handler: Any = subscription.delivery._handler
+        if hasattr(handler, "_store") and service.name == "feedback":
+            noted = SavesNoted(handler._store)
+            handler._store, handler._producer = noted, ChangesOnly(handler._producer, noted.saved)
+
+
+class SavesNoted:
+    """A store that remembers which records it has changed."""
+
+    def __init__(self, inner: Any) -> None:
+        self._inner = inner
+        self.saved: set[str] = set()
+
+    async def load(self, feedback_ids: Collection[UUID]) -> Mapping[UUID, Any]:
+        held: Mapping[UUID, Any] = await self._inner.load(feedback_ids)
+        return held
+
+    async def save(self, saves: Sequence[Any]) -> set[UUID]:
+        written: set[UUID] = await self._inner.save(saves)
+        self.saved.update(map(str, written))
+        return written
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._inner, name)
+
+
+class ChangesOnly:
+    """A producer that announces what was changed since the last time and nothing else."""
+
+    def __init__(self, inner: Producer, saved: set[str]) -> None:
+        self._inner = inner
+        self._saved = saved
+
+    async def send(self, messages: Sequence[Message]) -> list[Written]:
+        kept = [m for m in messages if m.topic != FEEDBACK_CREATED.name or m.key in self._saved]
+        written = await self._inner.send(kept)
+        self._saved.clear()
+        return written

@@ -1,0 +1,196 @@
+"""The expectation: what the ledger amounts to, counted by the specification and by none of the services' code. Pure."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+from uuid import UUID, uuid5
+
+from chaos.ledger import Entry
+from chaos.outgoing import EXPLICIT, MESSAGE, REACTION, REPLY
+from chaos.words import EMOJI
+from contracts.instants import parse_instant
+
+NAMESPACE = UUID("6f0c1a52-3f43-5d0e-9a38-9d6b1f1f7c55")
+MEANT = {written: (meant, worth) for written, meant, worth in EMOJI}
+EXPLICIT_WORTH = {"ok": 1.0, "neutral": 0.0, "not_ok": -1.0}
+ONLY_SLOT = ""
+DERIVED = {REPLY: "feedback.reply.received", REACTION: "feedback.reaction.received"}
+
+
+class Key(NamedTuple):
+    tenant: str
+    project: str
+    conversation: str
+    source: str
+    user: str
+    agent: str
+    source_id: str
+
+    @property
+    def feedback_id(self) -> UUID:
+        return _uuid(*self)
+
+
+class Shown(NamedTuple):
+    """What a feedback shows. Reaction and value are None where it is cleared; `at` in microseconds."""
+
+    kind: str
+    live: bool
+    reaction: str | None
+    value: float | None
+    at: int
+    turn: str
+
+
+class Slot(NamedTuple):
+    """Tenant, project, conversation, turn, user: what at most one reaction of a person counts for."""
+
+    tenant: str
+    project: str
+    conversation: str
+    turn: str
+    user: str
+
+
+Word = tuple[tuple[int, int, bool, str], bool, str | None, float | None, str]
+"""Stamp (time, sequence, removed, event id), live, reaction, value, turn."""
+
+
+@dataclass
+class Expected:
+    """What must be found once all is quiet. Parked events by (tenant, project, event id); letters by place."""
+
+    records: dict[Key, Shown] = field(default_factory=dict)
+    parked: set[tuple[str, str, str]] = field(default_factory=set)
+    letters: set[tuple[str, int, int]] = field(default_factory=set)
+    letter_digests: set[str] = field(default_factory=set)
+    mismatched: set[str] = field(default_factory=set)
+    """Digests of what must have one letter for all copies of it: events about a message of another conversation."""
+    messages: dict[tuple[str, str, str], list[dict[str, Any]]] = field(default_factory=dict)
+
+
+def recount(entries: Iterable[Entry]) -> Expected:
+    """What a ledger amounts to, whatever order its records arrived in."""
+    expected = Expected()
+    about: list[tuple[Entry, dict[str, Any]]] = []
+    words: dict[Key, dict[str, Word]] = {}
+    for entry in entries:
+        if entry.fate != "good" or entry.value is None:
+            _set_aside(expected, entry)
+            continue
+        event = json.loads(entry.value)
+        if entry.topic == MESSAGE:
+            key = event["tenant"], event["project"], event["messageId"]
+            expected.messages.setdefault(key, []).append(event)
+        elif entry.topic == EXPLICIT:
+            _say(words, *_explicit(event))
+        else:
+            about.append((entry, event))
+    for entry, event in about:
+        _judge(expected, words, entry, event)
+    expected.records = {said: _shown(_kind(said, slots), slots) for said, slots in words.items()}
+    return expected
+
+
+def _kind(key: Key, slots: dict[str, Word]) -> str:
+    if key.source == "api":
+        return "explicit"
+    return "implicit" if ONLY_SLOT in slots else "reaction"
+
+
+def _judge(expected: Expected, words: dict[Key, dict[str, Word]], entry: Entry, event: dict[str, Any]) -> None:
+    wanted = event["originalMessageId"] if entry.topic == REPLY else event["messageId"]
+    known = expected.messages.get((event["tenant"], event["project"], wanted), [])
+    original = event.get("original") or (known[0] if known else None)
+    if original is None:
+        expected.parked.add((event["tenant"], event["project"], event["eventId"]))
+    elif original["conversationId"] != event["conversationId"]:
+        expected.mismatched.add(entry.sha256)
+    elif original["senderType"] == "agent":
+        author = event["senderId"] if entry.topic == REPLY else event["userId"]
+        said = _reply(event, original) if entry.topic == REPLY else _reaction(event, original)
+        if author not in (original["agentId"], original["senderId"]) and said is not None:
+            _say(words, *said)
+
+
+def _set_aside(expected: Expected, entry: Entry) -> None:
+    match entry.fate:
+        case "hostile":
+            expected.mismatched.add(entry.sha256)
+        case "either":
+            expected.letter_digests.add(entry.sha256)
+        case "poison":
+            expected.letters.add(entry.place)
+            expected.letter_digests.add(entry.sha256)
+
+
+def _say(words: dict[Key, dict[str, Word]], key: Key, slot: str, word: Word) -> None:
+    slots = words.setdefault(key, {})
+    if slot not in slots or word[0] > slots[slot][0]:
+        slots[slot] = word
+
+
+def _shown(kind: str, slots: dict[str, Word]) -> Shown:
+    stamp, live, reaction, value, turn = max(slots.values(), key=lambda word: (word[1], word[0]))
+    return Shown(kind, live, reaction if live else None, value if live else None, stamp[0], turn)
+
+
+def _stamp(event: dict[str, Any], live: bool, event_id: str) -> tuple[int, int, bool, str]:
+    return parse_instant(event["occurredAt"]), event.get("sequence", -1), not live, event_id
+
+
+def _explicit(event: dict[str, Any]) -> tuple[Key, str, Word]:
+    reaction = event["reaction"]
+    scope = event["tenant"], event["project"], event["conversationId"]
+    live = reaction is not None
+    value = EXPLICIT_WORTH.get(reaction)
+    word = _stamp(event, live, event["eventId"]), live, reaction, value, event["turnId"]
+    return Key(*scope, "api", event["userId"], "", event["turnId"]), ONLY_SLOT, word
+
+
+def _reply(event: dict[str, Any], original: dict[str, Any]) -> tuple[Key, str, Word]:
+    key = _chat_key(event, original, event["senderId"], event["messageId"])
+    return key, ONLY_SLOT, (_stamp(event, True, _derived(event, REPLY)), True, None, 0.4, _turn(original))
+
+
+def _reaction(event: dict[str, Any], original: dict[str, Any]) -> tuple[Key, str, Word] | None:
+    emoji, value = MEANT[event["emoji"]]
+    if value is None:
+        return None
+    live = event.get("action", "added") == "added"
+    key = _chat_key(event, original, event["userId"], original["messageId"])
+    word = _stamp(event, live, _derived(event, REACTION)), live, "ok" if value > 0 else "not_ok", value, _turn(original)
+    return key, emoji, word
+
+
+def _chat_key(event: dict[str, Any], original: dict[str, Any], user: str, source_id: str) -> Key:
+    return Key(event["tenant"], event["project"], event["conversationId"], "chat", user, original["agentId"], source_id)
+
+
+def _turn(original: dict[str, Any]) -> str:
+    turn: str = original.get("turnId") or original["messageId"]
+    return turn
+
+
+def _derived(event: dict[str, Any], topic: str) -> str:
+    return str(_uuid(event["tenant"], event["project"], DERIVED[topic], event["eventId"]))
+
+
+def _uuid(*parts: str) -> UUID:
+    return uuid5(NAMESPACE, json.dumps(parts, ensure_ascii=False, separators=(",", ":")))
+
+
+def effective(records: dict[Key, Shown]) -> dict[Slot, tuple[str, UUID]]:
+    """The one reaction that counts for each person's turn: the newest explicit one or live emoji, unless it is null."""
+    newest: dict[Slot, tuple[tuple[int, UUID], str | None]] = {}
+    for key, shown in records.items():
+        if shown.kind == "implicit" or (shown.kind == "reaction" and not shown.live) or shown.kind == "inferred":
+            continue
+        slot = Slot(key.tenant, key.project, key.conversation, shown.turn, key.user)
+        place = shown.at, key.feedback_id
+        if slot not in newest or place > newest[slot][0]:
+            newest[slot] = place, shown.reaction
+    return {slot: (reaction, place[1]) for slot, (place, reaction) in newest.items() if reaction is not None}

@@ -1,0 +1,146 @@
+"""One run: real parts, load, faults, quiet, comparison."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import random
+import shutil
+import tempfile
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from chaos import observed
+from chaos.cluster import SERVICES, Cluster
+from chaos.compaction import compact
+from chaos.compare import Finding, sets
+from chaos.fleet import NO_PLAN, Fleet
+from chaos.hostile import hostile
+from chaos.hurts import Scene
+from chaos.lanes import common_lane, say, service_lane
+from chaos.ledger import Ledger
+from chaos.logs import announcements
+from chaos.plan import Plan
+from chaos.progress import GROUPS, Progress
+from chaos.publisher import Load, Writer
+from chaos.recovery import Recovery
+from chaos.report import Result
+from chaos.traffic import Traffic
+from chaos.verdict import judge
+
+DRAIN_LIMIT = 120.0
+"""Seconds after the load's end within which everything must have been taken in."""
+LAST_FAULT = 15.0
+"""Seconds before the end at which the last fault may begin, so that the end is not put off by much."""
+SWEEP = 6.0
+"""Seconds of quiet that a periodic sweep cannot hide in."""
+
+
+@dataclass(frozen=True)
+class Options:
+    """`rate` in events per second; `base` is the plan of every service process."""
+
+    minutes: float
+    seed: int
+    rate: float = 300.0
+    base: Plan = NO_PLAN
+    keep: Path | None = None
+    compacted: bool = True
+    poison: float = 0.01
+    drain: float = DRAIN_LIMIT
+
+
+Script = Callable[[Scene, Progress, float], Awaitable[None]]
+
+
+@asynccontextmanager
+async def working_folder(keep: Path | None) -> AsyncIterator[Path]:
+    """A folder for one run; gone afterwards unless it is to be kept."""
+    folder = keep or Path(tempfile.mkdtemp(prefix="chaos-", dir="/tmp"))
+    folder.mkdir(parents=True, exist_ok=True)
+    try:
+        yield folder
+    finally:
+        if keep is None:
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+async def everything(scene: Scene, progress: Progress, until: float) -> None:
+    """All lanes at once."""
+    until -= LAST_FAULT
+    lanes = [service_lane(scene, name, until) for name in GROUPS]
+    await asyncio.gather(*lanes, common_lane(scene, progress, until))
+
+
+async def run(options: Options, script: Script = everything) -> Result:
+    """Run the load for its minutes while `script` does its harm, then compare."""
+    async with working_folder(options.keep) as folder, Cluster(folder) as cluster:
+        ledger = Ledger(folder / "ledger.jsonl")
+        progress, drain = Progress(cluster.kafka.bootstrap), Progress(cluster.kafka.bootstrap)
+        recovery, fleet = Recovery(progress), Fleet(cluster, options.base)
+        writers = [Writer(cluster.kafka.bootstrap, ledger, options.seed + n, f"chaos-{n}") for n in range(3)]
+        load = Load(Traffic(options.seed, poison=options.poison), writers[0], options.rate)
+        scene = Scene(cluster, fleet, load, writers[0], (writers[1], writers[2]), recovery,
+                      random.Random(options.seed), options.seed)  # fmt: skip
+        say(f"starting the services in {folder}")
+        await fleet.start()
+        connection = await cluster.connect()
+        await observed.watch_store(connection)
+        await connection.close()
+        watching = [asyncio.create_task(fleet.watch()), asyncio.create_task(recovery.watch())]
+        try:
+            say("load and faults begin")
+            if options.poison:
+                await writers[1].write(hostile())
+            loading = asyncio.create_task(load.run())
+            until = time.monotonic() + options.minutes * 60
+            await script(scene, progress, until)
+            while time.monotonic() < until:
+                await asyncio.sleep(0.2)
+            load.ending = True
+            await loading
+            say(f"{ledger.count:,} records acknowledged; waiting for quiet")
+            drained = await drain.quiet(SWEEP, options.drain)
+            say("comparing")
+            findings = await judge(cluster, ledger.path)
+            if options.compacted:
+                findings.append(await _after_compaction(cluster))
+        finally:
+            for task in watching:
+                task.cancel()
+            await asyncio.gather(*watching, return_exceptions=True)
+        recovery.close()
+        with contextlib.suppress(ProcessLookupError):
+            scene.stops.extend((await fleet.stop()).values())
+        for writer in writers:
+            await writer.close()
+        await asyncio.gather(progress.close(), drain.close())
+        ledger.close()
+        wrong = list(fleet.gave_up)
+        if not drained:
+            wrong.append(f"there was no quiet within {options.drain:.0f} s of the load's end")
+        for note in scene.trouble:
+            say(f"note: {note}")
+        for seconds, group, fault in sorted(recovery.seconds, reverse=True)[:5]:
+            say(f"note: {group} took {seconds:.1f} s to recover from {fault}")
+        return Result(options.seed, ledger.count, dict(scene.faults), findings,
+                      {name: fleet.kills[name] for name in SERVICES}, scene.stops, recovery.slowest,
+                      max(fleet.peak_mb.values()), wrong)  # fmt: skip
+
+
+async def _after_compaction(cluster: Cluster) -> Finding:
+    """A consumer that only sees what compaction left must see what the store holds."""
+    before, after = await compact(cluster.kafka.bootstrap)
+    say(f"compaction left {after:,} of {before:,} announcements")
+    connection = await cluster.connect()
+    held = await observed.stored(connection)
+    await connection.close()
+    highest: dict[object, tuple[object, ...]] = {}
+    for one in await announcements(cluster.kafka.bootstrap):
+        if one.feedback_id not in highest or int(str(highest[one.feedback_id][1])) <= one.revision:
+            highest[one.feedback_id] = (one.feedback_id, one.revision, one.shown)
+    store = {(key.feedback_id, stored.revision, stored.shown) for key, stored in held.items()}
+    return sets("P4", "a fresh consumer after compaction", store, highest.values())

@@ -1,0 +1,46 @@
+"""Reads everything once all is quiet, and compares it with what the ledger says."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from chaos import observed
+from chaos.cluster import Cluster
+from chaos.compare import Finding, Observations, Wanted, compare
+from chaos.hostile import TENANTS
+from chaos.ledger import entries_of
+from chaos.logs import announcements, letters
+from chaos.machine import expected_verdicts
+from chaos.recount import effective, recount
+from inference.detector import Detector
+
+
+def wanted_of(ledger: Path) -> Wanted:
+    """What the ledger at `ledger` amounts to."""
+    expected = recount(entries_of(ledger))
+    verdicts = expected_verdicts(expected.messages, Detector.default())
+    return Wanted(expected, effective(expected.records), verdicts, TENANTS)
+
+
+async def observe(cluster: Cluster) -> Observations:
+    bootstrap = cluster.kafka.bootstrap
+    announced, held = await announcements(bootstrap), await letters(bootstrap)
+    connection = await cluster.connect()
+    try:
+        return Observations(
+            stored=await observed.stored(connection),
+            history=await observed.history(connection),
+            announced=announced,
+            letters=held,
+            parked=await observed.parked(connection),
+            people=await observed.people_effective(connection),
+            machine=await observed.machine_effective(connection),
+            messages=await observed.reported_messages(connection),
+        )
+    finally:
+        await connection.close()
+
+
+async def judge(cluster: Cluster, ledger: Path) -> list[Finding]:
+    """Every comparison of what is there with what the ledger says must be there."""
+    return compare(wanted_of(ledger), await observe(cluster))

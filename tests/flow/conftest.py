@@ -1,0 +1,16 @@
+"""The whole flow in one process."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+
+import pytest_asyncio
+from running_stack import RunningStack, running_stack
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="session")
+async def stack(postgres_url: str) -> AsyncIterator[RunningStack]:
+    """All services, started on empty schemas and an empty log, once for a module: tests keep to conversations of
+    their own."""
+    async with running_stack(postgres_url) as running:
+        yield running

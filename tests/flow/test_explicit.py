@@ -1,0 +1,189 @@
+"""Explicit feedback over HTTP, from the request to the report."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from running_stack import RunningStack, exchange, message
+
+from contracts.ids import feedback_id
+
+BASE = "/conversations/acme/support"
+
+
+def path_of(conversation: str, turn: str) -> str:
+    return f"{BASE}/{conversation}/turns/{turn}/feedback"
+
+
+async def post(stack: RunningStack, conversation: str, turn: str, body: Any, token: str = "ann") -> Any:
+    async with stack.client(token) as http:
+        return await http.post(path_of(conversation, turn), json=body)
+
+
+async def own(stack: RunningStack, conversation: str, turn: str, token: str = "ann") -> Any:
+    await stack.quiet()
+    async with stack.client(token) as http:
+        answer = await http.get(path_of(conversation, turn))
+    assert answer.status_code == 200
+    return answer.json()
+
+
+async def counts(stack: RunningStack, conversation: str) -> dict[str, int]:
+    await stack.quiet()
+    async with stack.client() as http:
+        body = {"start": "2020-01-01T00:00:00Z", "end": "2100-01-01T00:00:00Z", "include_turns": True}
+        answer = await http.post(f"{BASE}/feedback/conversations-in-period", json=body)
+    found = [item for item in answer.json()["items"] if item["conversation_id"] == conversation]
+    return dict(found[0]["feedback_counts"]) if found else {}
+
+
+async def test_a_judgement_is_stored_and_reported(stack: RunningStack) -> None:
+    await stack.publish(*exchange("c-new", "t1", agentVersion="v7"))
+    given = {"reaction": "not_ok", "text": "Wrong hour.", "tags": ["wrong", "wrong"], "correction": "At ten."}
+    answer = await post(stack, "c-new", "t1", given)
+    assert answer.status_code == 202, answer.text
+    expected = feedback_id("acme", "support", "c-new", source="api", user_id="ann", agent_id="", source_id="t1")
+    assert answer.json()["feedback_id"] == str(expected)
+    held = await own(stack, "c-new", "t1")
+    assert (held["reaction"], held["text"], held["tags"], held["correction"]) == (
+        "not_ok",
+        "Wrong hour.",
+        ["wrong"],
+        "At ten.",
+    )
+    assert await counts(stack, "c-new") == {"total": 1, "user": 1, "machine": 0, "ok": 0, "not_ok": 1, "neutral": 0}
+
+
+async def test_a_later_judgement_replaces_and_null_takes_back(stack: RunningStack) -> None:
+    await stack.publish(*exchange("c-change", "t1"))
+    for reaction in ("ok", "not_ok"):
+        assert (await post(stack, "c-change", "t1", {"reaction": reaction})).status_code == 202
+    assert (await own(stack, "c-change", "t1"))["reaction"] == "not_ok"
+    assert (await counts(stack, "c-change"))["total"] == 1
+    back = await post(stack, "c-change", "t1", {"reaction": None, "text": "never mind"})
+    assert back.status_code == 202
+    held = await own(stack, "c-change", "t1")
+    assert (held["reaction"], held["text"]) == (None, None)
+    assert await counts(stack, "c-change") == {}
+
+
+async def test_of_two_judgements_of_one_moment_the_later_request_holds(stack: RunningStack) -> None:
+    await stack.publish(*exchange("c-moment", "t1"))
+    for reaction in (None, "ok", "not_ok", "neutral", "ok"):
+        body = {"reaction": reaction, "ts": "2026-02-01T00:00:00Z"}
+        assert (await post(stack, "c-moment", "t1", body)).status_code == 202
+        assert (await own(stack, "c-moment", "t1"))["reaction"] == reaction
+
+
+async def test_equal_posts_are_one_feedback(stack: RunningStack) -> None:
+    await stack.publish(*exchange("c-twice", "t1"))
+    await stack.quiet()
+    before = len(stack.seen)
+    ids = {(await post(stack, "c-twice", "t1", {"reaction": "ok"})).json()["feedback_id"] for _ in range(3)}
+    await stack.quiet()
+    assert len(ids) == 1
+    assert (await counts(stack, "c-twice"))["total"] == 1
+    outcomes = [one.outcome for one in stack.seen[before:] if one.topic == "feedback.explicit.received"]
+    assert [type(outcome).__name__ for outcome in outcomes] == ["Stored", "Unchanged", "Unchanged"]
+
+
+async def test_a_time_to_come_becomes_now(stack: RunningStack) -> None:
+    await stack.publish(*exchange("c-future", "t1"))
+    answer = await post(stack, "c-future", "t1", {"reaction": "ok", "ts": "2999-01-01T00:00:00Z"})
+    assert answer.status_code == 202
+    assert answer.json()["ts"] < "2999"
+    assert (await own(stack, "c-future", "t1"))["ts"] == answer.json()["ts"]
+    past = await post(stack, "c-future", "t1", {"reaction": "not_ok", "ts": "2026-01-02T10:00:00+02:00"})
+    assert past.json()["ts"] == "2026-01-02T08:00:00.000000Z"
+    assert (await own(stack, "c-future", "t1"))["reaction"] == "ok"
+
+
+async def test_speaking_for_others_needs_the_scope(stack: RunningStack) -> None:
+    await stack.publish(*exchange("c-behalf", "t1"))
+    assert (await post(stack, "c-behalf", "t1", {"reaction": "ok", "user_id": "bob"})).status_code == 403
+    assert (await post(stack, "c-behalf", "t1", {"reaction": "ok", "user_id": "ann"})).status_code == 202
+    assert (await post(stack, "c-behalf", "t1", {"reaction": "not_ok", "user_id": "bob"}, "chat")).status_code == 202
+    assert (await counts(stack, "c-behalf"))["total"] == 2
+
+
+async def test_turns_and_the_lack_of_them(stack: RunningStack) -> None:
+    alone = message("answer-alone", "c-turns", agent="bot")
+    asked = message("asked", "c-turns", turn="t-asked")
+    await stack.publish(alone, asked)
+    assert (await post(stack, "c-turns", "answer-alone", {"reaction": "ok"})).status_code == 202
+    assert (await post(stack, "c-turns", "t-asked", {"reaction": "ok"})).status_code == 404
+    await stack.publish(message("answered", "c-turns", turn="t-asked", agent="bot"))
+    assert (await post(stack, "c-turns", "t-asked", {"reaction": "ok"})).status_code == 202
+    assert (await post(stack, "c-turns", "nowhere", {"reaction": "ok"})).status_code == 404
+    assert (await post(stack, "c-elsewhere", "t-asked", {"reaction": "ok"})).status_code == 404
+
+
+async def test_an_answer_just_published_is_waited_for(stack: RunningStack) -> None:
+    for number in range(5):
+        await stack.publish(*exchange("c-fresh", f"t{number}"))
+        assert (await post(stack, "c-fresh", f"t{number}", {"reaction": "ok"})).status_code == 202
+
+
+async def test_another_tenant_is_out_of_reach(stack: RunningStack) -> None:
+    await stack.publish(*exchange("c-theirs", "t1"))
+    assert (await post(stack, "c-theirs", "t1", {"reaction": "ok"}, "gus")).status_code == 403
+    assert (await post(stack, "c-theirs", "t1", {"reaction": "ok"}, "nobody")).status_code == 401
+    async with stack.client("gus") as http:
+        elsewhere = "/conversations/globex/support/c-theirs/turns/t1/feedback"
+        assert (await http.post(elsewhere, json={"reaction": "ok"})).status_code == 404
+
+
+async def test_a_body_is_checked_before_anything_is_published(stack: RunningStack) -> None:
+    await stack.publish(*exchange("c-bad", "t1"))
+    await stack.quiet()
+    before = stack.stack.produced["feedback.explicit.received"]
+    cases: list[tuple[int, Any]] = [
+        (400, {"reaction": "great"}),
+        (400, {"reaction": 1}),
+        (400, {"reaction": ["ok"], "text": 5}),
+        (422, {}),
+        (422, []),
+        (422, {"reaction": "ok", "text": "nul \x00"}),
+        (422, {"reaction": "ok", "text": "x" * 10_001}),
+        (422, {"reaction": "ok", "correction": 7}),
+        (422, {"reaction": "ok", "tags": ["x"] * 21}),
+        (422, {"reaction": "ok", "tags": "wrong"}),
+        (422, {"reaction": "ok", "tags": [""]}),
+        (422, {"reaction": "ok", "ts": "yesterday"}),
+        (422, {"reaction": "ok", "ts": 1_790_000_000}),
+        (422, {"reaction": "ok", "ts": "1969-12-31T23:59:59Z"}),
+        (422, {"reaction": "ok", "user_id": ""}),
+        (422, {"reaction": "ok", "userId": "ann"}),
+    ]
+    for status, body in cases:
+        answer = await post(stack, "c-bad", "t1", body)
+        assert (answer.status_code, answer.headers["content-type"]) == (status, "application/json"), (body, answer.text)
+    raw: list[tuple[int, bytes, str]] = [
+        (422, b"", "application/json"),
+        (422, b"{", "application/json"),
+        (422, b'{"reaction":"ok","text":"\\ud800"}', "application/json"),
+        (422, b'{"reaction":"ok","\\udfff":1}', "application/json"),
+        (422, b'{"reaction":"ok","text":"\xff"}', "application/json"),
+        (422, b"[" * 30_000, "application/json"),
+        (413, b'{"reaction":"ok","text":"' + b"x" * 70_000 + b'"}', "application/json"),
+        (415, b"reaction=ok", "application/x-www-form-urlencoded"),
+        (415, b'{"reaction":"ok"}', "text/plain"),
+        (202, b'{"reaction":"ok"}', "application/json; charset=utf-8"),
+    ]
+    async with stack.client("ann") as http:
+        for status, content, media_type in raw:
+            answer = await http.post(path_of("c-bad", "t1"), content=content, headers={"Content-Type": media_type})
+            assert answer.status_code == status, (content[:50], answer.text)
+        assert (await http.post(path_of("c-bad", "t1"), content=b'{"reaction":"ok"}')).status_code == 415
+        chunked = http.build_request(
+            "POST", path_of("c-bad", "t1"), content=_chunks(), headers={"Content-Type": "application/json"}
+        )
+        assert (await http.send(chunked)).status_code == 413
+        wrong_path = await http.post(f"{BASE}/c%00/turns/t1/feedback", json={"reaction": "ok"})
+        assert wrong_path.status_code == 422
+    assert stack.stack.produced["feedback.explicit.received"] == before + 1
+
+
+async def _chunks() -> Any:
+    for _ in range(3):
+        yield b" " * 40_000

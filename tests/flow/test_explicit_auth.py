@@ -1,0 +1,73 @@
+"""The whole application behind an issuer's tokens, and behind another site's pages."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+
+import httpx
+import pytest_asyncio
+from issuer import AUDIENCE, ISSUER, Issuer, issuer
+from running_stack import RunningStack, exchange
+
+from servicekit.clock import SystemClock
+from servicekit.jwks import KeySet
+from servicekit.jwt import JwtAuthenticator
+
+PATH = "/conversations/acme/support/c-jwt/turns/t1/feedback"
+SITE = "https://shop.example"
+
+
+@pytest_asyncio.fixture
+async def source() -> AsyncIterator[Issuer]:
+    async with issuer() as running:
+        running.add("rsa")
+        yield running
+
+
+def client(stack: RunningStack, source: Issuer) -> httpx.AsyncClient:
+    authenticator = JwtAuthenticator(KeySet(source.url, SystemClock()), issuer=ISSUER, audience=AUDIENCE)
+    transport = httpx.ASGITransport(stack.app(authenticator, [SITE]))
+    return httpx.AsyncClient(transport=transport, base_url="http://stack")
+
+
+def bearer(token: str) -> dict[str, str]:
+    return {"Authorization": f"Bearer {token}"}
+
+
+async def test_the_token_says_who_judges_and_where(stack: RunningStack, source: Issuer) -> None:
+    await stack.publish(*exchange("c-jwt", "t1"))
+    async with client(stack, source) as http:
+
+        async def post(body: dict[str, object], **claims: object) -> int:
+            return (await http.post(PATH, json=body, headers=bearer(source.token("rsa", **claims)))).status_code
+
+        ok = {"reaction": "ok"}
+        assert await post(ok, scope=None) == 202
+        assert await post({**ok, "user_id": "bob"}, scope="ingest") == 403
+        assert await post({**ok, "user_id": "bob"}, scope="on_behalf") == 202
+        assert await post(ok, tenant="globex") == 403
+        assert await post(ok, project="sales") == 403
+        assert await post(ok, project="*") == 202
+        assert await post(ok, exp=1) == 401
+        assert (await http.post(PATH, json=ok)).status_code == 401
+        read = await http.get(PATH, headers=bearer(source.token("rsa", tenant="globex")))
+        assert read.status_code == 403
+        refused = await http.post("/ingest/acme/support/events", headers=bearer(source.token("rsa", scope="on_behalf")))
+        assert refused.status_code == 403
+
+
+async def test_only_named_sites_may_call_and_never_with_cookies(stack: RunningStack, source: Issuer) -> None:
+    ask = {"Access-Control-Request-Method": "POST", "Access-Control-Request-Headers": "authorization,content-type"}
+    async with client(stack, source) as http:
+        allowed = await http.options(PATH, headers={**ask, "Origin": SITE})
+        assert allowed.status_code == 200
+        assert allowed.headers["access-control-allow-origin"] == SITE
+        assert "access-control-allow-credentials" not in allowed.headers
+        denied = await http.options(PATH, headers={**ask, "Origin": "https://evil.example"})
+        assert "access-control-allow-origin" not in denied.headers
+        answer = await http.get(PATH, headers={**bearer(source.token("rsa")), "Origin": SITE})
+        assert answer.headers["access-control-allow-origin"] == SITE
+    async with stack.client(None) as http:
+        closed = await http.options(PATH, headers={**ask, "Origin": SITE})
+        assert closed.status_code == 401
+        assert "access-control-allow-origin" not in closed.headers

@@ -1,0 +1,55 @@
+"""Explicit feedback while the registry is behind, the log is full, and the log is gone."""
+
+from __future__ import annotations
+
+from time import monotonic
+
+import asyncpg
+from running_stack import exchange, running_stack
+
+
+async def test_what_cannot_be_taken_now_is_to_be_sent_again(postgres_url: str) -> None:
+    async with running_stack(postgres_url) as running, running.client("ann") as http:
+        path = "/conversations/acme/support/c1/turns/{}/feedback"
+        await running.publish(*exchange("c1", "known"))
+        assert (await http.post(path.format("known"), json={"reaction": "ok"})).status_code == 202
+        assert (await http.post(path.format("nowhere"), json={"reaction": "ok"})).status_code == 404
+
+        database = await asyncpg.connect(postgres_url)
+        try:
+            async with database.transaction():
+                # Readers pass, writers wait: the registry cannot read on.
+                await database.execute("lock table feedback.turns in exclusive mode")
+                await running.publish(*exchange("c1", "new"))
+                for turn in ("new", "nowhere"):
+                    behind = await http.post(path.format(turn), json={"reaction": "ok"})
+                    assert (behind.status_code, behind.headers["retry-after"]) == (503, "5")
+                assert (await http.post(path.format("known"), json={"reaction": "ok"})).status_code == 202
+        finally:
+            await database.close()
+        assert (await http.post(path.format("new"), json={"reaction": "ok"})).status_code == 202
+        assert (await http.post(path.format("nowhere"), json={"reaction": "ok"})).status_code == 404
+
+        await running.quiet()
+        before = running.stack.produced["feedback.explicit.received"]
+        running.holdback.close()
+        full = await http.post(path.format("known"), json={"reaction": "not_ok"})
+        assert full.status_code == 429
+        assert int(full.headers["retry-after"]) > 0
+        assert running.stack.produced["feedback.explicit.received"] == before
+
+
+async def test_a_log_that_is_gone(postgres_url: str) -> None:
+    async with running_stack(postgres_url) as running, running.client("ann") as http:
+        path = "/conversations/acme/support/c1/turns/{}/feedback"
+        await running.publish(*exchange("c1", "known"))
+        assert (await http.post(path.format("known"), json={"reaction": "ok"})).status_code == 202
+        await running.quiet()
+        running.broker.stop()
+        for turn in ("known", "nowhere"):
+            began = monotonic()
+            gone = await http.post(path.format(turn), json={"reaction": "ok"})
+            assert (gone.status_code, gone.headers["retry-after"]) == (503, "5"), gone.text
+            assert monotonic() - began < 12
+        malformed = await http.post(path.format("known"), json={"reaction": "great"})
+        assert malformed.status_code == 400

@@ -1,0 +1,165 @@
+"""Chat events over HTTP: which lines are taken, and that feedback comes of them."""
+
+from __future__ import annotations
+
+import json
+from time import monotonic
+from typing import Any
+
+import pytest
+from running_stack import RunningStack, exchange, message, running_stack
+
+PATH = "/ingest/acme/support/events"
+NDJSON = {"Content-Type": "application/x-ndjson"}
+
+
+def reaction(conversation: str, about: str, **fields: Any) -> dict[str, Any]:
+    event = message(about, conversation)
+    del event["senderId"], event["senderType"], event["content"]
+    return event | {
+        "topic": "chat.message.reaction.ingested",
+        "userId": "ann",
+        "userType": "registered",
+        "emoji": "👎",
+        "occurredAt": "2026-01-01T10:01:00Z",
+        **fields,
+    }
+
+
+def lines(*events: Any) -> bytes:
+    return b"\n".join(event if isinstance(event, bytes) else json.dumps(event).encode() for event in events)
+
+
+def without(event: dict[str, Any], *names: str) -> dict[str, Any]:
+    return {name: value for name, value in event.items() if name not in names}
+
+
+async def send(stack: RunningStack, content: bytes, token: str = "chat", path: str = PATH) -> Any:
+    async with stack.client(token) as http:
+        return await http.post(path, content=content, headers=NDJSON)
+
+
+async def test_events_become_feedback(stack: RunningStack) -> None:
+    events = (*exchange("c-in", "t1"), reaction("c-in", "t1-answer"))
+    answer = await send(stack, lines(*events) + b"\n")
+    assert answer.status_code == 200
+    assert answer.json() == {"accepted": 3, "refused": [], "refused_total": 0}
+    await stack.quiet()
+    async with stack.client("ann") as http:
+        held = await http.get("/conversations/acme/support/c-in/turns/t1/feedback")
+    assert (held.json()["reaction"], held.json()["emoji"]) == ("not_ok", "👎")
+
+
+async def test_each_line_is_checked_by_itself(stack: RunningStack) -> None:
+    good = message("m-good", "c-lines", agent="bot")
+    cases: list[tuple[Any, str | None]] = [
+        (good, None),
+        (b"", None),
+        (b"  \r", None),
+        (b"{", "invalid_json"),
+        (b"[]", "invalid_json"),
+        (b"null", "invalid_json"),
+        (b"\xff\xfe", "invalid_json"),
+        (b'"\\ud800"', "invalid_json"),
+        (b"[" * 5_000, "invalid_json"),
+        (b"9" * 5_000, "invalid_json"),
+        (without(good, "topic"), "unknown_topic"),
+        (good | {"topic": "feedback.created"}, "unknown_topic"),
+        (good | {"topic": ["chat.message.ingested"]}, "unknown_topic"),
+        (good | {"tenant": "globex"}, "other_tenant"),
+        (good | {"tenant": None}, "other_tenant"),
+        (good | {"project": "sales"}, "other_project"),
+        (without(good, "messageId"), "invalid_event"),
+        (good | {"content": "nul \x00"}, "invalid_event"),
+        (good | {"content": "   "}, "invalid_event"),
+        (good | {"sequence": 10**30}, "invalid_event"),
+        (good | {"qualityScore": 2}, "invalid_event"),
+        (good | {"occurredAt": "2999-01-01T00:00:00Z"}, "future"),
+        (good | {"content": "x" * 200_001}, "invalid_event"),
+        (b'{"tenant":"globex",' + json.dumps(good).encode()[1:], "repeated_key"),
+        (b'{"tenant":"globex","tenant":"globex",' + json.dumps(without(good, "tenant")).encode()[1:], "other_tenant"),
+        (good | {"messageId": "m-unknown", "novel": {"deep": [1, 2]}}, None),
+    ]
+    answer = await send(stack, lines(*(line for line, _ in cases)))
+    assert answer.status_code == 200
+    told = {one["line"]: one["reason"] for one in answer.json()["refused"]}
+    expected = {number: reason for number, (_, reason) in enumerate(cases, 1) if reason}
+    assert told == expected
+    assert answer.json()["accepted"] == 2
+    assert "globex" not in answer.text
+
+
+async def test_a_line_that_names_no_place_is_of_the_address(stack: RunningStack) -> None:
+    before = len(stack.seen)
+    bare = [without(event, "tenant", "project") for event in exchange("c-bare", "t1")]
+    assert (await send(stack, lines(*bare))).json()["accepted"] == 2
+    await stack.quiet()
+    assert not [one for one in stack.seen[before:] if type(one.outcome).__name__ == "DeadLettered"]
+    async with stack.client("ann") as http:
+        judged = await http.post("/conversations/acme/support/c-bare/turns/t1/feedback", json={"reaction": "ok"})
+    assert judged.status_code == 202
+
+
+async def test_what_is_taken_is_what_the_consumers_take(stack: RunningStack) -> None:
+    """No accepted line ends in the dead letters."""
+    await stack.quiet()
+    before = len(stack.seen)
+    odd = message("m-odd", "c-odd", agent="bot", content="\u2028 \U0001f600 \\ud83d", sequence=0, userType="privileged")
+    raw = json.dumps(odd, ensure_ascii=False).encode()
+    escaped = raw.replace(b'"tenant"', b'"ten\\u0061nt"').replace(b"m-odd", b"m-escaped")
+    assert (await send(stack, lines(raw, escaped))).json()["accepted"] == 2
+    await stack.quiet()
+    outcomes = [one for one in stack.seen[before:] if one.topic == "chat.message.ingested"]
+    assert len(outcomes) == 2 * 4
+    assert not [one for one in outcomes if type(one.outcome).__name__ == "DeadLettered"]
+
+
+async def test_who_may_send(stack: RunningStack) -> None:
+    body = lines(*exchange("c-who", "t1"))
+    assert (await send(stack, body, "ann")).status_code == 403
+    assert (await send(stack, body, "nobody")).status_code == 401
+    assert (await send(stack, body, "chat", "/ingest/globex/support/events")).status_code == 403
+    assert (await send(stack, body, "all", "/ingest/acme/a%20b/events")).status_code == 422
+
+
+@pytest.mark.parametrize(
+    ("headers", "status"),
+    [
+        ({}, 415),
+        ({"Content-Type": "application/json"}, 415),
+        ({"Content-Type": "text/plain"}, 415),
+        ({"Content-Type": "application/x-ndjson", "Content-Encoding": "gzip"}, 415),
+        ({"Content-Type": "Application/X-NDJSON; charset=utf-8"}, 200),
+    ],
+)
+async def test_the_body_must_say_what_it_is(stack: RunningStack, headers: dict[str, str], status: int) -> None:
+    async with stack.client("chat") as http:
+        assert (await http.post(PATH, content=b"", headers=headers)).status_code == status
+
+
+async def test_sizes(stack: RunningStack) -> None:
+    big = message("m-big", "c-big", agent="bot", content="x" * 200_000)
+    assert (await send(stack, lines(*[big] * 20))).json()["accepted"] == 20
+    assert (await send(stack, b" " * (8 * 1024 * 1024) + b"\n")).status_code == 413
+    assert (await send(stack, b"\n" * 50_001)).status_code == 413
+    many = await send(stack, b"x\n" * 3_000)
+    assert (len(many.json()["refused"]), many.json()["refused_total"]) == (1_000, 3_000)
+    await stack.quiet()
+
+
+async def test_a_full_log_and_a_lost_one(postgres_url: str) -> None:
+    async with running_stack(postgres_url) as running:
+        body = lines(*exchange("c1", "t1"))
+        assert (await send(running, body)).status_code == 200
+        await running.quiet()
+        written = running.stack.produced["chat.message.ingested"]
+        running.broker.stop()
+        began = monotonic()
+        gone = await send(running, body)
+        assert (gone.status_code, gone.headers["retry-after"]) == (503, "5")
+        assert monotonic() - began < 8
+        running.holdback.close()
+        full = await send(running, body)
+        assert full.status_code == 429
+        assert int(full.headers["retry-after"]) > 0
+        assert running.stack.produced["chat.message.ingested"] == written

@@ -1,0 +1,191 @@
+"""Originals that were never published, fetched from a chat service that may be slow, broken or wrong."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, field
+from time import monotonic
+from typing import Any
+from uuid import uuid4
+
+import pytest
+import pytest_asyncio
+from hand_clock import HandClock
+from running_stack import message, running_stack
+from starlette.requests import Request
+from starlette.types import Receive, Scope, Send
+
+from chat_bridge.model import MessageKey
+from chat_bridge.source_http import HttpMessageSource
+from servicekit.http import HttpServer
+
+
+@dataclass
+class ChatService:
+    """Answers for the messages it has. `answer` replaces its answer; `gate` holds answers back until it is set."""
+
+    url: str
+    messages: dict[str, Any] = field(default_factory=dict)
+    asked: list[dict[str, Any]] = field(default_factory=list)
+    authorizations: set[str | None] = field(default_factory=set)
+    status: int = 200
+    answer: bytes | None = None
+    gate: asyncio.Event = field(default_factory=asyncio.Event)
+
+    def has(self, name: str, conversation: str, **fields: Any) -> None:
+        self.messages[name] = {
+            "messageId": name,
+            "conversationId": conversation,
+            "turnId": f"turn-of-{name}",
+            "senderId": "bot",
+            "senderType": "agent",
+            "agentId": "bot",
+            "content": "It opens at nine.",
+            **fields,
+        }
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            return
+        request = Request(scope, receive)
+        self.authorizations.add(request.headers.get("authorization"))
+        question = json.loads(await request.body())
+        self.asked.append(question)
+        await self.gate.wait()
+        found = [self.messages[one] for one in question["message_ids"] if one in self.messages]
+        body = json.dumps({"messages": found}).encode() if self.answer is None else self.answer
+        await send({"type": "http.response.start", "status": self.status, "headers": []})
+        await send({"type": "http.response.body", "body": body})
+
+
+@pytest_asyncio.fixture
+async def chat() -> AsyncIterator[ChatService]:
+    server = HttpServer("127.0.0.1", 0)
+    service = ChatService(f"http://127.0.0.1:{server.port}/messages")
+    service.gate.set()
+    await server.start(service)
+    try:
+        yield service
+    finally:
+        service.gate.set()
+        await server.stop()
+
+
+def key(name: str, tenant: str = "acme") -> MessageKey:
+    return MessageKey(tenant, "support", name)
+
+
+async def test_one_request_asks_for_many_and_gives_what_is_sound(chat: ChatService) -> None:
+    source = HttpMessageSource(chat.url, HandClock(), token="secret")
+    for name in ("m1", "m2"):
+        chat.has(name, "c1")
+    chat.has("broken", "c1", content="")
+    chat.has("theirs", "c9")
+    found = await source.fetch([key("m1"), key("m2"), key("broken"), key("unknown"), key("m1")])
+    assert set(found) == {key("m1"), key("m2")}
+    assert found[key("m1")].turn_id == "turn-of-m1"
+    assert chat.asked == [{"tenant": "acme", "project": "support", "message_ids": ["broken", "m1", "m2", "unknown"]}]
+    assert chat.authorizations == {"Bearer secret"}
+    await source.fetch([key(f"n{number}") for number in range(101)] + [key("m1", "globex")])
+    assert [(one["tenant"], len(one["message_ids"])) for one in chat.asked[1:]] == [
+        ("acme", 100),
+        ("acme", 1),
+        ("globex", 1),
+    ]
+    await source.close()
+
+
+async def test_an_answer_about_something_else_is_passed_over(chat: ChatService) -> None:
+    source = HttpMessageSource(chat.url, HandClock())
+    chat.has("m1", "c1")
+    chat.answer = json.dumps({"messages": [chat.messages["m1"]]}).encode()
+    assert await source.fetch([key("m2")]) == {}
+    assert set(await source.fetch([key("m1")])) == {key("m1")}
+    await source.close()
+
+
+@pytest.mark.parametrize(
+    ("status", "answer"),
+    [
+        (500, None),
+        (404, None),
+        (302, None),
+        (200, b""),
+        (200, b"null"),
+        (200, b'{"messages": 7}'),
+        (200, b"[" * 10_000),
+        (200, b" " * (9 * 1024 * 1024)),
+    ],
+)
+async def test_after_three_failures_it_is_left_alone_for_a_while(
+    chat: ChatService, status: int, answer: bytes | None
+) -> None:
+    clock = HandClock()
+    source = HttpMessageSource(chat.url, clock)
+    chat.has("m1", "c1")
+    chat.status, chat.answer = status, answer
+    for _ in range(5):
+        assert await source.fetch([key("m1")]) == {}
+    assert len(chat.asked) == 3
+    clock.forward(30)
+    assert await source.fetch([key("m1"), key("m1", "globex")]) == {}
+    assert len(chat.asked) == 4, "one request tries whether it is back"
+    chat.status, chat.answer = 200, None
+    assert await source.fetch([key("m1")]) == {}
+    clock.forward(30)
+    assert set(await source.fetch([key("m1")])) == {key("m1")}
+    assert set(await source.fetch([key("m1")])) == {key("m1")}
+    await source.close()
+
+
+async def test_a_slow_one_is_not_waited_for(chat: ChatService) -> None:
+    source = HttpMessageSource(chat.url, HandClock(), seconds=0.3)
+    chat.gate.clear()
+    began = monotonic()
+    assert await source.fetch([key(f"n{number}", f"tenant-{number}") for number in range(20)]) == {}
+    assert monotonic() - began < 2
+    await source.close()
+
+
+async def test_nobody_there() -> None:
+    source = HttpMessageSource("http://127.0.0.1:9/messages", HandClock())
+    assert await source.fetch([key("m1")]) == {}
+    await source.close()
+
+
+def reply(name: str, about: str, conversation: str) -> dict[str, Any]:
+    return message(name, conversation) | {
+        "topic": "chat.message.reply.ingested",
+        "eventId": str(uuid4()),
+        "originalMessageId": about,
+    }
+
+
+async def test_a_reply_to_an_unpublished_message_becomes_feedback(
+    chat: ChatService, postgres_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CHAT_BRIDGE_MESSAGE_SOURCE_URL", chat.url)
+    monkeypatch.setenv("CHAT_BRIDGE_MESSAGE_SOURCE_AGAIN_SECONDS", "2")
+    monkeypatch.setenv("CHAT_BRIDGE_SWEEP_SECONDS", "0.2")
+    async with running_stack(postgres_url) as running:
+        chat.has("m1", "c1")
+        await running.publish(reply("r1", "m1", "c1"))
+        await running.quiet()
+        assert running.stack.produced["feedback.reply.received"] == 1
+        assert await running.stack.fact("parked") == 0
+
+        chat.status = 500
+        await running.publish(reply("r2", "m2", "c1"))
+        await running.quiet()
+        assert running.stack.produced["feedback.reply.received"] == 1
+        assert await running.stack.fact("parked") == 1
+
+        chat.has("m2", "c1")
+        chat.status = 200
+        async with asyncio.timeout(60):
+            while await running.stack.fact("parked"):
+                await asyncio.sleep(0.05)
+        await running.quiet()
+        assert running.stack.produced["feedback.reply.received"] == 2

@@ -1,0 +1,202 @@
+"""The whole HTTP application by its own description: fuzzed, and told what no client would send."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import httpx
+import pytest
+from running_stack import RunningStack, exchange
+
+from servicekit.http import HttpServer
+
+schemathesis = pytest.importorskip("schemathesis")
+hypothesis = pytest.importorskip("hypothesis")
+from schemathesis.checks import not_a_server_error  # noqa: E402
+from schemathesis.specs.openapi.checks import (  # noqa: E402
+    content_type_conformance,
+    response_schema_conformance,
+    status_code_conformance,
+)
+
+schemathesis.serializer.alias("application/x-ndjson", "text/plain")
+EXAMPLES = int(os.environ.get("OPENAPI_EXAMPLES", "25"))
+"""Requests a route and kind, sound and unsound ones."""
+CHECKS = [not_a_server_error, content_type_conformance, status_code_conformance, response_schema_conformance]
+AUTHORIZED = {"Authorization": "Bearer all"}
+INTAKE = (
+    "/conversations/{tenant}/{project}/{conversation_id}/turns/{turn_id}/feedback",
+    "/ingest/{tenant}/{project}/events",
+)
+PLACES = {"{tenant}": "acme", "{project}": "support", "{conversation_id}": "c-42", "{turn_id}": "t-7"}
+HOSTILE_BODIES = {
+    "nothing": b"",
+    "no JSON": b"{",
+    "not UTF-8": b'{"reaction": "\xff\xfe"}',
+    "NUL": b'{"reaction": "ok", "text": "\\u0000", "\\u0000": 1}',
+    "a bare NUL": b"\x00",
+    "lone surrogates": b'{"reaction": "\\ud800", "\\udfff": "\\ud83d"}',
+    "a huge integer": b'{"reaction": ' + b"9" * 5_000 + b', "days": ' + b"9" * 400 + b', "limit": -1e400}',
+    "no numbers": b'{"reaction": NaN, "days": Infinity, "limit": -Infinity}',
+    "deep lists": b"[" * 20_000,
+    "deep objects": b'{"reaction":' * 3_000 + b"1" + b"}" * 3_000,
+    "the same name twice": b'{"reaction": "ok", "reaction": null, "days": 1, "days": []}',
+    "a byte order mark": b'\xef\xbb\xbf{"reaction": "ok"}',
+    "UTF-16": '{"reaction": "ok"}'.encode("utf-16"),
+    "a list": b"[]",
+    "a string": b'"ok"',
+    "null": b"null",
+    "too much": b" " * 70_000,
+}
+MEDIA_TYPES = (
+    "application/json",
+    "application/x-ndjson",
+    "text/plain",
+    "application/x-www-form-urlencoded",
+    "multipart/form-data; boundary=x",
+    "application/json; charset=utf-16",
+    "\xff/\x80",
+    "",
+)
+
+
+@asynccontextmanager
+async def served(stack: RunningStack) -> AsyncIterator[str]:
+    server = HttpServer("127.0.0.1", 0)
+    await server.start(stack.app())
+    try:
+        yield f"http://127.0.0.1:{server.port}"
+    finally:
+        await server.stop()
+
+
+async def described(stack: RunningStack) -> dict[str, Any]:
+    async with stack.client() as http:
+        answer = await http.get("/openapi.json")
+    assert answer.status_code == 200
+    return answer.json()
+
+
+def fuzz(description: dict[str, Any], url: str) -> tuple[int, list[str]]:
+    """How many routes were tried, and what was wrong with any of them."""
+    schema = schemathesis.openapi.from_dict(description)
+    tried, faults = 0, list[str]()
+    for result in schema.get_all_operations():
+        operation = result.ok()
+        tried += 1
+        for mode in schemathesis.GenerationMode:
+            try:
+                _try(operation, operation.as_strategy(generation_mode=mode), url)
+            except hypothesis.errors.Unsatisfiable:
+                continue
+            except BaseException as error:
+                faults.append(f"{operation.label} ({mode.value}): {error}")
+    return tried, faults
+
+
+def _try(operation: Any, strategy: Any, url: str) -> None:
+    @hypothesis.settings(
+        max_examples=EXAMPLES,
+        deadline=None,
+        database=None,
+        derandomize=True,
+        phases=[hypothesis.Phase.generate],
+        suppress_health_check=list(hypothesis.HealthCheck),
+    )
+    @hypothesis.given(strategy)
+    def inner(case: Any) -> None:
+        response = case.call(base_url=url, headers=AUTHORIZED, timeout=20)
+        if not (response.status_code == 404 and response.json() == {"detail": "Not Found"}):  # no route has that path
+            case.validate_response(response, checks=CHECKS)
+
+    inner()
+
+
+async def test_fuzzed(stack: RunningStack) -> None:
+    await stack.publish(*exchange("c-42", "t-7"))
+    await stack.quiet()
+    async with served(stack) as url:
+        tried, faults = await asyncio.to_thread(fuzz, await described(stack), url)
+    assert tried > 10
+    assert not faults, "\n\n".join(faults)
+
+
+@pytest.mark.parametrize("name", [*HOSTILE_BODIES])
+async def test_hostile_bodies_get_an_answer_in_json(stack: RunningStack, name: str) -> None:
+    await stack.publish(*exchange("c-42", "t-7"))
+    paths = (await described(stack))["paths"]
+    posts = [path for path, methods in paths.items() if "post" in methods]
+    assert set(INTAKE) <= set(posts)
+    async with stack.client(raise_app_exceptions=False) as http:
+        for path in posts:
+            address = path
+            for place, value in PLACES.items():
+                address = address.replace(place, value)
+            for media_type in MEDIA_TYPES:
+                headers = [(b"Content-Type", media_type.encode("latin-1"))]
+                answer = await http.post(address, content=HOSTILE_BODIES[name], headers=headers)
+                where = (path, media_type, answer.status_code, answer.text[:200])
+                assert answer.status_code < 500, where
+                if path in INTAKE and answer.status_code >= 400:
+                    assert answer.headers["content-type"] == "application/json", where
+                    assert isinstance(answer.json()["detail"], str), where
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/conversations/acme/support/%00/turns/t-7/feedback",
+        "/conversations/acme/support/%ff%fe/turns/t-7/feedback",
+        "/conversations/acme/support/%ed%a0%80/turns/t-7/feedback",
+        "/conversations/acme/sup%2Fport/c/turns/t-7/feedback",
+        "/conversations/..%2F/support/c/turns/t-7/feedback",
+        f"/conversations/acme/support/{'c' * 300}/turns/t-7/feedback",
+        f"/conversations/acme/support/c/turns/{'%F0%9F%98%80' * 256}/feedback",
+        "/ingest/acme/%00/events",
+        "/ingest/%ff/support/events",
+    ],
+)
+async def test_hostile_paths(stack: RunningStack, path: str) -> None:
+    async with served(stack) as url, httpx.AsyncClient(base_url=url, headers=AUTHORIZED) as http:
+        for method in ("GET", "POST", "PUT", "DELETE"):
+            answer = await http.request(method, path, json={"reaction": "ok"})
+            assert answer.status_code in (200, 404, 405, 415, 422), (method, path, answer.status_code)
+
+
+async def test_ways_in_are_described_with_examples_and_every_refusal(stack: RunningStack) -> None:
+    paths = (await described(stack))["paths"]
+    for path, statuses in zip(
+        INTAKE,
+        (
+            {"202", "400", "401", "403", "404", "413", "415", "422", "429", "503"},
+            {"200", "401", "403", "413", "415", "422", "429", "503"},
+        ),
+        strict=True,
+    ):
+        route = paths[path]["post"]
+        assert set(route["responses"]) == statuses
+        assert route["security"] == [{"HTTPBearer": []}]
+        [(_, body)] = route["requestBody"]["content"].items()
+        assert body.get("example") or body.get("examples")
+        assert all(
+            parameter["schema"].get("examples") or parameter.get("examples") for parameter in route["parameters"]
+        )
+
+
+async def test_the_examples_work(stack: RunningStack) -> None:
+    """What the description shows can be sent as it stands."""
+    description = await described(stack)
+    ingest = description["paths"][INTAKE[1]]["post"]["requestBody"]["content"]["application/x-ndjson"]["example"]
+    judge = description["paths"][INTAKE[0]]["post"]["requestBody"]["content"]["application/json"]["examples"]
+    async with stack.client() as http:
+        sent = await http.post(
+            "/ingest/acme/support/events", content=ingest, headers={"Content-Type": "application/x-ndjson"}
+        )
+        assert (sent.json()["accepted"], sent.json()["refused"]) == (3, [])
+        for example in judge.values():
+            address = "/conversations/acme/support/c-42/turns/t-7/feedback"
+            assert (await http.post(address, json=example["value"])).status_code == 202

@@ -1,0 +1,68 @@
+"""The feedback stores, each empty, behind one fixture."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
+
+import asyncpg
+import pytest
+from mongo_server import mongo_server
+
+from feedback.main import MIGRATIONS
+from feedback.mongo_connection import client_of, database_of
+from feedback.store import Store
+from feedback.store_memory import MemoryStore
+from feedback.store_mongo import MongoStore
+from feedback.store_postgres import PostgresStore
+from servicekit.database import open_pool
+
+
+@pytest.fixture(scope="session")
+def mongo_url() -> Iterator[str]:
+    """A MongoDB, or what speaks like one: see tests/support/mongo_server.py."""
+    with mongo_server() as url:
+        yield url
+
+
+@asynccontextmanager
+async def postgres_store(url: str) -> AsyncIterator[PostgresStore]:
+    connection = await asyncpg.connect(url)
+    try:
+        await connection.execute("drop schema if exists feedback cascade")
+    finally:
+        await connection.close()
+    pool = await open_pool(url, "feedback", MIGRATIONS)
+    try:
+        yield PostgresStore(pool)
+    finally:
+        await pool.close()
+
+
+@asynccontextmanager
+async def mongo_store(url: str) -> AsyncIterator[MongoStore]:
+    address, _, options = url.partition("?")
+    client = client_of(f"{address.rstrip('/')}/test_{uuid.uuid4().hex}" + (f"?{options}" if options else ""))
+    try:
+        database = database_of(client)
+        store = MongoStore(database)
+        await store.make_indexes()
+        yield store
+        await client.drop_database(database.name)
+    finally:
+        await client.close()
+
+
+@pytest.fixture(params=["memory", "postgres", pytest.param("mongo", marks=pytest.mark.real)])
+async def feedback_store(request: pytest.FixtureRequest, postgres_url: str) -> AsyncIterator[Store]:
+    """Each of the feedback service's stores in turn, empty."""
+    match request.param:
+        case "memory":
+            yield MemoryStore()
+        case "postgres":
+            async with postgres_store(postgres_url) as store:
+                yield store
+        case "mongo":
+            async with mongo_store(request.getfixturevalue("mongo_url")) as store:
+                yield store

@@ -1,0 +1,117 @@
+"""What the bridge relies on, for every store of it."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+import pytest_asyncio
+
+import chat_bridge.main
+from chat_bridge.model import IndexedMessage, MessageKey, ParkedEvent, ParkedKey
+from chat_bridge.store import Store
+from chat_bridge.store_memory import MemoryStore
+from chat_bridge.store_postgres import PostgresStore
+from contracts.provenance import NOTHING_TOLD, Provenance
+from servicekit.database import open_pool
+
+MIGRATIONS = Path(chat_bridge.main.__file__).parent / "migrations"
+
+
+@pytest_asyncio.fixture(params=["memory", "postgres"])
+async def store(request: pytest.FixtureRequest, postgres_url: str) -> AsyncIterator[Store]:
+    if request.param == "memory":
+        yield MemoryStore()
+        return
+    pool = await open_pool(postgres_url, "chat_bridge", MIGRATIONS, size=2)
+    await pool.execute("truncate messages, parked")
+    yield PostgresStore(pool)
+    await pool.close()
+
+
+def message(message_id: str = "m1", at: int = 100, tenant: str = "acme", **fields: Any) -> IndexedMessage:
+    return replace(
+        IndexedMessage(
+            MessageKey(tenant, "p", message_id), "c1", "t1", "bot", "agent", "bot", "hi", False, NOTHING_TOLD, at
+        ),
+        **fields,
+    )
+
+
+def waiting(event_id: str = "e1", original: str = "m1", **fields: Any) -> ParkedEvent:
+    key = ParkedKey(fields.pop("tenant", "acme"), "p", "chat.message.reply.ingested", event_id)
+    fields = {"cause": f"{key.topic}:0:{event_id[1:]}", "log_time": 5, "parked_at": 10} | fields
+    return ParkedEvent(key, original, None, b"\x00\xff", traceparent=None, **fields)
+
+
+async def test_a_message_is_found_as_it_was_indexed(store: Store) -> None:
+    told = message(provenance=Provenance(track_id="t", model="m"), truncated=True)
+    person = message("m2", sender_id="ann", sender_type="human", agent_id=None, content=None)
+    assert await store.index([told, person]) == {told.key, person.key}
+    assert await store.find([told.key, person.key, MessageKey("acme", "p", "m3")]) == {
+        told.key: told,
+        person.key: person,
+    }
+
+
+async def test_the_first_content_stands_unless_the_newcomer_is_later(store: Store) -> None:
+    await store.index([message(at=100, content="first")])
+    assert await store.index([message(at=100, content="as late")]) == set()
+    assert await store.index([message(at=99, content="earlier")]) == set()
+    assert await store.index([message(at=101, content="later")]) == {message().key}
+    assert (await store.find([message().key]))[message().key].content == "later"
+
+
+async def test_a_later_message_that_says_the_same_changes_nothing(store: Store) -> None:
+    await store.index([message(at=100)])
+    assert await store.index([message(at=200)]) == set()
+    assert await store.index([message(at=150, content="older than the last word")]) == set()
+    assert (await store.find([message().key]))[message().key] == message(at=200)
+
+
+async def test_equal_ids_of_two_tenants_are_two_messages(store: Store) -> None:
+    ours, theirs = message(content="ours"), message(content="theirs", tenant="globex")
+    await store.index([ours, theirs])
+    assert await store.find([ours.key]) == {ours.key: ours}
+
+
+async def test_who_parks_first_holds_the_place(store: Store) -> None:
+    first, again = waiting(cause="chat:0:1"), waiting(cause="chat:0:2", parked_at=99)
+    assert await store.park([first]) == {first.key: "chat:0:1"}
+    assert await store.park([again, waiting("e2")]) == {first.key: "chat:0:1", waiting("e2").key: waiting("e2").cause}
+    assert await store.parked() == 2
+    assert sorted(event.parked_at for event in await store.expired(1_000, 10)) == [10, 10]
+
+
+async def test_parked_events_are_released_by_their_original_only(store: Store) -> None:
+    late, early, other = waiting("e1", log_time=9), waiting("e2", log_time=3), waiting("e3", original="m9")
+    await store.park([late, early, other])
+    assert await store.released_by([message().key]) == []
+    await store.index([message()])
+    assert await store.released_by([message().key]) == [(early, message()), (late, message())]
+    assert await store.released_by([MessageKey("globex", "p", "m1"), other.original]) == []
+    assert await store.releasable(1) == [(early, message())]
+
+
+async def test_what_is_unparked_is_gone_and_unknown_keys_are_fine(store: Store) -> None:
+    await store.park([waiting("e1"), waiting("e2")])
+    await store.unpark([waiting("e1").key, waiting("e7").key])
+    await store.unpark([])
+    assert await store.parked() == 1
+    assert await store.parked_by_tenant(["acme", "globex"]) == {"acme": 1}
+
+
+async def test_only_what_was_parked_before_the_moment_has_expired_oldest_first(store: Store) -> None:
+    old, older, at_it = waiting("e1", parked_at=5), waiting("e2", parked_at=4), waiting("e3", parked_at=6)
+    await store.park([old, older, at_it])
+    assert await store.expired(6, 10) == [older, old]
+    assert await store.expired(6, 1) == [older]
+
+
+async def test_nothing_asked_for_is_nothing_found(store: Store) -> None:
+    assert await store.find([]) == {}
+    assert await store.released_by([]) == []
+    await store.ping()

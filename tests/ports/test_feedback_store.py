@@ -1,0 +1,258 @@
+"""What every feedback store promises, with the answers written out by hand."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from dataclasses import replace
+from uuid import UUID
+
+import pytest
+from feedback_words import START, entry, key, record
+
+from contracts.provenance import Provenance
+from feedback.model import Entry, Key, Payload, Record, Stamp
+from feedback.store import Save, Store, Totals
+
+
+@pytest.fixture
+def store(feedback_store: Store) -> Store:
+    return feedback_store
+
+
+def insert(record: Record) -> Save:
+    return Save(record, 0)
+
+
+async def held(store: Store, *wanted: Record) -> list[Record | None]:
+    loaded = await store.load([one.feedback_id for one in wanted])
+    return [loaded.get(one.feedback_id) for one in wanted]
+
+
+async def pages(store: Store, batch: int) -> list[list[UUID]]:
+    return [[one.feedback_id for one in page] async for page in store.scan(batch)]
+
+
+async def test_an_empty_store_holds_nothing(store):
+    assert await store.load([]) == {}
+    assert await store.load([UUID(int=1)]) == {}
+    assert await store.save([]) == set()
+    assert await pages(store, 10) == []
+    assert await store.totals() == Totals()
+
+
+async def test_of_two_inserts_the_first_stays(store):
+    first, second = record(text="first"), record(text="second", revision=2)
+    assert await store.save([insert(first)]) == {first.feedback_id}
+    assert await store.save([insert(second)]) == set()
+    assert await held(store, first) == [first]
+
+
+async def test_a_save_replaces_the_revision_it_was_loaded_with(store):
+    old, new = record(revision=7, created=7, text="old"), record(revision=8, created=7, text="new")
+    await store.save([insert(old)])
+    assert await store.save([Save(new, 7)]) == {new.feedback_id}
+    assert await held(store, new) == [new]
+
+
+@pytest.mark.parametrize("loaded", [6, 8, 9])
+async def test_a_save_on_another_revision_loses(store, loaded):
+    stored = record(revision=7, text="stored")
+    await store.save([insert(stored)])
+    assert await store.save([Save(record(revision=9, text="late"), loaded)]) == set()
+    assert await held(store, stored) == [stored]
+
+
+async def test_a_save_of_what_is_gone_loses(store):
+    assert await store.save([Save(record(revision=9), 8)]) == set()
+    assert await held(store, record()) == [None]
+
+
+async def test_a_batch_may_succeed_in_part(store):
+    await store.save([insert(record("taken", revision=3)), insert(record("stale", revision=3))])
+    saves = [
+        insert(record("taken", text="never")),
+        insert(record("free", text="free")),
+        Save(record("stale", revision=4, text="never"), 2),
+        Save(record("taken too", revision=4, text="never"), 3),
+    ]
+    assert await store.save(saves) == {record("free").feedback_id}
+    found = await held(store, record("taken"), record("free"), record("stale"), record("taken too"))
+    assert [one and one.revision for one in found] == [3, 1, 3, None]
+    assert [one and one.shown.payload.text for one in found] == [None, "free", None, None]
+
+
+async def test_a_writer_that_lost_to_the_same_revision_is_told_so(store):
+    await store.save([insert(record(revision=1)), insert(record("other", revision=1))])
+    assert await store.save([Save(record(revision=2, text="winner"), 1)]) == {record().feedback_id}
+    both = [Save(record(revision=2, text="loser"), 1), Save(record("other", revision=2), 1)]
+    assert await store.save(both) == {record("other").feedback_id}
+    assert [one and one.shown.payload.text for one in await held(store, record())] == ["winner"]
+
+
+async def test_racing_writers_all_get_their_word_in(store):
+    async def write(name: str) -> None:
+        while True:
+            (found,) = await held(store, record())
+            slots = {**(found.slots if found else {}), name: entry(event=name)}
+            before = found.revision if found else 0
+            new = Record(key(), "reaction", "user", slots, before + 1, 1)
+            if await store.save([Save(new, before)]):
+                return
+
+    names = [f"w{n}" for n in range(12)]
+    await asyncio.gather(*(write(name) for name in names))
+    (found,) = await held(store, record())
+    assert found is not None
+    assert sorted(found.slots) == sorted(names)
+    assert found.revision == 12
+
+
+async def test_racing_batches_in_opposite_order_never_stand_in_each_others_way(store):
+    async def write(order: list[str], text: str) -> set[UUID]:
+        return await store.save([insert(record(name, text=text)) for name in order])
+
+    names = [f"n{n:03}" for n in range(100)]
+    one, two = await asyncio.gather(write(names, "one"), write(names[::-1], "two"))
+    everything = {record(name).feedback_id for name in names}
+    assert one | two == everything
+    assert not one & two
+
+
+FULL = Record(
+    key=Key("Acme.1_x-y", "a.b", "c/1 é🙂", "inference", 'ann "quoted" \\ $', "agent.$dollar", "m1:détecteur"),
+    feedback_type="inferred",
+    origin="machine",
+    slots={
+        "": Entry(
+            Stamp(2**63 - 1, START + 1, 2**63 - 1, False, "e-1", "0" * 32),
+            True,
+            Payload(
+                turn_id="t-é",
+                agent_id="a",
+                agent_message_id="m",
+                user_type="privileged",
+                causation_id="e-1",
+                reaction="not_ok",
+                value=-0.30000000000000004,
+                confidence=0.7000000000000001,
+                text='Nein — "falsch" 🤦🏽\n\t\u2028 $set .dot \u202e',
+                tags=("one", "zwei é", "$three.four"),
+                correction="",
+                emoji="👍",
+                correction_type="rephrased",
+                provenance=Provenance("track", "bundle", "v1", "model", "trace"),
+            ),
+        ),
+        "❤": Entry(Stamp(0, 999_999, -1, True, "e-2", "f" * 32), False, Payload("t", "a", None, "anonymous", "e-2")),
+        "a.$b": Entry(
+            Stamp(0, 253_402_300_799_999_999, 0, False, "e-3", ""), True, Payload("t", "a", None, "paid", "")
+        ),
+    },
+    revision=2**62,
+    created_revision=2**61,
+)
+
+
+async def test_every_field_comes_back_as_it_was(store):
+    await store.save([insert(FULL)])
+    assert await held(store, FULL) == [FULL]
+    found = (await store.load([FULL.feedback_id]))[FULL.feedback_id]
+    said = found.slots[""].payload
+    assert (type(said.value), type(found.revision), type(said.tags)) == (float, int, tuple)
+    assert found.slots["❤"].payload.provenance == Provenance()
+
+
+async def test_a_replaced_record_comes_back_whole_too(store):
+    await store.save([insert(replace(FULL, slots={"": entry()}, revision=1, created_revision=1))])
+    assert await store.save([Save(FULL, 1)]) == {FULL.feedback_id}
+    assert await held(store, FULL) == [FULL]
+
+
+async def test_ids_of_the_greatest_length_fit(store):
+    wide = "".join(chr(0x20000 + at * 7) for at in range(256))
+    longest = Record(
+        Key("t" * 64, "p" * 64, wide, "inference", wide[::-1], wide, f"{wide}:{wide[:128]}"),
+        "inferred",
+        "machine",
+        {"": entry(text="é" * 10_000, correction="\u20ac" * 10_000)},
+        1,
+        1,
+    )
+    assert await store.save([insert(longest)]) == {longest.feedback_id}
+    assert await held(store, longest) == [longest]
+
+
+async def test_keys_that_differ_in_one_part_are_two_feedbacks(store):
+    parts = Key("t", "p", "c", "s", "u", "a", "i")
+    keys = [parts, *(parts._replace(**{name: "other"}) for name in Key._fields)]
+    records = [Record(one, "explicit", "user", {"": entry()}, 1, 1) for one in keys]
+    assert len(await store.save([insert(one) for one in records])) == 8
+    assert await held(store, *records) == records
+
+
+async def test_a_scan_gives_everything_once_by_id_in_pages(store):
+    records = [record(f"n{n}") for n in range(7)]
+    await store.save([insert(one) for one in records])
+    ids = sorted(one.feedback_id for one in records)
+    assert await pages(store, 3) == [ids[:3], ids[3:6], ids[6:]]
+    assert await pages(store, 7) == [ids]
+    assert [one async for page in store.scan() for one in page] == sorted(records, key=lambda one: one.feedback_id)
+
+
+async def test_ids_are_in_the_order_of_their_bytes(store):
+    records = [record(f"n{n}") for n in range(300)]
+    await store.save([insert(one) for one in records])
+    (ids,) = await pages(store, 1_000)
+    assert ids == sorted(ids, key=lambda id_: id_.bytes)
+    assert {id_.bytes[0] >> 7 for id_ in ids} == {0, 1}
+
+
+async def test_what_is_stored_during_a_scan_spoils_nothing(store):
+    first = [record(f"n{n}") for n in range(6)]
+    await store.save([insert(one) for one in first])
+    seen: list[UUID] = []
+    async for page in store.scan(2):
+        seen += [one.feedback_id for one in page]
+        if len(seen) == 2:
+            await store.save([insert(record(f"late{n}")) for n in range(20)])
+    assert len(seen) == len(set(seen))
+    assert {one.feedback_id for one in first} <= set(seen)
+
+
+async def test_totals_count_live_ones_by_type_and_reaction(store):
+    def one(name: str, type_: str, **said: object) -> Save:
+        return insert(replace(record(name, **said), feedback_type=type_))
+
+    await store.save(
+        [
+            one("a", "explicit", reaction="ok"),
+            one("b", "explicit", reaction="not_ok"),
+            one("c", "reaction", reaction="ok"),
+            one("d", "implicit", reaction=None),
+            one("e", "reaction", present=False),
+            one("f", "inferred", reaction="neutral"),
+        ]
+    )
+    assert await store.totals() == Totals(
+        stored=6,
+        cleared=1,
+        forgotten=0,
+        by_type=Counter(explicit=2, reaction=1, implicit=1, inferred=1),
+        by_reaction=Counter(ok=2, not_ok=1, neutral=1),
+    )
+
+
+async def test_two_thousand_records_are_one_save(store):
+    records = [record(f"n{n}", text=f"text {n}") for n in range(2_000)]
+    everything = {one.feedback_id for one in records}
+    assert await store.save([insert(one) for one in records]) == everything
+    again = [Save(replace(one, revision=2), 1) for one in records]
+    assert await store.save(again) == everything
+    found = await store.load(everything)
+    assert {one.revision for one in found.values()} == {2}
+    assert found[records[1_234].feedback_id].shown.payload.text == "text 1234"
+
+
+async def test_a_store_that_is_up_answers(store):
+    await store.ping()

@@ -1,0 +1,47 @@
+"""The scheme of FEEDBACK_STORE_URL picks the store."""
+
+from __future__ import annotations
+
+import pytest
+from feedback_words import record
+
+from feedback.main import open_store
+from feedback.store import Save
+from feedback.store_memory import MemoryStore
+from feedback.store_mongo import MongoStore
+from feedback.store_postgres import PostgresStore
+from servicekit.failures import StartError
+from servicekit.service import Service, Surroundings
+
+
+@pytest.fixture
+async def service():
+    service = Service("feedback", Surroundings(bootstrap="127.0.0.1:1"))
+    yield service
+    await service.resources.aclose()
+
+
+async def test_memory(service):
+    assert isinstance(await open_store("memory://", service), MemoryStore)
+
+
+async def test_postgres(service, postgres_url):
+    store = await open_store(postgres_url, service)
+    assert isinstance(store, PostgresStore)
+    await store.ping()
+
+
+@pytest.mark.real
+async def test_mongo_with_its_indexes_made_once_and_again(service, mongo_url):
+    for _ in range(2):
+        store = await open_store(f"{mongo_url}/choice", service)
+        assert isinstance(store, MongoStore)
+    assert set(await store._feedback.index_information()) == {"_id_", "key", "person"}
+    assert (await store._feedback.index_information())["key"]["unique"]
+    await store.save([Save(record("chosen"), 0)])
+    await store._database.client.drop_database("choice")
+
+
+async def test_any_other_is_refused_at_start(service):
+    with pytest.raises(StartError, match="mysql://"):
+        await open_store("mysql://localhost/x", service)

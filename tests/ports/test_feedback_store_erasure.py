@@ -1,0 +1,309 @@
+"""What every feedback store keeps of the forgotten, and what the handler makes of it, on each of them."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Collection, Sequence
+from dataclasses import replace
+from typing import Any
+from uuid import UUID
+
+import pytest
+from feedback_words import (
+    START,
+    RecordingProducer,
+    batch,
+    erasure,
+    explicit,
+    inferred,
+    key,
+    reaction,
+    received,
+    record,
+    reply,
+)
+
+from contracts.ids import partition_of
+from feedback.consumer import FeedbackEvents
+from feedback.emojis import DEFAULT_REWARDS
+from feedback.erasure import ERASED, Erasure
+from feedback.model import Person, Record
+from feedback.store import Save, Store, Totals
+from servicekit.outcome import STORED, UNCHANGED
+
+ANN, BOB = Person("acme", "ann"), Person("acme", "bob")
+MINUTE = 60
+SECRET = "my landlord is Mr Grey"
+
+
+@pytest.fixture
+def store(feedback_store: Store) -> Store:
+    return feedback_store
+
+
+@pytest.fixture
+def log() -> RecordingProducer:
+    return RecordingProducer()
+
+
+@pytest.fixture
+def handler(store: Store, log: RecordingProducer) -> FeedbackEvents:
+    return FeedbackEvents(store, log, DEFAULT_REWARDS)
+
+
+async def scanned(store: Store) -> list[Record]:
+    return [one async for page in store.scan() for one in page]
+
+
+async def of_person(store: Store, person: Person, pages: int = 500) -> list[list[Record]]:
+    return [list(page) async for page in store.scan_person(person, pages)]
+
+
+async def test_a_stub_keeps_its_ids_and_its_revision(store):
+    stub = replace(record(revision=9, created=0), slots={})
+    await store.save([Save(record(revision=8, text=SECRET), 0)])
+    assert await store.save([Save(stub, 8)]) == {stub.feedback_id}
+    assert await store.load([stub.feedback_id]) == {stub.feedback_id: stub}
+
+
+async def test_stubs_are_in_no_scan_and_count_as_forgotten_only(store):
+    await store.save([Save(replace(record("gone"), slots={}), 0), Save(record("here"), 0)])
+    assert await scanned(store) == [record("here")]
+    assert await store.totals() == Totals(1, 0, 1, Counter(explicit=1), Counter(ok=1))
+
+
+async def test_a_stub_may_be_filled_again(store):
+    stub = replace(record(revision=9, created=0), slots={})
+    await store.save([Save(stub, 0)])
+    filled = record(revision=10, created=10, text="new words")
+    assert await store.save([Save(filled, 9)]) == {filled.feedback_id}
+    assert await store.load([filled.feedback_id]) == {filled.feedback_id: filled}
+    assert await scanned(store) == [filled]
+
+
+async def test_a_persons_records_are_those_of_all_projects_of_one_tenant(store):
+    theirs = [record(f"n{n}", project=project) for n in range(2) for project in ("support", "sales")]
+    stub = replace(record("stub"), slots={})
+    others = [record("o", user="bob"), record("o", tenant="globex")]
+    await store.save([Save(one, 0) for one in [*theirs, stub, *others]])
+    found = await of_person(store, ANN, pages=2)
+    assert [len(page) for page in found] == [2, 2, 1]
+    assert [one for page in found for one in page] == sorted([*theirs, stub], key=lambda one: one.feedback_id)
+    assert await of_person(store, Person("globex", "bob")) == []
+
+
+async def test_the_ledger_keeps_each_persons_last_erasure(store):
+    assert await store.erased_at([ANN]) == {}
+    assert await store.erased_at([]) == {}
+    assert await store.note_erasures([]) == set()
+    assert await store.note_erasures([Erasure(ANN, "q1", 100), Erasure(BOB, "q2", 50)]) == {ANN, BOB}
+    assert await store.note_erasures([Erasure(ANN, "q1", 100)]) == set()
+    assert await store.note_erasures([Erasure(ANN, "q0", 100), Erasure(BOB, "q3", 49)]) == set()
+    assert await store.note_erasures([Erasure(ANN, "q4", 101)]) == {ANN}
+    assert await store.erased_at([ANN, BOB, Person("globex", "ann")]) == {ANN: 101, BOB: 50}
+
+
+async def test_people_with_the_longest_names_are_kept_apart(store):
+    wide = "".join(chr(0x20000 + at * 7) for at in range(255))
+    people = [Person("t" * 64, wide + end) for end in "xy"]
+    await store.note_erasures([Erasure(people[0], "q", 5)])
+    assert await store.erased_at(people) == {people[0]: 5}
+
+
+async def test_an_erasure_leaves_no_text_and_tombstones_on_the_right_partition(handler, store, log):
+    said = [
+        explicit(text=SECRET, correction=SECRET, tags=("secret tag",)),
+        reply(SECRET),
+        reaction("👍"),
+        inferred(user_said=SECRET),
+        explicit(text=SECRET, project="sales"),
+    ]
+    assert await handler.handle(batch(*said)) == [STORED] * 5
+    before = {one.feedback_id: one for one in await scanned(store)}
+    log.sent.clear()
+
+    assert await handler.handle(batch(erasure(at=10))) == [STORED]
+
+    (after,) = await of_person(store, ANN)
+    assert [one.slots for one in after] == [{}] * 5
+    assert all(one.revision > before[one.feedback_id].revision for one in after)
+    assert [one.key for one in after] == [before[one.feedback_id].key for one in after]
+    assert await scanned(store) == []
+    conversations = {id_: f"acme/{one.key.project}/c1" for id_, one in before.items()}
+    assert sorted((m.topic, m.key, m.value, m.partition) for m in log.sent) == sorted(
+        ("feedback.created", str(id_), None, partition_of(conversation, 6))
+        for id_, conversation in conversations.items()
+    )
+
+
+async def test_others_keep_what_they_said(handler, store, log):
+    await handler.handle(
+        batch(explicit(user_id="bob"), explicit(tenant="globex"), explicit(), reaction(reaction_user_id="bob"))
+    )
+    log.sent.clear()
+    await handler.handle(batch(erasure(at=10)))
+    assert Counter((one.key.tenant, one.key.user_id) for one in await scanned(store)) == {
+        ("acme", "bob"): 2,
+        ("globex", "ann"): 1,
+    }
+    assert [message.key for message in log.sent] == [str(key().feedback_id)]
+
+
+async def test_what_was_said_up_to_five_minutes_after_is_forgotten_and_later_words_are_taken(handler, store, log):
+    await handler.handle(batch(erasure(at=0)))
+    outcomes = await handler.handle(
+        batch(
+            received(explicit(at=-3600, text=SECRET), logged=9 * MINUTE),
+            explicit(at=5 * MINUTE, event="x2", turn_id="t2", text=SECRET),
+            explicit(at=5 * MINUTE + 0.000001, event="x3", turn_id="t3", text="Hello again."),
+        )
+    )
+    assert outcomes == [ERASED, ERASED, STORED]
+    (stored,) = await scanned(store)
+    assert (stored.key.source_id, stored.shown.payload.text) == ("t3", "Hello again.")
+    assert [log.last[str(key(name).feedback_id)] for name in ("t1", "t2")] == [None, None]
+    assert json.loads(log.last[str(stored.feedback_id)] or b"")["change"] == "created"
+
+
+async def test_a_late_old_word_does_not_bring_a_forgotten_feedback_back(handler, store, log):
+    await handler.handle(batch(explicit("ok", at=0, text=SECRET)))
+    await handler.handle(batch(erasure(at=100)))
+    assert await handler.handle(batch(received(explicit("not_ok", at=50, event="x2", text=SECRET), logged=900))) == [
+        ERASED
+    ]
+    assert await scanned(store) == []
+    assert set(log.last.values()) == {None}
+
+
+async def test_a_person_who_comes_back_makes_the_feedback_anew(handler, store, log):
+    await handler.handle(batch(explicit("ok", at=0, text=SECRET)))
+    await handler.handle(batch(erasure(at=100)))
+    (((stub,),)) = await of_person(store, ANN)
+    assert await handler.handle(batch(explicit("not_ok", at=1_000, event="x2", text="New."))) == [STORED]
+    (stored,) = await scanned(store)
+    announced = json.loads(log.last[str(stored.feedback_id)] or b"")
+    assert (announced["change"], announced["text"], announced["reaction"]) == ("created", "New.", "not_ok")
+    assert announced["revision"] == stored.revision > stub.revision
+
+
+async def test_later_words_stay_when_the_erasure_is_read_late(handler, store, log):
+    await handler.handle(batch(reaction("👍", at=0), reaction("❤️", at=1_000, event="r2")))
+    await handler.handle(batch(erasure(at=100)))
+    (stored,) = await scanned(store)
+    assert list(stored.slots) == ["❤"]
+    assert json.loads(log.last[str(stored.feedback_id)] or b"")["emoji"] == "❤"
+    await handler.handle(batch(received(reaction("❤️", "removed", at=1_001, event="r3"), logged=1_001)))
+    assert [one.cleared for one in await scanned(store)] == [True]
+
+
+async def test_a_repeated_request_repeats_the_tombstones_and_changes_nothing(handler, store, log):
+    await handler.handle(batch(explicit(text=SECRET), reply(SECRET)))
+    await handler.handle(batch(erasure(at=10)))
+    stubs, first = await of_person(store, ANN), log.sent[2:]
+    log.sent.clear()
+    assert await handler.handle(batch(erasure(at=10))) == [UNCHANGED]
+    assert await of_person(store, ANN) == stubs
+    assert log.sent == first
+    assert len(first) == 2
+
+
+async def test_an_erasure_in_the_same_batch_goes_first(handler, store, log):
+    old, new = explicit(text=SECRET), explicit(at=1_000, event="x2", turn_id="t2")
+    assert await handler.handle(batch(old, erasure(at=10), new)) == [ERASED, STORED, STORED]
+    assert [one.key.source_id for one in await scanned(store)] == ["t2"]
+    assert log.last[str(key().feedback_id)] is None
+
+
+async def test_more_records_than_a_page_are_all_forgotten(handler, store, log):
+    await store.save([Save(record(f"n{n}", at=n), 0) for n in range(1_200)])
+    await handler.handle(batch(erasure(at=10)))
+    assert await store.totals() == Totals(forgotten=1_200)
+    assert len(log.last) == 1_200
+    assert set(log.last.values()) == {None}
+
+
+async def test_an_uncertain_commit_announces_the_tombstone_once_more(handler, log):
+    said = batch(explicit(text=SECRET))
+    await handler.handle(said)
+    await handler.handle(batch(erasure(at=10)))
+    log.sent.clear()
+    await handler.uncertain(said)
+    await handler.uncertain(batch(erasure(at=10)))
+    assert [message.value for message in log.sent] == [None, None]
+
+
+class ErasedMeanwhile:
+    """A store in which somebody is forgotten by another process, right after the call named `moment`."""
+
+    def __init__(self, store: Store, moment: str, other: FeedbackEvents) -> None:
+        self._store, self._moment, self._other = store, moment, other
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._store, name)
+
+    async def save(self, saves: Sequence[Save]) -> set[UUID]:
+        written = await self._store.save(saves)
+        await self._after("save")
+        return written
+
+    async def erased_at(self, people: Collection[Person]) -> Any:
+        found = await self._store.erased_at(people)
+        await self._after("erased_at")
+        return found
+
+    async def _after(self, name: str) -> None:
+        if self._moment == name:
+            self._moment = ""
+            await self._other.handle(batch(erasure(at=10)))
+
+
+@pytest.mark.parametrize("moment", ["erased_at", "save"])
+async def test_a_batch_that_an_erasure_overtakes_leaves_no_text(store, log, handler, moment):
+    racing = FeedbackEvents(ErasedMeanwhile(store, moment, handler), log, DEFAULT_REWARDS)  # type: ignore[arg-type]
+    outcomes = await racing.handle(batch(explicit(text=SECRET), explicit(at=1_000, event="x2", turn_id="t2")))
+    assert outcomes == [ERASED, STORED]
+    assert [one.key.source_id for one in await scanned(store)] == ["t2"]
+    assert log.last[str(key().feedback_id)] is None
+    assert not any(SECRET.encode() in (message.value or b"") for message in log.sent)
+
+
+async def test_an_announcement_that_an_erasure_overtakes_is_followed_by_a_tombstone(store, log, handler):
+    class ErasedBeforeSending(RecordingProducer):
+        async def send(self, messages):
+            if not log.sent:
+                await handler.handle(batch(erasure(at=10)))
+            return await log.send(messages)
+
+    racing = FeedbackEvents(store, ErasedBeforeSending(), DEFAULT_REWARDS)
+    assert await racing.handle(batch(explicit(text=SECRET))) == [ERASED]
+    assert SECRET.encode() in (log.sent[1].value or b"")
+    assert set(log.last.values()) == {None}
+    assert await scanned(store) == []
+
+
+class Overtaken(RecordingProducer):
+    """Writes to `log`, where somebody else's newer word is announced right before the second announcement."""
+
+    def __init__(self, log: RecordingProducer, other: FeedbackEvents) -> None:
+        self.sent = log.sent
+        self._log, self._other = log, other
+
+    async def send(self, messages):
+        if len(self.sent) == 1:
+            await self._other.handle(batch(reaction("❤", at=1_001, event="r2")))
+        return await self._log.send(messages)
+
+
+@pytest.mark.parametrize("what", ["uncertain", "erasure"])
+async def test_the_newest_word_is_announced_last_though_an_older_one_was_on_its_way(store, log, handler, what):
+    said = batch(reaction("👍", at=1_000))
+    await handler.handle(said)
+    slow = FeedbackEvents(store, Overtaken(log, handler), DEFAULT_REWARDS)
+    await (slow.uncertain(said) if what == "uncertain" else slow.handle(batch(erasure(at=10))))
+    assert [json.loads(message.value or b"")["emoji"] for message in log.sent] == ["👍", "❤", "👍", "❤"]
+
+
+async def test_the_ledgers_time_is_the_logs(handler, store):
+    await handler.handle([received(erasure(at=0), logged=500)])
+    assert await store.erased_at([ANN]) == {ANN: START + 500 * 1_000_000}

@@ -1,0 +1,238 @@
+"""What a feedback store says when its server is gone, and when it is back."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from urllib.parse import parse_qs, urlsplit
+
+import asyncpg
+import pytest
+from feedback_words import record
+from mongo_server import ADDRESS
+from pymongo.errors import (
+    AutoReconnect,
+    BulkWriteError,
+    DuplicateKeyError,
+    ExecutionTimeout,
+    InvalidDocument,
+    NetworkTimeout,
+    NotPrimaryError,
+    OperationFailure,
+    PyMongoError,
+    ServerSelectionTimeoutError,
+    WriteConcernError,
+    WTimeoutError,
+)
+
+from feedback.main import MIGRATIONS
+from feedback.model import Person
+from feedback.mongo_connection import client_of, database_of, wait_until_up
+from feedback.mongo_failures import told_apart
+from feedback.store import Save, Store
+from feedback.store_mongo import MongoStore
+from feedback.store_postgres import PostgresStore
+from servicekit.database import open_pool
+from servicekit.failures import StartError, Unavailable, is_transient
+
+
+class Line:
+    """A wire to a server that can be cut and mended."""
+
+    def __init__(self, connect: Callable[[], object]) -> None:
+        self._connect = connect
+        self._server: asyncio.Server | None = None
+        self._open: set[asyncio.StreamWriter] = set()
+        self.port = 0
+
+    async def mend(self) -> None:
+        self._server = await asyncio.start_server(self._pass_on, "127.0.0.1", self.port)
+        self.port = self._server.sockets[0].getsockname()[1]
+
+    async def cut(self) -> None:
+        assert self._server is not None
+        self._server.close()
+        for writer in list(self._open):
+            writer.transport.abort()
+
+    async def _pass_on(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        there, back = await self._connect()  # type: ignore[misc]
+        self._open |= {writer, back}
+        await asyncio.gather(_copy(reader, back), _copy(there, writer))
+        self._open -= {writer, back}
+
+
+async def _copy(source: asyncio.StreamReader, target: asyncio.StreamWriter) -> None:
+    with contextlib.suppress(ConnectionError):
+        while data := await source.read(65_536):
+            target.write(data)
+            await target.drain()
+    target.close()
+
+
+@asynccontextmanager
+async def postgres_on_a_line(url: str) -> AsyncIterator[tuple[Store, Line]]:
+    folder, port = (parse_qs(urlsplit(url).query).get(name, [""])[0] for name in ("host", "port"))
+    line = Line(lambda: asyncio.open_unix_connection(f"{folder}/.s.PGSQL.{port or 5432}"))
+    await line.mend()
+    pool = await open_pool(f"postgresql://postgres@127.0.0.1:{line.port}/postgres", "feedback", MIGRATIONS)
+    try:
+        yield PostgresStore(pool), line
+    finally:
+        await pool.close()
+        await line.cut()
+
+
+@asynccontextmanager
+async def mongo_on_a_line(url: str) -> AsyncIterator[tuple[Store, Line]]:
+    where = urlsplit(url)
+    line = Line(lambda: asyncio.open_connection(where.hostname, where.port))
+    await line.mend()
+    options = "directConnection=true&heartbeatFrequencyMS=500"
+    client = client_of(f"mongodb://127.0.0.1:{line.port}/line?{options}", select_seconds=0.5)
+    try:
+        store = MongoStore(database_of(client))
+        await store.make_indexes()
+        yield store, line
+    finally:
+        await client.close()
+        await line.cut()
+
+
+@pytest.fixture(params=["postgres", pytest.param("mongo", marks=pytest.mark.real)])
+async def line(request: pytest.FixtureRequest, postgres_url: str) -> AsyncIterator[tuple[Store, Line]]:
+    """A store and the line to its server."""
+    if request.param == "mongo":
+        if ADDRESS in os.environ:
+            pytest.skip("the line leads to one server only")
+        async with mongo_on_a_line(request.getfixturevalue("mongo_url")) as found:
+            yield found
+        return
+    async with postgres_on_a_line(postgres_url) as found:
+        yield found
+
+
+async def everything_asked(store: Store) -> list[BaseException | None]:
+    """What each call to the store raises."""
+
+    async def scan() -> None:
+        async for _ in store.scan():
+            pass
+
+    async def scan_person() -> None:
+        async for _ in store.scan_person(Person("acme", "ann")):
+            pass
+
+    calls = [
+        store.ping(),
+        store.load([record().feedback_id]),
+        store.save([Save(record(), 0)]),
+        store.totals(),
+        store.erased_at([Person("acme", "ann")]),
+        scan(),
+        scan_person(),
+    ]
+    return [next(iter(await asyncio.gather(call, return_exceptions=True))) for call in calls]
+
+
+async def test_a_server_that_is_gone_is_an_outage_whatever_is_asked_and_ends_when_it_is_back(line):
+    store, wire = line
+    await store.ping()
+    await wire.cut()
+    raised = await everything_asked(store)
+    assert [type(error) for error in raised if not isinstance(error, Exception)] == []
+    assert [error for error in raised if not is_transient(error)] == []
+    await wire.mend()
+    async with asyncio.timeout(30):
+        await until_it_answers(store)
+    assert await store.save([Save(record("after"), 0)]) == {record("after").feedback_id}
+
+
+async def until_it_answers(store: Store) -> None:
+    while True:
+        try:
+            return await store.ping()
+        except Exception as error:
+            assert is_transient(error)
+
+
+def raised_as(error: PyMongoError) -> type[BaseException]:
+    with pytest.raises(BaseException) as caught, told_apart():
+        raise error
+    return type(caught.value)
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        AutoReconnect("gone"),
+        NetworkTimeout("slow"),
+        ServerSelectionTimeoutError("none"),
+        NotPrimaryError("election"),
+        ExecutionTimeout("slow", 50),
+        WTimeoutError("a majority is missing", 64),
+        WriteConcernError("too few", 100),
+        OperationFailure("no primary", 10107),
+        OperationFailure("stepping down", 189),
+        OperationFailure("password changed", 18),
+        OperationFailure("disk full", 14031),
+        OperationFailure("retry", 1, {"errorLabels": ["RetryableWriteError"]}),
+        BulkWriteError({"writeErrors": [], "writeConcernErrors": [{"code": 64}]}),
+        BulkWriteError({"writeErrors": [{"code": 11000}, {"code": 189}], "writeConcernErrors": []}),
+    ],
+    ids=lambda error: f"{type(error).__name__} {getattr(error, 'code', '')}",
+)
+def test_what_waiting_may_help_is_an_outage(error):
+    assert raised_as(error) is Unavailable
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        DuplicateKeyError("there", 11000),
+        OperationFailure("bad command", 9),
+        InvalidDocument("no such type"),
+        BulkWriteError({"writeErrors": [{"code": 11000}], "writeConcernErrors": []}),
+        BulkWriteError({"writeErrors": [{"code": 189}, {"code": 2}], "writeConcernErrors": []}),
+    ],
+    ids=lambda error: f"{type(error).__name__} {getattr(error, 'code', '')}",
+)
+def test_what_waiting_cannot_help_stays_what_it_is(error):
+    assert raised_as(error) is type(error)
+
+
+async def test_an_outage_tells_no_document(line):
+    store, wire = line
+    await wire.cut()
+    (error,) = await asyncio.gather(store.save([Save(record(text="secret"), 0)]), return_exceptions=True)
+    assert "secret" not in str(error)
+
+
+def test_an_address_that_is_none_of_mongodbs_is_refused_at_start_without_its_password():
+    with pytest.raises(StartError) as caught:
+        client_of("mongodb://ann:hush@[/x")
+    assert "hush" not in str(caught.value)
+
+
+@pytest.mark.real
+async def test_what_the_address_asks_for_cannot_weaken_a_promise(mongo_url):
+    client = client_of(f"{mongo_url}/?w=0&readPreference=secondary&readConcernLevel=local&journal=false")
+    try:
+        database = database_of(client)
+        assert database.name == "agent_feedback"
+        assert database.write_concern.document == {"w": "majority", "j": True, "wtimeout": 20_000}
+        assert database.read_concern.level == "majority"
+        assert database.read_preference.mongos_mode == "primary"
+        await wait_until_up(client, mongo_url)
+    finally:
+        await client.close()
+
+
+async def test_a_migrated_schema_holds_one_feedback_per_id(postgres_url):
+    async with postgres_on_a_line(postgres_url) as (store, _):
+        await store.save([Save(record("once"), 0)])
+        with pytest.raises(asyncpg.UniqueViolationError):
+            await store._pool.execute("insert into feedback select * from feedback")

@@ -1,0 +1,151 @@
+"""Broken parts, one promise each: a simulation that lets one of them pass proves nothing."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+from uuid import UUID
+
+from chat_bridge.consumer import ChatEvents
+from chat_bridge.model import IndexedMessage, ParkedEvent, ParkedKey
+from chat_bridge.parking import Parking
+from feedback.consumer import FeedbackEvents
+from feedback.store import Save
+from servicekit.delivery import Delivery
+from servicekit.outcome import Outcome
+from servicekit.producer import Message, Producer, Written
+from servicekit.records import RawRecord, Received
+from simulation.processes import Wiring
+
+
+LINGER = 0.5
+"""Virtual seconds by which an answer comes late, where a bug shows only if somebody else comes between."""
+
+
+class CommitsFirst(Delivery):
+    """Commits before the work, as consumers with auto-commit do."""
+
+    async def deliver(self, records: Sequence[RawRecord], commit: Callable[[], Awaitable[bool]]) -> None:
+        accepted = await commit()
+
+        async def done() -> bool:
+            return accepted
+
+        await super().deliver(records, done)
+
+
+class AnnouncesChangesOnly(FeedbackEvents):
+    """Announces what this batch changed, and nothing that a crash left unannounced."""
+
+    def __init__(self, store: Any, producer: Producer, rewards: Mapping[str, float]) -> None:
+        changed: set[UUID] = set()
+        super().__init__(_Noting(store, changed), _Only(producer, changed), rewards)
+
+
+class _Noting:
+    def __init__(self, store: Any, changed: set[UUID]) -> None:
+        self._store = store
+        self._changed = changed
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._store, name)
+
+    async def save(self, saves: Sequence[Save]) -> set[UUID]:
+        written: set[UUID] = await self._store.save(saves)
+        self._changed |= written
+        return written
+
+
+class _Only:
+    def __init__(self, producer: Producer, changed: set[UUID]) -> None:
+        self._producer = producer
+        self._changed = changed
+
+    async def send(self, messages: Sequence[Message]) -> list[Written]:
+        told = [message for message in messages if message.key and UUID(message.key) in self._changed]
+        self._changed.clear()
+        return await self._producer.send(told)
+
+
+class NeverMends(FeedbackEvents):
+    """Lets a stale announcement of a zombie be the last word."""
+
+    async def uncertain(self, batch: Sequence[Received[Any]]) -> None:
+        return None
+
+
+class Unguarded:
+    """Writes whatever the store holds by now."""
+
+    def __init__(self, store: Any) -> None:
+        self._store = store
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._store, name)
+
+    async def load(self, feedback_ids: Collection[UUID]) -> Mapping[UUID, Any]:
+        found: Mapping[UUID, Any] = await self._store.load(feedback_ids)
+        await asyncio.sleep(LINGER)
+        return found
+
+    async def save(self, saves: Sequence[Save]) -> set[UUID]:
+        held = await self._store.load([save.record.feedback_id for save in saves])
+        revisions = {id_: record.revision for id_, record in held.items()}
+        written: set[UUID] = await self._store.save(
+            [replace(save, loaded_revision=revisions.get(save.record.feedback_id, 0)) for save in saves]
+        )
+        return written
+
+
+class LooksBeforeItParks(ChatEvents):
+    """Parks without a look at what has arrived since, and nobody sweeps."""
+
+    async def _park(self, *arguments: Any) -> dict[int, ParkedEvent]:
+        await super()._park(*arguments)
+        return {}
+
+
+class ForgetsFirst(Parking):
+    """Takes an event out of the parking before it is forwarded."""
+
+    async def release(
+        self, pairs: Sequence[tuple[ParkedEvent, IndexedMessage]]
+    ) -> Mapping[tuple[ParkedKey, str], Outcome]:
+        await self._store.unpark([parked.key for parked, _ in pairs])
+        return await super().release(pairs)
+
+
+class NeverLooksAgain:
+    """Trusts its first look at a conversation while others write to it."""
+
+    def __init__(self, store: Any) -> None:
+        self._store = store
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._store, name)
+
+    async def around(self, spans: Collection[Any], reach: int) -> Any:
+        found = await self._store.around(spans, reach)
+        await asyncio.sleep(LINGER)
+        return found
+
+    async def outdated(self, looked_at: Collection[Any]) -> bool:
+        return False
+
+
+def _for(kind: str, broken: Callable[[Any], Any]) -> Callable[[Any, Any], Any]:
+    return lambda of, store: broken(store) if of == kind else store
+
+
+PLANTED: dict[str, Wiring] = {
+    "commits before the work": Wiring(delivery=CommitsFirst),
+    "announces only what changed": Wiring(feedback_events=AnnouncesChangesOnly),
+    "leaves a zombie's word standing": Wiring(feedback_events=NeverMends),
+    "writes unguarded": Wiring(store=_for("feedback", Unguarded)),
+    "parks without looking again": Wiring(chat_events=LooksBeforeItParks, sweeps=False),
+    "forgets before it forwards": Wiring(parking=ForgetsFirst),
+    "never looks at a conversation again": Wiring(store=_for("inference", NeverLooksAgain)),
+}
+"""What is wrong, in words, and the parts that make it so."""

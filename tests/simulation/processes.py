@@ -1,0 +1,196 @@
+"""A service process over the fakes: it consumes, sweeps, freezes, dies and comes back."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Callable, Coroutine, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from chat_bridge.consumer import ChatEvents
+from chat_bridge.parking import Parking
+from contracts.instants import DAY
+from contracts.topics import Consumer
+from feedback.consumer import FeedbackEvents
+from feedback.emojis import DEFAULT_REWARDS
+from inference.consumer import ConversationEvents
+from reporting.consumer import Projector
+from servicekit.delivery import Delivery, Handler, Patience
+from servicekit.failures import LogUnavailable
+from servicekit.subscriber import Subscription
+from simulation.fake_clients import FAILURES, FakeConsumer, FakeProducer, FaultyFeedbackStore, FaultyStore, Part
+from simulation.stub_detector import StubDetector
+from simulation.world import EPOCH_SECONDS, World
+
+SWEEP_SECONDS = 5.0
+SESSION_SECONDS = 10.0
+"""How long the group waits for a member that is silent."""
+
+
+class Killed(BaseException):
+    """The process is gone: nothing of it runs any more, not even what catches every Exception."""
+
+
+class SimulatedSubscription(Subscription):
+    """The real one on a consumer that is given."""
+
+    def __init__(self, delivery: Delivery, clock: Any, consumer: FakeConsumer) -> None:
+        super().__init__(delivery, clock)
+        self._given = consumer
+        self.generation = -1
+
+    @property
+    def consumer(self) -> Any:
+        return self._given
+
+    async def take(self, batch: Any) -> None:
+        self.generation = self._given.membership.generation
+        await self._on_batch(batch)
+
+    @property
+    def at_work(self) -> bool:
+        return self._busy.locked()
+
+
+@dataclass(frozen=True)
+class Wiring:
+    """Which parts a history is made of; a self-check puts a broken one in place of the real."""
+
+    chat_events: type[ChatEvents] = ChatEvents
+    parking: type[Parking] = Parking
+    feedback_events: type[FeedbackEvents] = FeedbackEvents
+    conversation_events: type[ConversationEvents] = ConversationEvents
+    delivery: type[Delivery] = Delivery
+    store: Callable[[Consumer, Any], Any] = lambda _, store: store
+    sweeps: bool = True
+
+
+@dataclass
+class SkewedClock:
+    """Wall time may be wrong by `skew` microseconds, and no promise may hang on it."""
+
+    world: World
+    skew: int
+
+    def now(self) -> int:
+        return (EPOCH_SECONDS * 1_000_000) + int(self.world.time() * 1_000_000) + self.skew
+
+    def monotonic(self) -> float:
+        return self.world.time()
+
+
+OnPoint = Callable[["Process", str, Part], Coroutine[Any, Any, None]]
+
+
+@dataclass
+class Process:
+    """One running copy of a service. `on_point` is asked at every await point what happens there."""
+
+    kind: Consumer
+    world: World
+    wiring: Wiring
+    on_point: OnPoint
+    alive: bool = True
+    frozen_until: float = 0.0
+    tasks: list[asyncio.Task[None]] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        world = self.world
+        self.consumer = FakeConsumer(world.groups[self.kind], self.point, world.rng)
+        self.clock = SkewedClock(world, world.rng.choice((0, 0, -3_600_000_000, 3_600_000_000)))
+        self.producer = FakeProducer(world.log, self.point)
+        self.sweep: Callable[[], Coroutine[Any, Any, None]] | None = None
+        delivery = self.wiring.delivery(
+            self.kind,
+            _HANDLERS[self.kind](self),
+            self.producer,
+            clock=self.clock,
+            observers=[world.observe],
+            patience=Patience(pick=world.rng.uniform),
+        )
+        self.subscription = SimulatedSubscription(delivery, self.clock, self.consumer)
+
+    def store(self, store: Any, faulty: type[FaultyStore] = FaultyStore) -> Any:
+        return faulty(self.wiring.store(self.kind, store), self.point)
+
+    def run(self) -> None:
+        """Start consuming, and sweeping where the service does."""
+        self.tasks.append(asyncio.create_task(self._until_killed(self._consume())))
+        if self.sweep is not None and self.wiring.sweeps:
+            self.tasks.append(asyncio.create_task(self._until_killed(self._sweep(self.sweep))))
+
+    async def point(self, label: str, part: Part) -> None:
+        """An await point. Raises Killed once the process is dead, and what `part` raises where it is down."""
+        self._breathe()
+        self.world.steps += 1
+        self.world.note(self.kind, label)
+        await self.on_point(self, label, part)
+        while self.frozen_until > self.world.time():
+            await asyncio.sleep(self.frozen_until - self.world.time())
+        self._breathe()
+        if self.world.down_until.get(self.kind if part == "store" else "log", 0) > self.world.time():
+            raise FAILURES[part]()
+
+    def kill(self) -> None:
+        """End it as SIGKILL does. One that no longer holds its partitions may leave a stale announcement behind."""
+        self.alive = False
+        group = self.world.groups[self.kind]
+        if self.subscription.at_work and self.subscription.generation != group.generation:
+            self.world.unmended = True
+        for task in self.tasks:
+            if task is not asyncio.current_task():
+                task.cancel()
+
+    @property
+    def member(self) -> bool:
+        return self.consumer.membership in self.world.groups[self.kind].members
+
+    def _breathe(self) -> None:
+        if not self.alive:
+            raise Killed
+
+    async def _consume(self) -> None:
+        while True:
+            batch = await self.consumer.getmany()
+            self._breathe()
+            await self.subscription.take(batch)
+
+    async def _sweep(self, sweep: Callable[[], Coroutine[Any, Any, None]]) -> None:
+        while True:
+            with contextlib.suppress(OSError, LogUnavailable):
+                await sweep()
+            await asyncio.sleep(SWEEP_SECONDS)
+
+    async def _until_killed(self, work: Coroutine[Any, Any, None]) -> None:
+        with contextlib.suppress(Killed):
+            await work
+
+
+def _bridge(process: Process) -> Handler:
+    store = process.store(process.world.bridge)
+    parking = process.wiring.parking(store, process.producer, process.clock, 7 * DAY, [process.world.observe])
+    process.sweep = parking.sweep
+    return process.wiring.chat_events(store, process.producer, parking, process.clock, 10_000)
+
+
+def _inference(process: Process) -> Handler:
+    store = process.store(process.world.inference)
+    return process.wiring.conversation_events(store, process.producer, StubDetector())  # type: ignore[arg-type]
+
+
+def _feedback(process: Process) -> Handler:
+    store = process.store(process.world.feedback, FaultyFeedbackStore)
+    return process.wiring.feedback_events(store, process.producer, DEFAULT_REWARDS)
+
+
+def _reporting(process: Process) -> Handler:
+    return Projector(process.store(process.world.reporting))
+
+
+_HANDLERS: Mapping[str, Callable[[Process], Handler]] = {
+    "chat_bridge": _bridge,
+    "inference": _inference,
+    "feedback": _feedback,
+    "reporting": _reporting,
+}

@@ -1,0 +1,107 @@
+"""What the set of accepted events amounts to, counted without the services' code: the order of arrival plays no part."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+from contracts.instants import parse_instant
+from contracts.topics import CHAT_MESSAGE, CHAT_REACTION, CHAT_REPLY, EXPLICIT_RECEIVED
+from inference.model import NEIGHBOURHOOD, Message, Neighbourhood
+from simulation.history import Fields, Said
+from simulation.stub_detector import judge
+
+REWARDS = {"👍": 0.6, "❤️": 0.8, "👎": -0.6}
+EXPLICIT = {"ok": 1.0, "neutral": 0.0, "not_ok": -1.0}
+Key = tuple[str, ...]
+"""Tenant, project, conversation, source, user, agent, source id."""
+Shown = tuple[Any, ...]
+"""Live, value, what was said (emoji, reaction or text), microseconds."""
+
+
+@dataclass
+class Recount:
+    """What must be there when all is quiet; `inferred` holds live verdicts only, by (tenant, conversation, message)."""
+
+    user: dict[Key, Shown] = field(default_factory=dict)
+    inferred: dict[Key, tuple[str, str]] = field(default_factory=dict)
+    parked: set[tuple[str, str]] = field(default_factory=set)
+    dead: set[tuple[str, bytes | None]] = field(default_factory=set)
+
+
+def recount(said: Iterable[Said]) -> Recount:
+    found = Recount()
+    known: dict[tuple[str, str], list[Fields]] = defaultdict(list)
+    words: defaultdict[Key, dict[str, tuple[Any, ...]]] = defaultdict(dict)
+    everything = list(said)
+    for one in everything:
+        if one.fields is None:
+            found.dead.add((one.topic.name, one.value))
+        elif one.topic is CHAT_MESSAGE:
+            known[one.fields["tenant"], one.fields["messageId"]].append(one.fields)
+    for one in everything:
+        event = one.fields
+        if event is None or one.topic is CHAT_MESSAGE:
+            continue
+        if one.topic is EXPLICIT_RECEIVED:
+            key = _key(event, "api", event["userId"], "", event["turnId"])
+            reaction = event["reaction"]
+            _say(words[key], "", event, reaction is not None, EXPLICIT.get(reaction), reaction)
+            continue
+        about = event["originalMessageId"] if one.topic is CHAT_REPLY else event["messageId"]
+        inline = event.get("original")
+        versions = known.get((event["tenant"], about))
+        original = inline if inline and inline["messageId"] == about else versions[0] if versions else None
+        if original is None:
+            found.parked.add((event["tenant"], event["eventId"]))
+        elif original["conversationId"] != event["conversationId"]:
+            found.dead.add((one.topic.name, one.value))
+        elif original["senderType"] == "agent":
+            author = event["senderId"] if one.topic is CHAT_REPLY else event["userId"]
+            if author == "bot":
+                continue
+            if one.topic is CHAT_REPLY:
+                key = _key(event, "chat", author, "bot", event["messageId"])
+                _say(words[key], "", event, True, 0.4, event["content"])
+            elif one.topic is CHAT_REACTION and event["emoji"] in REWARDS:
+                key, value = _key(event, "chat", author, "bot", about), REWARDS[event["emoji"]]
+                _say(words[key], event["emoji"], event, event["action"] == "added", value, event["emoji"])
+    for key, slots in words.items():
+        stamp, live, value, what = max(slots.values(), key=lambda word: (word[1], word[0]))
+        found.user[key] = (live, value if live else None, what if live else None, stamp[0])
+    found.inferred = dict(_verdicts(known))
+    return found
+
+
+def _key(event: Fields, source: str, user: str, agent: str, source_id: str) -> Key:
+    return (event["tenant"], event["project"], event["conversationId"], source, user, agent, source_id)
+
+
+def _say(slots: dict[str, tuple[Any, ...]], slot: str, event: Fields, live: bool, value: Any, what: Any) -> None:
+    word = ((parse_instant(event["occurredAt"]), event["sequence"]), live, value, what)
+    if slot not in slots or slots[slot][0] < word[0]:
+        slots[slot] = word
+
+
+def _verdicts(known: dict[tuple[str, str], list[Fields]]) -> Iterable[tuple[Key, tuple[str, str]]]:
+    conversations: defaultdict[tuple[str, str], list[Message]] = defaultdict(list)
+    for versions in known.values():
+        last = max(versions, key=lambda event: parse_instant(event["occurredAt"]))
+        message = Message(
+            last["messageId"],
+            last["turnId"],
+            last["senderId"],
+            last["senderType"],
+            last.get("agentId"),
+            last["content"],
+            min(parse_instant(event["occurredAt"]) for event in versions),
+        )
+        conversations[last["tenant"], last["conversationId"]].append(message)
+    for where, messages in conversations.items():
+        messages.sort(key=lambda message: (message.at, message.message_id))
+        for number, message in enumerate(messages):
+            verdict = judge(Neighbourhood(tuple(messages[max(0, number - NEIGHBOURHOOD) : number]), message))
+            if message.role == "human" and verdict.emitted and verdict.target:
+                yield (*where, message.message_id), (verdict.feedback, verdict.target.turn_id)

@@ -1,0 +1,34 @@
+"""A detector whose verdict hangs on every text before the judged message, so that a missed second look shows."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Sequence
+
+from inference.model import Neighbourhood, Target, Verdict
+
+
+def judge(item: Neighbourhood) -> Verdict:
+    """Rejected, accepted or nothing, by a checksum of the neighbourhood; about the latest agent message."""
+    answered = item.previous_agent()
+    told = "\n".join(f"{m.message_id}\t{m.text}" for m in (*item.before, item.message))
+    feedback = ("rejected", "accepted", "neutral", "neutral")[zlib.crc32(told.encode()) % 4]
+    target = None
+    if answered is not None and feedback != "neutral":
+        target = Target(answered.turn_id, answered.message_id, answered.agent_id or answered.sender_id, 1.0, 1.0, 1.0, 1)
+    return Verdict(
+        feedback=feedback,  # type: ignore[arg-type]
+        reaction={"rejected": "not_ok", "accepted": "ok"}.get(feedback) if target else None,  # type: ignore[arg-type]
+        confidence=0.9,
+        correction_type=None,
+        user_said=item.message.text,
+        target=target,
+        rules=(),
+        decided_by="rules",
+        gate="neutral",
+    )
+
+
+class StubDetector:
+    def judge(self, items: Sequence[Neighbourhood]) -> list[Verdict]:
+        return [judge(item) for item in items]

@@ -1,0 +1,42 @@
+"""Hundreds of histories of crashes, delays, duplicates and reorderings; and proof that a bug would be seen in them."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+from simulation.one_seed import run_seed
+from simulation.planted import PLANTED
+
+SEEDS, PARTS = 300, 10
+PATIENCE = 80
+"""Seeds within which every planted bug must show."""
+
+
+@pytest.mark.parametrize("part", range(PARTS))
+def test_every_history_keeps_the_promises(part: int) -> None:
+    verdicts = [run_seed(seed) for seed in range(part, SEEDS, PARTS)]
+    assert [f"seed {v.seed}: {'; '.join(v.broken)}" for v in verdicts if v.broken] == []
+    assert min(v.events for v in verdicts) >= 50
+    assert min(sum(v.faults.values()) for v in verdicts) >= 5
+
+
+@pytest.mark.parametrize("bug", PLANTED)
+def test_a_planted_bug_is_seen(bug: str) -> None:
+    assert any(run_seed(seed, PLANTED[bug]).broken for seed in range(PATIENCE))
+
+
+def test_a_seed_replays_exactly_even_in_another_process() -> None:
+    first, again = run_seed(7), run_seed(7)
+    assert first == again
+    assert run_seed(8).fingerprint != first.fingerprint
+    script = "from simulation.one_seed import run_seed; print(run_seed(7).fingerprint)"
+    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[1]), "PYTHONHASHSEED": "99"}
+    done = subprocess.run([sys.executable, "-c", script], env=environment, capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == first.fingerprint

@@ -1,0 +1,117 @@
+"""What is announced of a record, to the byte."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+from feedback_words import explicit, key, reaction, record
+
+from contracts.ids import partition_of
+from feedback.announce import message_of, tombstone_of
+from feedback.merge import merge, revise
+from feedback.model import Change, Record
+from feedback.reward import change_of
+
+LOGGED = 1_790_000_000_123_456
+
+
+def stored(*events: object) -> Record:
+    found: Record | None = None
+    for n, event in enumerate(events):
+        change = change_of(event)
+        assert isinstance(change, Change)
+        found = revise(merge(found, change), LOGGED + n * 1_000)
+    assert found is not None
+    return found
+
+
+def announced(record: Record) -> dict[str, object]:
+    value: dict[str, object] = json.loads(message_of(record).value or b"")
+    return value
+
+
+def test_a_created_feedback_is_announced_with_everything_it_says():
+    found = stored(explicit("not_ok", at=2, text="wrong é", tags=("slow",), correction="Paris", sequence=7))
+    id_ = "50731f38-42a6-59de-92bf-e3eb2e8eb684"
+    assert announced(found) == {
+        "eventId": "867cf761-9670-5241-98fa-ee6c4a038ec7",
+        "occurredAt": "2026-09-21T14:13:22.000000Z",
+        "sequence": 7,
+        "tenant": "acme",
+        "version": 1,
+        "project": "support",
+        "feedbackId": id_,
+        "change": "created",
+        "revision": 1_790_000_000_123,
+        "recordedAt": "2026-09-21T14:13:20.123000Z",
+        "conversationId": "c1",
+        "turnId": "t1",
+        "agentMessageId": None,
+        "agentId": "agent-a",
+        "userId": "ann",
+        "userType": "human",
+        "origin": "user",
+        "feedbackType": "explicit",
+        "source": "api",
+        "sourceId": "t1",
+        "reaction": "not_ok",
+        "value": -1.0,
+        "confidence": 1.0,
+        "text": "wrong é",
+        "tags": ["slow"],
+        "correction": "Paris",
+        "emoji": None,
+        "correctionType": None,
+        "rn": f"ef:acme:support:ann:c1:t1:artifact:{id_}",
+        "trackId": None,
+        "bundleId": None,
+        "agentVersion": None,
+        "model": None,
+        "traceId": None,
+        "causationId": "x1",
+    }
+
+
+def test_a_change_is_announced_as_updated_under_another_event_id():
+    one = stored(reaction("👍"))
+    two = stored(reaction("👍"), reaction("❤️", at=1, event="r2"))
+    assert (announced(one)["change"], announced(two)["change"]) == ("created", "updated")
+    assert announced(one)["feedbackId"] == announced(two)["feedbackId"]
+    assert announced(one)["eventId"] != announced(two)["eventId"]
+    assert (announced(two)["emoji"], announced(two)["value"], announced(two)["sequence"]) == ("❤", 0.8, None)
+
+
+def test_a_cleared_feedback_shows_nothing_of_what_it_said():
+    event = announced(stored(explicit("ok", text="a", tags=("b",)), explicit(None, at=5, event="x2", text="c")))
+    shown = {name: event[name] for name in ("reaction", "value", "text", "tags", "correction", "emoji")}
+    assert shown == {"reaction": None, "value": None, "text": None, "tags": [], "correction": None, "emoji": None}
+    assert (event["change"], event["occurredAt"]) == ("cleared", "2026-09-21T14:13:25.000000Z")
+
+
+def test_one_born_cleared_is_announced_as_cleared():
+    assert announced(stored(reaction("👍", "removed")))["change"] == "cleared"
+
+
+def test_the_same_record_is_announced_alike_however_often_and_from_wherever():
+    found = stored(reaction("👍"), reaction("❤️", at=1, event="r2"))
+    elsewhere = replace(found, slots=dict(reversed(found.slots.items())))
+    assert message_of(found) == message_of(found) == message_of(elsewhere)
+
+
+def test_an_announcement_lies_on_its_conversations_partition_under_its_feedbacks_id():
+    found = stored(explicit())
+    message = message_of(found, [("cause", b"chat:0:1")])
+    assert (message.topic, message.key, message.headers) == (
+        "feedback.created",
+        str(found.feedback_id),
+        [("cause", b"chat:0:1")],
+    )
+    assert message.partition == partition_of("acme/support/c1", 6)
+
+
+def test_a_stub_is_announced_by_a_tombstone_in_the_same_place():
+    live = record(slot="", at=0)
+    stub = replace(live, slots={})
+    assert message_of(stub) == replace(message_of(live), value=None)
+    assert tombstone_of(key()) == message_of(stub)

@@ -1,0 +1,64 @@
+"""Which words an erasure covers, and what it leaves of a record."""
+
+from __future__ import annotations
+
+import pytest
+from feedback_words import START, entry, erasure, key, received
+
+from feedback.erasure import Erasure, erasure_of, forget, is_erased, latest
+from feedback.model import Person, Record
+
+FIVE_MINUTES = 300_000_000
+ANN, BOB = Person("acme", "ann"), Person("acme", "bob")
+
+
+@pytest.mark.parametrize(
+    ("occurred_at", "erased_at", "covered"),
+    [
+        (1_000, None, False),
+        (0, 1_000, True),
+        (1_000, 1_000, True),
+        (1_000 + FIVE_MINUTES, 1_000, True),
+        (1_001 + FIVE_MINUTES, 1_000, False),
+    ],
+)
+def test_an_erasure_covers_five_minutes_more(occurred_at, erased_at, covered):
+    assert is_erased(occurred_at, erased_at) is covered
+
+
+def made_of(**slots: int) -> Record:
+    return Record(key(), "reaction", "user", {slot: entry(at) for slot, at in slots.items()}, 7, 5)
+
+
+def test_a_record_said_before_becomes_a_stub_with_its_ids():
+    stub = forget(made_of(a=0, b=FIVE_MINUTES), START)
+    assert stub == Record(key(), "reaction", "user", {}, 7, 5)
+    assert stub.forgotten
+
+
+def test_later_words_stay():
+    left = forget(made_of(a=0, b=FIVE_MINUTES + 1), START)
+    assert left == made_of(b=FIVE_MINUTES + 1)
+
+
+@pytest.mark.parametrize("erased_at", [None, START - FIVE_MINUTES - 1])
+def test_a_record_that_is_not_covered_is_the_same_object(erased_at):
+    record = made_of(a=0, b=5)
+    assert forget(record, erased_at) is record
+
+
+def test_a_stub_has_nothing_left_to_forget():
+    stub = made_of()
+    assert forget(stub, START) is stub
+
+
+def test_the_moment_is_the_logs_unless_the_request_says_a_later_one():
+    assert erasure_of(received(erasure(at=10), logged=500)) == Erasure(ANN, "q1", START + 500_000_000)
+    assert erasure_of(received(erasure(at=10), logged=5)) == Erasure(ANN, "q1", START + 10_000_000)
+
+
+def test_of_a_persons_erasures_the_last_holds():
+    first, second, tie = Erasure(ANN, "b", 1), Erasure(ANN, "a", 2), Erasure(ANN, "b", 2)
+    other = Erasure(BOB, "a", 1)
+    assert latest([first, second, other]) == {ANN: second, BOB: other}
+    assert latest([tie, second]) == latest([second, tie]) == {ANN: tie}

@@ -1,0 +1,128 @@
+"""What messages tell of turns: the same in every order, and the same in PostgreSQL as by the pure rules."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import AsyncIterator, Sequence
+from typing import Any
+
+import asyncpg
+import pytest
+import pytest_asyncio
+
+from contracts.chat import ChatMessageIngested
+from feedback.main import MIGRATIONS
+from feedback.registry import Turn, TurnKey, collapse, turn_of
+from feedback.registry_postgres import PostgresRegistry
+from servicekit.database import open_pool
+
+
+def message(name: str, at: int, *, agent: str | None = None, turn: str | None = "t1", **fields: Any) -> Any:
+    return ChatMessageIngested(
+        event_id=f"{name}-{at}",
+        occurred_at=at,
+        tenant=fields.pop("tenant", "acme"),
+        project="support",
+        message_id=name,
+        conversation_id="c1",
+        turn_id=turn,
+        sender_id=agent or fields.pop("sender", "ann"),
+        sender_type="agent" if agent else "human",
+        agent_id=agent,
+        content="Hello.",
+        **fields,
+    )
+
+
+def turns_of(*events: ChatMessageIngested) -> list[Turn]:
+    return [turn for event in events if (turn := turn_of(event)) is not None]
+
+
+def key(turn: str, tenant: str = "acme") -> TurnKey:
+    return TurnKey(tenant, "support", "c1", turn)
+
+
+def test_an_answer_without_a_turn_is_one_and_a_question_without_one_is_none() -> None:
+    answer = turn_of(message("m1", 1, agent="bot", turn=None, model="m-9", track_id="tr"))
+    assert answer is not None and answer.answer is not None
+    assert (answer.key, answer.answer.agent_id, answer.answer.message_id) == (key("m1"), "bot", "m1")
+    assert (answer.answer.provenance.model, answer.answer.provenance.track_id) == ("m-9", "tr")
+    assert turn_of(message("m2", 1, turn=None)) is None
+
+
+def test_the_latest_answer_and_the_first_asker_stand() -> None:
+    told = turns_of(
+        message("a1", 5, agent="planner"),
+        message("q2", 3, sender="bob"),
+        message("a2", 9, agent="writer"),
+        message("q1", 2, sender="ann"),
+        message("a0", 9, agent="checker"),
+    )
+    for order in range(20):
+        shuffled = random.Random(order).sample(told, len(told))
+        [turn] = collapse(shuffled)
+        assert turn.answer is not None and turn.asker is not None
+        assert (turn.answer.agent_id, turn.answer.message_id) == ("writer", "a2")
+        assert (turn.asker.user_id, turn.asker.at) == ("ann", 2)
+
+
+@pytest_asyncio.fixture(loop_scope="session")
+async def pool(postgres_url: str) -> AsyncIterator[asyncpg.Pool]:
+    connection = await asyncpg.connect(postgres_url)
+    await connection.execute("drop schema if exists feedback cascade")
+    await connection.close()
+    pool = await open_pool(postgres_url, "feedback", MIGRATIONS)
+    yield pool
+    await pool.close()
+
+
+def some_turns(seed: int) -> Sequence[Turn]:
+    dice = random.Random(seed)
+    events = [
+        message(
+            f"m{dice.randrange(4)}",
+            dice.randrange(6),
+            agent=dice.choice([None, "bot", "writer"]),
+            turn=dice.choice(["t1", "t2", None]),
+            sender=dice.choice(["ann", "bob"]),
+            tenant=dice.choice(["acme", "globex"]),
+        )
+        for _ in range(12)
+    ]
+    return turns_of(*events)
+
+
+@pytest.mark.parametrize("seed", range(25))
+async def test_postgres_joins_as_the_pure_rules_do(pool: asyncpg.Pool, seed: int) -> None:
+    await pool.execute("truncate turns")
+    registry, dice, told = PostgresRegistry(pool), random.Random(seed), list(some_turns(seed))
+    expected = {turn.key: turn for turn in collapse(told)}
+    dice.shuffle(told)
+    while told:
+        size = dice.randrange(1, 5)
+        batch, told = told[:size], told[size:]
+        await registry.add(collapse(batch))
+    found = {key_: await registry.find(key_) for key_ in expected}
+    # Of messages that tell different things of one moment and id, any may stand; the shuffling has none of those.
+    assert {k: _place(turn) for k, turn in found.items()} == {k: _place(turn) for k, turn in expected.items()}
+    assert await registry.count("acme", "support", "c1") == sum(one.tenant == "acme" for one in expected)
+    assert await registry.add(list(expected.values())) == set(), "telling all again changes nothing"
+
+
+def _place(turn: Turn | None) -> object:
+    assert turn is not None
+    return (turn.answer and turn.answer.place, turn.asker and turn.asker.place)
+
+
+async def test_tenants_do_not_meet(pool: asyncpg.Pool) -> None:
+    registry = PostgresRegistry(pool)
+    await registry.add(collapse(turns_of(message("m1", 1, agent="bot", tenant="umbrella"))))
+    assert await registry.find(key("t1", "initech")) is None
+    assert await registry.find(key("t1", "umbrella")) is not None
+
+
+async def test_ids_of_any_length_fit(pool: asyncpg.Pool) -> None:
+    registry = PostgresRegistry(pool)
+    wide = TurnKey("t" * 64, "p" * 64, "\U0001f600" * 256, "\U0001f40d" * 256)
+    assert await registry.add([Turn(wide)]) == {wide}
+    assert await registry.find(wide) == Turn(wide)

@@ -1,0 +1,82 @@
+"""Scores, by hand-made rows whose figures can be worked out on paper."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from inference import scoring
+from inference.detector import Detector
+from inference.evaluation import UnknownRows, evaluate
+from inference.plotting import plot
+
+
+def write(path: Path, rows: list[dict[str, Any]]) -> Path:
+    path.write_text("\n".join(json.dumps(row) for row in rows))
+    return path
+
+
+def row(message: str, label: str, gate: str, source: str = "hand/made") -> dict[str, Any]:
+    history = [{"role": "user", "text": "when did it open"}, {"role": "assistant", "text": "It opened in 1932."}]
+    return {"history": history, "message": message, "label": label, "gate": gate, "source": source, "tier": "strong"}
+
+
+ROWS = [
+    row("that's wrong", "rejected", "not_ok"),
+    row("thanks a lot", "accepted", "ok"),
+    row("that's wrong", "neutral", "neutral", "other/made"),
+    row("forget it", "rejected", "not_ok", "other/made"),
+]
+
+
+def test_message_rows(detector: Detector, tmp_path: Path) -> None:
+    report = evaluate(write(tmp_path / "rows.jsonl", ROWS), detector)
+    assert report["accuracy"] == 0.75
+    assert report["per_class"]["rejected"] == {"precision": 2 / 3, "recall": 1.0, "f1": pytest.approx(0.8)}
+    assert report["macro_f1"] == pytest.approx((0.8 + 1.0 + 0.0) / 3)
+    assert report["per_source"]["other"]["balanced_accuracy"] == 0.5
+    assert report["at_emission"]["rejected"]["recall"] == 1.0
+    assert report["at_emission"]["rejected"]["precision_at_8pct"] == pytest.approx(0.08 / (0.08 + 0.92 * 0.5))
+    assert report["gate"]["accuracy"] == 0.75
+    assert set(report["latency_ms"]) == {"p50", "p99"}
+    plot(report, tmp_path / "plot.png")
+    assert (tmp_path / "plot.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_pair_rows(detector: Detector, tmp_path: Path) -> None:
+    same = {"a": "how old are you", "b": "what is your age, how old are you?", "same_intent": "yes", "source": "x"}
+    other = {"a": "how old are you", "b": "print a list of files", "same_intent": "no", "source": "x"}
+    report = evaluate(write(tmp_path / "pairs.jsonl", [same, other]), detector)
+    assert (report["auc"], report["accuracy"]) == (1.0, 1.0)
+
+
+def test_target_rows(detector: Detector, tmp_path: Path) -> None:
+    history = [
+        {"role": "assistant", "text": "Have you tried the Blue Lantern?"},
+        {"role": "user", "text": "no"},
+        {"role": "assistant", "text": "Anything else?"},
+    ]
+    target = {
+        "history": history,
+        "message": "the Blue Lantern was awful",
+        "target_indices": [0],
+        "assistant_turns_back": 2,
+    }
+    report = evaluate(write(tmp_path / "targets.jsonl", [target]), detector)
+    assert (report["accuracy"], report["accuracy_further_back"]) == (1.0, 1.0)
+
+
+def test_rows_of_no_known_kind(detector: Detector, tmp_path: Path) -> None:
+    with pytest.raises(UnknownRows):
+        evaluate(write(tmp_path / "other.jsonl", [{"text": "hello"}]), detector)
+
+
+def test_auc_and_calibration_on_paper() -> None:
+    assert scoring.auc([True, False, True], [0.9, 0.1, 0.1]) == pytest.approx(0.75)
+    assert scoring.auc([True], [0.5]) == 0.5
+    bins = scoring.reliability([0.95, 0.95, 0.55], [True, False, True])
+    assert scoring.expected_calibration_error(bins) == pytest.approx((2 * 0.45 + 0.45) / 3)
+    assert scoring.at_prevalence(0.0, 0.0) == 0.0
