@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import cProfile
-import os
 from collections.abc import Sequence
 from contextlib import AsyncExitStack
 from dataclasses import replace
@@ -17,6 +15,7 @@ from benchmarks.effort import Effort
 from benchmarks.jobs import Job, answer
 from benchmarks.log import log_with
 from benchmarks.workload import Expected
+from servicekit.collector import look_seldom
 from servicekit.holdback import Holdback, HoldingProducer
 from servicekit.logging import configure_logging
 from servicekit.producer import Message, Producer
@@ -39,14 +38,10 @@ async def measure(job: Job) -> dict[str, Any]:
         await stack.start()
         while await stack.not_ready():
             await asyncio.sleep(0.02)
-        profile = os.environ.get("BENCH_PROFILE")
+        look_seldom()
         effort = Effort({"postgres": [job.postgres], "kafka": [job.kafka]})
-        if profile:
-            with cProfile.Profile() as profiler:
-                await _through(stack, messages)
-            profiler.dump_stats(profile)
-        else:
-            await _through(stack, messages)
+        await feed(stack.log, messages)
+        await stack.quiet()
         measured = effort.until_now(len(messages))
         await check(job.database_url, Expected.of(messages))
         assert await stack.fact("parked") == 0, "events are still parked"
@@ -65,11 +60,6 @@ def _stack(job: Job, bootstrap: str) -> Stack:
         room=holdback.room,
     )
     return Stack(held, job.database_url, holdback)
-
-
-async def _through(stack: Stack, messages: Sequence[Message]) -> None:
-    await feed(stack.log, messages)
-    await stack.quiet()
 
 
 async def feed(producer: Producer, messages: Sequence[Message]) -> None:

@@ -22,7 +22,8 @@ def facts_of(schema: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
 def incompatibilities(before: Facts, after: Facts) -> list[str]:
     """What a message that was fine before may now fail on, in words; empty where nothing breaks."""
     broken = [f"{path} is gone" for path in before if path not in after]
-    broken += [f"{path} is demanded and was not there" for path in after if path not in before and after[path]["required"]]
+    added = [path for path in after if path not in before]
+    broken += [f"{path} is demanded and was not there" for path in added if after[path]["required"]]
     for path in before.keys() & after.keys():
         old, new = before[path], after[path]
         if new["required"] and not old["required"]:

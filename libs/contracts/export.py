@@ -1,4 +1,4 @@
-"""Exports every event's JSON Schema: `python -m contracts.export` writes them, `--check` fails if they are not up to date."""
+"""Exports every event's JSON Schema: `python -m contracts.export` writes them, `--check` fails if they are stale."""
 
 from __future__ import annotations
 

@@ -19,6 +19,8 @@ Headers = Sequence[tuple[str, bytes]]
 CAUSE = "cause"
 """Header of a derived record: the coordinates of the chat record it comes from."""
 TRACEPARENT = "traceparent"
+REVISION = "revision"
+"""Header of a tombstone: the revision that it ends."""
 FUTURE_LIMIT = 5 * MINUTE
 """How far a record's occurredAt may be ahead of the log's time, in microseconds."""
 

@@ -45,6 +45,9 @@ class MemoryStore:
         old = (event for event in self._parked.values() if event.parked_at < before)
         return sorted(old, key=lambda event: event.parked_at)[:limit]
 
+    async def waited_for(self, after: MessageKey, limit: int) -> Sequence[MessageKey]:
+        return sorted({event.original for event in self._parked.values() if event.original > after})[:limit]
+
     async def unpark(self, keys: Collection[ParkedKey]) -> None:
         for key in keys:
             self._parked.pop(key, None)

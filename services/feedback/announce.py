@@ -9,7 +9,7 @@ from contracts.ids import conversation_key, revision_event_id
 from contracts.topics import FEEDBACK_CREATED
 from feedback.model import Key, Record
 from servicekit.producer import Message, fixed_partition
-from servicekit.records import Headers
+from servicekit.records import REVISION, Headers
 
 
 def announcement(record: Record) -> FeedbackCreated:
@@ -63,6 +63,8 @@ def resource_name(record: Record) -> str:
 def message_of(record: Record, headers: Headers = ()) -> Message:
     """The record of `feedback.created` that announces `record`: a stub's is a tombstone."""
     value = None if record.forgotten else announcement(record).model_dump_json(by_alias=True).encode()
+    if record.forgotten:
+        headers = [*headers, (REVISION, str(record.revision).encode())]
     return _message(record.key, value, headers)
 
 

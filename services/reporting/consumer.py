@@ -11,14 +11,15 @@ from reporting.projection import (
     ENGAGEMENT,
     feedback_outcomes,
     feedback_row,
+    forgotten_of,
     message_outcomes,
     message_row,
     newest_feedbacks,
     newest_messages,
 )
 from reporting.store import Store
-from servicekit.outcome import Outcome
-from servicekit.records import Received
+from servicekit.outcome import STORED, Outcome
+from servicekit.records import Received, Tombstone
 
 
 class Projector:
@@ -27,19 +28,27 @@ class Projector:
     def __init__(self, store: Store) -> None:
         self._store = store
 
-    async def handle(self, batch: Sequence[Received[Any]]) -> Sequence[Outcome]:
+    takes_tombstones = True
+
+    async def handle(self, batch: Sequence[Received[Any] | Tombstone]) -> Sequence[Outcome]:
         """Project the batch in one transaction. Each record's outcome, in the batch's order."""
-        events = [received.event for received in batch]
+        events = [None if isinstance(received, Tombstone) else received.event for received in batch]
         messages = [message_row(event) for event in events if type(event) is ChatMessageIngested]
         feedbacks = [feedback_row(event) for event in events if type(event) is FeedbackCreated]
         countable = [row for row in feedbacks if row is not None]
         applied = await self._store.apply(newest_messages(messages), newest_feedbacks(countable))
+        ended = (forgotten_of(received) for received in batch if isinstance(received, Tombstone))
+        if forgotten := [one for one in ended if one is not None]:
+            await self._store.forget(forgotten)
         of_messages = iter(message_outcomes(messages, applied.written))
         of_countable = iter(feedback_outcomes(countable, applied.before))
         of_feedbacks = iter([ENGAGEMENT if row is None else next(of_countable) for row in feedbacks])
-        return [next(of_messages if type(event) is ChatMessageIngested else of_feedbacks) for event in events]
+        return [
+            STORED if event is None else next(of_messages if type(event) is ChatMessageIngested else of_feedbacks)
+            for event in events
+        ]
 
-    async def uncertain(self, batch: Sequence[Received[Any]]) -> None:
+    async def uncertain(self, batch: Sequence[Received[Any] | Tombstone]) -> None:
         """Nothing to do: a row only ever gives way to a higher revision, whoever writes it."""
 
     async def probe(self) -> None:

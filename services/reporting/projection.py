@@ -14,6 +14,7 @@ from contracts.chat import ChatMessageIngested
 from contracts.feedback import FeedbackCreated
 from contracts.ids import derived_id
 from servicekit.outcome import STORED, UNCHANGED, Ignored, Outcome
+from servicekit.records import REVISION, Tombstone, header
 
 ENGAGEMENT = Ignored("engagement")
 SUPERSEDED = Ignored("superseded")
@@ -59,6 +60,26 @@ class FeedbackRow(NamedTuple):
     @property
     def shown(self) -> tuple[object, ...]:
         return self[3:]
+
+
+class Forgotten(NamedTuple):
+    """A feedback whose person was forgotten at `revision`."""
+
+    feedback_id: UUID
+    revision: int
+
+
+def forgotten_of(tombstone: Tombstone) -> Forgotten | None:
+    """Which feedback a tombstone ends; None where its key is no feedback's.
+
+    One that names no revision ends what was announced before it, by the log's time.
+    """
+    try:
+        feedback_id = UUID(tombstone.key)
+    except ValueError:
+        return None
+    named = header(tombstone.raw.headers, REVISION) or ""
+    return Forgotten(feedback_id, int(named) if named.isdecimal() else tombstone.raw.log_time // 1_000)
 
 
 class MessageRow(NamedTuple):

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Protocol
 from uuid import UUID
 
-from reporting.projection import FeedbackRow, MessageKey, MessageRow
+from reporting.projection import FeedbackRow, Forgotten, MessageKey, MessageRow
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,8 +26,8 @@ class Store(Protocol):
         """
         ...
 
-    async def forget(self, feedback_ids: Sequence[UUID]) -> None:
-        """Remove feedbacks whose record was erased; ids that are not there are passed over."""
+    async def forget(self, forgotten: Sequence[Forgotten]) -> None:
+        """Remove feedbacks up to the revision that erased them, and keep what is not newer from coming back."""
         ...
 
     async def probe(self) -> None:

@@ -9,7 +9,7 @@ from uuid import UUID
 import asyncpg
 
 from reporting.database import Connection
-from reporting.projection import FeedbackRow, MessageKey, MessageRow
+from reporting.projection import FeedbackRow, Forgotten, MessageKey, MessageRow
 from reporting.store import Applied
 
 _SEPARATOR: Final = "\x1f"  # no label holds a control character; unnest would flatten arrays of arrays
@@ -47,6 +47,7 @@ select {", ".join(FEEDBACK_COLUMNS)} from feedbacks where feedback_id = any($1::
 _WRITE_FEEDBACKS: Final = f"""
 insert into feedbacks as held ({", ".join(FEEDBACK_COLUMNS)})
 select {_selected(FEEDBACK_COLUMNS)} from unnest({_arrays(FEEDBACK_COLUMNS)}) as new ({", ".join(FEEDBACK_COLUMNS)})
+where not exists (select from forgotten f where f.feedback_id = new.feedback_id and f.revision >= new.revision)
 on conflict (feedback_id) do update
 set {_replaced(FEEDBACK_COLUMNS[1:])}, written_by = pg_current_xact_id()
 where held.revision < excluded.revision
@@ -59,7 +60,16 @@ set {_replaced(MESSAGE_COLUMNS[3:])}
 where (held.occurred_at, held.sequence) < (excluded.occurred_at, excluded.sequence)
 returning tenant, project, message_id
 """
-_FORGET: Final = "delete from feedbacks where feedback_id = any($1::uuid[])"
+_FORGET: Final = """
+with gone as (
+    select feedback_id, max(revision) as revision from unnest($1::uuid[], $2::bigint[]) as g (feedback_id, revision)
+    group by feedback_id
+), noted as (
+    insert into forgotten as f select * from gone order by feedback_id
+    on conflict (feedback_id) do update set revision = greatest(f.revision, excluded.revision)
+)
+delete from feedbacks held using gone where held.feedback_id = gone.feedback_id and held.revision <= gone.revision
+"""
 _ADOPT: Final = """
 update feedbacks set written_by = '0' where written_by >= pg_snapshot_xmax(pg_current_snapshot())
 """
@@ -81,8 +91,8 @@ class PostgresStore:
             before = await self._write_feedbacks(connection, feedbacks) if feedbacks else {}
         return Applied(before, written)
 
-    async def forget(self, feedback_ids: Sequence[UUID]) -> None:
-        await self._pool.execute(_FORGET, feedback_ids)
+    async def forget(self, forgotten: Sequence[Forgotten]) -> None:
+        await self._pool.execute(_FORGET, *zip(*forgotten, strict=True))
 
     async def probe(self) -> None:
         await self._pool.execute("select 1", timeout=2)

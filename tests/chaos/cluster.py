@@ -5,16 +5,19 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
+import time
 from pathlib import Path
 from types import TracebackType
 from typing import Self
 from urllib.parse import parse_qs, urlsplit
 
 import asyncpg
+from aiokafka.errors import KafkaError
 
 from chaos.proxy import Door
 from servicekit.embedded.local_kafka import LocalKafka
 from servicekit.embedded.postgres import EmbeddedPostgres
+from servicekit.failures import StartError
 from servicekit.topics import ensure_topics
 
 SERVICES = ("chat_bridge", "feedback", "inference", "reporting")
@@ -31,7 +34,7 @@ class Cluster:
 
     async def __aenter__(self) -> Self:
         await asyncio.gather(self.kafka.start(), self.postgres.start())
-        await ensure_topics(self.kafka.bootstrap)
+        await self.make_topics()
         for door in self.doors.values():
             await door.start()
         return self
@@ -42,6 +45,18 @@ class Cluster:
         for door in self.doors.values():
             await door.stop()
         await asyncio.gather(self.kafka.stop(), self.postgres.stop())
+
+    async def make_topics(self, seconds: float = 30.0) -> None:
+        """Make the topics that are missing; a topic that was just made may take a moment to be seen."""
+        deadline = time.monotonic() + seconds
+        while True:
+            try:
+                await ensure_topics(self.kafka.bootstrap)
+                return
+            except (StartError, KafkaError, OSError):
+                if time.monotonic() > deadline:
+                    raise
+            await asyncio.sleep(0.5)
 
     def database_url(self, service: str) -> str:
         """The database as `service` sees it: through its door."""

@@ -7,7 +7,6 @@ from collections.abc import Awaitable, Callable
 
 from aiokafka import TopicPartition
 from aiokafka.admin import AIOKafkaAdminClient
-from aiokafka.errors import KafkaError
 from aiokafka.structs import OffsetAndMetadata
 
 from chaos.hurts import Scene
@@ -15,8 +14,7 @@ from chaos.outgoing import REACTION
 from chaos.progress import AWAY, GROUPS, Progress
 from chaos.publisher import now_us
 from chaos.racing import hot_explicit
-from contracts.topics import BY_NAME, Consumer, consumed_by
-from servicekit.topics import ensure_topics
+from contracts.topics import Consumer, consumed_by
 
 
 async def broker_kill(scene: Scene) -> None:
@@ -92,13 +90,7 @@ async def topic_made_again(scene: Scene, progress: Progress) -> None:
             await admin.close()
         for writer in (scene.writer, *scene.racers):
             await writer.close()
-        while True:
-            try:
-                await ensure_topics(scene.cluster.kafka.bootstrap)
-                break
-            except (KafkaError, OSError):
-                await asyncio.sleep(0.5)
-        assert BY_NAME[REACTION].partitions
+        await scene.cluster.make_topics()
     finally:
         scene.load.resume()
 

@@ -94,6 +94,7 @@ async def selfcheck(seed: int, only: str | None = None) -> int:
             sound[under] = await _run(check, seed, check.sound)
         reason = next(iter([*(f.first for f in planted.findings if f.first), *planted.wrong]), "")
         accused = next(iter([*(f.first for f in sound[under].findings if f.first), *sound[under].wrong]), "")
+        say(f"{check.bug}: {reason or 'NOT CAUGHT'}; sound services: {accused or 'pass'}")
         caught += not planted.ok
         clean += sound[under].ok
         table.add_row(

@@ -13,6 +13,7 @@ from chat_bridge.settings import ChatBridgeSettings
 from feedback.settings import FeedbackSettings
 from inference.settings import InferenceSettings
 from reporting.settings import ReportingSettings
+from standalone.access import AuthSettings
 
 ROOT = Path(__file__).parents[2]
 SETTINGS: tuple[type[BaseSettings], ...] = (
@@ -20,6 +21,7 @@ SETTINGS: tuple[type[BaseSettings], ...] = (
     FeedbackSettings,
     InferenceSettings,
     ReportingSettings,
+    AuthSettings,
 )
 
 

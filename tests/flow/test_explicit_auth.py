@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import asyncio
+import os
 from collections.abc import AsyncIterator
 
 import httpx
 import pytest_asyncio
+from command import COMMAND
 from issuer import AUDIENCE, ISSUER, Issuer, issuer
 from running_stack import RunningStack, exchange
 
 from servicekit.clock import SystemClock
+from servicekit.embedded.memory_broker import MemoryBroker
+from servicekit.embedded.ports import free_port
 from servicekit.jwks import KeySet
 from servicekit.jwt import JwtAuthenticator
+from servicekit.topics import partitions_by_topic
 
 PATH = "/conversations/acme/support/c-jwt/turns/t1/feedback"
 SITE = "https://shop.example"
@@ -71,3 +77,42 @@ async def test_only_named_sites_may_call_and_never_with_cookies(stack: RunningSt
         closed = await http.options(PATH, headers={**ask, "Origin": SITE})
         assert closed.status_code == 401
         assert "access-control-allow-origin" not in closed.headers
+
+
+async def test_a_service_of_its_own_asks_the_issuer(source: Issuer, postgres_url: str) -> None:
+    port = free_port()
+    with MemoryBroker(partitions_by_topic()) as broker:
+        told = {name: value for name, value in os.environ.items() if name != "AGENT_FEEDBACK_TOKEN"} | {
+            "FEEDBACK_BROKER": broker.bootstrap,
+            "FEEDBACK_DATABASE_URL": postgres_url,
+            "FEEDBACK_STORE_URL": postgres_url,
+            "AUTH_ISSUER": ISSUER,
+            "AUTH_AUDIENCE": AUDIENCE,
+            "AUTH_JWKS_URL": source.url,
+            "AUTH_CORS_ORIGINS": SITE,
+        }
+        process = await asyncio.create_subprocess_exec(
+            COMMAND, "run", "feedback", "--port", str(port), env=told, stderr=asyncio.subprocess.DEVNULL
+        )
+        try:
+            async with httpx.AsyncClient(base_url=f"http://127.0.0.1:{port}") as http, asyncio.timeout(60):
+                while not await _ready(http):
+                    await asyncio.sleep(0.1)
+                path = "/conversations/acme/support/nowhere/turns/t1/feedback"
+                ok = {"reaction": "ok"}
+                stranger = await http.post(path, json=ok, headers=bearer("agent-feedback"))
+                other = await http.post(path, json=ok, headers=bearer(source.token("rsa", tenant="globex")))
+                known = await http.post(path, json=ok, headers={**bearer(source.token("rsa")), "Origin": SITE})
+                assert [answer.status_code for answer in (stranger, other, known)] == [401, 403, 404]
+                assert known.headers["access-control-allow-origin"] == SITE
+        finally:
+            process.terminate()
+            async with asyncio.timeout(20):
+                await process.wait()
+
+
+async def _ready(http: httpx.AsyncClient) -> bool:
+    try:
+        return (await http.get("/health/ready")).status_code == 200
+    except httpx.ConnectError:
+        return False

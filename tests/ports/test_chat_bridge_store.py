@@ -115,3 +115,13 @@ async def test_nothing_asked_for_is_nothing_found(store: Store) -> None:
     assert await store.find([]) == {}
     assert await store.released_by([]) == []
     await store.ping()
+
+
+async def test_what_is_waited_for_comes_in_pages_and_each_once(store: Store) -> None:
+    beginning = MessageKey("", "", "")
+    assert await store.waited_for(beginning, 10) == []
+    theirs = waiting("e9", "m0", tenant="globex")
+    await store.park([waiting("e1", "m2"), waiting("e2", "m1"), waiting("e3", "m2"), theirs])
+    first = await store.waited_for(beginning, 2)
+    assert first == [MessageKey("acme", "p", "m1"), MessageKey("acme", "p", "m2")]
+    assert await store.waited_for(first[-1], 2) == [MessageKey("globex", "p", "m0")]

@@ -12,7 +12,9 @@ from reporting_events import batch, feedback, message
 from reporting.consumer import Projector
 from reporting.queries.counts import totals
 from reporting.store_postgres import PostgresStore
+
 from servicekit.outcome import STORED, UNCHANGED, Ignored
+from servicekit.records import Coordinates, RawRecord, Tombstone
 
 
 @pytest.fixture
@@ -166,9 +168,23 @@ async def test_the_longest_ids_of_the_widest_characters_fit(projector, pool):
     assert await totals(pool) == counts(conversations=1, user=1, ok=1)
 
 
-async def test_a_forgotten_feedback_is_gone(projector, pool):
-    store = PostgresStore(pool)
-    gone = feedback("f1", reaction="ok")
-    await projector.handle(batch(gone, feedback("f2", user="bob", reaction="ok")))
-    await store.forget([gone.feedback_id])
+def tombstone(key: str, revision: str | None) -> Tombstone:
+    headers = [] if revision is None else [("revision", revision.encode())]
+    return Tombstone(key, RawRecord(Coordinates("feedback.created", 0, 9), key.encode(), None, headers, 5_000_000))
+
+
+async def test_a_forgotten_feedback_is_gone_and_stays_gone(projector, pool):
+    gone, other = feedback("f1", reaction="ok", revision=7), feedback("f2", user="bob", reaction="ok")
+    await projector.handle(batch(gone, other))
+    assert await projector.handle([tombstone(str(gone.feedback_id), "8")]) == [STORED]
     assert await totals(pool) == counts(conversations=1, user=1, ok=1)
+    await projector.handle(batch(gone))
+    assert await totals(pool) == counts(conversations=1, user=1, ok=1)
+    await projector.handle(batch(feedback("f1", reaction="ok", revision=9)))
+    assert await totals(pool) == counts(conversations=1, user=2, ok=2)
+
+
+async def test_a_tombstone_without_a_revision_ends_what_was_said_before_it(projector, pool):
+    await projector.handle(batch(feedback("f1", reaction="ok", revision=4_999)))
+    await projector.handle([tombstone(str(feedback("f1").feedback_id), None), tombstone("no feedback", "x")])
+    assert await totals(pool) == counts(conversations=0)

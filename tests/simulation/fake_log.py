@@ -47,9 +47,7 @@ class Log:
             partition = partition_of(message.key or "", count)
         entries = self.lanes[TopicPartition(message.topic, partition)]
         key = None if message.key is None else message.key.encode()
-        entry = Entry(
-            message.topic, partition, len(entries), self._now(), key, message.value, tuple(message.headers)
-        )
+        entry = Entry(message.topic, partition, len(entries), self._now(), key, message.value, tuple(message.headers))
         entries.append(entry)
         self.on_append(entry)
         self.stir()

@@ -50,7 +50,8 @@ class Operator:
         self._tasks: set[asyncio.Task[Any]] = set()
         self._rebalancing = {kind: asyncio.Lock() for kind in KINDS}
         rng = world.rng
-        names = rng.choices(list(_FAULTS), weights=[weight for weight, _ in _FAULTS.values()], k=rng.randint(FEWEST, MOST))
+        weights = [wiring.likelier.get(name, weight) for name, (weight, _) in _FAULTS.items()]
+        names = rng.choices(list(_FAULTS), weights=weights, k=rng.randint(FEWEST, MOST))
         steps = sorted(rng.sample(range(5, LAST_STEP), len(names)))
         kinds = rng.choices(list(VICTIMS), weights=list(VICTIMS.values()), k=len(names))
         parts = rng.choices(list(PARTS), weights=list(PARTS.values()), k=len(names))

@@ -48,8 +48,9 @@ class Author:
         for tenant, conversation in (("acme", "c1"), ("globex", "c1"), ("acme", "c2")):
             self._conversation(tenant, conversation, rng.randint(5, 9) if conversation == "c2" else rng.randint(8, 14))
         agents = [m for m in self.messages if m["senderType"] == "agent"]
-        for _ in range(rng.randint(14, 22)):
-            self._reaction(rng.choice(agents) if rng.random() < 0.85 else rng.choice(self.messages))
+        liked = rng.sample(agents, min(4, len(agents)))
+        for _ in range(rng.randint(16, 24)):
+            self._reaction(rng.choice(liked) if rng.random() < 0.85 else rng.choice(self.messages))
         for _ in range(rng.randint(6, 10)):
             self._reply(rng.choice(agents) if rng.random() < 0.8 else rng.choice(self.messages))
         judged = rng.sample(agents, min(2, len(agents)))
@@ -80,7 +81,11 @@ class Author:
             self._conversation(tenant, f"{conversation}x", length)
 
     def _edit(self, message: Fields) -> None:
-        later = {"eventId": self._id(), "occurredAt": self._at(START + 5_000 * SECOND), "content": f"{self._id()} edited"}
+        later = {
+            "eventId": self._id(),
+            "occurredAt": self._at(START + 5_000 * SECOND),
+            "content": f"{self._id()} edited",
+        }
         self._say(CHAT_MESSAGE, message | later)
 
     def _reaction(self, message: Fields) -> None:

@@ -19,8 +19,7 @@ from servicekit.producer import Message, Producer, Written
 from servicekit.records import RawRecord, Received
 from simulation.processes import Wiring
 
-
-LINGER = 0.5
+LINGER = 1.5
 """Virtual seconds by which an answer comes late, where a bug shows only if somebody else comes between."""
 
 
@@ -142,10 +141,10 @@ def _for(kind: str, broken: Callable[[Any], Any]) -> Callable[[Any, Any], Any]:
 PLANTED: dict[str, Wiring] = {
     "commits before the work": Wiring(delivery=CommitsFirst),
     "announces only what changed": Wiring(feedback_events=AnnouncesChangesOnly),
-    "leaves a zombie's word standing": Wiring(feedback_events=NeverMends),
+    "leaves a zombie's word standing": Wiring(feedback_events=NeverMends, likelier={"freeze": 60}),
     "writes unguarded": Wiring(store=_for("feedback", Unguarded)),
     "parks without looking again": Wiring(chat_events=LooksBeforeItParks, sweeps=False),
-    "forgets before it forwards": Wiring(parking=ForgetsFirst),
-    "never looks at a conversation again": Wiring(store=_for("inference", NeverLooksAgain)),
+    "forgets before it forwards": Wiring(parking=ForgetsFirst, likelier={"crash": 40}),
+    "never looks at a conversation again": Wiring(store=_for("inference", NeverLooksAgain), likelier={"stall": 30}),
 }
 """What is wrong, in words, and the parts that make it so."""

@@ -55,7 +55,10 @@ class SimulatedSubscription(Subscription):
 
 @dataclass(frozen=True)
 class Wiring:
-    """Which parts a history is made of; a self-check puts a broken one in place of the real."""
+    """Which parts a history is made of; a self-check puts a broken one in place of the real.
+
+    `likelier` gives faults another weight.
+    """
 
     chat_events: type[ChatEvents] = ChatEvents
     parking: type[Parking] = Parking
@@ -64,6 +67,7 @@ class Wiring:
     delivery: type[Delivery] = Delivery
     store: Callable[[Consumer, Any], Any] = lambda _, store: store
     sweeps: bool = True
+    likelier: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass

@@ -107,4 +107,3 @@ def _compared(what: str, found: Mapping[Any, Any], wanted: Mapping[Any, Any]) ->
             there, should = found.get(key, "nothing"), wanted.get(key, "nothing")
             yield f"{what} {key}: there is {there}, there should be {should}"
             return
-

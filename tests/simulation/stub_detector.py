@@ -15,7 +15,9 @@ def judge(item: Neighbourhood) -> Verdict:
     feedback = ("rejected", "accepted", "neutral", "neutral")[zlib.crc32(told.encode()) % 4]
     target = None
     if answered is not None and feedback != "neutral":
-        target = Target(answered.turn_id, answered.message_id, answered.agent_id or answered.sender_id, 1.0, 1.0, 1.0, 1)
+        target = Target(
+            answered.turn_id, answered.message_id, answered.agent_id or answered.sender_id, 1.0, 1.0, 1.0, 1
+        )
     return Verdict(
         feedback=feedback,  # type: ignore[arg-type]
         reaction={"rejected": "not_ok", "accepted": "ok"}.get(feedback) if target else None,  # type: ignore[arg-type]

@@ -15,7 +15,7 @@ from simulation.one_seed import run_seed
 from simulation.planted import PLANTED
 
 SEEDS, PARTS = 300, 10
-PATIENCE = 80
+PATIENCE = 200
 """Seeds within which every planted bug must show."""
 
 

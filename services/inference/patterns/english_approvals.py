@@ -10,6 +10,12 @@ PATTERNS: Final[tuple[Pattern, ...]] = table(
     "en",
     (
         "thanks",
+        "fixed",
+        r"^(?:[^.!?,]{0,20}[, ])?(?:that|this|it|which|you)(?:'ve| have| has| just| finally| really)?"
+        r" (?:fixed|solved|resolved|cured|answered|cleared up)\b",
+    ),
+    (
+        "thanks",
         "thanks",
         (
             r"\b(?:thank(?:s| you| u)|thx|tysm|thnx|tks|ty|cheers|much appreciated|appreciate (?:it|that|your|the"

@@ -55,7 +55,7 @@ PATTERNS: Final[tuple[Pattern, ...]] = table(
         (
             r"\b(?:wrong|incorrect|mistake|error|false|bad|worse|worst|terrible|awful|useless|horrible|hate|boring"
             r"|confus\w{0,4}|weird|stupid|dumb|ridiculous|annoying|frustrat\w{0,4}|disappoint\w{0,4}|unfortunately"
-            r"|fail\w{0,3}|broken|problem|issue|missing|sucks?|lame|expensive|pricey|lol|unhappy|sad|sorry|nonsense"
+            r"|fail\w{0,3}|broken|problem|issue|missing|sucks?|lame|expensive|pricey|unhappy|sad|sorry|nonsense"
             r")\b"
         ),
     ),
@@ -181,7 +181,8 @@ PATTERNS: Final[tuple[Pattern, ...]] = table(
             r"|\bdon'?t (?:worry|mind|need anything|need any (?:more|other|further)|think so|need to)"
             r"|\bno,? (?:that's|that is|that'll|that will|that would|thats|it's|i'm|im|i am) (?:all|it|fine|good|ok"
             r"|okay|everything|be all|perfect|great|set|done|be it)\b|\bwhat'?s wrong with\b"
-            r"|\bwhy not\b|\bif (?:it's|its|that's|it is) not (?:too|a)\b"
+            r"|\bwhy not\b|\bno complaints?\b|\bnever (?:knew|known|thought of)\b|\bdidn't know (?:that|this|it)\b"
+            r"|\bif (?:it's|its|that's|it is) not (?:too|a)\b"
         ),
     ),
 )

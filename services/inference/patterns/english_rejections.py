@@ -27,6 +27,12 @@ PATTERNS: Final[tuple[Pattern, ...]] = table(
     "en",
     (
         "reject",
+        "dont_think",
+        r"\bi (?:really )?(?:don't|do not|dont|doubt) (?:think |believe )?(?:that|this|it|you)(?:'s|'re| is| are| was)?"
+        r" (?:right|correct|true|accurate|working|the case|what i|how (?:it|that|this))\b",
+    ),
+    (
+        "reject",
         "is_wrong",
         (
             r"<it>(?:'s| is| are| was| were| looks?| seems?| sounds?| can't be| cannot be)(?: just| still| all| also"

@@ -1,0 +1,116 @@
+"""What a batch of received feedback leads to, over a store in memory."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any
+from uuid import UUID
+
+import pytest
+from feedback_words import RecordingProducer, batch, explicit, key, reaction, reply
+
+from feedback.consumer import FeedbackEvents
+from feedback.emojis import DEFAULT_REWARDS
+from feedback.store import Save
+from feedback.store_memory import MemoryStore
+from servicekit.outcome import STORED, UNCHANGED, Ignored
+
+
+@pytest.fixture
+def store() -> MemoryStore:
+    return MemoryStore()
+
+
+@pytest.fixture
+def log() -> RecordingProducer:
+    return RecordingProducer()
+
+
+@pytest.fixture
+def handler(store: MemoryStore, log: RecordingProducer) -> FeedbackEvents:
+    return FeedbackEvents(store, log, DEFAULT_REWARDS)
+
+
+async def test_outcomes_stand_in_the_batchs_order_and_each_feedback_is_announced_once(handler, log):
+    outcomes = await handler.handle(
+        batch(
+            reaction("👍", event="r1"),
+            explicit("ok"),
+            reaction("🎉", event="r2"),
+            reaction("👍", event="r1"),
+            reply(reply_sender_id="agent-a"),
+            explicit("not_ok", at=1, event="x2"),
+            explicit("neutral", at=-1, event="x3"),
+        )
+    )
+    assert outcomes == [
+        STORED,
+        STORED,
+        Ignored("unmapped_emoji"),
+        UNCHANGED,
+        Ignored("self_feedback"),
+        STORED,
+        Ignored("superseded"),
+    ]
+    announced = {message.key: json.loads(message.value or b"") for message in log.sent}
+    assert len(log.sent) == len(announced) == 2
+    assert announced[str(key().feedback_id)]["reaction"] == "not_ok"
+    assert {event["change"] for event in announced.values()} == {"created"}
+
+
+async def test_a_repeated_batch_repeats_its_announcements_to_the_byte(handler, log):
+    said = batch(reaction("👍"), explicit("ok"))
+    await handler.handle(said)
+    first, log.sent = log.sent, []
+    assert await handler.handle(said) == [UNCHANGED, UNCHANGED]
+    assert log.sent == first
+
+
+async def test_an_announcement_names_the_chat_record_that_it_comes_from(handler, log):
+    await handler.handle(batch(explicit("ok")))
+    assert [dict(message.headers)["cause"] for message in log.sent] == [b"feedback.explicit.received:0:0"]
+
+
+class LosesOnce:
+    """A store in which another process writes first, at the first save."""
+
+    def __init__(self, store: MemoryStore, other: FeedbackEvents, word: Any) -> None:
+        self._store, self._other, self._word = store, other, word
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._store, name)
+
+    async def save(self, saves: Sequence[Save]) -> set[UUID]:
+        if self._word is not None:
+            word, self._word = self._word, None
+            await self._other.handle(batch(word))
+        return await self._store.save(saves)
+
+
+@pytest.mark.parametrize(
+    ("theirs", "ours", "outcome", "shown"),
+    [
+        (explicit("ok", at=1), explicit("ok", at=1), UNCHANGED, "ok"),
+        (explicit("not_ok", at=2, event="x2"), explicit("ok", at=1), Ignored("superseded"), "not_ok"),
+        (explicit("not_ok", at=1, event="x2"), explicit("ok", at=2), STORED, "ok"),
+    ],
+    ids=["the same", "a newer one", "an older one"],
+)
+async def test_a_word_that_loses_to_another_writer_is_merged_with_what_won(
+    store, handler, log, theirs, ours, outcome, shown
+):
+    slow = FeedbackEvents(LosesOnce(store, handler, theirs), log, DEFAULT_REWARDS)  # type: ignore[arg-type]
+    assert await slow.handle(batch(ours)) == [outcome]
+    assert json.loads(log.sent[-1].value or b"")["reaction"] == shown
+    (record,) = (await store.load([key().feedback_id])).values()
+    assert record.shown.payload.reaction == shown
+
+
+async def test_an_uncertain_batch_is_announced_as_it_stands_and_not_merged_again(store, handler, log):
+    said = batch(explicit("ok"))
+    await handler.handle(said)
+    await handler.handle(batch(explicit("not_ok", at=5, event="x2")))
+    log.sent.clear()
+    await handler.uncertain(batch(explicit("ok"), explicit("neutral", at=9, event="never handled")))
+    assert [json.loads(message.value or b"")["reaction"] for message in log.sent] == ["not_ok"]
