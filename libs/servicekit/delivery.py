@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import asyncio
 import random
+from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from contracts.base import Envelope
 from contracts.topics import Consumer, Topic, consumed_by
@@ -35,8 +36,7 @@ TOMBSTONE = Ignored("tombstone")
 log = logger("delivery")
 
 
-@dataclass(frozen=True, slots=True)
-class Observation:
+class Observation(NamedTuple):
     """What became of one record. `cause`: the coordinates of the chat record it comes from, its own where it is one."""
 
     group: Consumer
@@ -54,6 +54,16 @@ def observe(observers: Sequence[Observer], observation: Observation) -> None:
     metrics.RECORDS.labels(observation.group, observation.topic, kind_of(outcome), reason_of(outcome)).inc()
     for observer in observers:
         observer(observation)
+
+
+def observe_all(observers: Sequence[Observer], observations: Sequence[Observation]) -> None:
+    """`observe` for a batch: each kind of outcome is counted at one stroke."""
+    counts = Counter((one.group, one.topic, kind_of(one.outcome), reason_of(one.outcome)) for one in observations)
+    for labels, count in counts.items():
+        metrics.RECORDS.labels(*labels).inc(count)
+    for observer in observers:
+        for one in observations:
+            observer(one)
 
 
 class Handler(Protocol):
@@ -146,8 +156,13 @@ class Delivery:
                 if isinstance(outcome, DeadLettered)
             ]
         )
-        for raw, outcome in zip(records, outcomes, strict=True):
-            observe(self._observers, Observation(self.group, raw.coordinates.topic, cause_of(raw), outcome))
+        observe_all(
+            self._observers,
+            [
+                Observation(self.group, raw.coordinates.topic, cause_of(raw), outcome)
+                for raw, outcome in zip(records, outcomes, strict=True)
+            ],
+        )
         if not await commit():
             metrics.LOST_COMMITS.labels(self.group).inc()
             log.warning("commit_lost", group=self.group, records=len(records))

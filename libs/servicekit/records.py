@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
 from pydantic import ValidationError
 
@@ -25,8 +25,7 @@ FUTURE_LIMIT = 5 * MINUTE
 """How far a record's occurredAt may be ahead of the log's time, in microseconds."""
 
 
-@dataclass(frozen=True, slots=True)
-class Coordinates:
+class Coordinates(NamedTuple):
     """Where a record lies in the log. Its text form is `topic:partition:offset`."""
 
     topic: str
@@ -37,8 +36,7 @@ class Coordinates:
         return f"{self.topic}:{self.partition}:{self.offset}"
 
 
-@dataclass(frozen=True, slots=True)
-class RawRecord:
+class RawRecord(NamedTuple):
     """A record as bytes. `log_time` is the log's own time in microseconds (or the reader's, where the log has none)."""
 
     coordinates: Coordinates

@@ -221,6 +221,11 @@ class Subscription(ConsumerRebalanceListener):  # type: ignore[misc]  # aiokafka
             self.polled_at = self._clock.monotonic()
         return lag
 
+    @property
+    def at_work(self) -> bool:
+        """Whether a batch is being taken in, or waits to be tried again."""
+        return self._busy.locked()
+
     def alive(self) -> bool:
         """Assigned, and within the last minute a batch came through, is at work, or there was nothing to take in."""
         fresh = self._clock.monotonic() - self.polled_at < 60 or self._busy.locked()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 from uuid import UUID
 
@@ -28,7 +27,9 @@ class FeedbackEvents:
     async def handle(self, batch: Sequence[Received[Any]]) -> Sequence[Outcome]:
         erasures, touched, outcomes = self._sorted(batch)
         outcomes |= await self._erase(erasures)
-        settled, _ = await self._settler().settle(touched)
+        settler = self._settler()
+        settled, _ = await settler.settle(touched)
+        await settler.restate(await settler.overtaken(touched, settled))
         for one in settled.values():
             outcomes |= one.outcomes
         return [outcomes[index] for index in range(len(batch))]
@@ -37,7 +38,7 @@ class FeedbackEvents:
         """Announce once more what the store holds: a stale announcement of ours may lie behind a newer one."""
         erasures, touched, _ = self._sorted(batch)
         await self._erase(erasures)
-        await self._settler().restate({id_: replace(one, words=()) for id_, one in touched.items()})
+        await self._settler().restate(touched)
 
     async def probe(self) -> None:
         await self._store.ping()

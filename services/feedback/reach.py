@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Mapping
+from collections.abc import Awaitable, Iterable, Mapping
 from typing import TypeVar
 
 from aiokafka import AIOKafkaConsumer, TopicPartition
@@ -16,6 +16,7 @@ from servicekit.subscriber import Subscription
 T = TypeVar("T")
 Ends = Mapping[TopicPartition, int]
 """The offset after the last record, by partition."""
+_BETWEEN_LOOKS = 0.05
 
 
 class Reach:
@@ -38,18 +39,38 @@ class Reach:
 
     async def passed(self, ends: Ends) -> bool:
         """Whether everything before `ends` has been taken in. Raises Unavailable where the log does not answer."""
-        consumer = self._consumer
-        committed = await self._ask(asyncio.gather(*(consumer.committed(partition) for partition in ends)))
-        open_ones = {
-            partition: offset
-            for (partition, end), offset in zip(ends.items(), committed, strict=True)
-            if (offset or 0) < end
-        }
-        if not open_ones:
+        committed = await self._committed(ends)
+        if not (behind := {one for one, end in ends.items() if committed[one] < end}):
             return True
         # What lies before the log's beginning is gone and will not be taken in any more.
-        begins = await self._ask(consumer.beginning_offsets(list(open_ones)))
-        return all(begins[partition] >= ends[partition] for partition in open_ones)
+        begins = await self._ask(self._consumer.beginning_offsets(list(behind)))
+        behind = {partition for partition in behind if begins[partition] < ends[partition]}
+        return not behind or await self._only_markers_left({one: ends[one] for one in behind}, committed)
+
+    async def _only_markers_left(self, ends: Ends, committed: Ends) -> bool:
+        """Whether what is left before `ends` are no records: a transaction's end takes an offset nobody commits.
+
+        Two looks, because a batch that was just read is not yet at work: by the second it is, or it is committed.
+        """
+        for _ in range(2):
+            if self._subscription.at_work or not await self._read_to(ends):
+                return False
+            if any(offset != committed[partition] for partition, offset in (await self._committed(ends)).items()):
+                return False
+            await asyncio.sleep(_BETWEEN_LOOKS)
+        return True
+
+    async def _read_to(self, ends: Ends) -> bool:
+        consumer = self._consumer
+        if not consumer.assignment().issuperset(ends):
+            return False
+        positions = [await self._ask(consumer.position(partition)) for partition in ends]
+        return all(position >= end for position, end in zip(positions, ends.values(), strict=True))
+
+    async def _committed(self, partitions: Iterable[TopicPartition]) -> Ends:
+        wanted = list(partitions)
+        found = await self._ask(asyncio.gather(*(self._consumer.committed(partition) for partition in wanted)))
+        return {partition: offset or 0 for partition, offset in zip(wanted, found, strict=True)}
 
     @property
     def _consumer(self) -> AIOKafkaConsumer:

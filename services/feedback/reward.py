@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
-from dataclasses import astuple
+from dataclasses import fields
 from functools import singledispatch
 from typing import Any
 
@@ -26,6 +26,9 @@ EXPLICIT_VALUES: Mapping[Reaction, float] = {"ok": 1.0, "neutral": 0.0, "not_ok"
 INFERRED_VALUES: Mapping[str, float] = {"accepted": 0.5, "rejected": -1.0}
 LEAST_CONFIDENCE = 0.70
 """A verdict below it is no feedback."""
+
+
+_SAID = tuple(field.name for field in fields(Payload) if field.name != "provenance")
 
 
 @singledispatch
@@ -135,4 +138,5 @@ def _change(
 
 
 def _digest(payload: Payload) -> str:
-    return hashlib.blake2b(canonical(*map(repr, astuple(payload))).encode(), digest_size=16).hexdigest()
+    said = [*(getattr(payload, name) for name in _SAID), tuple(payload.provenance.fields().values())]
+    return hashlib.blake2b(canonical(*map(repr, said)).encode(), digest_size=16).hexdigest()

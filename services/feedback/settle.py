@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from uuid import UUID
 
 from feedback.announce import message_of, tombstone_of
@@ -71,27 +71,35 @@ class Settler:
             while open_ids:
                 lost, saved = await self._write({id_: touched[id_] for id_ in open_ids}, ledger, settled)
                 wrote = wrote or saved
-                overtaken, ledger = await self._overtaken(touched, people, ledger)
-                open_ids = lost | overtaken
+                erased, ledger = await self._erased(touched, people, ledger)
+                open_ids = lost | erased
                 to_announce |= open_ids
             await self._producer.send(
                 [_said(touched[id_], settled[id_].record) for id_ in sorted(to_announce)],
             )
-            open_ids, ledger = await self._overtaken(touched, people, ledger)
+            open_ids, ledger = await self._erased(touched, people, ledger)
         return settled, wrote
 
     async def restate(self, feedbacks: Mapping[UUID, Touched]) -> bool:
         """Settle and announce feedbacks that others may be writing at this moment, until none is newer than announced.
 
-        They come without words. Gives whether anything was written.
+        Their words are left out: they have been settled. Gives whether anything was written.
         """
         wrote = False
         while feedbacks:
+            feedbacks = {id_: replace(one, words=()) for id_, one in feedbacks.items()}
             settled, written = await self.settle(feedbacks)
             wrote = wrote or written
-            now = await self._store.load(feedbacks)
-            feedbacks = {id_: one for id_, one in feedbacks.items() if now.get(id_) != settled[id_].record}
+            feedbacks = await self.overtaken(feedbacks, settled)
         return wrote
+
+    async def overtaken(self, touched: Mapping[UUID, Touched], settled: Mapping[UUID, Settled]) -> dict[UUID, Touched]:
+        """Those that somebody else has written since: what we announced of them may lie behind the newer word.
+
+        Two may write one feedback where its events come on two partitions: producers of others, added partitions.
+        """
+        now = await self._store.revisions(touched)
+        return {id_: one for id_, one in touched.items() if now.get(id_, 0) != _revision(settled[id_])}
 
     async def _write(
         self, touched: Mapping[UUID, Touched], ledger: ErasedAt, settled: dict[UUID, Settled]
@@ -114,13 +122,17 @@ class Settler:
                 settled[id_] = _first_told(settled.get(id_), after)
         return lost, bool(written)
 
-    async def _overtaken(
+    async def _erased(
         self, touched: Mapping[UUID, Touched], people: Collection[Person], ledger: ErasedAt
     ) -> tuple[set[UUID], ErasedAt]:
         """The records of people who were forgotten since `ledger` was read, and the ledger as it is now."""
         now = await self._store.erased_at(people)
         forgotten = {person for person in people if now.get(person) != ledger.get(person)}
         return {id_ for id_, one in touched.items() if one.key.person in forgotten}, now
+
+
+def _revision(settled: Settled) -> int:
+    return settled.record.revision if settled.record else 0
 
 
 def _merged(stored: Record | None, touched: Touched, erased_at: int | None) -> Settled:

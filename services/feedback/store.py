@@ -63,6 +63,10 @@ class Store(Protocol):
         """The stored ones of `feedback_ids`, stubs too, in one query."""
         ...
 
+    async def revisions(self, feedback_ids: Collection[UUID]) -> Mapping[UUID, int]:
+        """The stored revisions of `feedback_ids`, in one query; those not stored are left out."""
+        ...
+
     async def save(self, saves: Sequence[Save]) -> set[UUID]:
         """Write every record whose stored revision is the loaded one, in one bulk write; at most one save per record.
 

@@ -20,6 +20,9 @@ class MemoryStore:
     async def load(self, feedback_ids: Collection[UUID]) -> Mapping[UUID, Record]:
         return {id_: self._records[id_] for id_ in feedback_ids if id_ in self._records}
 
+    async def revisions(self, feedback_ids: Collection[UUID]) -> Mapping[UUID, int]:
+        return {id_: self._records[id_].revision for id_ in feedback_ids if id_ in self._records}
+
     async def save(self, saves: Sequence[Save]) -> set[UUID]:
         written = set()
         for save in saves:

@@ -56,6 +56,11 @@ class MongoStore:
             found = self._feedback.find({"_id": {"$in": list(feedback_ids)}})
             return {document["_id"]: from_document(document) async for document in found}
 
+    async def revisions(self, feedback_ids: Collection[UUID]) -> Mapping[UUID, int]:
+        with told_apart():
+            found = self._feedback.find({"_id": {"$in": list(feedback_ids)}}, {"revision": 1})
+            return {document["_id"]: int(document["revision"]) async for document in found}
+
     async def save(self, saves: Sequence[Save]) -> set[UUID]:
         if not saves:
             return set()

@@ -67,6 +67,12 @@ class PostgresStore:
         rows = await self._pool.fetch(_LOAD, list(feedback_ids))
         return {row["feedback_id"]: _record(row) for row in rows}
 
+    async def revisions(self, feedback_ids: Collection[UUID]) -> Mapping[UUID, int]:
+        rows = await self._pool.fetch(
+            "select feedback_id, revision from feedback where feedback_id = any($1)", list(feedback_ids)
+        )
+        return {row["feedback_id"]: row["revision"] for row in rows}
+
     async def save(self, saves: Sequence[Save]) -> set[UUID]:
         if not saves:
             return set()

@@ -2,35 +2,25 @@
 
 from __future__ import annotations
 
-import json
-import sys
-from collections.abc import Coroutine
 from pathlib import Path
-from typing import Annotated, Any, TypeVar
+from typing import Annotated
 
 import typer
-import uvloop
 from rich.console import Console
 
-from contracts.instants import parse_instant
 from servicekit.clock import SystemClock
-from servicekit.embedded.local_kafka import LocalKafkaError
-from servicekit.embedded.memory_broker import MemoryBrokerError
-from servicekit.embedded.postgres import EmbeddedPostgresError
-from servicekit.failures import StartError
 from servicekit.logging import configure_logging
+from standalone import cli_detector, cli_log
 from standalone.state import DEFAULT_STATE
+from standalone.terminal import AsJson, State, instant, print_json, say
+from standalone.terminal import run as run_work
 
-T = TypeVar("T")
-NOT_STARTED = 3
 app = typer.Typer(
     help="Feedback on AI agents: what people do with an agent's answers, as one stream of reward events.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     rich_markup_mode="markdown",
 )
-State = Annotated[Path, typer.Option(help="Where a run keeps its data, token and lock.", show_default=True)]
-AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object on stdout and nothing else.")]
 Broker = Annotated[
     str,
     typer.Option(
@@ -40,41 +30,13 @@ Broker = Annotated[
 ]
 
 
-def _say(message: str) -> None:
-    Console(stderr=True).print(message, highlight=False, soft_wrap=True)
-
-
-def _run(work: Coroutine[Any, Any, T]) -> T:
-    """Run to the end; what keeps it from starting is one sentence and exit code 3."""
-    try:
-        return uvloop.run(work)
-    except (StartError, EmbeddedPostgresError, LocalKafkaError, MemoryBrokerError) as error:
-        _say(f"[red]{error}[/red]")
-        raise typer.Exit(NOT_STARTED) from None
-    except KeyboardInterrupt:
-        raise typer.Exit(130) from None
-
-
-def _print_json(facts: Any) -> None:
-    sys.stdout.write(json.dumps(facts, ensure_ascii=False) + "\n")
-
-
 def _checked_files(files: list[Path]) -> list[Path]:
     for file in files:
         if not file.is_file():
             raise typer.BadParameter(f"There is no file {file}.")
         if file.stat().st_size == 0:
-            _say(f"{file} is empty: there is nothing in it to replay.")
+            say(f"{file} is empty: there is nothing in it to replay.")
     return files
-
-
-def _instant(text: str | None) -> int | None:
-    if text is None:
-        return None
-    try:
-        return parse_instant(text)
-    except ValueError as error:
-        raise typer.BadParameter(f"{text}: {error}") from None
 
 
 @app.command()
@@ -115,12 +77,12 @@ def up(
         state.mkdir(parents=True, exist_ok=True)
         files.append(write_sample(state / "sample.jsonl", SystemClock().now()))
     configure_logging(quiet=True)
-    options = Options(files, exit, as_json, host, port, state, token, broker, _instant(now), fates, database)
-    facts = _run(run_up(options, Console(), (lambda _: None) if as_json else _say))
+    options = Options(files, exit, as_json, host, port, state, token, broker, instant(now), fates, database)
+    facts = run_work(run_up(options, Console(), (lambda _: None) if as_json else say))
     for rejected in facts.get("replayed", {}).get("rejected", [])[:5]:
-        _say(f"{rejected['file']} line {rejected['line']} was refused: {rejected['reason']}.")
+        say(f"{rejected['file']} line {rejected['line']} was refused: {rejected['reason']}.")
     if as_json:
-        _print_json(facts)
+        print_json(facts)
 
 
 @app.command()
@@ -136,13 +98,13 @@ def replay(
     from standalone.commands import publish
 
     configure_logging(quiet=True)
-    facts = _run(publish(_checked_files(files), broker, state))
+    facts = run_work(publish(_checked_files(files), broker, state))
     if as_json:
-        _print_json(facts)
+        print_json(facts)
     else:
-        _say(f"Published {facts['events']:,} of {facts['lines']:,} lines.")
+        say(f"Published {facts['events']:,} of {facts['lines']:,} lines.")
         for rejected in facts["rejected"][:20]:
-            _say(f"  {rejected['file']} line {rejected['line']} was refused: {rejected['reason']}.")
+            say(f"  {rejected['file']} line {rejected['line']} was refused: {rejected['reason']}.")
 
 
 @app.command()
@@ -161,7 +123,7 @@ def run(
     if service not in SERVICES:
         raise typer.BadParameter(f"{service} is none of {', '.join(SERVICES)}.")
     configure_logging()
-    _run(run_service(service, host, port, token))
+    run_work(run_service(service, host, port, token))
 
 
 @app.command()
@@ -171,9 +133,9 @@ def report(state: State = DEFAULT_STATE, as_json: AsJson = False) -> None:
     from standalone.report import print_report
 
     configure_logging(quiet=True)
-    facts = _run(report_of(state, _say))
+    facts = run_work(report_of(state, say))
     if as_json:
-        _print_json(facts)
+        print_json(facts)
     else:
         print_report(Console(), facts)
 
@@ -190,13 +152,16 @@ def topics(
     from standalone.report import print_topics, topic_rows
 
     if broker is not None:
-        _run(ensure_topics(broker, replication=replication, create=create, say=_say))
-        _say(f"The topics on {broker} are as they should be.")
+        run_work(ensure_topics(broker, replication=replication, create=create, say=say))
+        say(f"The topics on {broker} are as they should be.")
     if as_json:
-        _print_json(topic_rows())
+        print_json(topic_rows())
     else:
         print_topics(Console())
 
+
+cli_detector.register(app)
+cli_log.register(app)
 
 if __name__ == "__main__":
     app()

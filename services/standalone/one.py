@@ -15,6 +15,7 @@ from chat_bridge.settings import ChatBridgeSettings
 from feedback.settings import FeedbackSettings
 from inference.settings import InferenceSettings
 from reporting.settings import ReportingSettings
+from servicekit.collector import look_seldom
 from servicekit.http import HttpServer
 from servicekit.logging import logger
 from servicekit.service import Service, Surroundings
@@ -102,4 +103,5 @@ async def _start(name: str) -> Service:
     service = await SERVICES[name](lambda message: log.info("waiting", what=message))
     faults_named(os.environ.get(VARIABLE)).arm(service)
     await service.start()
+    look_seldom()
     return service

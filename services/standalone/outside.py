@@ -11,7 +11,7 @@ from aiokafka import TopicPartition
 from aiokafka.admin import AIOKafkaAdminClient
 from aiokafka.errors import KafkaError
 
-from contracts.topics import CHAT_TOPICS, Consumer
+from contracts.topics import Consumer, consumed_by
 from servicekit.holdback import OUTSIDE_BYTES, Holdback, HoldingProducer
 from servicekit.producer import Producer
 
@@ -22,7 +22,7 @@ ASK_SECONDS = 0.05
 async def held_back(
     producer: Producer, admin: AIOKafkaAdminClient, groups: Collection[Consumer]
 ) -> AsyncIterator[Producer]:
-    """`producer`, never more than 1 MiB a partition ahead of `groups`. For chat topics only."""
+    """`producer`, never more than 1 MiB a partition ahead of `groups`."""
     holdback = Holdback(OUTSIDE_BYTES)
     holdback.follow(groups)
     asking = asyncio.create_task(_follow(admin, holdback))
@@ -39,8 +39,7 @@ async def _follow(admin: AIOKafkaAdminClient, holdback: Holdback) -> None:
     try:
         while True:
             for group in holdback.groups:
-                read = [topic for topic in CHAT_TOPICS if group in topic.consumers]
-                lanes = [TopicPartition(topic.name, n) for topic in read for n in range(topic.partitions)]
+                lanes = [TopicPartition(topic.name, n) for topic in consumed_by(group) for n in range(topic.partitions)]
                 found = await admin.list_consumer_group_offsets(group, partitions=lanes) if lanes else {}
                 holdback.committed(group, {lane: at.offset for lane, at in found.items() if at.offset >= 0})
             await asyncio.sleep(ASK_SECONDS)

@@ -17,6 +17,7 @@ from rich.console import Console
 from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeElapsedColumn
 
 from servicekit.auth import AccessToken
+from servicekit.collector import look_seldom
 from servicekit.embedded.postgres import EmbeddedPostgres
 from servicekit.holdback import Holdback, HoldingProducer
 from servicekit.http import HttpServer
@@ -132,6 +133,7 @@ async def _start(options: Options, state: StateFolder, outcomes: Outcomes, parts
     await stack.start()
     while await stack.not_ready():
         await asyncio.sleep(0.02)
+    look_seldom()
     if holdback is not None:
         parts.push_async_callback(_drain, stack, say)
     return stack

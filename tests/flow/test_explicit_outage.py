@@ -30,6 +30,17 @@ async def test_what_cannot_be_taken_now_is_to_be_sent_again(postgres_url: str) -
         assert (await http.post(path.format("new"), json={"reaction": "ok"})).status_code == 202
         assert (await http.post(path.format("nowhere"), json={"reaction": "ok"})).status_code == 404
 
+        [turns] = [sub for sub in running.stack.services["feedback"].subscriptions if sub.group == "feedback_turns"]
+        consumer = turns.consumer
+        assert consumer is not None
+        consumer.pause(*consumer.assignment())
+        await running.publish(*exchange("c1", "unread"))
+        assert not turns.at_work
+        for turn in ("unread", "nowhere"):
+            assert (await http.post(path.format(turn), json={"reaction": "ok"})).status_code == 503
+        consumer.resume(*consumer.assignment())
+        assert (await http.post(path.format("unread"), json={"reaction": "ok"})).status_code == 202
+
         await running.quiet()
         before = running.stack.produced["feedback.explicit.received"]
         running.holdback.close()

@@ -63,6 +63,12 @@ async def test_a_save_on_another_revision_loses(store, loaded):
     assert await held(store, stored) == [stored]
 
 
+async def test_the_revisions_alone(store):
+    await store.save([insert(record("one", revision=7)), insert(record("two", revision=9))])
+    ids = [record(name).feedback_id for name in ("one", "two", "three")]
+    assert await store.revisions(ids) == {ids[0]: 7, ids[1]: 9}
+
+
 async def test_a_save_of_what_is_gone_loses(store):
     assert await store.save([Save(record(revision=9), 8)]) == set()
     assert await held(store, record()) == [None]

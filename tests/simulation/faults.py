@@ -147,7 +147,7 @@ class Operator:
         return self.world.rng.uniform(0.5, 12)
 
     def freeze(self, process: Process, part: Part) -> None:
-        """SIGSTOP past the session timeout: somebody else takes over, then it wakes up and goes on as if nothing were."""
+        """SIGSTOP past the session timeout: somebody else takes over, then it wakes up and goes on unaware."""
         seconds = self.world.rng.uniform(SESSION_SECONDS + 1, 40)
         process.frozen_until = self.world.time() + seconds
         kind = process.kind

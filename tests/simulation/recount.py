@@ -1,4 +1,4 @@
-"""What the set of accepted events amounts to, counted without the services' code: the order of arrival plays no part."""
+"""What the set of accepted events amounts to, whatever their order; counted without the services' code."""
 
 from __future__ import annotations
 

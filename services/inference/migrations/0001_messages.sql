@@ -13,9 +13,11 @@ create table messages (
     versions bigint not null default 1,
     emitted_turn_id text,
     emitted_agent_id text,
-    primary key (tenant, project, message_id)
+    -- Most selective first: to a planner without statistics a key that begins with tenant and project is as good as the
+    -- index below, and it reads a whole project for every conversation.
+    primary key (message_id, tenant, project)
 );
-create index messages_in_order on messages (tenant, project, conversation_id, at, message_id) include (versions);
+create index messages_in_order on messages (conversation_id, tenant, project, at, message_id) include (versions);
 comment on table messages is 'The conversations as the detector reads them';
 comment on column messages.at is 'Its place in the conversation: the earliest time seen for it, microseconds';
 comment on column messages.said_at is 'The time of the version whose text is kept, microseconds';

@@ -24,6 +24,7 @@ from pathlib import Path
 from typing import Final
 
 FOLDER: Final = Path(__file__).parent / "grammar"
+QUESTIONS: Final = Path(__file__).parent / "questions"
 
 _CHOICE = re.compile(r"\{([^{}]*)\}")
 _SLOT = re.compile(r"<([a-z]+)(\d?)>")
@@ -128,3 +129,26 @@ class Filling:
             left = [v for v in self._slots[name] if v not in taken] or self._slots[name]
             self._chosen[name, number] = self._rng.choice(left)
         return self._chosen[name, number]
+
+
+@dataclass(slots=True)
+class Questions:
+    """Subjects with their other names, and intents with their ways of asking; any intent goes with any subject."""
+
+    subjects: list[list[str]] = field(default_factory=list)
+    intents: list[list[str]] = field(default_factory=list)
+
+
+def read_questions(path: Path) -> Questions:
+    """One file of `subject: name / name` and `intent NAME: asking / asking` lines."""
+    found = Questions()
+    for line in path.read_text(encoding="utf-8").splitlines():
+        head, _, rest = line.partition(":")
+        kept = found.subjects if head == "subject" else found.intents
+        kept.append([part.strip() for part in rest.split(" / ")])
+    return found
+
+
+def load_questions(folder: Path = QUESTIONS) -> list[Questions]:
+    """All files, in order of their names."""
+    return [read_questions(path) for path in sorted(folder.glob("*.txt"))]

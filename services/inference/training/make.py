@@ -11,21 +11,24 @@ import json
 import random
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
-from inference.training.grammar import Domain, Filling, Saying, Situation, expand, load
+from inference.training.grammar import Domain, Filling, Saying, Situation, expand, load, load_questions
 from inference.training.noise import answered, spoken
+from inference.training.pairs import Row, pairs
 
 SEED: Final = 20_260
 DATA: Final = Path(__file__).parent / "data"
 #: Rows made of one saying, by what it means; neutral sayings are fewer than their share of real messages.
-ROUNDS: Final = {"rejected": 9, "accepted": 12, "neutral": 12}
-GENERIC_ROUNDS: Final = {"rejected": 22, "accepted": 22, "neutral": 22}
+ROUNDS: Final = {"rejected": 18, "accepted": 20, "neutral": 20}
+GENERIC_ROUNDS: Final = {"rejected": 36, "accepted": 36, "neutral": 36}
 
-Row = dict[str, Any]
 
-_NARROWED: Final = ("{originally|actually|first|really|exactly}", "{in the north|before the war|for women|outside of Europe|"
-                    "in the second season|in the original version|after the reform|for children|last year|at the end}")
+_NARROWED: Final = (
+    "{originally|actually|first|really|exactly}",
+    "{in the north|before the war|for women|outside of Europe|"
+    "in the second season|in the original version|after the reform|for children|last year|at the end}",
+)
 
 
 def rows(domains: list[Domain], rng: random.Random) -> Iterator[Row]:
@@ -117,6 +120,22 @@ def _new_requests(domain: Domain, talking: list[Domain], rng: random.Random) -> 
                 continue
             text = Filling(source.slots, rng).fill(expand("{|||now |ok, |thanks. |hi, |next: |also, }" + asked, rng))
             yield _row(domain, situation, Saying(text, "neutral", "none", "neutral"), rng)
+        if "<" in situation.request and len(situation.request.split()) > 3:
+            for _ in range(3):
+                yield _again(domain, situation, rng)
+
+
+def _again(domain: Domain, situation: Situation, rng: random.Random) -> Row:
+    """The same kind of request for something else: alike in words, but no complaint about the answer."""
+    first, then = (expand(situation.request, random.Random(rng.random())) for _ in range(2))
+    row = _row(
+        domain, Situation(situation.kind, first, situation.answer), Saying("", "neutral", "none", "neutral"), rng
+    )
+    for _ in range(5):
+        other = Filling(domain.slots, rng).fill(then)
+        if not set(other.lower().split()) <= set(row["request"].lower().split()):
+            break
+    return {**row, "message": spoken(expand("{|||now |and |ok, |next, }", rng) + other, rng)}
 
 
 def _row(domain: Domain, situation: Situation, saying: Saying, rng: random.Random) -> Row:
@@ -136,17 +155,6 @@ def _row(domain: Domain, situation: Situation, saying: Saying, rng: random.Rando
     }
 
 
-def pairs(domains: list[Domain], rng: random.Random) -> Iterator[Row]:
-    """Two requests of one group want the same; of two groups, or one of them changed in a word that counts, not."""
-    groups = [(d.name, g) for d in domains for g in d.groups]
-    for name, group in groups:
-        for place, first in enumerate(group):
-            for other in group[place + 1 :]:
-                yield {"domain": name, "a": spoken(first, rng), "b": spoken(other, rng), "same": True}
-            others = [g for n, g in groups if n == name and g is not group]
-            yield {"domain": name, "a": first, "b": spoken(rng.choice(rng.choice(others)), rng), "same": False}
-
-
 def write(path: Path, made: list[Row]) -> None:
     """One JSON object a line, doubles left out."""
     lines = dict.fromkeys(json.dumps(row, ensure_ascii=False, sort_keys=True) for row in made)
@@ -158,7 +166,7 @@ def main() -> None:
     domains = load()
     DATA.mkdir(exist_ok=True)
     write(DATA / "exchanges.jsonl", list(rows(domains, random.Random(SEED))))
-    write(DATA / "pairs.jsonl", list(pairs(domains, random.Random(SEED + 1))))
+    write(DATA / "pairs.jsonl", list(pairs(domains, load_questions(), random.Random(SEED + 1))))
 
 
 if __name__ == "__main__":

@@ -6,13 +6,34 @@ import random
 from typing import Final
 
 _OPENERS: Final = {
-    "rejected": ("No, ", "Hmm, ", "Sorry, but ", "Actually, ", "ugh, ", "Well, ", "Um, ", "But ", "Oh, ", "Wait, ", "ok but "),
+    "rejected": (
+        "No, ",
+        "Hmm, ",
+        "Sorry, but ",
+        "Actually, ",
+        "ugh, ",
+        "Well, ",
+        "Um, ",
+        "But ",
+        "Oh, ",
+        "Wait, ",
+        "ok but ",
+    ),
     "accepted": ("Oh nice. ", "Ok. ", "Great. ", "Cool, ", "Ah, ", "Oh, ", "Hmm, ", "Yes. ", "Awesome. "),
     "neutral": ("Well, ", "Um, ", "Oh, ", "Sure, ", "Hmm, ", "ok. ", "So, "),
 }
 _PLEASE: Final = (" please", ", please", " if possible", " :)", "!", "...")
 _EMOJI: Final = {"rejected": (" 🙄", " 😞", " 👎"), "accepted": (" 😊", " 👍", " 🙏"), "neutral": (" 🙂",)}
-_BEFORE: Final = ("Sure! ", "Of course. ", "Great question! ", "Okay. ", "Certainly! ", "I see. ", "Thanks for asking. ", "Hmm. ")
+_BEFORE: Final = (
+    "Sure! ",
+    "Of course. ",
+    "Great question! ",
+    "Okay. ",
+    "Certainly! ",
+    "I see. ",
+    "Thanks for asking. ",
+    "Hmm. ",
+)
 _AFTER: Final = (
     " Let me know if you need anything else.",
     " I hope this helps!",

@@ -113,5 +113,7 @@ def test_an_announcement_lies_on_its_conversations_partition_under_its_feedbacks
 def test_a_stub_is_announced_by_a_tombstone_in_the_same_place():
     live = record(slot="", at=0)
     stub = replace(live, slots={})
-    assert message_of(stub) == replace(message_of(live), value=None)
-    assert tombstone_of(key()) == message_of(stub)
+    assert message_of(stub) == replace(
+        message_of(live), value=None, headers=[("revision", str(stub.revision).encode())]
+    )
+    assert tombstone_of(key()) == replace(message_of(live), value=None)

@@ -1,0 +1,96 @@
+"""The commands about the detector: why it says what it says, and how well it does on labelled rows."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from standalone.terminal import FAILED, AsJson, print_json, say
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands to the command line."""
+    app.command("explain")(explain)
+    app.command("evaluate")(evaluate)
+
+
+def explain(
+    message: Annotated[str, typer.Argument(help="What the person wrote.")],
+    previous_assistant: Annotated[str, typer.Option(help="The answer that came before it.")] = "",
+    previous_user: Annotated[str, typer.Option(help="What that answer was an answer to.")] = "",
+    as_json: AsJson = False,
+) -> None:
+    """What a message says about the answer before it, and why.
+
+    `agent-feedback explain "no, the other one" --previous-user "Show me the blue lamp" --previous-assistant "Here."`
+    """
+    from inference.explain import explain as verdict_on
+    from inference.explain import render
+
+    verdict = verdict_on(message, previous_user, previous_assistant)
+    if as_json:
+        print_json(asdict(verdict) | {"emitted": verdict.emitted, "scores": dict(verdict.scores)})
+    else:
+        Console().print(render(verdict), markup=False, highlight=False, soft_wrap=True)
+
+
+def evaluate(
+    file: Annotated[Path, typer.Argument(help="Labelled rows, one JSON object a line.", exists=True, dir_okay=False)],
+    plot: Annotated[
+        Path | None, typer.Option(help="Draw how confidence and correctness agree into this PNG (needs matplotlib).")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Measure the detector on labelled rows: messages, pairs of requests, or targets; the rows' fields tell which."""
+    from inference.evaluation import UnknownRows
+    from inference.evaluation import evaluate as scores_on
+
+    try:
+        report = scores_on(file)
+    except UnknownRows as error:
+        raise typer.BadParameter(f"{error}.") from None
+    except (ValueError, KeyError) as error:
+        say(f"[red]{file} cannot be read as labelled rows ({type(error).__name__}).[/red]")
+        raise typer.Exit(FAILED) from None
+    if plot is not None:
+        _draw(report, plot)
+    if as_json:
+        print_json(report)
+    else:
+        _print_scores(Console(), report)
+
+
+def _draw(report: dict[str, Any], path: Path) -> None:
+    from inference.plotting import plot
+
+    if "reliability" not in report:
+        raise typer.BadParameter("--plot needs rows of messages: pairs and targets have no confidence.")
+    try:
+        plot(report, path)
+    except ImportError:
+        raise typer.BadParameter("--plot needs matplotlib: pip install matplotlib.") from None
+    say(f"Drawn into {path}.")
+
+
+def _print_scores(console: Console, report: dict[str, Any]) -> None:
+    """Every number of the report, nested ones indented."""
+    table = Table(show_header=False, box=None, pad_edge=False)
+    table.add_column()
+    table.add_column(justify="right")
+    _add_rows(table, report, 0)
+    console.print(table)
+
+
+def _add_rows(table: Table, report: dict[str, Any], depth: int) -> None:
+    for name, value in report.items():
+        label = "  " * depth + str(name).replace("_", " ")
+        if isinstance(value, dict):
+            table.add_row(f"[bold]{label}[/bold]", "")
+            _add_rows(table, value, depth + 1)
+        elif isinstance(value, int | float):
+            table.add_row(label, f"{value:.3f}" if isinstance(value, float) else f"{value:,}")

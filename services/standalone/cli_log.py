@@ -1,0 +1,201 @@
+"""Commands on the log: dead letters, announcing a store anew, and comparing it with the ledger."""
+
+from __future__ import annotations
+
+import base64
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.table import Table
+
+from servicekit.logging import configure_logging
+from standalone.state import DEFAULT_STATE
+from standalone.terminal import FAILED, AsJson, Running, State, instant, print_json, run, say
+
+SHOWN = 50
+Reason = Annotated[str | None, typer.Option(help="Only this reason, such as invalid_json.")]
+Topic = Annotated[str | None, typer.Option(help="Only records of this topic.")]
+Since = Annotated[str | None, typer.Option(help="Only letters written at or after this RFC 3339 time.")]
+Until = Annotated[str | None, typer.Option(help="Only letters written before this RFC 3339 time.")]
+StoreUrl = Annotated[
+    str | None, typer.Option("--store", help="The feedback store's address; else FEEDBACK_STORE_URL, or the run's own.")
+]
+dlq = typer.Typer(help="Dead letters: records that could not be used, with their reason.", no_args_is_help=True)
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands of this module to `app`."""
+    app.add_typer(dlq, name="dlq")
+    app.command("republish")(republish)
+    app.command("verify-ledger")(verify_ledger)
+
+
+@dlq.command("list")
+def list_letters(
+    reason: Reason = None,
+    topic: Topic = None,
+    since: Since = None,
+    until: Until = None,
+    broker: Running = None,
+    state: State = DEFAULT_STATE,
+    as_json: AsJson = False,
+) -> None:
+    """Which dead letters there are, the newest last, and how many of each reason. Never their content."""
+    from standalone.dlq import Filter, Letter, facts_of, letters
+    from standalone.log_access import target_of
+
+    wanted = Filter(reason, topic, instant(since), instant(until))
+
+    async def read() -> list[Letter]:
+        return [letter async for letter in letters(target_of(broker, state).bootstrap, wanted)]
+
+    configure_logging(quiet=True)
+    found = sorted(run(read()), key=lambda letter: (letter.written_at, str(letter.place)))
+    reasons = Counter(letter.reason for letter in found)
+    if as_json:
+        print_json({"count": len(found), "reasons": dict(reasons), "letters": [facts_of(one) for one in found]})
+        return
+    table = Table(title=f"{len(found):,} dead letters", title_justify="left")
+    for name in ("letter", "written", "reason", "detail", "by"):
+        table.add_column(name, overflow="fold")
+    for one in found[-SHOWN:]:
+        facts = facts_of(one)
+        table.add_row(facts["letter"], facts["written_at"][:19], one.reason, one.detail, one.service)
+    Console().print(table)
+    if len(found) > SHOWN:
+        say(f"The newest {SHOWN} of {len(found):,}; --json gives all.")
+    for name, count in reasons.most_common():
+        say(f"{count:8,} {name}")
+
+
+@dlq.command("show")
+def show_letter(
+    letter: Annotated[str, typer.Argument(help="A letter as `dlq list` names it: TOPIC.dlq:PARTITION:OFFSET.")],
+    broker: Running = None,
+    state: State = DEFAULT_STATE,
+    as_json: AsJson = False,
+) -> None:
+    """One dead letter with its record's bytes, which may hold what a person wrote."""
+    from standalone.dlq import Filter, Letter, facts_of, letters
+    from standalone.log_access import target_of
+
+    name = letter.rsplit(":", 2)[0]
+
+    async def read() -> Letter | None:
+        async for each in letters(target_of(broker, state).bootstrap, Filter(topic=name)):
+            if str(each.place) == letter:
+                return each
+        return None
+
+    configure_logging(quiet=True)
+    found = run(read())
+    if found is None:
+        say(f"There is no dead letter {letter}.")
+        raise typer.Exit(FAILED)
+    facts: dict[str, Any] = facts_of(found)
+    facts["key"] = None if found.key is None else found.key.decode("utf-8", "replace")
+    facts["headers"] = {key: (value or b"").decode("utf-8", "replace") for key, value in found.headers}
+    if as_json:
+        print_json(facts | {"value_base64": None if found.value is None else base64.b64encode(found.value).decode()})
+        return
+    for key, value in facts.items():
+        Console().print(f"{key}: {value}", markup=False, highlight=False, soft_wrap=True)
+    if found.value is not None:
+        Console().print(found.value.decode("utf-8", "replace"), markup=False, highlight=False, soft_wrap=True)
+
+
+@dlq.command("replay")
+def replay_letters(
+    reason: Reason = None,
+    topic: Topic = None,
+    since: Since = None,
+    until: Until = None,
+    broker: Running = None,
+    state: State = DEFAULT_STATE,
+    as_json: AsJson = False,
+) -> None:
+    """Send dead letters once more through the topics they came from, bytes, key and cause as they were.
+
+    Repeating it does no harm: what was taken in is recognised, and what is still unfit becomes a letter again.
+    """
+    from standalone.dlq import Filter, letters, replay
+    from standalone.log_access import target_of, writing_to
+
+    wanted = Filter(reason, topic, instant(since), instant(until))
+
+    async def work() -> dict[str, int]:
+        target = target_of(broker, state)
+        found = [letter async for letter in letters(target.bootstrap, wanted)]
+        async with writing_to(target) as producer:
+            with _bar("Sending", len(found), as_json) as advance:
+                return await replay(found, producer, advance)
+
+    configure_logging(quiet=True)
+    facts = run(work())
+    if as_json:
+        print_json(facts)
+    else:
+        say(
+            f"Sent {facts['sent']:,} of {facts['letters']:,} letters; {facts['repeats']:,} were the same once more, "
+            f"{facts['empty']:,} kept no record."
+        )
+
+
+def republish(
+    store: StoreUrl = None, broker: Running = None, state: State = DEFAULT_STATE, as_json: AsJson = False
+) -> None:
+    """Announce every stored feedback on feedback.created once more: after a lost log, or one made anew."""
+    from standalone.ledger import republish as announce_all
+    from standalone.log_access import store_of, target_of, writing_to
+
+    async def work() -> int:
+        target = target_of(broker, state, store)
+        async with store_of(target) as records, writing_to(target) as producer:
+            totals = await records.totals()
+            with _bar("Announcing", totals.stored, as_json) as advance:
+                return await announce_all(records, producer, advance)
+
+    configure_logging(quiet=True)
+    announced = run(work())
+    if as_json:
+        print_json({"announced": announced})
+    else:
+        say(f"Announced {announced:,} feedbacks.")
+
+
+def verify_ledger(
+    store: StoreUrl = None, broker: Running = None, state: State = DEFAULT_STATE, as_json: AsJson = False
+) -> None:
+    """Read feedback.created from its beginning and compare it with the store. Exit code 1 where they differ."""
+    from standalone.ledger import agrees, verify
+    from standalone.log_access import store_of, target_of
+
+    async def work() -> dict[str, Any]:
+        target = target_of(broker, state, store)
+        async with store_of(target) as records:
+            return await verify(target.bootstrap, records, (lambda _: None) if as_json else say)
+
+    configure_logging(quiet=True)
+    facts = run(work())
+    if as_json:
+        print_json(facts)
+    elif agrees(facts):
+        say(f"The ledger and the store agree on {facts['stored']:,} feedbacks.")
+    else:
+        say(facts["first_difference"] or f"{facts['unreadable']:,} records of the ledger cannot be read.")
+        say(", ".join(f"{facts[kind]:,} {kind}" for kind in ("missing", "extra", "differing", "stale", "unreadable")))
+    if not agrees(facts):
+        raise typer.Exit(FAILED)
+
+
+@contextmanager
+def _bar(what: str, total: int, hidden: bool) -> Iterator[Callable[[int], None]]:
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=Console(stderr=True), disable=hidden, transient=True) as bar:
+        task = bar.add_task(what, total=total)
+        yield lambda done: bar.advance(task, done)

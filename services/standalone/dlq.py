@@ -1,0 +1,140 @@
+"""Dead letters: which there are, what one holds, and how they are sent once more."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from aiokafka import ConsumerRecord
+
+from contracts.instants import format_instant
+from contracts.topics import BY_NAME, TOPICS
+from servicekit.producer import Message, Producer
+from servicekit.records import CAUSE, TRACEPARENT, Coordinates
+from standalone.log_tail import records_of
+
+REPLAY_BATCH = 200
+_KEPT = (CAUSE, TRACEPARENT)
+"""Headers that a replayed record takes over; the rest told why it was set aside."""
+
+
+@dataclass(frozen=True, slots=True)
+class Letter:
+    """One dead letter. `place` is where it lies, `origin` where its record lay; times in microseconds.
+
+    `whole` is False where the record was too large to keep, or had no value: there is nothing to send again.
+    """
+
+    place: Coordinates
+    written_at: int
+    topic: str
+    origin: str
+    reason: str
+    error_class: str
+    detail: str
+    service: str
+    key: bytes | None
+    value: bytes | None
+    headers: tuple[tuple[str, bytes], ...]
+
+    @property
+    def whole(self) -> bool:
+        return self.value is not None
+
+
+@dataclass(frozen=True, slots=True)
+class Filter:
+    """Which letters are meant; None means any. `topic` is the original topic's name or the dead letters'."""
+
+    reason: str | None = None
+    topic: str | None = None
+    since: int | None = None
+    until: int | None = None
+
+    def admits(self, letter: Letter) -> bool:
+        return (
+            self.reason in (None, letter.reason)
+            and self.topic in (None, letter.topic, letter.place.topic)
+            and (self.since is None or letter.written_at >= self.since)
+            and (self.until is None or letter.written_at < self.until)
+        )
+
+
+def letter_of(record: ConsumerRecord) -> Letter:
+    """The letter that a record of a dead-letter topic is, whoever wrote it."""
+    told = {name: value.decode("utf-8", "replace") for name, value in record.headers if value is not None}
+    topic = told.get("topic") or record.topic.removesuffix(".dlq")
+    return Letter(
+        Coordinates(record.topic, record.partition, record.offset),
+        record.timestamp * 1_000,
+        topic,
+        f"{topic}:{told.get('partition', '?')}:{told.get('offset', '?')}",
+        told.get("reason", "unknown"),
+        told.get("error-class", "unknown"),
+        told.get("detail", ""),
+        told.get("service", "unknown"),
+        record.key,
+        record.value,
+        tuple(record.headers),
+    )
+
+
+def message_again(letter: Letter) -> Message:
+    """The record to send once more: original bytes and key, and the headers that say where it came from."""
+    key = None if letter.key is None else letter.key.decode("utf-8", "replace")
+    kept = [(name, value) for name, value in letter.headers if name in _KEPT and value is not None]
+    return Message(letter.topic, key, letter.value, kept)
+
+
+def facts_of(letter: Letter) -> dict[str, Any]:
+    """A letter without its content, for a list."""
+    return {
+        "letter": str(letter.place),
+        "written_at": format_instant(letter.written_at),
+        "topic": letter.topic,
+        "record": letter.origin,
+        "reason": letter.reason,
+        "error_class": letter.error_class,
+        "detail": letter.detail,
+        "service": letter.service,
+        "bytes": None if letter.value is None else len(letter.value),
+    }
+
+
+async def letters(bootstrap: str, wanted: Filter) -> AsyncIterator[Letter]:
+    """The letters that `wanted` admits, topic by topic in the order they were written."""
+    topics = [topic.dead_letters for topic in TOPICS if wanted.topic in (None, topic.name, topic.dead_letters)]
+    async for records in records_of(bootstrap, topics):
+        for record in records:
+            letter = letter_of(record)
+            if wanted.admits(letter):
+                yield letter
+
+
+async def replay(
+    found: Sequence[Letter], producer: Producer, progress: Callable[[int], None] = lambda _: None
+) -> dict[str, int]:
+    """Send letters once more through their topics, each content once; gives `{"letters", "sent", "repeats", "empty"}`.
+
+    Safe to repeat: every handler recognises an event that it has taken in. One that is still unfit becomes a letter
+    again. Letters whose topic is none of ours are passed over as empty.
+    """
+    seen: set[tuple[str, bytes | None, bytes | None]] = set()
+    batch: list[Message] = []
+    sent = repeats = empty = 0
+    for letter in found:
+        content = (letter.topic, letter.key, letter.value)
+        if not letter.whole or letter.topic not in BY_NAME:
+            empty += 1
+        elif content in seen:
+            repeats += 1
+        else:
+            seen.add(content)
+            batch.append(message_again(letter))
+        if len(batch) >= REPLAY_BATCH:
+            sent += len(await producer.send(batch))
+            batch = []
+        progress(1)
+    sent += len(await producer.send(batch))
+    return {"letters": len(found), "sent": sent, "repeats": repeats, "empty": empty}

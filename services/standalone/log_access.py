@@ -1,0 +1,63 @@
+"""How a command reaches a log and a store: those of the run on a state folder, or those that are named."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from contracts.topics import Consumer
+from feedback.main import open_store
+from feedback.settings import FeedbackSettings
+from feedback.store import Store
+from servicekit.producer import BatchProducer, Producer
+from servicekit.service import Service, Surroundings
+from servicekit.topics import wait_for_broker
+from standalone.outside import held_back
+from standalone.state import running
+from standalone.terminal import say
+
+
+@dataclass(frozen=True)
+class Target:
+    """A log, and the feedback store that belongs to it. `groups` are the readers to wait for, of a log in memory."""
+
+    bootstrap: str
+    store_url: str
+    groups: tuple[Consumer, ...] = ()
+
+
+def target_of(broker: str | None, state: Path, store: str | None = None) -> Target:
+    """The named broker and store (else FEEDBACK_STORE_URL), or those of the run on `state`. Raises StartError."""
+    if broker is not None:
+        return Target(broker, store or FeedbackSettings().store_url)
+    facts = running(state)
+    groups = facts.get("groups", ()) if facts.get("log") == "memory" else ()
+    return Target(str(facts["broker"]), store or str(facts["database"]), tuple(groups))
+
+
+@asynccontextmanager
+async def writing_to(target: Target) -> AsyncIterator[Producer]:
+    """A producer to the target's log, held back where that log forgets."""
+    admin = await wait_for_broker(target.bootstrap, say)
+    producer = BatchProducer(target.bootstrap, client_id="agent-feedback-tool")
+    try:
+        if target.groups:
+            async with held_back(producer, admin, target.groups) as held:
+                yield held
+        else:
+            yield producer
+    finally:
+        await producer.stop()
+        await admin.close()
+
+
+@asynccontextmanager
+async def store_of(target: Target) -> AsyncIterator[Store]:
+    """The target's feedback store. Raises StartError where it has none."""
+    tool = Service("feedback", Surroundings(target.bootstrap, say=say))
+    try:
+        yield await open_store(target.store_url, tool)
+    finally:
+        await tool.resources.aclose()

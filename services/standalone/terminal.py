@@ -1,0 +1,58 @@
+"""What all commands share: their common options, how they say things, and how they end."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Coroutine
+from pathlib import Path
+from typing import Annotated, Any, TypeVar
+
+import typer
+import uvloop
+from rich.console import Console
+
+from contracts.instants import parse_instant
+from servicekit.embedded.local_kafka import LocalKafkaError
+from servicekit.embedded.memory_broker import MemoryBrokerError
+from servicekit.embedded.postgres import EmbeddedPostgresError
+from servicekit.failures import StartError
+
+T = TypeVar("T")
+FAILED = 1
+NOT_STARTED = 3
+State = Annotated[Path, typer.Option(help="Where a run keeps its data, token and lock.", show_default=True)]
+AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object on stdout and nothing else.")]
+Running = Annotated[
+    str | None, typer.Option("--broker", help="HOST:PORT,... of a Kafka; else the one of the run on the state folder.")
+]
+
+
+def say(message: str) -> None:
+    """A line for the person at the terminal, on stderr."""
+    Console(stderr=True).print(message, highlight=False, soft_wrap=True)
+
+
+def run(work: Coroutine[Any, Any, T]) -> T:
+    """Run to the end; what keeps it from starting is one sentence and exit code 3."""
+    try:
+        return uvloop.run(work)
+    except (StartError, EmbeddedPostgresError, LocalKafkaError, MemoryBrokerError) as error:
+        say(f"[red]{error}[/red]")
+        raise typer.Exit(NOT_STARTED) from None
+    except KeyboardInterrupt:
+        raise typer.Exit(130) from None
+
+
+def print_json(facts: Any) -> None:
+    sys.stdout.write(json.dumps(facts, ensure_ascii=False) + "\n")
+
+
+def instant(text: str | None) -> int | None:
+    """Microseconds of an RFC 3339 time that a user typed. Raises typer.BadParameter."""
+    if text is None:
+        return None
+    try:
+        return parse_instant(text)
+    except ValueError as error:
+        raise typer.BadParameter(f"{text}: {error}") from None

@@ -1,0 +1,177 @@
+"""The commands on the log, run as a person runs them, against a real Kafka and a real store."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+from asyncio.subprocess import PIPE
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+from aiokafka import AIOKafkaConsumer, TopicPartition
+
+from contracts.feedback import FeedbackExplicitReceived
+from contracts.topics import CHAT_REPLY, EXPLICIT_RECEIVED
+from feedback.announce import message_of
+from feedback.consumer import FeedbackEvents
+from feedback.emojis import DEFAULT_REWARDS
+from feedback.main import open_store
+from feedback.store import Store
+from servicekit.deadletter import dead_letter
+from servicekit.embedded.local_kafka import LocalKafka
+from servicekit.producer import BatchProducer
+from servicekit.records import Coordinates, RawRecord, Received
+from servicekit.service import Service, Surroundings
+from servicekit.topics import ensure_topics
+
+pytestmark = [pytest.mark.real, pytest.mark.timeout(240)]
+
+
+@dataclass
+class Place:
+    kafka: LocalKafka
+    store: Store
+    store_url: str
+    producer: BatchProducer
+
+    async def command(self, *arguments: str) -> tuple[int, Any]:
+        """Exit code and JSON of an `agent-feedback` command."""
+        full = ["-m", "standalone.cli", *arguments, "--json", "--broker", self.kafka.bootstrap]
+        process = await asyncio.create_subprocess_exec(sys.executable, *full, stdout=PIPE)
+        out, _ = await process.communicate()
+        return process.returncode or 0, json.loads(out)
+
+    async def on_store(self, *arguments: str) -> tuple[int, Any]:
+        return await self.command(*arguments, "--store", self.store_url)
+
+    async def judged(self, *turns: str, reaction: str = "ok", sequence: int = 0) -> None:
+        """Take in a person's verdict on each turn, as the service does."""
+        batch = [
+            Received(
+                FeedbackExplicitReceived(
+                    event_id=f"{turn}-{sequence}",
+                    occurred_at=1_000_000,
+                    sequence=sequence,
+                    tenant="acme",
+                    project="p",
+                    conversation_id="c1",
+                    turn_id=turn,
+                    agent_id="bot",
+                    user_id="ann",
+                    reaction=reaction,  # type: ignore[arg-type]
+                ),
+                RawRecord(Coordinates(EXPLICIT_RECEIVED.name, 0, sequence), None, b"{}", (), 2_000_000),
+            )
+            for turn in turns
+        ]
+        await FeedbackEvents(self.store, self.producer, DEFAULT_REWARDS).handle(batch)
+
+
+@pytest.fixture(scope="module")
+async def _kafka(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[LocalKafka]:
+    async with LocalKafka(tmp_path_factory.mktemp("tools"), say=print) as running:
+        await ensure_topics(running.bootstrap)
+        yield running
+
+
+@pytest.fixture
+async def place(_kafka: LocalKafka, postgres_url: str) -> AsyncIterator[Place]:
+    service = Service("feedback", Surroundings(_kafka.bootstrap))
+    store = await open_store(postgres_url, service)
+    producer = BatchProducer(_kafka.bootstrap, client_id="test")
+    yield Place(_kafka, store, postgres_url, producer)
+    await producer.stop()
+    await service.resources.aclose()
+
+
+async def test_the_ledger_is_compared_mended_and_compared_again(place: Place) -> None:
+    await place.judged("t1", "t2", "t3")
+    code, facts = await place.on_store("verify-ledger")
+    assert (code, facts["first_difference"]) == (0, None)
+    assert facts["feedbacks"] == facts["stored"] >= 3
+
+    class Deaf(BatchProducer):
+        async def send(self, messages: Any) -> Any:
+            return []
+
+    told, place.producer = place.producer, Deaf(place.kafka.bootstrap, client_id="deaf")
+    await place.judged("t4")
+    await place.judged("t1", reaction="not_ok", sequence=1)
+    place.producer = told
+    code, facts = await place.on_store("verify-ledger")
+    assert code == 1
+    assert (facts["missing"], facts["differing"], facts["extra"]) == (1, 1, 0)
+    assert facts["first_difference"].startswith("Feedback ")
+
+    assert await place.on_store("republish") == (0, {"announced": facts["stored"]})
+    code, facts = await place.on_store("verify-ledger")
+    assert (code, facts["first_difference"]) == (0, None)
+
+
+async def test_a_stale_word_behind_a_newer_one_is_found_and_mended(place: Place) -> None:
+    await place.judged("t9", sequence=5)
+    old = [record async for part in place.store.scan() for record in part if record.shown.payload.turn_id == "t9"]
+    await place.judged("t9", reaction="not_ok", sequence=6)
+    await place.producer.send([message_of(record) for record in old])
+    code, facts = await place.on_store("verify-ledger")
+    assert (code, facts["stale"]) == (1, 1)
+    assert "compaction" in facts["first_difference"]
+    await place.on_store("republish")
+    assert (await place.on_store("verify-ledger"))[0] == 0
+
+
+async def test_dead_letters_are_listed_shown_and_sent_again_as_they_were(place: Place) -> None:
+    def raw(value: bytes, offset: int) -> RawRecord:
+        at = Coordinates(CHAT_REPLY.name, 1, offset)
+        return RawRecord(at, b"acme/p/c1", value, [("cause", b"chat.message.ingested:0:3")], 7)
+
+    letters = [
+        dead_letter(raw(b"\xff\x00broken", 1), service="chat_bridge", reason="invalid_json", error_class="permanent"),
+        dead_letter(raw(b"\xff\x00broken", 2), service="chat_bridge", reason="invalid_json", error_class="permanent"),
+        dead_letter(raw(b"{}", 3), service="chat_bridge", reason="future", error_class="permanent"),
+    ]
+    await place.producer.send(letters)
+    code, facts = await place.command("dlq", "list", "--topic", CHAT_REPLY.name)
+    assert (code, facts["count"], facts["reasons"]) == (0, 3, {"invalid_json": 2, "future": 1})
+    assert (await place.command("dlq", "list", "--reason", "future"))[1]["count"] == 1
+    assert (await place.command("dlq", "list", "--until", "2001-01-01T00:00:00Z"))[1]["count"] == 0
+    _, shown = await place.command("dlq", "show", facts["letters"][0]["letter"])
+    assert (shown["key"], shown["value_base64"], shown["record"]) == (
+        "acme/p/c1",
+        "/wBicm9rZW4=",
+        f"{CHAT_REPLY.name}:1:1",
+    )
+    assert (await place.command("dlq", "replay", "--reason", "invalid_json"))[1] == {
+        "letters": 2,
+        "sent": 1,
+        "repeats": 1,
+        "empty": 0,
+    }
+    consumer = AIOKafkaConsumer(bootstrap_servers=place.kafka.bootstrap, auto_offset_reset="earliest")
+    async with consumer:
+        consumer.assign([TopicPartition(CHAT_REPLY.name, n) for n in range(CHAT_REPLY.partitions)])
+        again = await asyncio.wait_for(consumer.getone(), 30)
+    assert (again.key, again.value, again.headers) == (
+        b"acme/p/c1",
+        b"\xff\x00broken",
+        (("cause", b"chat.message.ingested:0:3"),),
+    )
+
+
+async def test_a_letter_that_is_not_there_is_said_to_be_missing(place: Place) -> None:
+    full = [
+        "-m",
+        "standalone.cli",
+        "dlq",
+        "show",
+        f"{CHAT_REPLY.dead_letters}:0:999",
+        "--broker",
+        place.kafka.bootstrap,
+    ]
+    process = await asyncio.create_subprocess_exec(sys.executable, *full, stdout=PIPE, stderr=PIPE)
+    _, said = await process.communicate()
+    assert process.returncode == 1
+    assert b"no dead letter" in said

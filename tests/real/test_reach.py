@@ -1,0 +1,71 @@
+"""Unknown turns on a real Kafka: not yet read, read, and behind the end of a transaction."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from aiokafka import AIOKafkaProducer
+from fastapi import FastAPI
+from running_stack import Tokens, exchange
+
+import feedback.main
+from feedback.settings import FeedbackSettings
+from servicekit.embedded.local_kafka import LocalKafka
+from servicekit.service import Service, Surroundings
+from servicekit.topics import ensure_topics
+
+pytestmark = pytest.mark.real
+
+
+async def _in_transactions(bootstrap: str, *turns: str) -> None:
+    """Write exchanges as a chat service with transactions does: their ends take an offset each."""
+    producer = AIOKafkaProducer(bootstrap_servers=bootstrap, transactional_id="chat")
+    await producer.start()
+    try:
+        for turn in turns:
+            async with producer.transaction():
+                for event in exchange("c1", turn):
+                    await producer.send(event["topic"], json.dumps(event).encode(), key=b"a key of its own")
+    finally:
+        await producer.stop()
+
+
+def _client(service: Service) -> httpx.AsyncClient:
+    app = FastAPI()
+    app.state.authenticator = Tokens()
+    for router in service.routers:
+        app.include_router(router)
+    headers = {"Authorization": "Bearer ann"}
+    return httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://feedback", headers=headers)
+
+
+async def test_an_unknown_turn_is_unknown_once_all_is_read(postgres_url: str, tmp_path: Path) -> None:
+    async with LocalKafka(tmp_path / "kafka") as kafka:
+        await ensure_topics(kafka.bootstrap)
+        settings = FeedbackSettings(
+            broker=kafka.bootstrap, database_url=postgres_url, store_url="memory://", turn_seconds=10
+        )
+        service = await feedback.main.build(settings, Surroundings(kafka.bootstrap))
+        try:
+            await service.start()
+            async with asyncio.timeout(60):
+                while await service.not_ready():
+                    await asyncio.sleep(0.1)
+            async with _client(service) as http:
+
+                async def post(turn: str) -> Any:
+                    path = f"/conversations/acme/support/c1/turns/{turn}/feedback"
+                    return (await http.post(path, json={"reaction": "ok"})).status_code
+
+                assert await post("nowhere-yet") == 404
+                await _in_transactions(kafka.bootstrap, "real-1", "real-2")
+                assert await post("real-2") == 202
+                assert await post("nowhere") == 404
+                assert await post("real-1") == 202
+        finally:
+            await service.stop()

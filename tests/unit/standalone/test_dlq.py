@@ -1,0 +1,126 @@
+"""Which dead letters a filter means, and what is sent when they are sent once more."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+from aiokafka import ConsumerRecord
+
+from contracts.topics import CHAT_REPLY, INFERRED_RECEIVED
+from servicekit.deadletter import dead_letter
+from servicekit.producer import MESSAGE_LIMIT, Message, Written
+from servicekit.records import Coordinates, RawRecord
+from standalone.dlq import Filter, Letter, facts_of, letter_of, message_again, replay
+
+SECOND = 1_000_000
+TRACE = ("traceparent", b"00-1-2-01")
+CAUSE = ("cause", b"chat.message.ingested:1:7")
+
+
+def letter(
+    value: bytes | None = b"{broken",
+    *,
+    topic: str = CHAT_REPLY.name,
+    reason: str = "invalid_json",
+    at: int = 5,
+    offset: int = 0,
+    key: bytes | None = b"acme/p/c1",
+    headers: Sequence[tuple[str, bytes]] = (CAUSE,),
+) -> Letter:
+    """A letter as the services write it, read back from its topic."""
+    raw = RawRecord(Coordinates(topic, 2, 40), key, value, headers, 3 * SECOND)
+    written = dead_letter(raw, service="chat_bridge", reason=reason, error_class="permanent", detail="no JSON")
+    return letter_of(record(written, at, offset))
+
+
+def record(message: Message, at: int, offset: int) -> ConsumerRecord:
+    return ConsumerRecord(
+        topic=message.topic,
+        partition=0,
+        offset=offset,
+        timestamp=at * 1_000,
+        timestamp_type=1,
+        key=None if message.key is None else message.key.encode(),
+        value=message.value,
+        checksum=None,
+        serialized_key_size=0,
+        serialized_value_size=0,
+        headers=tuple(message.headers),
+    )
+
+
+class Log:
+    def __init__(self) -> None:
+        self.taken: list[Message] = []
+
+    async def send(self, messages: Sequence[Message]) -> list[Written]:
+        self.taken += messages
+        return [Written(message.topic, 0, n) for n, message in enumerate(messages)]
+
+
+def test_a_letter_tells_where_it_lies_and_why_but_not_what_it_says() -> None:
+    assert facts_of(letter(b"secret words")) == {
+        "letter": "chat.message.reply.ingested.dlq:0:0",
+        "written_at": "1970-01-01T00:00:05.000000Z",
+        "topic": CHAT_REPLY.name,
+        "record": "chat.message.reply.ingested:2:40",
+        "reason": "invalid_json",
+        "error_class": "permanent",
+        "detail": "no JSON",
+        "service": "chat_bridge",
+        "bytes": 12,
+    }
+
+
+def test_a_record_that_somebody_else_put_there_is_still_a_letter() -> None:
+    strange = letter_of(record(Message("feedback.created.dlq", None, b"x", [("reason", b"\xff")]), 1, 0))
+    assert (strange.topic, strange.reason, strange.service) == ("feedback.created", "\ufffd", "unknown")
+
+
+@pytest.mark.parametrize(
+    ("wanted", "admitted"),
+    [
+        (Filter(), True),
+        (Filter(reason="invalid_json"), True),
+        (Filter(reason="future"), False),
+        (Filter(topic=CHAT_REPLY.name), True),
+        (Filter(topic=CHAT_REPLY.dead_letters), True),
+        (Filter(topic=INFERRED_RECEIVED.name), False),
+        (Filter(since=5 * SECOND), True),
+        (Filter(since=5 * SECOND + 1), False),
+        (Filter(until=5 * SECOND), False),
+        (Filter(until=5 * SECOND + 1), True),
+        (Filter(reason="invalid_json", topic=INFERRED_RECEIVED.name), False),
+    ],
+)
+def test_every_filter_must_admit_a_letter(wanted: Filter, admitted: bool) -> None:
+    assert wanted.admits(letter()) is admitted
+
+
+def test_what_is_sent_again_is_the_record_as_it_was() -> None:
+    again = message_again(letter(b"\xff\x00", headers=(CAUSE, TRACE, ("own", b"thing"))))
+    assert again == Message(CHAT_REPLY.name, "acme/p/c1", b"\xff\x00", [CAUSE])
+    assert message_again(letter(key=None, headers=())) == Message(CHAT_REPLY.name, None, b"{broken", [])
+
+
+async def test_equal_letters_are_sent_once_and_empty_ones_never() -> None:
+    log, passed = Log(), list[int]()
+    too_large = letter(b"x" * MESSAGE_LIMIT)
+    assert not too_large.whole
+    found = [letter(), letter(offset=1), letter(b"other"), letter(topic=INFERRED_RECEIVED.name), too_large]
+    facts = await replay(found, log, passed.append)
+    assert facts == {"letters": 5, "sent": 3, "repeats": 1, "empty": 1}
+    assert [(m.topic, m.value) for m in log.taken] == [
+        (CHAT_REPLY.name, b"{broken"),
+        (CHAT_REPLY.name, b"other"),
+        (INFERRED_RECEIVED.name, b"{broken"),
+    ]
+    assert sum(passed) == 5
+
+
+async def test_many_letters_go_in_batches_and_none_is_forgotten() -> None:
+    log = Log()
+    found = [letter(b"%d" % n, offset=n) for n in range(501)]
+    assert (await replay(found, log))["sent"] == 501
+    assert {m.value for m in log.taken} == {b"%d" % n for n in range(501)}
