@@ -13,6 +13,8 @@ from servicekit.failures import StartError
 from servicekit.producer import MESSAGE_LIMIT
 
 DEAD_LETTER_PARTITIONS = 1
+_VISIBLE_TRIES = 50
+"""Looks, 0.2 s apart, for a topic just made: a broker shows it a little after it has answered."""
 Say = Callable[[str], None]
 
 
@@ -22,12 +24,12 @@ def partitions_by_topic() -> dict[str, int]:
     return counts | {topic.dead_letters: DEAD_LETTER_PARTITIONS for topic in TOPICS}
 
 
-def topic_config(topic: Topic) -> dict[str, str]:
+def topic_config(topic: Topic, replication: int) -> dict[str, str]:
     """The broker's settings for `topic`: the log's own time, its retention, and compaction within a day."""
     config = {
         "message.timestamp.type": "LogAppendTime",
         "retention.ms": str(topic.retention_ms),
-        "max.message.bytes": str(MESSAGE_LIMIT + 100_000),
+        **_durability(replication),
     }
     if topic.compacted:
         config |= {
@@ -37,6 +39,12 @@ def topic_config(topic: Topic) -> dict[str, str]:
             "delete.retention.ms": str(7 * DAY_MS),
         }
     return config
+
+
+def _durability(replication: int) -> dict[str, str]:
+    """With three copies or more, two of them must hold a record before it is acknowledged."""
+    kept = {"min.insync.replicas": "2"} if replication >= 3 else {}
+    return {"max.message.bytes": str(MESSAGE_LIMIT + 100_000), **kept}
 
 
 async def wait_for_broker(bootstrap: str, say: Say) -> AIOKafkaAdminClient:
@@ -64,13 +72,13 @@ async def ensure_topics(
     """
     admin = await wait_for_broker(bootstrap, say)
     try:
-        if create:
-            await _create(admin, replication)
-        found = {
-            described["topic"]: len(described["partitions"])
-            for described in await admin.describe_topics(list(partitions_by_topic()))
-            if described["error_code"] == 0
-        }
+        made = await _create(admin, replication) if create else set[str]()
+        found = await _partitions(admin)
+        for _ in range(_VISIBLE_TRIES):
+            if made <= found.keys():
+                break
+            await asyncio.sleep(0.2)
+            found = await _partitions(admin)
     finally:
         await admin.close()
     for topic in TOPICS:
@@ -84,24 +92,31 @@ async def ensure_topics(
             )
 
 
-async def _create(admin: AIOKafkaAdminClient, replication: int) -> None:
+async def _partitions(admin: AIOKafkaAdminClient) -> dict[str, int]:
+    described = await admin.describe_topics(list(partitions_by_topic()))
+    return {topic["topic"]: len(topic["partitions"]) for topic in described if topic["error_code"] == 0}
+
+
+async def _create(admin: AIOKafkaAdminClient, replication: int) -> set[str]:
+    """Make what is missing; gives the names."""
     wanted = [
-        NewTopic(topic.name, topic.partitions, replication, topic_configs=topic_config(topic)) for topic in TOPICS
+        NewTopic(topic.name, topic.partitions, replication, topic_configs=topic_config(topic, replication)) for topic in TOPICS
     ] + [
         NewTopic(
             topic.dead_letters,
             DEAD_LETTER_PARTITIONS,
             replication,
-            topic_configs={"retention.ms": str(7 * DAY_MS), "max.message.bytes": str(MESSAGE_LIMIT + 100_000)},
+            topic_configs={"retention.ms": str(7 * DAY_MS), **_durability(replication)},
         )
         for topic in TOPICS
     ]
     existing = set(await admin.list_topics())
     missing = [topic for topic in wanted if topic.name not in existing]
     if not missing:
-        return
+        return set()
     response = await admin.create_topics(missing)
     for name, code, *_ in response.topic_errors:
         error = for_code(code)
         if code and error is not TopicAlreadyExistsError:
             raise StartError(f"The topic {name} cannot be made: {error.__name__}.")
+    return {topic.name for topic in missing}

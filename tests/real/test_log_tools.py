@@ -9,7 +9,9 @@ from asyncio.subprocess import PIPE
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from typing import Any
+from urllib.parse import urlsplit
 
+import asyncpg
 import pytest
 from aiokafka import AIOKafkaConsumer, TopicPartition
 
@@ -77,12 +79,21 @@ async def _kafka(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Loca
         yield running
 
 
+@pytest.fixture(scope="module")
+async def _database(postgres_url: str) -> str:
+    """A database of these tests' own: nothing may be stored that this log was never told."""
+    connection = await asyncpg.connect(postgres_url)
+    await connection.execute("create database log_tools")
+    await connection.close()
+    return urlsplit(postgres_url)._replace(path="/log_tools").geturl()
+
+
 @pytest.fixture
-async def place(_kafka: LocalKafka, postgres_url: str) -> AsyncIterator[Place]:
+async def place(_kafka: LocalKafka, _database: str) -> AsyncIterator[Place]:
     service = Service("feedback", Surroundings(_kafka.bootstrap))
-    store = await open_store(postgres_url, service)
+    store = await open_store(_database, service)
     producer = BatchProducer(_kafka.bootstrap, client_id="test")
-    yield Place(_kafka, store, postgres_url, producer)
+    yield Place(_kafka, store, _database, producer)
     await producer.stop()
     await service.resources.aclose()
 

@@ -52,7 +52,7 @@ def test_the_highest_revision_holds_and_an_older_one_behind_it_is_stale() -> Non
 
 
 def test_a_repeat_of_the_highest_behind_it_mends_it() -> None:
-    ledger, id_ = read(5, 9, 7, 9)
+    ledger, _ = read(5, 9, 7, 9)
     assert not ledger.stale
     assert ledger.ends == {TopicPartition(FEEDBACK_CREATED.name, 3): 4}
 
