@@ -100,7 +100,8 @@ async def _partitions(admin: AIOKafkaAdminClient) -> dict[str, int]:
 async def _create(admin: AIOKafkaAdminClient, replication: int) -> set[str]:
     """Make what is missing; gives the names."""
     wanted = [
-        NewTopic(topic.name, topic.partitions, replication, topic_configs=topic_config(topic, replication)) for topic in TOPICS
+        NewTopic(topic.name, topic.partitions, replication, topic_configs=topic_config(topic, replication))
+        for topic in TOPICS
     ] + [
         NewTopic(
             topic.dead_letters,

@@ -18,6 +18,7 @@ from feedback.model import Record
 from feedback.settle import Settler, Touched
 from feedback.store import Store
 from servicekit.producer import Producer
+from servicekit.records import REVISION, header
 from standalone.log_tail import records_of
 
 ROUNDS = 5
@@ -42,12 +43,14 @@ async def republish(store: Store, producer: Producer, progress: Callable[[int], 
 class Ledger:
     """The topic as a consumer ends up with it: the highest revision of each feedback, unless its last word is a null.
 
-    `stale` are those whose last record is not their highest: compaction would keep the older word.
+    `stale` are those whose last record is not their highest: compaction would keep the older word. `ended` gives the
+    revisions at which people were forgotten.
     """
 
     records: int = 0
     highest: dict[UUID, FeedbackCreated] = field(default_factory=dict)
     stale: set[UUID] = field(default_factory=set)
+    ended: dict[UUID, int] = field(default_factory=dict)
     unreadable: int = 0
     ends: dict[TopicPartition, int] = field(default_factory=dict)
 
@@ -62,7 +65,12 @@ class Ledger:
             return
         self.stale.discard(feedback_id)
         if event is None:
+            ended = header(record.headers, REVISION) or "0"
+            self.ended[feedback_id] = max(int(ended), self.ended.get(feedback_id, 0))
             self.highest.pop(feedback_id, None)
+            return
+        if event.revision <= self.ended.get(feedback_id, 0):
+            self.stale.add(feedback_id)
             return
         held = self.highest.get(feedback_id)
         if held is None or event.revision >= held.revision:
@@ -118,16 +126,16 @@ _WORDS = {
     "missing": "is stored at revision {stored} and not in the ledger",
     "extra": "is in the ledger at revision {told} and not stored",
     "differing": "is stored at revision {stored}, the ledger says revision {told} or something else in it",
-    "stale": "was announced last at an older revision than {told}: compaction would keep that",
+    "stale": "was announced last at a revision older than its newest: compaction would keep that",
 }
 
 
 def _differences(ledger: Ledger, stored: Mapping[UUID, Record]) -> dict[UUID, str]:
     found: dict[UUID, str] = {}
-    for feedback_id in ledger.highest.keys() | stored.keys():
+    for feedback_id in ledger.highest.keys() | stored.keys() | ledger.stale:
         told, record = ledger.highest.get(feedback_id), stored.get(feedback_id)
         if told is None:
-            found[feedback_id] = "missing"
+            found[feedback_id] = "stale" if record is None else "missing"
         elif record is None:
             found[feedback_id] = "extra"
         elif told != announcement(record):

@@ -14,7 +14,6 @@ from feedback.settings import FeedbackSettings
 from inference.settings import InferenceSettings
 from reporting.settings import ReportingSettings
 from standalone.access import AuthSettings
-from standalone.access import AuthSettings
 
 ROOT = Path(__file__).parents[2]
 SETTINGS: tuple[type[BaseSettings], ...] = (

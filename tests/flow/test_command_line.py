@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any
 
 import httpx
-
 from command import COMMAND, agent_feedback, state_folder
 
 GOOD = {

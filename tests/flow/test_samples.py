@@ -8,7 +8,6 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-
 from command import Ended, agent_feedback, said_in, state_folder
 from recount import Said, lines_of, recount
 from samples import CHAT_EVENTS, HOSTILE, JUDGED_AT, SAMPLES, needs_samples

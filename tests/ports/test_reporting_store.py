@@ -12,7 +12,6 @@ from reporting_events import batch, feedback, message
 from reporting.consumer import Projector
 from reporting.queries.counts import totals
 from reporting.store_postgres import PostgresStore
-
 from servicekit.outcome import STORED, UNCHANGED, Ignored
 from servicekit.records import Coordinates, RawRecord, Tombstone
 

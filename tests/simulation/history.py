@@ -9,7 +9,7 @@ from typing import Any
 
 from contracts.ids import conversation_key
 from contracts.instants import SECOND, format_instant
-from contracts.topics import CHAT_MESSAGE, CHAT_REACTION, CHAT_REPLY, EXPLICIT_RECEIVED, Topic
+from contracts.topics import CHAT_MESSAGE, CHAT_REACTION, CHAT_REPLY, ERASURE_REQUESTED, EXPLICIT_RECEIVED, Topic
 from servicekit.producer import Message
 from simulation.world import EPOCH_SECONDS
 
@@ -30,6 +30,8 @@ class Said:
         """Half of it under its conversation's key, half as a producer writes it that hashes otherwise."""
         if self.fields is None or rng.random() < 0.5:
             return Message(self.topic.name, None, self.value, (), rng.randrange(self.topic.partitions))
+        if self.topic is ERASURE_REQUESTED:
+            return Message(self.topic.name, f"{self.fields['tenant']}/{self.fields['userId']}", self.value)
         key = conversation_key(self.fields["tenant"], self.fields["project"], self.fields["conversationId"])
         return Message(self.topic.name, key, self.value)
 
@@ -60,6 +62,8 @@ class Author:
             self._edit(message)
         for _ in range(rng.randint(1, 3)):
             self._nonsense()
+        if rng.random() < 0.4:
+            self._erasure(rng.choice(("acme", "globex")), rng.choice(("user1", "user2", "user3")))
         return self.said
 
     def _conversation(self, tenant: str, conversation: str, length: int) -> None:
@@ -125,6 +129,10 @@ class Author:
         }
         fields.pop("original", None)
         self._say(EXPLICIT_RECEIVED, fields)
+
+    def _erasure(self, tenant: str, user: str) -> None:
+        fields = {"eventId": self._id(), "occurredAt": self._at(START), "tenant": tenant, "userId": user}
+        self._say(ERASURE_REQUESTED, fields | {"requestId": self._id()})
 
     def _nonsense(self) -> None:
         rng = self._rng

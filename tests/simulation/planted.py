@@ -12,6 +12,7 @@ from chat_bridge.consumer import ChatEvents
 from chat_bridge.model import IndexedMessage, ParkedEvent, ParkedKey
 from chat_bridge.parking import Parking
 from feedback.consumer import FeedbackEvents
+from feedback.settle import Settler
 from feedback.store import Save
 from servicekit.delivery import Delivery
 from servicekit.outcome import Outcome
@@ -68,8 +69,18 @@ class _Only:
         return await self._producer.send(told)
 
 
+class Oblivious(Settler):
+    """Never looks whether somebody was faster."""
+
+    async def overtaken(self, *arguments: Any) -> Any:
+        return {}
+
+
 class NeverMends(FeedbackEvents):
-    """Lets a stale announcement of a zombie be the last word."""
+    """Lets a stale announcement be the last word."""
+
+    def _settler(self) -> Settler:
+        return Oblivious(self._store, self._producer)
 
     async def uncertain(self, batch: Sequence[Received[Any]]) -> None:
         return None
@@ -134,6 +145,19 @@ class NeverLooksAgain:
         return False
 
 
+class LosesTheLedger:
+    """Forgets whom it has forgotten."""
+
+    def __init__(self, store: Any) -> None:
+        self._store = store
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._store, name)
+
+    async def erased_at(self, people: Collection[Any]) -> Mapping[Any, int]:
+        return {}
+
+
 def _for(kind: str, broken: Callable[[Any], Any]) -> Callable[[Any, Any], Any]:
     return lambda of, store: broken(store) if of == kind else store
 
@@ -141,8 +165,9 @@ def _for(kind: str, broken: Callable[[Any], Any]) -> Callable[[Any, Any], Any]:
 PLANTED: dict[str, Wiring] = {
     "commits before the work": Wiring(delivery=CommitsFirst),
     "announces only what changed": Wiring(feedback_events=AnnouncesChangesOnly),
-    "leaves a zombie's word standing": Wiring(feedback_events=NeverMends, likelier={"freeze": 60}),
+    "leaves a stale word standing": Wiring(feedback_events=NeverMends, likelier={"freeze": 60}),
     "writes unguarded": Wiring(store=_for("feedback", Unguarded)),
+    "takes in words of the forgotten": Wiring(store=_for("feedback", LosesTheLedger)),
     "parks without looking again": Wiring(chat_events=LooksBeforeItParks, sweeps=False),
     "forgets before it forwards": Wiring(parking=ForgetsFirst, likelier={"crash": 40}),
     "never looks at a conversation again": Wiring(store=_for("inference", NeverLooksAgain), likelier={"stall": 30}),

@@ -59,7 +59,11 @@ def _announced(world: World, records: Mapping[UUID, Record]) -> Iterator[str]:
     highest: dict[UUID, tuple[int, bytes]] = {}
     last: dict[UUID, tuple[int, bytes]] = {}
     for entry in world.log.of(FEEDBACK_CREATED.name):
-        assert entry.value is not None
+        if entry.value is None:
+            ended = UUID((entry.key or b"").decode())
+            highest.pop(ended, None)
+            last.pop(ended, None)
+            continue
         event = FeedbackCreated.model_validate_json(entry.value)
         word = (event.revision, entry.value)
         highest[event.feedback_id] = max(highest.get(event.feedback_id, word), word)
@@ -67,9 +71,7 @@ def _announced(world: World, records: Mapping[UUID, Record]) -> Iterator[str]:
     held = {id_: (record.revision, message_of(record).value) for id_, record in records.items()}
     yield from _compared("P4: highest announcement", highest, held)
     if not world.unmended:
-        owned = {id_ for id_, record in records.items() if record.feedback_type != "explicit"}
-        kept = {id_: word for id_, word in last.items() if id_ in owned}
-        yield from _compared("P4: what compaction keeps", kept, {id_: held[id_] for id_ in owned})
+        yield from _compared("P4: what compaction keeps", last, held)
 
 
 def _reported(world: World, records: Mapping[UUID, Record]) -> Iterator[str]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from contracts.instants import parse_instant
-from contracts.topics import CHAT_MESSAGE, CHAT_REACTION, CHAT_REPLY, EXPLICIT_RECEIVED
+from contracts.topics import CHAT_MESSAGE, CHAT_REACTION, CHAT_REPLY, ERASURE_REQUESTED, EXPLICIT_RECEIVED
 from inference.model import NEIGHBOURHOOD, Message, Neighbourhood
 from simulation.history import Fields, Said
 from simulation.stub_detector import judge
@@ -32,18 +32,20 @@ class Recount:
 
 
 def recount(said: Iterable[Said]) -> Recount:
-    found = Recount()
+    found, erased = Recount(), set[tuple[str, str]]()
     known: dict[tuple[str, str], list[Fields]] = defaultdict(list)
     words: defaultdict[Key, dict[str, tuple[Any, ...]]] = defaultdict(dict)
     everything = list(said)
     for one in everything:
         if one.fields is None:
             found.dead.add((one.topic.name, one.value))
+        elif one.topic is ERASURE_REQUESTED:
+            erased.add((one.fields["tenant"], one.fields["userId"]))
         elif one.topic is CHAT_MESSAGE:
             known[one.fields["tenant"], one.fields["messageId"]].append(one.fields)
     for one in everything:
         event = one.fields
-        if event is None or one.topic is CHAT_MESSAGE:
+        if event is None or one.topic in (CHAT_MESSAGE, ERASURE_REQUESTED):
             continue
         if one.topic is EXPLICIT_RECEIVED:
             key = _key(event, "api", event["userId"], "", event["turnId"])
@@ -69,9 +71,11 @@ def recount(said: Iterable[Said]) -> Recount:
                 key, value = _key(event, "chat", author, "bot", about), REWARDS[event["emoji"]]
                 _say(words[key], event["emoji"], event, event["action"] == "added", value, event["emoji"])
     for key, slots in words.items():
+        if (key[0], key[4]) in erased:
+            continue
         stamp, live, value, what = max(slots.values(), key=lambda word: (word[1], word[0]))
         found.user[key] = (live, value if live else None, what if live else None, stamp[0])
-    found.inferred = dict(_verdicts(known))
+    found.inferred = dict(_verdicts(known, erased))
     return found
 
 
@@ -85,7 +89,9 @@ def _say(slots: dict[str, tuple[Any, ...]], slot: str, event: Fields, live: bool
         slots[slot] = word
 
 
-def _verdicts(known: dict[tuple[str, str], list[Fields]]) -> Iterable[tuple[Key, tuple[str, str]]]:
+def _verdicts(
+    known: dict[tuple[str, str], list[Fields]], erased: set[tuple[str, str]]
+) -> Iterable[tuple[Key, tuple[str, str]]]:
     conversations: defaultdict[tuple[str, str], list[Message]] = defaultdict(list)
     for versions in known.values():
         last = max(versions, key=lambda event: parse_instant(event["occurredAt"]))
@@ -103,5 +109,6 @@ def _verdicts(known: dict[tuple[str, str], list[Fields]]) -> Iterable[tuple[Key,
         messages.sort(key=lambda message: (message.at, message.message_id))
         for number, message in enumerate(messages):
             verdict = judge(Neighbourhood(tuple(messages[max(0, number - NEIGHBOURHOOD) : number]), message))
-            if message.role == "human" and verdict.emitted and verdict.target:
+            forgotten = (where[0], message.sender_id) in erased
+            if message.role == "human" and not forgotten and verdict.emitted and verdict.target:
                 yield (*where, message.message_id), (verdict.feedback, verdict.target.turn_id)

@@ -1,11 +1,11 @@
-"""Reporting's read models as two dictionaries."""
+"""Reporting's read models as dictionaries."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from uuid import UUID
 
-from reporting.projection import FeedbackRow, MessageKey, MessageRow
+from reporting.projection import FeedbackRow, Forgotten, MessageKey, MessageRow
 from reporting.store import Applied
 
 
@@ -14,6 +14,7 @@ class ReportingMemory:
 
     def __init__(self) -> None:
         self.feedbacks: dict[UUID, FeedbackRow] = {}
+        self.forgotten: dict[UUID, int] = {}
         self.messages: dict[MessageKey, MessageRow] = {}
 
     async def apply(self, messages: Sequence[MessageRow], feedbacks: Sequence[FeedbackRow]) -> Applied:
@@ -21,7 +22,8 @@ class ReportingMemory:
         before = {id_: self.feedbacks[id_] for id_ in ids if id_ in self.feedbacks}
         for row in feedbacks:
             held = self.feedbacks.get(row.feedback_id)
-            if held is None or held.revision < row.revision:
+            least = held.revision if held else self.forgotten.get(row.feedback_id, 0)
+            if least < row.revision:
                 self.feedbacks[row.feedback_id] = row
         written = set()
         for message in messages:
@@ -31,9 +33,12 @@ class ReportingMemory:
                 written.add(message.key)
         return Applied(before, written)
 
-    async def forget(self, feedback_ids: Sequence[UUID]) -> None:
-        for feedback_id in feedback_ids:
-            self.feedbacks.pop(feedback_id, None)
+    async def forget(self, forgotten: Sequence[Forgotten]) -> None:
+        for feedback_id, revision in forgotten:
+            self.forgotten[feedback_id] = max(revision, self.forgotten.get(feedback_id, 0))
+            held = self.feedbacks.get(feedback_id)
+            if held is not None and held.revision <= self.forgotten[feedback_id]:
+                del self.feedbacks[feedback_id]
 
     async def probe(self) -> None:
         return None

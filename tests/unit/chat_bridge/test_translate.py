@@ -7,12 +7,12 @@ from typing import Any
 from uuid import UUID, uuid5
 
 import pytest
+from logs import example
 
 from chat_bridge.model import IndexedMessage, indexed
 from chat_bridge.translate import translate
 from contracts.chat import ChatMessageIngested, ChatMessageReactionIngested, ChatMessageReplyIngested
 from contracts.feedback import FeedbackReactionReceived, FeedbackReplyReceived
-from logs import example
 from servicekit.outcome import DeadLettered, Ignored
 
 NAMESPACE = UUID("6f0c1a52-3f43-5d0e-9a38-9d6b1f1f7c55")

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 from aiokafka.errors import KafkaConnectionError
-
 from logs import NOW, RecordingLog, example, raw
+
 from servicekit.clock import FixedClock
 from servicekit.delivery import BISECT_AFTER, Delivery, Interrupted, Observation, Patience
 from servicekit.failures import LogUnavailable, Permanent, Unavailable

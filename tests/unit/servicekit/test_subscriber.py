@@ -9,14 +9,14 @@ import pytest
 from aiokafka import TopicPartition
 from aiokafka.coordinator.assignors.range import RangePartitionAssignor
 from faststream import AckPolicy
+from logs import NOW, RecordingLog, raw
+from unit_handlers import NoWork
 
 import servicekit
 from contracts.topics import TOPICS, Consumer
-from logs import NOW, RecordingLog, raw
 from servicekit.clock import FixedClock
 from servicekit.delivery import Delivery
 from servicekit.subscriber import SUBSCRIBER_SETTINGS, Subscription, build_broker, next_offsets
-from unit_handlers import NoWork
 
 GROUPS: list[Consumer] = sorted({group for topic in TOPICS for group in topic.consumers})
 SOURCES = [
@@ -49,7 +49,9 @@ def test_every_subscriber_has_exactly_these_settings(group: Consumer) -> None:
     connection = subscriber._connection_args
     passed_on = {name: connection[name] for name in SUBSCRIBER_SETTINGS if name in connection}
     assert passed_on == {name: SUBSCRIBER_SETTINGS[name] for name in passed_on}
-    assert {"session_timeout_ms", "auto_offset_reset", "max_poll_interval_ms", "heartbeat_interval_ms"} <= set(passed_on)
+    assert {"session_timeout_ms", "auto_offset_reset", "max_poll_interval_ms", "heartbeat_interval_ms"} <= set(
+        passed_on
+    )
     assert connection["enable_auto_commit"] is False
 
 

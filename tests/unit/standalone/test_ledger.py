@@ -12,6 +12,7 @@ from feedback.announce import message_of
 from feedback.merge import merge, revise
 from feedback.model import Change, Record
 from feedback.reward import change_of
+from servicekit.records import REVISION, Headers
 from standalone.ledger import Ledger
 
 
@@ -32,8 +33,8 @@ def stored(revision: int) -> Record:
     return revise(merge(None, change), revision * 1_000)
 
 
-def record(value: bytes | None, offset: int, key: bytes) -> ConsumerRecord:
-    return ConsumerRecord(FEEDBACK_CREATED.name, 3, offset, 0, 1, key, value, None, 0, 0, ())
+def record(value: bytes | None, offset: int, key: bytes, headers: Headers = ()) -> ConsumerRecord:
+    return ConsumerRecord(FEEDBACK_CREATED.name, 3, offset, 0, 1, key, value, None, 0, 0, tuple(headers))
 
 
 def read(*revisions: int | None) -> tuple[Ledger, UUID]:
@@ -62,6 +63,17 @@ def test_a_tombstone_takes_it_out_until_it_is_announced_again() -> None:
     assert not ledger.highest
     ledger, id_ = read(5, None, 6)
     assert ledger.highest[id_].revision == 6
+
+
+def test_what_comes_behind_the_tombstone_of_a_later_revision_is_stale() -> None:
+    ledger, id_ = read(5)
+    key = str(id_).encode()
+    ledger.take(record(None, 1, key, [(REVISION, b"8")]))
+    ledger.take(record(message_of(stored(5)).value, 2, key))
+    assert not ledger.highest
+    assert ledger.stale == {id_}
+    ledger.take(record(message_of(stored(9)).value, 3, key))
+    assert ledger.highest[id_].revision == 9
 
 
 def test_what_is_no_announcement_is_counted() -> None:
