@@ -68,15 +68,15 @@ SCHEMAS = {
     part.__name__: Path(part.__path__[0]) / "migrations" for part in (chat_bridge, feedback, inference, reporting)
 }
 """Each service's database schema, and where its tables are described."""
-USED = (
-    CHAT_MESSAGE,
-    CHAT_REPLY,
-    CHAT_REACTION,
-    REPLY_RECEIVED,
-    REACTION_RECEIVED,
-    INFERRED_RECEIVED,
-    FEEDBACK_CREATED,
-)
+READ = {
+    "bridge": (CHAT_MESSAGE,),
+    "replies": (CHAT_REPLY, CHAT_REACTION),
+    "turns": (CHAT_MESSAGE,),
+    "inference": (CHAT_MESSAGE,),
+    "feedback": (REPLY_RECEIVED, REACTION_RECEIVED, INFERRED_RECEIVED),
+    "reporting": (CHAT_MESSAGE, FEEDBACK_CREATED),
+}
+"""The topics of each subscriber."""
 
 
 class PlainPipeline:
@@ -91,12 +91,9 @@ class PlainPipeline:
         self.broker = KafkaBroker(bootstrap, logger=None, log_level=logging.DEBUG, apply_types=False)
         self.handled: Counter[tuple[str, str]] = Counter()
         self.published: Counter[str] = Counter()
-        self._subscribe("bridge", [CHAT_MESSAGE], self._index)
-        self._subscribe("replies", [CHAT_REPLY, CHAT_REACTION], self._forward)
-        self._subscribe("turns", [CHAT_MESSAGE], self._register)
-        self._subscribe("inference", [CHAT_MESSAGE], self._judge)
-        self._subscribe("feedback", [REPLY_RECEIVED, REACTION_RECEIVED, INFERRED_RECEIVED], self._take)
-        self._subscribe("reporting", [CHAT_MESSAGE, FEEDBACK_CREATED], self._show)
+        handlers = (self._index, self._forward, self._register, self._judge, self._take, self._show)
+        for (group, topics), handle in zip(READ.items(), handlers, strict=True):
+            self._subscribe(group, topics, handle)
 
     def _subscribe(self, group: str, topics: Sequence[Topic], handle: Handle) -> None:
         async def one(body: bytes) -> None:
@@ -177,20 +174,8 @@ class PlainPipeline:
         """Whether everything `fed`, and all that followed from it, has been handled by everyone."""
         written = fed + self.published
         return all(
-            self.handled[group, topic.name] == written[topic.name]
-            for group, topics in self._read().items()
-            for topic in topics
+            self.handled[group, topic.name] == written[topic.name] for group, topics in READ.items() for topic in topics
         )
-
-    def _read(self) -> dict[str, tuple[Topic, ...]]:
-        return {
-            "bridge": (CHAT_MESSAGE,),
-            "replies": (CHAT_REPLY, CHAT_REACTION),
-            "turns": (CHAT_MESSAGE,),
-            "inference": (CHAT_MESSAGE,),
-            "feedback": (REPLY_RECEIVED, REACTION_RECEIVED, INFERRED_RECEIVED),
-            "reporting": (CHAT_MESSAGE, FEEDBACK_CREATED),
-        }
 
 
 async def measure(job: Job) -> dict[str, Any]:
@@ -200,7 +185,7 @@ async def measure(job: Job) -> dict[str, Any]:
     fed = Counter({topic.removeprefix(prefix): count for topic, count in by_topic(messages).items()})
     async with AsyncExitStack() as parts:
         bootstrap = await parts.enter_async_context(
-            log_with(job, {prefix + topic.name: topic.partitions for topic in USED})
+            log_with(job, {prefix + topic.name: topic.partitions for topics in READ.values() for topic in topics})
         )
         pools = {name: await _pool(parts, job, name) for name in SCHEMAS}
         producer = BatchProducer(bootstrap, client_id="bench")

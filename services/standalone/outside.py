@@ -12,7 +12,8 @@ from aiokafka.admin import AIOKafkaAdminClient
 from aiokafka.errors import KafkaError
 
 from contracts.topics import Consumer, consumed_by
-from servicekit.holdback import OUTSIDE_BYTES, Holdback, HoldingProducer
+from servicekit.holdback import OUTSIDE_BYTES, Holdback
+from servicekit.holding_producer import HoldingProducer
 from servicekit.producer import Producer
 
 ASK_SECONDS = 0.05

@@ -19,7 +19,8 @@ from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeE
 from servicekit.auth import AccessToken
 from servicekit.collector import look_seldom
 from servicekit.embedded.postgres import EmbeddedPostgres
-from servicekit.holdback import Holdback, HoldingProducer
+from servicekit.holdback import Holdback
+from servicekit.holding_producer import HoldingProducer
 from servicekit.http import HttpServer
 from servicekit.service import Surroundings
 from standalone.access import auth_settings

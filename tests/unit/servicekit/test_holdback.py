@@ -13,7 +13,8 @@ from aiokafka.errors import MessageSizeTooLargeError
 from contracts.topics import CHAT_MESSAGE, CHAT_REPLY
 from servicekit.embedded.memory_broker import MemoryBroker
 from servicekit.failures import LogUnavailable
-from servicekit.holdback import INSIDE_BYTES, OUTSIDE_BYTES, PIECE_BYTES, Holdback, HoldingProducer
+from servicekit.holdback import INSIDE_BYTES, OUTSIDE_BYTES, PIECE_BYTES, Holdback
+from servicekit.holding_producer import HoldingProducer
 from servicekit.producer import MESSAGE_LIMIT, BatchProducer, Message, Producer, Written
 
 TOPIC = CHAT_REPLY.name
