@@ -16,7 +16,8 @@ from benchmarks.jobs import Job, answer
 from benchmarks.log import log_with
 from benchmarks.workload import Expected
 from servicekit.collector import look_seldom
-from servicekit.holdback import Holdback, HoldingProducer
+from servicekit.holdback import Holdback
+from servicekit.holding_producer import HoldingProducer
 from servicekit.logging import configure_logging
 from servicekit.producer import Message, Producer
 from servicekit.service import Surroundings

@@ -19,7 +19,8 @@ from contracts.ids import conversation_key
 from servicekit.auth import ALL_SCOPES, Authenticator, Caller
 from servicekit.delivery import Observation
 from servicekit.embedded.memory_broker import MemoryBroker
-from servicekit.holdback import Holdback, HoldingProducer
+from servicekit.holdback import Holdback
+from servicekit.holding_producer import HoldingProducer
 from servicekit.producer import Message
 from servicekit.service import Surroundings
 from servicekit.topics import partitions_by_topic

@@ -1,3 +1,4 @@
+-- Keys begin with what tells rows apart best: to a planner without statistics all that begin alike are alike.
 create table messages (
     tenant text not null,
     project text not null,
@@ -12,7 +13,7 @@ create table messages (
     about text,
     occurred_at bigint not null,
     repeated boolean not null default false,
-    primary key (tenant, project, message_id)
+    primary key (message_id, tenant, project)
 );
 comment on table messages is 'What each message is; content only of agents'' messages, cut to what derived events carry';
 
@@ -30,8 +31,8 @@ create table parked (
     traceparent text,
     log_time bigint not null,
     parked_at bigint not null,
-    primary key (tenant, project, topic, event_id)
+    primary key (event_id, topic, tenant, project)
 );
-create index parked_by_original on parked (tenant, project, original_message_id);
+create index parked_by_original on parked (original_message_id, tenant, project);
 create index parked_by_age on parked (parked_at);
 comment on table parked is 'Replies and reactions whose original has not been seen';

@@ -75,8 +75,8 @@ create table messages (
     strategy text,
     track_id text,
     bundle_id text,
-    primary key (tenant, project, message_id)
+    primary key (message_id, tenant, project)
 );
-create index messages_conversation on messages (tenant, project, conversation_id, occurred_at, sequence);
+create index messages_conversation on messages (conversation_id, tenant, project, occurred_at, sequence);
 create index messages_turn on messages (tenant, project, conversation_id, turn_id);
 create index messages_person on messages (tenant, project, sender_id) where sender_type = 'human';

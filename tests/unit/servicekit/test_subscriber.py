@@ -61,7 +61,7 @@ def test_nobody_else_makes_a_subscriber_or_a_consumer() -> None:
     assert found - READERS == {"subscriber.py"}
 
 
-READERS = {"dlq.py", "ledger.py", "dlq_log.py"}
+READERS = {"log_tail.py"}
 """Commands that read a topic once and belong to no group."""
 
 
