@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from chat_bridge.model import About, IndexedMessage
 from contracts.base import TEXT_LIMIT
 from contracts.chat import ChatMessageReactionIngested, ChatMessageReplyIngested
@@ -38,18 +40,8 @@ def _reply(
     event: ChatMessageReplyIngested, original: IndexedMessage, agent: str, content: str
 ) -> FeedbackReplyReceived:
     return FeedbackReplyReceived(
-        event_id=_derived(event, REPLY_RECEIVED),
-        occurred_at=event.occurred_at,
-        sequence=event.sequence,
-        tenant=event.tenant,
-        project=event.project,
-        conversation_id=original.conversation_id,
-        turn_id=original.turn_id,
-        agent_id=agent,
-        agent_message_id=original.key.message_id,
-        agent_message_content=content,
+        **_about(event, original, agent, content, REPLY_RECEIVED),
         truncated=original.truncated or len(event.content) > TEXT_LIMIT,
-        **original.provenance.fields(),
         message_id=event.message_id,
         reply_sender_id=event.sender_id,
         reply_sender_type=event.sender_type,
@@ -61,18 +53,8 @@ def _reaction(
     event: ChatMessageReactionIngested, original: IndexedMessage, agent: str, content: str
 ) -> FeedbackReactionReceived:
     return FeedbackReactionReceived(
-        event_id=_derived(event, REACTION_RECEIVED),
-        occurred_at=event.occurred_at,
-        sequence=event.sequence,
-        tenant=event.tenant,
-        project=event.project,
-        conversation_id=original.conversation_id,
-        turn_id=original.turn_id,
-        agent_id=agent,
-        agent_message_id=original.key.message_id,
-        agent_message_content=content,
+        **_about(event, original, agent, content, REACTION_RECEIVED),
         truncated=original.truncated,
-        **original.provenance.fields(),
         reaction_user_id=event.user_id,
         reaction_user_type=event.user_type,
         emoji=event.emoji,
@@ -80,5 +62,18 @@ def _reaction(
     )
 
 
-def _derived(event: About, topic: Topic) -> str:
-    return str(derived_id(event.tenant, event.project, topic.name, event.event_id))
+def _about(event: About, original: IndexedMessage, agent: str, content: str, topic: Topic) -> dict[str, Any]:
+    """What a reply and a reaction say alike: when, where, and of which answer."""
+    return {
+        "event_id": str(derived_id(event.tenant, event.project, topic.name, event.event_id)),
+        "occurred_at": event.occurred_at,
+        "sequence": event.sequence,
+        "tenant": event.tenant,
+        "project": event.project,
+        "conversation_id": original.conversation_id,
+        "turn_id": original.turn_id,
+        "agent_id": agent,
+        "agent_message_id": original.key.message_id,
+        "agent_message_content": content,
+        **original.provenance.fields(),
+    }

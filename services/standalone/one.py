@@ -6,6 +6,9 @@ import asyncio
 import os
 import signal
 from collections.abc import Awaitable, Callable, Mapping
+from typing import Any
+
+from pydantic import ValidationError
 
 import chat_bridge.main
 import feedback.main
@@ -16,8 +19,10 @@ from feedback.settings import FeedbackSettings
 from inference.settings import InferenceSettings
 from reporting.settings import ReportingSettings
 from servicekit.collector import look_seldom
+from servicekit.failures import StartError
 from servicekit.http import HttpServer
 from servicekit.logging import logger
+from servicekit.refusals import sentence
 from servicekit.service import Service, Surroundings
 from servicekit.topics import ensure_topics
 from standalone.access import auth_settings, authenticator_for
@@ -25,43 +30,14 @@ from standalone.faults import VARIABLE, faults_named
 from standalone.web import application, guarded
 
 log = logger("run")
-Build = Callable[[Callable[[str], None]], Awaitable[Service]]
-
-
-def _around(broker: str, say: Callable[[str], None]) -> Surroundings:
-    return faults_named(os.environ.get(VARIABLE)).surround(Surroundings(broker, say=say))
-
-
-async def _chat_bridge(say: Callable[[str], None]) -> Service:
-    settings = ChatBridgeSettings()
-    await ensure_topics(settings.broker, create=False, say=say)
-    return await chat_bridge.main.build(settings, _around(settings.broker, say))
-
-
-async def _feedback(say: Callable[[str], None]) -> Service:
-    settings = FeedbackSettings()
-    await ensure_topics(settings.broker, create=False, say=say)
-    return await feedback.main.build(settings, _around(settings.broker, say))
-
-
-async def _inference(say: Callable[[str], None]) -> Service:
-    settings = InferenceSettings()
-    await ensure_topics(settings.broker, create=False, say=say)
-    return await inference.main.build(settings, _around(settings.broker, say))
-
-
-async def _reporting(say: Callable[[str], None]) -> Service:
-    settings = ReportingSettings()
-    await ensure_topics(settings.broker, create=False, say=say)
-    return await reporting.main.build(settings, _around(settings.broker, say))
-
-
-SERVICES: Mapping[str, Build] = {
-    "chat_bridge": _chat_bridge,
-    "feedback": _feedback,
-    "inference": _inference,
-    "reporting": _reporting,
+Build = Callable[[Any, Surroundings], Awaitable[Service]]
+SERVICES: Mapping[str, tuple[type[Any], Build]] = {
+    "chat_bridge": (ChatBridgeSettings, chat_bridge.main.build),
+    "feedback": (FeedbackSettings, feedback.main.build),
+    "inference": (InferenceSettings, inference.main.build),
+    "reporting": (ReportingSettings, reporting.main.build),
 }
+"""Each service's settings, and what builds it from them."""
 
 
 async def run_service(name: str, host: str, port: int, token: str | None) -> None:
@@ -100,8 +76,17 @@ async def run_service(name: str, host: str, port: int, token: str | None) -> Non
 
 
 async def _start(name: str) -> Service:
-    service = await SERVICES[name](lambda message: log.info("waiting", what=message))
-    faults_named(os.environ.get(VARIABLE)).arm(service)
+    settings_type, build = SERVICES[name]
+    try:
+        settings = settings_type()
+    except ValidationError as error:
+        faults = error.errors(include_url=False, include_context=False, include_input=False)
+        raise StartError(f"The settings of {name} are not sound: {sentence(faults)}.") from None
+    arranged = faults_named(os.environ.get(VARIABLE))
+    surroundings = Surroundings(settings.broker, say=lambda message: log.info("waiting", what=message))
+    await ensure_topics(settings.broker, create=False, say=surroundings.say)
+    service = await build(settings, arranged.surround(surroundings))
+    arranged.arm(service)
     await service.start()
     look_seldom()
     return service
