@@ -24,8 +24,8 @@ run: $(VENV)/.run ## Start everything with sample conversations and keep serving
 install: $(VENV)/.dev ## Make .venv with everything that running, testing and checking needs
 
 test: $(VENV)/.dev ## Run the tests that need nothing but installed wheels
-	@echo "Running the tests (about two minutes) ..."
-	@$(BIN)/pytest -q -m "not real and not browser"
+	@echo "Running the tests (two to three minutes) ..."
+	@$(BIN)/pytest -q -m "not real and not browser" -n 2 --dist worksteal
 
 test-real: $(VENV)/.dev ## Run the tests on a real Kafka (Java comes as a wheel, Kafka's jars from Maven Central)
 	@$(BIN)/pytest -q -m real
@@ -37,7 +37,7 @@ check: $(VENV)/.dev ## Lint, types, import rules, schemas
 	@$(BIN)/ruff check -q .
 	@$(BIN)/ruff format -q --check .
 	@$(BIN)/mypy
-	@$(BIN)/lint-imports --no-logo 2>/dev/null || $(BIN)/lint-imports
+	@$(BIN)/lint-imports >/dev/null || $(BIN)/lint-imports
 	@$(BIN)/python -m contracts.export --check
 	@echo "All checks passed."
 
