@@ -19,7 +19,7 @@ from contracts.topics import BY_NAME
 from servicekit.producer import Message
 from standalone.sample import write_sample
 
-SHARED = Path("/work/shared/samples/chat_events.jsonl")
+SHARED = Path(__file__).parents[2] / "shared" / "samples" / "chat_events.jsonl"
 """Real conversations, which are no part of the project; without them the packaged sample is used."""
 IDS = ("eventId", "messageId", "conversationId", "turnId", "originalMessageId", "replyToMessageId")
 _ALL = UUID("2b1f8c5a-6c1e-5f0a-9d57-1a6e0c9b7d11")

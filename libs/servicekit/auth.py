@@ -14,11 +14,9 @@ from contracts.base import Scope
 COOKIE = "agent_feedback_token"
 ON_BEHALF = "on_behalf"
 """The scope to speak for other people."""
-ERASE = "erase"
-"""The scope to have a person forgotten."""
 INGEST = "ingest"
 """The scope to say what was said in chats, in anybody's name."""
-ALL_SCOPES = frozenset({ON_BEHALF, ERASE, INGEST})
+ALL_SCOPES = frozenset({ON_BEHALF, INGEST})
 
 
 _BEARER = HTTPBearer(auto_error=False, description="An access token, or a JSON Web Token of the configured issuer.")

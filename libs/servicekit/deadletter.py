@@ -6,13 +6,16 @@ import hashlib
 
 from contracts.topics import BY_NAME
 from servicekit.producer import MESSAGE_LIMIT, Message
-from servicekit.records import CAUSE, RawRecord
+from servicekit.records import CAUSE, RawRecord, cause_of
 
-_MARGIN = 4_096
+_MARGIN = 8_192
+_KEY_LIMIT = 1_024
+_CAUSE_LIMIT = 512
 
 
 def dead_letter(raw: RawRecord, *, service: str, reason: str, error_class: str, detail: str = "") -> Message:
-    """The letter for `raw`. One too large to write keeps the SHA-256 of its value and its coordinates only.
+    """The letter for `raw`. One too large to write keeps the SHA-256 of its value and its coordinates only; a key of
+    more than 1,024 bytes is left out.
 
     `detail` says what was wrong in words without user text.
     """
@@ -27,12 +30,14 @@ def dead_letter(raw: RawRecord, *, service: str, reason: str, error_class: str, 
         ("timestamp", str(raw.log_time).encode()),
         ("service", service.encode()),
     ]
-    headers += [(name, value) for name, value in raw.headers if name == CAUSE and value is not None]
+    cause = cause_of(raw).encode()
+    if len(cause) <= _CAUSE_LIMIT:
+        headers.append((CAUSE, cause))
     value = raw.value
     if value is not None and len(value) > MESSAGE_LIMIT - _MARGIN:
         headers.append(("sha256", hashlib.sha256(value).hexdigest().encode()))
         headers.append(("bytes", str(len(value)).encode()))
         value = None
     topic = BY_NAME[at.topic].dead_letters if at.topic in BY_NAME else f"{at.topic}.dlq"
-    key = None if raw.key is None else raw.key.decode("utf-8", "replace")
+    key = None if raw.key is None or len(raw.key) > _KEY_LIMIT else raw.key.decode("utf-8", "replace")
     return Message(topic, key, value, headers)

@@ -19,7 +19,7 @@ from servicekit import metrics
 from servicekit.breaker import Breaker
 from servicekit.clock import Clock
 from servicekit.deadletter import dead_letter
-from servicekit.failures import LogUnavailable, is_transient, permanent_reason
+from servicekit.failures import is_outage, is_transient, permanent_reason
 from servicekit.logging import frames, logger
 from servicekit.outcome import DeadLettered, Ignored, Outcome, kind_of, reason_of
 from servicekit.producer import Producer
@@ -196,8 +196,8 @@ class Delivery:
             await self.patience.wait(attempt)
 
     async def _batch_is_to_blame(self, error: Exception) -> bool:
-        """Whether a transient failure comes from the batch itself: not from the log, and the database answers."""
-        if isinstance(error, LogUnavailable):
+        """Whether a transient failure comes from the batch itself: it is no outage, and the database answers."""
+        if is_outage(error):
             return False
         try:
             await self._handler.probe()

@@ -42,11 +42,25 @@ _TRANSIENT: tuple[type[BaseException], ...] = (
     asyncpg.InterfaceError,
     asyncpg.InsufficientResourcesError,
     asyncpg.OperatorInterventionError,
+    asyncpg.ReadOnlySQLTransactionError,
     asyncpg.TransactionRollbackError,
     asyncpg.LockNotAvailableError,
     asyncpg.PostgresSystemError,
     asyncpg.InternalClientError,
 )
+
+
+_OUTAGES: tuple[type[BaseException], ...] = (
+    LogUnavailable,
+    asyncpg.InsufficientResourcesError,
+    asyncpg.PostgresSystemError,
+    asyncpg.ReadOnlySQLTransactionError,
+)
+
+
+def is_outage(error: BaseException) -> bool:
+    """True where no record can be to blame, though a probe that only reads may succeed: full or read-only disks."""
+    return isinstance(error, _OUTAGES)
 
 
 def is_transient(error: BaseException) -> bool:

@@ -154,7 +154,12 @@ class BatchProducer:
         if self._producer is producer:
             self._producer = None
         with contextlib.suppress(KafkaError, OSError, TimeoutError):
-            await asyncio.wait_for(producer.stop(), 2)
+            try:
+                await asyncio.wait_for(producer.stop(), 2)
+            except TimeoutError:
+                # stop() was still flushing: what it holds must not be written behind what its successor writes.
+                await producer._sender.close()
+                await producer.client.close()
 
 
 def fixed_partition(topic: str, key: str) -> int:

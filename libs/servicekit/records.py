@@ -150,10 +150,12 @@ def read(raw: RawRecord, models: Mapping[str, type[E]], judged_at: int | None = 
 
 
 def _why(error: ValidationError) -> tuple[str, str]:
+    """The reason and the place of the first fault; below `attributes` the names are the sender's own words."""
     first = error.errors(include_url=False, include_context=False, include_input=False)[0]
     if first["type"] == "json_invalid":
         return "invalid_json", "not one JSON value in UTF-8"
-    where = ".".join(str(part) for part in first["loc"])[:100]
+    place = first["loc"][:1] if first["loc"][:1] == ("attributes",) else first["loc"]
+    where = ".".join(map(str, place))[:100]
     return "invalid_event", f"{where or 'event'}: {first['type']}"
 
 

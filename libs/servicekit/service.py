@@ -104,11 +104,11 @@ class Service:
         await asyncio.gather(*(subscription.stop() for subscription in self.subscriptions))
         if self._broker is not None:
             with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(self._broker.stop(), 8)
+                await asyncio.wait_for(self._broker.stop(), 4)
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(self.batch_producer.stop(), 3)
         with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(self.resources.aclose(), 5)
+            await asyncio.wait_for(self.resources.aclose(), 3)
 
     async def lag(self) -> int:
         """Records in the log that this process's partitions have not committed."""

@@ -67,6 +67,7 @@ class Subscription(ConsumerRebalanceListener):  # type: ignore[misc]  # aiokafka
         self._stopping = False
         self._epoch = 0
         self._committed: dict[TopicPartition, int] = {}
+        self._gap_up_to: dict[TopicPartition, int] = {}
         self._subscriber: Any = None
         self.assigned = False
         self.polled_at = clock.monotonic()
@@ -185,7 +186,7 @@ class Subscription(ConsumerRebalanceListener):  # type: ignore[misc]  # aiokafka
         self.delivery.patience.give_up.set()
         self.delivery.mending.give_up.set()
         try:
-            await asyncio.wait_for(self._busy.acquire(), DRAIN_SECONDS * 2)
+            await asyncio.wait_for(self._busy.acquire(), DRAIN_SECONDS)
         except TimeoutError:
             log.warning("stop_too_slow", group=self.group)
         else:
@@ -211,8 +212,10 @@ class Subscription(ConsumerRebalanceListener):  # type: ignore[misc]  # aiokafka
                 committed = await consumer.committed(partition)
                 if committed is not None:
                     self._committed.setdefault(partition, committed)
-            if committed is not None and committed < begins[partition]:
-                missing = begins[partition] - committed
+            seen = max(committed or 0, self._gap_up_to.get(partition, 0))
+            if committed is not None and seen < begins[partition]:
+                missing = begins[partition] - seen
+                self._gap_up_to[partition] = begins[partition]
                 metrics.GAPS.labels(self.group).inc(missing)
                 log.error("log_gap", group=self.group, topic=partition.topic, records=missing)
             lag += max(0, ends[partition] - max(committed or 0, begins[partition]))

@@ -119,18 +119,21 @@ class ChatEvents:
         waiting = {index: self._parked_event(batch[index]) for index in unknown}
         if not waiting:
             return {}
+        held = await self._store.parked_under({event.key for event in waiting.values()})
         counts = await self._store.parked_by_tenant({event.key.tenant for event in waiting.values()})
         room = {tenant: self._parked_limit - count for tenant, count in counts.items()}
         first: dict[ParkedKey, ParkedEvent] = {}
         for index, event in list(waiting.items()):
+            if event.key in held or event.key in first:
+                continue
             left = room.setdefault(event.key.tenant, self._parked_limit)
             if left <= 0:
                 outcomes[index] = DeadLettered("parking_full")
                 del waiting[index]
             else:
                 room[event.key.tenant] = left - 1
-                first.setdefault(event.key, event)
-        holders = await self._store.park(first.values())
+                first[event.key] = event
+        holders = {**held, **await self._store.park(first.values())}
         for index, event in waiting.items():
             outcomes[index] = PARKED if holders.get(event.key) == event.cause else UNCHANGED
         return waiting

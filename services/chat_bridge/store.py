@@ -27,6 +27,10 @@ class Store(Protocol):
         """
         ...
 
+    async def parked_under(self, keys: Collection[ParkedKey]) -> Mapping[ParkedKey, str]:
+        """For those of `keys` under which an event is parked, its cause."""
+        ...
+
     async def parked_by_tenant(self, tenants: Collection[str]) -> Mapping[str, int]:
         """How many events are parked for each tenant."""
         ...

@@ -31,6 +31,9 @@ class MemoryStore:
     async def park(self, events: Collection[ParkedEvent]) -> Mapping[ParkedKey, str]:
         return {event.key: self._parked.setdefault(event.key, event).cause for event in events}
 
+    async def parked_under(self, keys: Collection[ParkedKey]) -> Mapping[ParkedKey, str]:
+        return {key: self._parked[key].cause for key in keys if key in self._parked}
+
     async def parked_by_tenant(self, tenants: Collection[str]) -> Mapping[str, int]:
         counts = Counter(key.tenant for key in self._parked)
         return {tenant: counts[tenant] for tenant in tenants if counts[tenant]}

@@ -48,6 +48,11 @@ union
 select p.tenant, p.project, p.topic, p.event_id, p.cause from parked p
 join wanted using (tenant, project, topic, event_id)
 """
+_PARKED_UNDER = """
+select tenant, project, topic, event_id, cause from parked
+join unnest($1::text[], $2::text[], $3::text[], $4::text[]) as wanted (tenant, project, topic, event_id)
+using (tenant, project, topic, event_id)
+"""
 _PARKED = """p.tenant, p.project, p.topic, p.event_id, p.original_message_id, p.record_key, p.value, p.cause,
     p.traceparent, p.log_time, p.parked_at"""
 _JOINED = f"""
@@ -109,6 +114,10 @@ class PostgresStore:
             for event in sorted(events, key=lambda event: event.key)
         ]
         found = await self._pool.fetch(_PARK, *_columns(rows, 11))
+        return {ParkedKey(row["tenant"], row["project"], row["topic"], row["event_id"]): row["cause"] for row in found}
+
+    async def parked_under(self, keys: Collection[ParkedKey]) -> Mapping[ParkedKey, str]:
+        found = await self._pool.fetch(_PARKED_UNDER, *_columns(sorted(set(keys)), 4))
         return {ParkedKey(row["tenant"], row["project"], row["topic"], row["event_id"]): row["cause"] for row in found}
 
     async def parked_by_tenant(self, tenants: Collection[str]) -> Mapping[str, int]:

@@ -62,15 +62,14 @@ def resource_name(record: Record) -> str:
 
 def message_of(record: Record, headers: Headers = ()) -> Message:
     """The record of `feedback.created` that announces `record`: a stub's is a tombstone."""
-    value = None if record.forgotten else announcement(record).model_dump_json(by_alias=True).encode()
     if record.forgotten:
-        headers = [*headers, (REVISION, str(record.revision).encode())]
-    return _message(record.key, value, headers)
+        return tombstone_of(record.key, record.revision, headers)
+    return _message(record.key, announcement(record).model_dump_json(by_alias=True).encode(), headers)
 
 
-def tombstone_of(key: Key, headers: Headers = ()) -> Message:
-    """The record of `feedback.created` that says: there is no feedback under `key`."""
-    return _message(key, None, headers)
+def tombstone_of(key: Key, revision: int, headers: Headers = ()) -> Message:
+    """The record of `feedback.created` that says: of `key` nothing up to `revision` is left."""
+    return _message(key, None, [*headers, (REVISION, str(revision).encode())])
 
 
 def _message(key: Key, value: bytes | None, headers: Headers) -> Message:

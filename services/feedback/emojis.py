@@ -23,7 +23,7 @@ _SKIN_TONE_NAME = re.compile(r"::?skin-tone-[1-6]:?$")
 def normalise(written: str) -> str:
     """The bare emoji behind a skin tone, a variation selector, blanks or a `:shortcode:` (its colons may be missing).
 
-    Anything that is no emoji comes back as it is, without blanks around it.
+    An ASCII word that names no emoji comes back in lower case between colons, anything else without blanks around it.
     """
     text = written.strip()
     if text.isascii():

@@ -17,7 +17,7 @@ from contracts.feedback import (
 )
 from contracts.ids import canonical
 from contracts.provenance import provenance_of
-from feedback.emojis import DEFAULT_REWARDS, normalise
+from feedback.emojis import DEFAULT_REWARDS, normalise, reward_of
 from feedback.model import ONLY_SLOT, Change, Entry, Key, Payload, Stamp
 from servicekit.outcome import Ignored
 
@@ -60,7 +60,7 @@ def _(event: FeedbackReactionReceived, rewards: Mapping[str, float] = DEFAULT_RE
     if event.reaction_user_id == event.agent_id:
         return Ignored("self_feedback")
     emoji = normalise(event.emoji)
-    value = rewards.get(emoji)
+    value = reward_of(event.emoji, rewards)
     if value is None:
         return Ignored("unmapped_emoji")
     payload = Payload(

@@ -75,7 +75,10 @@ class Settler:
                 open_ids = lost | erased
                 to_announce |= open_ids
             await self._producer.send(
-                [_said(touched[id_], settled[id_].record) for id_ in sorted(to_announce)],
+                [
+                    _said(touched[id_], settled[id_].record, ledger.get(touched[id_].key.person))
+                    for id_ in sorted(to_announce)
+                ],
             )
             open_ids, ledger = await self._erased(touched, people, ledger)
         return settled, wrote
@@ -160,6 +163,8 @@ def _first_told(before: Settled | None, now: Settled) -> Settled:
     return Settled(now.record, outcomes)
 
 
-def _said(touched: Touched, record: Record | None) -> Message:
+def _said(touched: Touched, record: Record | None, erased_at: int | None) -> Message:
     """What is announced; a tombstone where nothing is stored, in case the log holds what a lost store announced."""
-    return tombstone_of(touched.key, touched.headers) if record is None else message_of(record, touched.headers)
+    if record is not None:
+        return message_of(record, touched.headers)
+    return tombstone_of(touched.key, (erased_at or 0) // 1_000, touched.headers)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -16,6 +17,9 @@ from servicekit.outcome import STORED, UNCHANGED, Outcome
 from servicekit.producer import Message as Record
 from servicekit.producer import Producer
 from servicekit.records import Received
+
+JUDGED_AT_ONCE = 500
+"""Messages judged without letting anything else run: well under a second."""
 
 
 class ConversationEvents:
@@ -59,12 +63,20 @@ class ConversationEvents:
             placed = await self._store.placed([message.key for message in messages])
             stretches = await self._store.around(spans(placed), NEIGHBOURHOOD)
             judged = [pair for stretch in stretches for pair in to_judge(stretch, arrived)]
-            verdicts = self._detector.judge([neighbourhood for _, neighbourhood in judged])
+            verdicts = await self._judge([neighbourhood for _, neighbourhood in judged])
             pairs = [(placed, verdict) for (placed, _), verdict in zip(judged, verdicts, strict=True)]
             emitted = [(placed, verdict.target) for placed, verdict in pairs if verdict.emitted and verdict.target]
             await self._store.emitting([Emission(p.indexed.key, t.turn_id, t.agent_id) for p, t in emitted])
             if not await self._store.outdated([placed for placed, _ in emitted]):
                 return pairs
+
+    async def _judge(self, neighbourhoods: Sequence[Neighbourhood]) -> list[Verdict]:
+        """Piece by piece, so that heartbeats get through while a long conversation is judged again."""
+        verdicts: list[Verdict] = []
+        for start in range(0, len(neighbourhoods), JUDGED_AT_ONCE):
+            verdicts += self._detector.judge(neighbourhoods[start : start + JUDGED_AT_ONCE])
+            await asyncio.sleep(0)
+        return verdicts
 
     async def uncertain(self, batch: Sequence[Received[Any]]) -> None:
         """Nothing to mend: of two looks the one with the higher evaluation wins wherever it lies in the log."""

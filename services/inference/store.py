@@ -34,9 +34,10 @@ class IndexedMessage:
         return MessageKey(self.conversation.tenant, self.conversation.project, self.message.message_id)
 
 
-def version_of(indexed: IndexedMessage) -> tuple[int, str, str]:
-    """Orders the versions of a message; the greatest one's text is kept."""
-    return indexed.said_at, indexed.message.text, indexed.message.turn_id
+def version_of(indexed: IndexedMessage) -> tuple[int, str, str, str, str, str]:
+    """Orders the versions of a message; the greatest one is kept."""
+    message = indexed.message
+    return indexed.said_at, message.text, message.turn_id, message.sender_id, message.role, message.agent_id or ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +76,7 @@ class Store(Protocol):
     async def index(self, messages: Collection[IndexedMessage]) -> set[MessageKey]:
         """Keep messages, at most one per key: the earliest time as its place, the text of the latest version.
 
-        Of versions of one time the greater by (text, turn id) stands, so that the order of arrival does not matter.
+        Of versions of one time the greater one stands, so that the order of arrival does not matter.
         Gives the keys that were added or changed. Committed on return.
         """
         ...

@@ -81,5 +81,5 @@ def _merged(held: IndexedMessage, newcomer: IndexedMessage) -> IndexedMessage:
     message, new = held.message, newcomer.message
     at, said_at = min(message.at, new.at), max(held.said_at, newcomer.said_at)
     if version_of(newcomer) > version_of(held):
-        message = replace(message, turn_id=new.turn_id, text=new.text)
+        message = new
     return IndexedMessage(held.conversation, replace(message, at=at), said_at)

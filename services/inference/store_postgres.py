@@ -11,8 +11,10 @@ import asyncpg
 from inference.model import Message
 from inference.store import ConversationKey, Emission, IndexedMessage, MessageKey, Placed, Span
 
-_LATER = """((excluded.said_at, excluded.text collate "C", excluded.turn_id collate "C")
-        > (m.said_at, m.text collate "C", m.turn_id collate "C"))"""
+_LATER = """((excluded.said_at, excluded.text collate "C", excluded.turn_id collate "C", excluded.sender_id collate "C",
+         excluded.role collate "C", coalesce(excluded.agent_id, '') collate "C")
+        > (m.said_at, m.text collate "C", m.turn_id collate "C", m.sender_id collate "C", m.role collate "C",
+           coalesce(m.agent_id, '') collate "C"))"""
 _INDEX = f"""
 insert into messages as m
     (tenant, project, message_id, conversation_id, turn_id, sender_id, role, agent_id, text, at, said_at)
@@ -21,9 +23,13 @@ select * from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[],
 on conflict (tenant, project, message_id) do update set
     turn_id = case when {_LATER} then excluded.turn_id else m.turn_id end,
     text = case when {_LATER} then excluded.text else m.text end,
+    sender_id = case when {_LATER} then excluded.sender_id else m.sender_id end,
+    role = case when {_LATER} then excluded.role else m.role end,
+    agent_id = case when {_LATER} then excluded.agent_id else m.agent_id end,
     at = least(m.at, excluded.at), said_at = greatest(m.said_at, excluded.said_at),
-    versions = m.versions + case when excluded.at < m.at or (excluded.text, excluded.turn_id) <> (m.text, m.turn_id)
-                                 then 1 else 0 end
+    versions = m.versions + case when excluded.at < m.at
+        or (excluded.text, excluded.turn_id, excluded.sender_id, excluded.role, excluded.agent_id)
+            is distinct from (m.text, m.turn_id, m.sender_id, m.role, m.agent_id) then 1 else 0 end
 where excluded.at < m.at or {_LATER}
 returning tenant, project, message_id
 """

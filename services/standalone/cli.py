@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import Coroutine
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any, TypeVar
 
 import typer
 from rich.console import Console
 
 from servicekit.clock import SystemClock
+from servicekit.failures import StartError
 from servicekit.logging import configure_logging
 from standalone import cli_detector, cli_log
 from standalone.state import DEFAULT_STATE
 from standalone.terminal import AsJson, State, instant, print_json, say
 from standalone.terminal import run as run_work
 
+T = TypeVar("T")
+PATIENCE = 20.0
+"""Seconds that a command which does one thing waits for an address to answer."""
 app = typer.Typer(
     help="Feedback on AI agents: what people do with an agent's answers, as one stream of reward events.",
     no_args_is_help=True,
@@ -33,10 +39,18 @@ Broker = Annotated[
 def _checked_files(files: list[Path]) -> list[Path]:
     for file in files:
         if not file.is_file():
-            raise typer.BadParameter(f"There is no file {file}.")
+            raise typer.BadParameter(f"{file} is no file." if file.exists() else f"There is no file {file}.")
         if file.stat().st_size == 0:
             say(f"{file} is empty: there is nothing in it to replay.")
     return files
+
+
+async def _within(seconds: float, work: Coroutine[Any, Any, T], address: str) -> T:
+    """The result of `work`. Raises StartError where it takes longer: nothing answers at `address`."""
+    try:
+        return await asyncio.wait_for(work, seconds)
+    except TimeoutError:
+        raise StartError(f"Nothing answered at {address} within {seconds:.0f} s: is the address right?") from None
 
 
 @app.command()
@@ -48,7 +62,9 @@ def up(
     exit: Annotated[bool, typer.Option("--exit", help="Stop when all is taken in, instead of serving.")] = False,
     as_json: AsJson = False,
     host: Annotated[str, typer.Option(help="The address to listen on; loopback only.")] = "127.0.0.1",
-    port: Annotated[int, typer.Option(help="The HTTP port; 0 takes a free one.", min=0, max=65535)] = 8080,
+    port: Annotated[
+        int | None, typer.Option(help="The HTTP port; else 8080, or with --exit a free one, as 0.", min=0, max=65535)
+    ] = None,
     state: State = DEFAULT_STATE,
     token: Annotated[
         str | None, typer.Option(help="The access token; else one is made and kept in the state folder.")
@@ -77,6 +93,8 @@ def up(
         state.mkdir(parents=True, exist_ok=True)
         files.append(write_sample(state / "sample.jsonl", SystemClock().now()))
     configure_logging(quiet=True)
+    if port is None:
+        port = 0 if exit else 8080
     options = Options(files, exit, as_json, host, port, state, token, broker, instant(now), fates, database)
     facts = run_work(run_up(options, Console(), (lambda _: None) if as_json else say))
     for rejected in facts.get("replayed", {}).get("rejected", [])[:5]:
@@ -151,8 +169,11 @@ def topics(
     from servicekit.topics import ensure_topics
     from standalone.report import print_topics, topic_rows
 
+    configure_logging(quiet=True)
+    if create and broker is None:
+        raise typer.BadParameter("--create needs --broker: where are the topics to be made?")
     if broker is not None:
-        run_work(ensure_topics(broker, replication=replication, create=create, say=say))
+        run_work(_within(PATIENCE, ensure_topics(broker, replication=replication, create=create, say=say), broker))
         say(f"The topics on {broker} are as they should be.")
     if as_json:
         print_json(topic_rows())

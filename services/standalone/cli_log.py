@@ -189,6 +189,9 @@ def verify_ledger(
     else:
         say(facts["first_difference"] or f"{facts['unreadable']:,} records of the ledger cannot be read.")
         say(", ".join(f"{facts[kind]:,} {kind}" for kind in ("missing", "extra", "differing", "stale", "unreadable")))
+        say(
+            "A log in memory begins anew with each run; `agent-feedback republish` announces the whole store once more."
+        )
     if not agrees(facts):
         raise typer.Exit(FAILED)
 

@@ -47,9 +47,9 @@ class Outcomes:
         if not self._keep:
             return
         if group == "chat_bridge":
-            self._bridge[observation.cause] = outcome
+            _note(self._bridge, observation.cause, outcome)
         elif group == "feedback" and topic not in _CHAT:
-            self._derived[observation.cause] = outcome
+            _note(self._derived, observation.cause, outcome)
 
     def of(self, cause: str) -> Outcome | None:
         """The last word on the chat record at those coordinates, or None where none was said."""
@@ -70,6 +70,12 @@ class Outcomes:
                 yield row | {"fate": "ignored", "reason": "no outcome"}
             else:
                 yield row | {"fate": _FATES[type(outcome)], "reason": reason_of(outcome)}
+
+
+def _note(words: dict[str, Outcome], cause: str, outcome: Outcome) -> None:
+    """One cause is one record: where it comes again after a lost commit, its first fate stands."""
+    if not (isinstance(outcome, Unchanged) and cause in words):
+        words[cause] = outcome
 
 
 def write_fates(path: Path, outcomes: Outcomes, account: Account) -> None:

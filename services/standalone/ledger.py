@@ -65,8 +65,9 @@ class Ledger:
             return
         self.stale.discard(feedback_id)
         if event is None:
-            ended = header(record.headers, REVISION) or "0"
-            self.ended[feedback_id] = max(int(ended), self.ended.get(feedback_id, 0))
+            named = header(record.headers, REVISION) or ""
+            ended = int(named) if named.isdecimal() else 0
+            self.ended[feedback_id] = max(ended, self.ended.get(feedback_id, 0))
             self.highest.pop(feedback_id, None)
             return
         if event.revision <= self.ended.get(feedback_id, 0):

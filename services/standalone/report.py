@@ -32,7 +32,7 @@ async def report_from_database(url: str) -> dict[str, Any]:
 def print_report(console: Console, facts: dict[str, Any]) -> None:
     report, stored = facts["report"], facts["feedback"]
     table = Table(title="Verdicts on agents' turns", title_justify="left")
-    for name in ("conversations", "verdicts", "by people", "inferred", "ok", "not ok", "neutral", "satisfaction"):
+    for name in ("talks", "verdicts", "by people", "inferred", "ok", "not ok", "neutral", "share ok"):
         table.add_column(name, justify="right")
     total = report["total"]
     share = f"{report['ok'] / total:.0%}" if total else "-"
@@ -64,7 +64,8 @@ def topic_rows() -> list[dict[str, Any]]:
 
 def print_topics(console: Console) -> None:
     table = Table(title="Topics", title_justify="left")
-    for name in ("topic", "means", "key", "written by", "read by"):
+    table.add_column("topic", no_wrap=True, overflow="fold")
+    for name in ("means", "key", "written by", "read by"):
         table.add_column(name)
     for topic in TOPICS:
         readers = ", ".join(topic.consumers) or "whoever subscribes"

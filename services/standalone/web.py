@@ -50,7 +50,13 @@ class Guard:
 
 def application(authenticator: Authenticator, not_ready: NotReady) -> FastAPI:
     """The application without the services' routes, which are added once they are built."""
-    app = FastAPI(title="agent-feedback", description="Feedback on AI agents: intake, queries, exports.")
+    # The pages that FastAPI makes of /openapi.json load their scripts from elsewhere; nothing here needs a network.
+    app = FastAPI(
+        title="agent-feedback",
+        description="Feedback on AI agents: intake, queries, exports.",
+        docs_url=None,
+        redoc_url=None,
+    )
     app.state.authenticator = authenticator
 
     @app.get("/health/live", tags=["health"])

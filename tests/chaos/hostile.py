@@ -8,7 +8,7 @@ from pathlib import Path
 from chaos.outgoing import Fate, Outgoing
 from standalone.lines import Routed, lines_of, route
 
-SAMPLES = Path("/work/shared/samples")
+SAMPLES = Path(__file__).parents[3] / "shared" / "samples"
 TENANTS = frozenset({"acme", "globex", ""})
 """The tenants of the sample: their feedbacks are compared among store, log and reports, not with the ledger."""
 

@@ -125,3 +125,10 @@ async def test_what_is_waited_for_comes_in_pages_and_each_once(store: Store) -> 
     first = await store.waited_for(beginning, 2)
     assert first == [MessageKey("acme", "p", "m1"), MessageKey("acme", "p", "m2")]
     assert await store.waited_for(first[-1], 2) == [MessageKey("globex", "p", "m0")]
+
+
+async def test_what_is_parked_is_found_by_its_key(store: Store) -> None:
+    first, again, other = waiting("e1"), waiting("e1", cause="elsewhere:0:9"), waiting("e2")
+    await store.park([first])
+    assert await store.parked_under([again.key, other.key]) == {first.key: first.cause}
+    assert await store.parked_under([]) == {}

@@ -7,6 +7,7 @@ import hashlib
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
+import asyncpg
 import pytest
 from aiokafka.errors import KafkaConnectionError
 from logs import NOW, RecordingLog, example, raw
@@ -15,6 +16,7 @@ from servicekit.clock import FixedClock
 from servicekit.delivery import BISECT_AFTER, Delivery, Interrupted, Observation, Patience
 from servicekit.failures import LogUnavailable, Permanent, Unavailable
 from servicekit.outcome import STORED, DeadLettered, Ignored, Outcome
+from servicekit.producer import MESSAGE_LIMIT
 from servicekit.records import RawRecord, Received
 
 TOPIC = "chat.message.ingested"
@@ -55,6 +57,10 @@ class Handler:
     async def probe(self) -> None:
         if self.probe_fails:
             raise Unavailable("the database")
+
+
+def replace_key(record: RawRecord, key: bytes) -> RawRecord:
+    return record._replace(key=key)
 
 
 def message(number: int, **changes: Any) -> RawRecord:
@@ -176,6 +182,34 @@ async def test_an_outage_of_the_log_is_never_blamed_on_the_records() -> None:
     run = Run(Handler(decide))
     assert await run.deliver(message(1), message(2)) == [STORED, STORED]
     assert run.log.messages == []
+
+
+@pytest.mark.parametrize("error", [asyncpg.DiskFullError, asyncpg.ReadOnlySQLTransactionError], ids=str)
+async def test_a_database_that_only_reads_is_never_blamed_on_the_records(error: type[Exception]) -> None:
+    down = [True] * (3 * BISECT_AFTER)
+
+    def decide(_: str) -> None:
+        if down:
+            down.pop()
+            raise error("no room")
+
+    run = Run(Handler(decide))
+    assert await run.deliver(message(1), message(2)) == [STORED, STORED]
+    assert run.log.messages == []
+
+
+async def test_a_letter_leaves_out_a_key_too_large_to_write() -> None:
+    run = Run(Handler())
+    huge = replace_key(raw(TOPIC, b"{"), b"k" * 700_000)
+    assert await run.deliver(huge) == [DeadLettered("invalid_json")]
+    assert run.log.messages[0].key is None
+    assert run.log.messages[0].size < MESSAGE_LIMIT
+
+
+async def test_a_letter_names_no_word_of_the_sender() -> None:
+    run = Run(Handler())
+    await run.deliver(message(1, attributes={"call Ann on 555": "x" * 300}))
+    assert dict(run.log.messages[0].headers)["detail"] == b"attributes: string_too_long"
 
 
 async def test_what_a_lost_commit_left_is_mended_even_after_the_partitions_are_gone() -> None:
