@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import hashlib
 
-from contracts.topics import BY_NAME
+from contracts.topics import BY_NAME, FOREIGN
 from servicekit.producer import MESSAGE_LIMIT, Message
-from servicekit.records import CAUSE, RawRecord, cause_of
+from servicekit.records import CAUSE, RawRecord, header
 
 _MARGIN = 8_192
 _KEY_LIMIT = 1_024
@@ -30,9 +30,9 @@ def dead_letter(raw: RawRecord, *, service: str, reason: str, error_class: str, 
         ("timestamp", str(raw.log_time).encode()),
         ("service", service.encode()),
     ]
-    cause = cause_of(raw).encode()
-    if len(cause) <= _CAUSE_LIMIT:
-        headers.append((CAUSE, cause))
+    cause = header(raw.headers, CAUSE)
+    if cause and len(cause) <= _CAUSE_LIMIT and at.topic not in FOREIGN:
+        headers.append((CAUSE, cause.encode()))
     value = raw.value
     if value is not None and len(value) > MESSAGE_LIMIT - _MARGIN:
         headers.append(("sha256", hashlib.sha256(value).hexdigest().encode()))

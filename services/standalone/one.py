@@ -19,7 +19,7 @@ from feedback.settings import FeedbackSettings
 from inference.settings import InferenceSettings
 from reporting.settings import ReportingSettings
 from servicekit.collector import look_seldom
-from servicekit.failures import StartError
+from servicekit.failures import StartError, is_transient
 from servicekit.http import HttpServer
 from servicekit.logging import logger
 from servicekit.refusals import sentence
@@ -76,6 +76,18 @@ async def run_service(name: str, host: str, port: int, token: str | None) -> Non
 
 
 async def _start(name: str) -> Service:
+    """The service, started; what it depends on may go away again while it starts."""
+    while True:
+        try:
+            return await _started(name)
+        except Exception as error:
+            if not is_transient(error):
+                raise
+            log.warning("start_waits", service=name, error=type(error).__name__)
+        await asyncio.sleep(1)
+
+
+async def _started(name: str) -> Service:
     settings_type, build = SERVICES[name]
     try:
         settings = settings_type()
@@ -87,6 +99,10 @@ async def _start(name: str) -> Service:
     await ensure_topics(settings.broker, create=False, say=surroundings.say)
     service = await build(settings, arranged.surround(surroundings))
     arranged.arm(service)
-    await service.start()
+    try:
+        await service.start()
+    except BaseException:
+        await service.stop()
+        raise
     look_seldom()
     return service

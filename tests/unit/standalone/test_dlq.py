@@ -99,8 +99,10 @@ def test_every_filter_must_admit_a_letter(wanted: Filter, admitted: bool) -> Non
 
 
 def test_what_is_sent_again_is_the_record_as_it_was() -> None:
-    again = message_again(letter(b"\xff\x00", headers=(CAUSE, TRACE, ("own", b"thing"))))
-    assert again == Message(CHAT_REPLY.name, "acme/p/c1", b"\xff\x00", [CAUSE])
+    ours = letter(b"\xff\x00", topic=INFERRED_RECEIVED.name, headers=(CAUSE, TRACE, ("own", b"thing")))
+    assert message_again(ours) == Message(INFERRED_RECEIVED.name, "acme/p/c1", b"\xff\x00", [CAUSE])
+    theirs = message_again(letter(b"\xff\x00", headers=(CAUSE,)))
+    assert theirs == Message(CHAT_REPLY.name, "acme/p/c1", b"\xff\x00", [])
     assert message_again(letter(key=None, headers=())) == Message(CHAT_REPLY.name, None, b"{broken", [])
 
 
