@@ -15,7 +15,7 @@ from inference.turns import TurnKey
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What a person asked. Of two the one with the higher (order, message_id) stands.
+    """What a person asked. Of two the one with the higher (order, message_id, text) stands.
 
     `order` is the message's time in microseconds where it names the turn itself. An answer that is a turn of its own
     answers the latest human message before it: there `order` is the evaluation of the answer, far below any time.
@@ -27,13 +27,13 @@ class Question:
     text: str
 
     @property
-    def rank(self) -> tuple[int, str]:
-        return self.order, self.message_id
+    def rank(self) -> tuple[int, str, str]:
+        return self.order, self.message_id, self.text
 
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What an agent answered, and what the platform told of it. The latest (said_at, message_id) stands."""
+    """What an agent answered, and what the platform told of it. The greatest (said_at, message_id, text) stands."""
 
     said_at: int
     message_id: str
@@ -47,8 +47,8 @@ class Reply:
     bundle_id: str | None = None
 
     @property
-    def rank(self) -> tuple[int, str]:
-        return self.said_at, self.message_id
+    def rank(self) -> tuple[int, str, str]:
+        return self.said_at, self.message_id, self.text
 
 
 Ranked = TypeVar("Ranked", Question, Reply)
@@ -73,16 +73,6 @@ class Facts:
             reply=_later(self.reply, other.reply),
         )
 
-    @property
-    def text(self) -> str | None:
-        """What the turn's vector is made of: the answer first, then the question; None without an answer."""
-        return turn_text(self.reply.text, self.question.text if self.question else None) if self.reply else None
-
-
-def turn_text(answer: str, question: str | None) -> str:
-    """The text of a whole turn."""
-    return f"{answer}\n{question}" if question else answer
-
 
 def facts_of(event: ChatMessageIngested) -> Facts:
     """What a message tells of the turn it names; one that names none is a turn of its own."""
@@ -106,38 +96,33 @@ def facts_of(event: ChatMessageIngested) -> Facts:
 
 
 def questions_of(stretch: Sequence[Placed], arrived: Collection[MessageKey]) -> list[Facts]:
-    """What the agent messages of an ordered stretch answer, as far as an arrived message may bear on it."""
+    """What those agent messages of an ordered stretch answer that are turns of their own, as far as an arrived message
+    may bear on it: the latest human message before."""
     found: list[Facts] = []
-    by_turn: dict[str, list[Placed]] = {}
-    latest: Placed | None = None
+    latest: Message | None = None
     since_arrival = NEIGHBOURHOOD + 1
     for placed in stretch:
         message = placed.indexed.message
-        came = placed.indexed.key in arrived
-        since_arrival = 0 if came else since_arrival + 1
+        since_arrival = 0 if placed.indexed.key in arrived else since_arrival + 1
         if message.role == "human":
-            by_turn.setdefault(message.turn_id, []).append(placed)
-            latest = placed
-        elif message.turn_id == message.message_id:
-            if latest is not None and since_arrival <= NEIGHBOURHOOD:
-                found.append(_asked(placed, latest.indexed.message, placed.evaluation))
-        elif came:
-            found += [_asked(placed, q.indexed.message, q.indexed.said_at) for q in by_turn.get(message.turn_id, ())]
+            latest = message
+        elif latest is not None and message.turn_id == message.message_id and since_arrival <= NEIGHBOURHOOD:
+            found.append(_asked(placed, latest))
     return found
 
 
-def collapse(facts: Iterable[Facts]) -> list[Facts]:
+def joined(facts: Iterable[Facts]) -> list[Facts]:
     """One per turn, by key."""
-    joined: dict[TurnKey, Facts] = {}
+    known: dict[TurnKey, Facts] = {}
     for one in facts:
-        held = joined.get(one.key)
-        joined[one.key] = one if held is None else held.joined(one)
-    return [joined[key] for key in sorted(joined)]
+        held = known.get(one.key)
+        known[one.key] = one if held is None else held.joined(one)
+    return [known[key] for key in sorted(known)]
 
 
-def _asked(answer: Placed, question: Message, order: int) -> Facts:
+def _asked(answer: Placed, question: Message) -> Facts:
     key = TurnKey(*answer.indexed.conversation, answer.indexed.message.turn_id)
-    return Facts(key, question=Question(order, question.message_id, question.sender_id, question.text))
+    return Facts(key, question=Question(answer.evaluation, question.message_id, question.sender_id, question.text))
 
 
 def _later(held: Ranked | None, other: Ranked | None) -> Ranked | None:

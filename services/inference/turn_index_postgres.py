@@ -3,41 +3,31 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator, Collection, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Collection, Iterable, Sequence
 from contextlib import asynccontextmanager
 from typing import Any
 from uuid import UUID
 
-import asyncpg
-
 from contracts.ids import conversation_key, partition_of
-from inference.embed import Embedder
 from inference.model import Verdict
 from inference.store import Placed
-from inference.turn_facts import Facts, turn_text
+from inference.turn_facts import Facts
 from inference.turn_index import Judgement
 from inference.turn_reads_postgres import TurnReads
-from inference.turn_vectors import DIMENSION, VectorColumn, vector_column
 from inference.turn_statements import (
-    ASKED,
     BY_MACHINE,
     BY_PEOPLE,
     COLUMNS,
     FORGET,
     HELD,
+    JOIN,
     JUDGE,
     LOCK,
     LOCKS,
-    ON_TURN,
     QUESTION,
-    REPLIED,
     REPLY,
-    SETS,
-    SILENT,
     SPEAK,
     STUBS,
-    TEXTS,
-    TYPES,
     WHOSE,
 )
 from inference.turns import TurnKey
@@ -46,38 +36,16 @@ from inference.turns import TurnKey
 class PostgresTurnIndex(TurnReads):
     """See `turn_index.TurnIndex`. The pool's connections see the tables of the schema `inference`."""
 
-    def __init__(self, pool: asyncpg.Pool, embedder: Embedder, column: VectorColumn) -> None:
-        super().__init__(pool, embedder, column)
-        width = len(COLUMNS)
-        columns = ", ".join(COLUMNS)
-        taken = ", ".join(f"${n}::{TYPES.get(name, 'text')}[]" for n, name in enumerate(COLUMNS, 1))
-        self._add = f"""
-            insert into turns as t ({columns}, embedding)
-            select {", ".join(f"e.{name}" for name in COLUMNS)}, {column.written(width + 2, "e.vector")}
-            from unnest({taken}, ${width + 1}::int[]) as e ({columns}, vector)
-            on conflict (tenant, project, conversation_id, turn_id) do update set
-                at = least(t.at, excluded.at), {", ".join(SETS)}, embedding = coalesce(excluded.embedding, t.embedding)
-            where {ASKED} or {REPLIED} or excluded.at < t.at or (t.at is null and excluded.at is not null)
-            returning tenant, project, conversation_id, turn_id, user_order, user_message_id, assistant_said_at,
-                agent_message_id"""
-        self._mend = f"""
-            update turns t set embedding = {column.written(6, "k.vector")}
-            from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::int[])
-                k (tenant, project, conversation_id, turn_id, vector)
-            where {ON_TURN}"""
-
-    @classmethod
-    async def open(cls, pool: asyncpg.Pool, embedder: Embedder) -> PostgresTurnIndex:
-        """The index in this database. `embedder` must make vectors of 256 numbers."""
-        if embedder.dimension != DIMENSION:
-            raise ValueError(f"the index of turns holds vectors of {DIMENSION} numbers, not of {embedder.dimension}")
-        return cls(pool, embedder, await vector_column(pool))
-
     async def take(self, facts: Collection[Facts], judged: Collection[tuple[Placed, Verdict]]) -> None:
         conversations = {one.key[:3] for one in facts} | {placed.indexed.conversation for placed, _ in judged}
+        if not conversations:
+            return
         async with self._locked(conversations) as connection:
-            await self._join(connection, facts)
-            await self._let_speak(connection, judged)
+            if facts:
+                rows = [_facts_row(one) for one in sorted(facts, key=lambda one: one.key)]
+                await connection.execute(JOIN, *_columns(rows, len(COLUMNS)))
+            if judged:
+                await self._let_speak(connection, judged)
 
     async def judge(self, judgements: Collection[Judgement]) -> set[UUID]:
         if not judgements:
@@ -105,60 +73,15 @@ class PostgresTurnIndex(TurnReads):
             await connection.execute(LOCK, locks)
             yield connection
 
-    async def _join(self, connection: Any, facts: Collection[Facts]) -> None:
-        if not facts:
-            return
-        ordered = sorted(facts, key=lambda one: one.key)
-        spoken = [one.text for one in ordered]
-        numbers, vectors = self._embedded(spoken)
-        columns = _columns([_facts_row(one) for one in ordered], len(COLUMNS))
-        written = await connection.fetch(self._add, *columns, numbers, vectors)
-        sent = {one.key: _ranks(one) for one in ordered}
-        mixed = [TurnKey(*row[:4]) for row in map(tuple, written) if row[7] is not None and row[4:] != sent[row[:4]]]
-        if mixed:
-            await self._embed_again(connection, mixed)
-
-    async def _embed_again(self, connection: Any, turns: Sequence[TurnKey]) -> None:
-        """Vectors of turns whose halves came apart: their texts are in the table only."""
-        rows = await connection.fetch(TEXTS, *_keys(turns))
-        numbers, vectors = self._embedded([turn_text(row[4], row[5]) for row in rows])
-        await connection.execute(self._mend, *_keys(TurnKey(*row[:4]) for row in rows), numbers, vectors)
-
-    def _embedded(self, texts: Sequence[str | None]) -> tuple[list[int], list[Any]]:
-        """For each text the number of its vector, counted from 1 and 0 for none, and the parameter that holds them."""
-        told = [text for text in texts if text is not None]
-        count = iter(range(1, len(told) + 1))
-        return [0 if text is None else next(count) for text in texts], self._column.parameter(
-            self._embedder.embed(told)
-        )
-
     async def _let_speak(self, connection: Any, judged: Collection[tuple[Placed, Verdict]]) -> None:
-        if not judged:
-            return
         by_key = {placed.indexed.key: (placed, verdict) for placed, verdict in judged}
-        ordered = [by_key[key] for key in sorted(by_key)]
-        speaking = [_verdict_row(*one) for one in ordered if _says_something(one[1])]
-        held = await connection.fetch(HELD, *_columns([placed.indexed.key for placed, _ in ordered], 3))
-        silent = [(*p.indexed.key, p.evaluation) for p, verdict in ordered if not _says_something(verdict)]
-        known = {(row[0], row[1], row[4]) for row in held}
-        silent = [row for row in silent if row[:3] in known]
-        if silent:
-            await connection.execute(SILENT, *_columns(silent, 4))
-        if speaking:
-            await connection.execute(SPEAK, *_columns(speaking, 13))
-        turns = _keys({TurnKey(*row[:4]) for row in [*map(tuple, held), *speaking]})
-        if turns[0]:
-            await connection.execute(STUBS, *turns)
-            await connection.execute(BY_MACHINE, *turns)
-
-
-def _says_something(verdict: Verdict) -> bool:
-    return verdict.feedback != "neutral" and verdict.target is not None
-
-
-def _ranks(facts: Facts) -> tuple[Any, ...]:
-    question, reply = facts.question, facts.reply
-    return (*(question.rank if question else (None, None)), *(reply.rank if reply else (None, None)))
+        rows = [_verdict_row(*by_key[key]) for key in sorted(by_key)]
+        held = await connection.fetch(HELD, *_columns(sorted(by_key), 3))
+        await connection.execute(SPEAK, *_columns(rows, 13))
+        spoken = {TurnKey(*row[:4]) for row in rows if row[3] is not None}
+        turns = _keys(spoken | {TurnKey(*row) for row in held})
+        await connection.execute(STUBS, *turns)
+        await connection.execute(BY_MACHINE, *turns)
 
 
 def _facts_row(facts: Facts) -> tuple[Any, ...]:
@@ -171,11 +94,11 @@ def _facts_row(facts: Facts) -> tuple[Any, ...]:
 
 
 def _verdict_row(placed: Placed, verdict: Verdict) -> tuple[Any, ...]:
-    assert verdict.target is not None
+    """A verdict that says nothing is kept too, so that an earlier look cannot speak after it."""
     where, message = placed.indexed.conversation, placed.indexed.message
+    about = verdict.target.turn_id if verdict.target is not None and verdict.feedback != "neutral" else None
     said = (verdict.feedback, verdict.confidence, verdict.correction_type, verdict.decided_by, verdict.emitted)
-    known = (message.message_id, message.turn_id)
-    return (*where, verdict.target.turn_id, *known, *said, message.at, placed.evaluation)
+    return (*where, about, message.message_id, message.turn_id, *said, message.at, placed.evaluation)
 
 
 def _judgement_row(one: Judgement) -> tuple[Any, ...]:

@@ -15,37 +15,37 @@ REPLY: Final = (
 )
 COLUMNS: Final = (*TurnKey._fields, "at", *QUESTION, *REPLY)
 TYPES: Final = {"at": "bigint", "user_order": "bigint", "assistant_said_at": "bigint", "quality_score": "float8"}
-ASKED: Final = """(excluded.user_order is not null and (t.user_order is null
-    or (excluded.user_order, excluded.user_message_id) > (t.user_order, t.user_message_id)))"""
-REPLIED: Final = """(excluded.assistant_said_at is not null and (t.assistant_said_at is null
-    or (excluded.assistant_said_at, excluded.agent_message_id) > (t.assistant_said_at, t.agent_message_id)))"""
-SETS: Final = [f"{name} = case when {ASKED} then excluded.{name} else t.{name} end" for name in QUESTION] + [
-    f"{name} = case when {REPLIED} then excluded.{name} else t.{name} end" for name in REPLY
-]
+_ASKED: Final = """(excluded.user_order is not null and (t.user_order is null
+    or (excluded.user_order, excluded.user_message_id collate "C", excluded.user_text collate "C")
+        > (t.user_order, t.user_message_id collate "C", t.user_text collate "C")))"""
+_REPLIED: Final = """(excluded.assistant_said_at is not null and (t.assistant_said_at is null
+    or (excluded.assistant_said_at, excluded.agent_message_id collate "C", excluded.assistant_text collate "C")
+        > (t.assistant_said_at, t.agent_message_id collate "C", t.assistant_text collate "C")))"""
+_SETS: Final = ", ".join(
+    [f"{name} = case when {_ASKED} then excluded.{name} else t.{name} end" for name in QUESTION]
+    + [f"{name} = case when {_REPLIED} then excluded.{name} else t.{name} end" for name in REPLY]
+)
+_TAKEN: Final = ", ".join(f"${n}::{TYPES.get(name, 'text')}[]" for n, name in enumerate(COLUMNS, 1))
+JOIN: Final = f"""
+insert into turns as t ({", ".join(COLUMNS)}) select * from unnest({_TAKEN})
+on conflict (conversation_id, turn_id, tenant, project) do update set at = least(t.at, excluded.at), {_SETS}
+where {_ASKED} or {_REPLIED} or excluded.at < t.at or (t.at is null and excluded.at is not null)
+"""
 KEYS: Final = "unnest($1::text[], $2::text[], $3::text[], $4::text[])"
 SAME_TURN: Final = "({0}.tenant, {0}.project, {0}.conversation_id, {0}.turn_id)"
 ON_TURN: Final = f"{SAME_TURN.format('t')} = {SAME_TURN.format('k')}"
-TEXTS: Final = f"""
-select t.tenant, t.project, t.conversation_id, t.turn_id, t.assistant_text, t.user_text
-from turns t join {KEYS} k (tenant, project, conversation_id, turn_id) on {ON_TURN}
-where t.assistant_text is not null
-"""
 HELD: Final = """
-select v.tenant, v.project, v.conversation_id, v.turn_id, v.message_id from verdicts v
+select v.tenant, v.project, v.conversation_id, v.turn_id from verdicts v
 join unnest($1::text[], $2::text[], $3::text[]) k (tenant, project, message_id)
   on v.tenant = k.tenant and v.project = k.project and v.message_id = k.message_id
-"""
-SILENT: Final = """
-delete from verdicts v using unnest($1::text[], $2::text[], $3::text[], $4::bigint[])
-    k (tenant, project, message_id, evaluation)
-where v.tenant = k.tenant and v.project = k.project and v.message_id = k.message_id and v.evaluation <= k.evaluation
+where v.turn_id is not null
 """
 SPEAK: Final = """
 insert into verdicts as v (tenant, project, conversation_id, turn_id, message_id, detected_in_turn_id, status,
     confidence, correction_type, decided_by, announced, at, evaluation)
 select * from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[],
     $8::float8[], $9::text[], $10::text[], $11::boolean[], $12::bigint[], $13::bigint[])
-on conflict (tenant, project, message_id) do update set
+on conflict (message_id, tenant, project) do update set
     conversation_id = excluded.conversation_id, turn_id = excluded.turn_id,
     detected_in_turn_id = excluded.detected_in_turn_id, status = excluded.status, confidence = excluded.confidence,
     correction_type = excluded.correction_type, decided_by = excluded.decided_by, announced = excluded.announced,

@@ -146,17 +146,16 @@ def ranking_score(quality: float | None, status: Feedback) -> float:
     return round((quality or 0.0) * QUALITY_WEIGHT + _WEIGHT[status] * STATUS_WEIGHT, 6)
 
 
-def ranked(turns: Iterable[tuple[Turn, float]], limit: int) -> list[tuple[Turn, float]]:
-    """The best turns to learn from, each with its similarity: none that was rejected, accepted ones before neutral
-    ones, inside by quality, then likeness, then the newest."""
-    found = [one for one in turns if one[0].status != "rejected"]
+def ranked(turns: Iterable[Turn], limit: int) -> list[Turn]:
+    """The best turns to learn from: none that was rejected, accepted ones before neutral ones, inside by quality, then
+    the newest."""
+    found = [one for one in turns if one.status != "rejected"]
     found.sort(
         key=lambda one: (
-            one[0].status != "accepted",
-            -(one[0].quality_score if one[0].quality_score is not None else -1.0),
-            -one[1],
-            -(one[0].at or 0),
-            one[0].key,
+            one.status != "accepted",
+            -(one.quality_score if one.quality_score is not None else -1.0),
+            -(one.at or 0),
+            one.key,
         )
     )
     return found[:limit]

@@ -1,4 +1,3 @@
--- Ids hold up to 1 KiB each, so no index spans more than two of them.
 create table turns (
     tenant text not null,
     project text not null,
@@ -32,13 +31,12 @@ create table turns (
     rejection_detected_in text
         generated always as (case when machine_status = 'rejected' and coalesce(explicit_status, 'rejected') = 'rejected'
                                   then machine_detected_in end) stored,
-    primary key (tenant, project, conversation_id, turn_id)
+    -- Ids lead, for planners without statistics; each holds up to 1 KiB, so no index spans more than two of them.
+    primary key (conversation_id, turn_id, tenant, project)
 );
 create index idx_feedback_status on turns (tenant, project, user_feedback_status, quality_score desc nulls last)
     where strategy is not null;
-create index turns_of_user on turns (tenant, project, user_id, at) where assistant_text is not null;
-create index turns_by_intent on turns (tenant, project, intent, at) where strategy is not null;
-create index turns_by_time on turns (tenant, project, at) where strategy is not null;
+create index turns_in_order on turns (conversation_id, tenant, project, at) where assistant_text is not null;
 comment on table turns is 'One row a turn: what was asked and answered, and what machine and people make of it';
 comment on column turns.at is 'The earliest message of the turn, microseconds';
 comment on column turns.user_order is 'Of two questions the one with the higher order stands';
@@ -49,7 +47,7 @@ create table verdicts (
     project text not null,
     message_id text not null,
     conversation_id text not null,
-    turn_id text not null,
+    turn_id text,
     detected_in_turn_id text not null,
     status text not null,
     confidence double precision not null,
@@ -58,10 +56,10 @@ create table verdicts (
     announced boolean not null,
     at bigint not null,
     evaluation bigint not null,
-    primary key (tenant, project, message_id)
+    primary key (message_id, tenant, project)
 );
-create index verdicts_on_turn on verdicts (tenant, project, conversation_id, turn_id);
-comment on table verdicts is 'What each human message says about which turn; none where it says nothing';
+create index verdicts_on_turn on verdicts (conversation_id, turn_id, tenant, project) where turn_id is not null;
+comment on table verdicts is 'What each human message says about which turn; turn_id null where it says nothing';
 
 create table explicit_feedback (
     feedback_id uuid primary key,
@@ -77,32 +75,5 @@ create table explicit_feedback (
     at bigint not null,
     revision bigint not null
 );
-create index explicit_feedback_on_turn on explicit_feedback (tenant, project, conversation_id, turn_id);
+create index explicit_feedback_on_turn on explicit_feedback (conversation_id, turn_id, tenant, project);
 comment on table explicit_feedback is 'Each person''s judgement of a turn at its highest revision; status null once taken back';
-
-create table llm_verdicts (
-    question bytea primary key,
-    feedback text,
-    confidence double precision,
-    correction_type text,
-    asked_at timestamptz not null default now()
-);
-create index llm_verdicts_by_age on llm_verdicts (asked_at);
-comment on table llm_verdicts is 'What the language model made of a question, by its digest; feedback null where it gave no answer in time';
-
--- The server may not offer pgvector, or not to us; half-precision vectors are then bytes, and compared outside.
-do $$
-declare
-    home text;
-begin
-    begin
-        create extension if not exists vector schema public;
-    exception when others then
-        raise notice 'vectors are kept as bytes: %', sqlerrm;
-    end;
-    select quote_ident(n.nspname) into home
-    from pg_type t join pg_namespace n on n.oid = t.typnamespace
-    where t.typname = 'halfvec' and t.typtype = 'b' limit 1;
-    execute 'alter table turns add column embedding ' || coalesce(home || '.halfvec(256)', 'bytea');
-end
-$$;
