@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from inference.api import inference_router
 from inference.consumer import ConversationEvents
 from inference.detector import Detector
 from inference.settings import InferenceSettings
@@ -24,4 +25,5 @@ async def build(settings: InferenceSettings, surroundings: Surroundings) -> Serv
     store, turns, detector = PostgresStore(pool), PostgresTurnIndex(pool), Detector.default()
     service.consume("inference", ConversationEvents(store, turns, service.producer, detector))
     service.consume("inference_status", JudgementEvents(turns))
+    service.routers.append(inference_router(store, turns, detector, surroundings.clock))
     return service
