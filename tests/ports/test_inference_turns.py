@@ -18,7 +18,7 @@ from inference.detector import Detector
 from inference.model import Feedback, Message, Target, Verdict
 from inference.store import ConversationKey, IndexedMessage, Placed
 from inference.store_postgres import PostgresStore
-from inference.turn_facts import facts_of
+from inference.turn_facts import facts_of, joined
 from inference.turn_index import Judgement, Wanted
 from inference.turn_index_postgres import PostgresTurnIndex
 from inference.turns import Turn, TurnKey
@@ -97,6 +97,9 @@ async def test_halves_of_a_turn_join_in_any_order(turns: PostgresTurnIndex, pool
         for event in order:
             await turns.take([facts_of(event)], [])
         seen.add(await turns.find(key("t1")))
+        await pool.execute(TABLES)
+        await turns.take(joined(map(facts_of, order)), [])
+        seen.add(await turns.find(key("t1")))
     (turn,) = seen
     assert turn == Turn(
         key("t1"), "ann", "When exactly?", "bot", "a", "At ten.", 10, strategy="repair", quality_score=0.9
@@ -130,6 +133,13 @@ async def test_a_person_beats_the_machine_and_taking_back_falls_back(turns: Post
     assert await told(turns) == ("rejected", 0.9, "t-m9")
     assert await turns.judge([judged(1, "accepted", 1)]) == set()
     assert await told(turns) == ("rejected", 0.9, "t-m9")
+
+
+async def test_where_the_newest_judgement_is_taken_back_the_one_before_counts(turns: PostgresTurnIndex) -> None:
+    await turns.judge([judged(1, "rejected", 1, at=60), judged(2, "accepted", 1, at=70)])
+    assert await told(turns) == ("accepted", 1.0, None)
+    await turns.judge([judged(2, None, 2, at=80)])
+    assert await told(turns) == ("rejected", 1.0, None)
 
 
 async def test_revisions_and_verdicts_end_alike_in_any_order(turns: PostgresTurnIndex, pool: Any) -> None:
