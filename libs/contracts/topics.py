@@ -20,7 +20,7 @@ from contracts.feedback import (
 )
 from contracts.ids import conversation_key
 
-Consumer = Literal["chat_bridge", "feedback", "feedback_turns", "inference", "reporting"]
+Consumer = Literal["chat_bridge", "feedback", "feedback_turns", "inference", "inference_status", "reporting"]
 """A consumer group's name: the service, and where it has two, what the second is for."""
 
 DAY_MS = 86_400_000
@@ -142,7 +142,7 @@ FEEDBACK_CREATED = Topic(
     6,
     FOREVER,
     "feedback",
-    ("reporting",),
+    ("reporting", "inference_status"),
     compacted=True,
     meaning="a feedback as it is now: created, updated or cleared",
 )

@@ -1,4 +1,5 @@
-"""Takes in messages batch by batch: index them, judge every human message they may bear on, publish the verdicts."""
+"""Takes in messages batch by batch: index them, judge every human message they may bear on,
+note what that makes of the turns, publish the verdicts."""
 
 from __future__ import annotations
 
@@ -13,6 +14,8 @@ from inference.announce import announcement
 from inference.detector import Detector
 from inference.model import NEIGHBOURHOOD, Message, Neighbourhood, Verdict
 from inference.store import ConversationKey, Emission, IndexedMessage, MessageKey, Placed, Span, Store, version_of
+from inference.turn_facts import Facts, facts_of, joined, questions_of
+from inference.turn_index import TurnIntake
 from servicekit.outcome import STORED, UNCHANGED, Outcome
 from servicekit.producer import Message as Record
 from servicekit.producer import Producer
@@ -30,15 +33,18 @@ class ConversationEvents:
     published the first time.
     """
 
-    def __init__(self, store: Store, producer: Producer, detector: Detector) -> None:
+    def __init__(self, store: Store, turns: TurnIntake, producer: Producer, detector: Detector) -> None:
         self._store = store
+        self._turns = turns
         self._producer = producer
         self._detector = detector
 
     async def handle(self, batch: Sequence[Received[Any]]) -> Sequence[Outcome]:
         messages = [indexed(received.event) for received in batch]
         changed = await self._store.index(collapse(messages))
-        events = (announcement(placed, verdict) for placed, verdict in await self._look(messages))
+        pairs, questions = await self._look(messages)
+        await self._turns.take(joined([*map(facts_of, (received.event for received in batch)), *questions]), pairs)
+        events = (announcement(placed, verdict) for placed, verdict in pairs)
         await self._producer.send(
             [
                 Record(
@@ -52,8 +58,8 @@ class ConversationEvents:
         )
         return [STORED if message.key in changed else UNCHANGED for message in messages]
 
-    async def _look(self, messages: Sequence[IndexedMessage]) -> list[tuple[Placed, Verdict]]:
-        """A verdict on every human message that `messages` may bear on.
+    async def _look(self, messages: Sequence[IndexedMessage]) -> tuple[list[tuple[Placed, Verdict]], list[Facts]]:
+        """A verdict on every human message that `messages` may bear on, and what the answers among them answer.
 
         What will be announced is noted first, and then the index is looked at again: of two processes at work on one
         conversation the one that comes second sees the other's message or the other's note.
@@ -68,7 +74,7 @@ class ConversationEvents:
             emitted = [(placed, verdict.target) for placed, verdict in pairs if verdict.emitted and verdict.target]
             await self._store.emitting([Emission(p.indexed.key, t.turn_id, t.agent_id) for p, t in emitted])
             if not await self._store.outdated([placed for placed, _ in emitted]):
-                return pairs
+                return pairs, [facts for stretch in stretches for facts in questions_of(stretch, arrived)]
 
     async def _judge(self, neighbourhoods: Sequence[Neighbourhood]) -> list[Verdict]:
         """Piece by piece, so that heartbeats get through while a long conversation is judged again."""

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from inference.api import inference_router
 from inference.consumer import ConversationEvents
 from inference.detector import Detector
 from inference.settings import InferenceSettings
 from inference.store_postgres import PostgresStore
+from inference.turn_events import JudgementEvents
+from inference.turn_index_postgres import PostgresTurnIndex
 from servicekit.database import open_pool
 from servicekit.service import Service, Surroundings
 
@@ -19,5 +22,8 @@ async def build(settings: InferenceSettings, surroundings: Surroundings) -> Serv
         settings.database_url, "inference", Path(__file__).parent / "migrations", say=surroundings.say
     )
     service.resources.push_async_callback(pool.close)
-    service.consume("inference", ConversationEvents(PostgresStore(pool), service.producer, Detector.default()))
+    store, turns, detector = PostgresStore(pool), PostgresTurnIndex(pool), Detector.default()
+    service.consume("inference", ConversationEvents(store, turns, service.producer, detector))
+    service.consume("inference_status", JudgementEvents(turns))
+    service.routers.append(inference_router(store, turns, detector, surroundings.clock))
     return service

@@ -21,6 +21,7 @@ from servicekit.failures import LogUnavailable
 from servicekit.subscriber import Subscription
 from simulation.fake_clients import FAILURES, FakeConsumer, FakeProducer, FaultyFeedbackStore, FaultyStore, Part
 from simulation.stub_detector import StubDetector
+from simulation.stub_turns import StubTurns
 from simulation.world import EPOCH_SECONDS, World
 
 SWEEP_SECONDS = 5.0
@@ -180,7 +181,7 @@ def _bridge(process: Process) -> Handler:
 
 def _inference(process: Process) -> Handler:
     store = process.store(process.world.inference)
-    return process.wiring.conversation_events(store, process.producer, StubDetector())  # type: ignore[arg-type]
+    return process.wiring.conversation_events(store, StubTurns(), process.producer, StubDetector())  # type: ignore[arg-type]
 
 
 def _feedback(process: Process) -> Handler:

@@ -19,7 +19,7 @@ from contracts.topics import Consumer, consumed_by
 GROUPS: Mapping[str, tuple[Consumer, ...]] = {
     "chat_bridge": ("chat_bridge",),
     "feedback": ("feedback", "feedback_turns"),
-    "inference": ("inference",),
+    "inference": ("inference", "inference_status"),
     "reporting": ("reporting",),
 }
 

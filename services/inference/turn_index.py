@@ -1,0 +1,74 @@
+"""What inference needs of its index of turns."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+from uuid import UUID
+
+from inference.model import Feedback, Verdict
+from inference.store import ConversationKey, Placed
+from inference.turn_facts import Facts
+from inference.turns import Turn, TurnKey
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """A person's explicit feedback as it is now. `status` None: taken back. The highest revision holds."""
+
+    feedback_id: UUID
+    turn: TurnKey
+    user_id: str
+    status: Feedback | None
+    said: str | None
+    tags: tuple[str, ...]
+    correction: str | None
+    at: int
+    revision: int
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """Which turns are searched: all of a project's, or those of one intent, or one person, or both."""
+
+    tenant: str
+    project: str
+    intent: str | None = None
+    user_id: str | None = None
+
+
+class TurnIntake(Protocol):
+    async def take(self, facts: Collection[Facts], judged: Collection[tuple[Placed, Verdict]]) -> None:
+        """Join facts, at most one per turn, with what is known; let the verdicts stand for the turns they are about.
+
+        A verdict replaces an earlier one on the same message of no higher evaluation; one that says nothing, or names
+        no turn, leaves the turn to whatever else was said of it. Committed on return.
+        """
+        ...
+
+
+class TurnIndex(TurnIntake, Protocol):
+    async def judge(self, judgements: Collection[Judgement]) -> set[UUID]:
+        """Take in what people said, at most one per feedback; gives those that were news. Committed on return."""
+        ...
+
+    async def forget(self, feedback_ids: Collection[UUID]) -> None:
+        """Drop judgements whose person was forgotten. Committed on return."""
+        ...
+
+    async def find(self, key: TurnKey) -> Turn | None:
+        """What is known of a turn."""
+        ...
+
+    async def latest(self, where: ConversationKey, until: int, limit: int) -> Sequence[Turn]:
+        """The answered turns of a conversation from at most `until` (microseconds), newest first."""
+        ...
+
+    async def search(self, wanted: Wanted, limit: int) -> Sequence[Turn]:
+        """The best turns with a strategy, as `turns.ranked` orders them; none that was rejected."""
+        ...
+
+    async def ping(self) -> None:
+        """Raise if the database does not answer."""
+        ...

@@ -1,0 +1,136 @@
+"""What inference tells over HTTP, from the chat and people's judgements to the answer."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from running_stack import RunningStack, message
+
+BASE = "/conversations/acme/support"
+
+
+def said(name: str, conversation: str, minute: int, content: str, *, turn: str, **fields: Any) -> Any:
+    at = f"2026-01-01T10:{minute:02}:00Z"
+    return message(name, conversation, turn=turn, content=content, occurredAt=at, **fields)
+
+
+def turn_of(conversation: str, number: int, minute: int, question: str, answer: str, **told: Any) -> list[Any]:
+    name = f"{conversation}-{number}"
+    return [
+        said(f"{name}q", conversation, minute, question, turn=f"t{number}"),
+        said(f"{name}a", conversation, minute + 1, answer, turn=f"t{number}", agent="bot", **told),
+    ]
+
+
+async def metadata(stack: RunningStack, conversation: str, turn: str) -> Any:
+    await stack.quiet()
+    async with stack.client() as http:
+        answer = await http.get(f"{BASE}/{conversation}/turns/{turn}/metadata")
+    assert answer.status_code == 200, answer.text
+    return answer.json()
+
+
+async def post(stack: RunningStack, path: str, body: Any, token: str = "ann") -> Any:
+    async with stack.client(token) as http:
+        return await http.post(f"{BASE}/{path}", json=body)
+
+
+async def test_metadata_follows_machine_then_person_then_machine(stack: RunningStack) -> None:
+    opening = turn_of("c-meta", 1, 0, "When does it open?", "It opens at nine.", strategy="lookup", intent="hours")
+    await stack.publish(*opening, *turn_of("c-meta", 2, 2, "That's wrong, it opens at ten.", "At ten, sorry."))
+    found = await metadata(stack, "c-meta", "t1")
+    assert found["user_feedback_status"] == "rejected"
+    assert (found["feedback_confidence"], found["rejection_detected_in"]) == (0.9, "t2")
+    assert (found["correction_type"], found["user_said"]) == ("explicit_correction", "That's wrong, it opens at ten.")
+    assert (found["strategy"], found["satisfaction"], found["ranking_score"]) == ("lookup", -1.0, -0.4)
+    assert (await post(stack, "c-meta/turns/t1/feedback", {"reaction": "ok", "text": "Fine."})).status_code == 202
+    found = await metadata(stack, "c-meta", "t1")
+    assert (found["user_feedback_status"], found["feedback_confidence"]) == ("accepted", 1.0)
+    assert (found["rejection_detected_in"], found["user_said"], found["judged_by_user"]) == (None, "Fine.", True)
+    assert (await post(stack, "c-meta/turns/t1/feedback", {"reaction": None})).status_code == 202
+    found = await metadata(stack, "c-meta", "t1")
+    assert (found["user_feedback_status"], found["judged_by_user"]) == ("rejected", False)
+
+
+async def test_strategies_leave_out_what_was_rejected(stack: RunningStack) -> None:
+    told = {"intent": "shipping"}
+    await stack.publish(
+        *turn_of("c-a", 1, 0, "How long?", "Two days.", strategy="guess", qualityScore=0.9, **told),
+        *turn_of("c-a", 2, 2, "That's wrong.", "Three days.", strategy="ask", qualityScore=0.4, **told),
+        *turn_of("c-b", 1, 0, "How long?", "Five days.", strategy="lookup", qualityScore=0.7, **told),
+    )
+    await stack.quiet()
+    assert (await post(stack, "c-a/turns/t2/feedback", {"reaction": "ok"})).status_code == 202
+    await stack.quiet()
+    answer = await post(stack, "strategies/search", {"intent": "shipping"})
+    assert [(one["strategy"], one["ranking_score"]) for one in answer.json()["items"]] == [
+        ("ask", 0.44),
+        ("lookup", 0.42),
+    ]
+    assert (await post(stack, "strategies/search", {"intent": "nothing"})).json() == {"items": []}
+
+
+async def test_detect_tells_the_planner_and_publishes_nothing(stack: RunningStack) -> None:
+    await stack.publish(
+        *turn_of("c-now", 1, 0, "When does it open?", "It opens at nine.", strategy="lookup"),
+        *turn_of("c-now", 2, 2, "That's wrong, it opens at ten.", "It opens at eleven.", strategy="guess"),
+    )
+    await stack.quiet()
+    before = dict(stack.stack.produced)
+    body = {"text": "No, that's wrong again.", "turn_id": "t3", "ts": "2026-01-01T10:05:00Z"}
+    found = (await post(stack, "c-now/detect", body)).json()
+    assert (found["feedback"]["feedback_type"], found["feedback"]["correction_type"]) == ("rejected", "explicit")
+    assert found["feedback"]["would_be_announced"]
+    target = found["target"]
+    assert (target["turn_id"], target["message_id"], target["turns_back"]) == ("t2", "c-now-2a", 1)
+    assert target["score"] == pytest.approx(0.85 * target["similarity"] + 0.15 * target["recency"], abs=1e-5)
+    assert found["rejections_in_a_row"] == 2
+    markdown = found["planner_markdown"]
+    assert markdown.startswith("## Previous Response Feedback\n")
+    assert "- Detected in: turn `t3`\n- Previous strategy: `guess`" in markdown
+    assert "> No, that's wrong again." in markdown
+    assert "2 answers in a row were rejected: be more careful" in markdown
+    await stack.quiet()
+    assert dict(stack.stack.produced) == before
+    assert (await metadata(stack, "c-now", "t2"))["user_feedback_status"] == "neutral"
+
+
+async def test_detect_in_an_unknown_conversation_says_nothing(stack: RunningStack) -> None:
+    found = (await post(stack, "c-unheard-of/detect", {"text": "that's wrong"})).json()
+    assert (found["feedback"]["feedback_type"], found["target"]) == ("neutral", None)
+    assert (found["rejections_in_a_row"], found["planner_markdown"]) == (0, None)
+
+
+@pytest.mark.parametrize("path", ["c-42/detect", "strategies/search"])
+@pytest.mark.parametrize(
+    ("body", "media_type", "status"),
+    [
+        (b"{", "application/json", 422),
+        (b'{"text": 1, "limit": "many"}', "application/json", 422),
+        (b'{"text": "\\u0000", "intent": "\\u0000"}', "application/json", 422),
+        (b'{"text": "' + b"x" * 10_001 + b'"}', "application/json", 422),
+        (b"[" * 20_000, "application/json", 422),
+        (b"{}", "text/plain", 415),
+        (b" " * 70_000, "application/json", 413),
+    ],
+    ids=range(7),
+)
+async def test_what_cannot_be_read_is_refused(
+    stack: RunningStack, path: str, body: bytes, media_type: str, status: int
+) -> None:
+    async with stack.client() as http:
+        answer = await http.post(f"{BASE}/{path}", content=body, headers={"Content-Type": media_type})
+    assert answer.status_code == status, answer.text
+    assert isinstance(answer.json()["detail"], str)
+
+
+async def test_who_may_not_ask_is_told_so(stack: RunningStack) -> None:
+    for path in ("c-42/detect", "strategies/search"):
+        async with stack.client(None) as nobody:
+            assert (await nobody.post(f"{BASE}/{path}", json={"text": "hi"})).status_code == 401
+        assert (await post(stack, path, {"text": "hi"}, token="gus")).status_code == 403
+    async with stack.client("gus") as http:
+        assert (await http.get(f"{BASE}/c-42/turns/t-7/metadata")).status_code == 403
+    async with stack.client() as http:
+        assert (await http.get(f"{BASE}/c-42/turns/nowhere/metadata")).status_code == 404
