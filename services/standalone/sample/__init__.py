@@ -8,7 +8,6 @@ from pathlib import Path
 from standalone.sample.events import events
 from standalone.sample.script import CONVERSATIONS, read_script
 
-SAMPLE = CONVERSATIONS
 
 
 def write_sample(path: Path, now: int) -> Path:
