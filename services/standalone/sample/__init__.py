@@ -6,8 +6,7 @@ import json
 from pathlib import Path
 
 from standalone.sample.events import events
-from standalone.sample.script import CONVERSATIONS, read_script
-
+from standalone.sample.script import read_script
 
 
 def write_sample(path: Path, now: int) -> Path:
