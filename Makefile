@@ -60,9 +60,9 @@ simulate: $(VENV)/.dev ## Run SEEDS=n simulated histories of crashes, delays and
 
 lock: ## Pin all dependencies with hashes (needs uv)
 	@$(UV) pip compile -q --upgrade --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-emit-find-links \
-	  --no-header --extra standalone --extra local pyproject.toml -o requirements.txt
+	  --no-header --extra standalone --extra local --extra encoder pyproject.toml -o requirements.txt
 	@$(UV) pip compile -q --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-emit-find-links \
-	  --no-header --extra standalone --extra local --group dev -c requirements.txt pyproject.toml -o requirements-dev.txt
+	  --no-header --extra standalone --extra local --extra encoder --group dev -c requirements.txt pyproject.toml -o requirements-dev.txt
 
 clean: ## Remove the environment and the local state
 	@rm -rf $(VENV) .agent-feedback
@@ -78,6 +78,7 @@ $(VENV)/.run: $(VENV)/.venv requirements.txt pyproject.toml
 	@echo "Installing agent-feedback (about a minute the first time) ..."
 	@$(INSTALL) --require-hashes -r requirements.txt
 	@$(INSTALL) --no-deps -e .
+	@$(BIN)/agent-feedback encoder >/dev/null || echo "Going on without it: requests are compared by words."
 	@touch $@
 
 $(VENV)/.dev: $(VENV)/.run requirements-dev.txt

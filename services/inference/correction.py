@@ -65,7 +65,8 @@ def correct(evidence: Evidence) -> Call:
     if evidence.silence > SESSION_TIMEOUT_US:
         return Call("neutral", UNSURE, None, ("rule.silence",), certain=True)
     if reworded(evidence):
-        return Call("rejected", evidence.similarity, "rephrased", ("rule.same_request",), certain=not approvals)
+        similarity = evidence.sameness.similarity
+        return Call("rejected", similarity, "rephrased", ("rule.same_request",), certain=not approvals)
     abandoned = evidence.names("abandon")
     if abandoned:
         return Call("rejected", ABANDONED, "abandonment", abandoned, certain=not approvals)
@@ -79,10 +80,14 @@ def correct(evidence: Evidence) -> Call:
 
 def reworded(evidence: Evidence) -> bool:
     """The request before the answer, asked again in other words: alike, of the same intent, and no mere reply."""
+    similarity, same_intent = evidence.sameness
+    return similarity > REPHRASED_ABOVE and same_intent >= SAME_INTENT and may_reword(evidence)
+
+
+def may_reword(evidence: Evidence) -> bool:
+    """Whether the message can be the request again at all, however alike the two are."""
     return (
-        evidence.similarity > REPHRASED_ABOVE
-        and evidence.same_intent >= SAME_INTENT
-        and len(evidence.message.words) >= REWORDED_WORDS
+        len(evidence.message.words) >= REWORDED_WORDS
         and len(evidence.request.words) >= REWORDED_WORDS
         and not other_request(evidence)
         and not ("agent_asks" in evidence.answer_kinds and "cue_ask" not in evidence.kinds)

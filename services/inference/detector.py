@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Final
 
 import numpy as np
@@ -15,6 +16,7 @@ from inference.learned import Layer, Opinion
 from inference.location import TOP_K, likeness, locate
 from inference.model import Feedback, Neighbourhood, Reaction, Target, Verdict
 from inference.reading import Read, Reader
+from inference.rewording import Rewordings, Scale
 
 #: The longest part of a message that a verdict quotes.
 QUOTE: Final = 10_000
@@ -26,19 +28,30 @@ class Detector:
     """Judges human messages. A pure function of its input: no clock, no randomness, no network.
 
     `layer` None means rules and gate alone. A layer only speaks about vectors of the embedder it was taught with, and
-    about English, the language it was taught in.
+    about English, the language it was taught in. `rewordings` compares requests as sentences; None: by words.
     """
 
-    def __init__(self, embedder: Embedder, layer: Layer | None = None, intent: IntentModel | None = None) -> None:
+    def __init__(
+        self,
+        embedder: Embedder,
+        layer: Layer | None = None,
+        intent: IntentModel | None = None,
+        rewordings: Rewordings | None = None,
+    ) -> None:
         if layer is not None and layer.embedder != embedder.name:
             raise ValueError(f"the learned layer was taught with {layer.embedder!r}, not with {embedder.name!r}")
         self._reader = Reader(embedder, intent)
         self._layer = layer
+        self._rewordings = rewordings
 
     @classmethod
-    def default(cls) -> Detector:
-        """WordLlama vectors from its wheel and the committed weights; loads in about half a second."""
-        return cls(WordLlamaEmbedder(), Layer.load(), IntentModel.load())
+    def default(cls, encoder: Embedder | None = None) -> Detector:
+        """WordLlama vectors from its wheel and the committed weights; loads in about half a second.
+
+        With a sentence encoder, that compares a message with the request before it.
+        """
+        rewordings = Rewordings(encoder, Scale.load()) if encoder else None
+        return cls(WordLlamaEmbedder(), Layer.load(), IntentModel.load(), rewordings)
 
     @classmethod
     def rules_only(cls) -> Detector:
@@ -50,6 +63,8 @@ class Detector:
         if not items:
             return []
         read = self._reader.read(items)
+        if self._rewordings is not None:
+            read = replace(read, evidence=self._rewordings.compared(read.evidence))
         opinions = self._opinions(read)
         announce = self._layer.announce if self._layer else 1.0
         return [
@@ -63,7 +78,7 @@ class Detector:
 
     def same_intent(self, left: str, right: str) -> float:
         """Probability in [0, 1] that two requests want the same."""
-        return self._reader.same_intent(left, right)
+        return (self._rewordings or self._reader).same_intent(left, right)
 
     def _opinions(self, read: Read) -> list[Opinion | None]:
         """The learned layer's opinions; none where it has nothing to go by."""
@@ -114,6 +129,8 @@ def _readable(evidence: Evidence) -> bool:
 
 def _scores(evidence: Evidence, opinion: Opinion | None) -> dict[str, float]:
     told = {"similarity": evidence.similarity, "same_intent": evidence.same_intent}
+    if evidence.sentences is not None:
+        told |= {"sentence_similarity": evidence.sentences.similarity, "same_intent": evidence.sentences.same_intent}
     if opinion is not None:
         told |= {"rejected": opinion.rejected, "accepted": opinion.accepted, "neutral": opinion.neutral}
     return {name: round(value, 6) for name, value in told.items()}

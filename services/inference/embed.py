@@ -144,28 +144,3 @@ def summed(matrix: Vectors, rows: Sequence[Sequence[int]]) -> Vectors:
         sums[:alive] += matrix[[ranked[number][step] for number in range(alive)]]
     out[order] = sums
     return out
-
-
-class SentenceTransformerEmbedder:
-    """Any sentence-transformers model, for similarity and target location. Needs the package and its weights."""
-
-    def __init__(self, model: str = "sentence-transformers/all-MiniLM-L6-v2") -> None:
-        try:
-            package: Any = import_module("sentence_transformers")
-        except ImportError as missing:
-            raise RuntimeError(
-                "the embedder 'sentence-transformers' needs the package of that name: pip install sentence-transformers"
-            ) from missing
-        self._model: Any = package.SentenceTransformer(model)
-        self.name = model
-
-    @property
-    def dimension(self) -> int:
-        """Numbers a vector of this model has."""
-        return int(self._model.get_sentence_embedding_dimension())
-
-    def embed(self, texts: Sequence[str]) -> Vectors:
-        """See `Embedder.embed`."""
-        if not texts:
-            return np.zeros((0, self.dimension), dtype=np.float32)
-        return unit_rows(np.asarray(self._model.encode(list(texts)), dtype=np.float32))

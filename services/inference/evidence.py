@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from inference.intent import Sameness
 from inference.patterns import Kind, Pattern
 from inference.text import Prepared
 
@@ -15,6 +16,7 @@ class Evidence:
     `similarity` is the cosine of message and previous request in [0, 1], the other two similarities likewise of message
     and answer, and of request and answer; `same_intent` the probability that both ask for the same thing; `silence` the
     microseconds since the agent's message, never negative (a clock that went backwards counts as no silence).
+    `sentences` says the same of message and previous request by whole sentences, where they were compared that way.
     `language` the message's; `answered` is False where no agent message stands before.
     """
 
@@ -31,6 +33,12 @@ class Evidence:
     silence: int = 0
     language: str = "en"
     answered: bool = True
+    sentences: Sameness | None = None
+
+    @property
+    def sameness(self) -> Sameness:
+        """How alike message and previous request are, by whole sentences where those were compared, else by words."""
+        return self.sentences or Sameness(self.similarity, self.same_intent)
 
     @property
     def relatedness(self) -> float:

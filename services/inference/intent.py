@@ -10,7 +10,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -25,6 +25,13 @@ WORDS: Final = 60
 NAMES: Final = ("flat_cosine", "aligned", "content_least", "rest")
 
 Floats = npt.NDArray[np.float64]
+
+
+class Sameness(NamedTuple):
+    """`similarity` is a cosine in [0, 1], `same_intent` the probability in [0, 1] that two texts want the same."""
+
+    similarity: float
+    same_intent: float
 
 
 @dataclass(frozen=True, slots=True)

