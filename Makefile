@@ -33,12 +33,13 @@ test-real: $(VENV)/.dev ## Run the tests on a real Kafka (Java comes as a wheel,
 test-pages: $(VENV)/.dev ## Run the tests of the pages in Chromium
 	@$(BIN)/pytest -q -m browser
 
-check: $(VENV)/.dev ## Lint, types, import rules, schemas
+check: $(VENV)/.dev ## Lint, types, import rules, schemas, the compose file
 	@$(BIN)/ruff check -q .
 	@$(BIN)/ruff format -q --check .
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports >/dev/null || $(BIN)/lint-imports
 	@$(BIN)/python -m contracts.export --check
+	@$(BIN)/check-jsonschema -q --builtin-schema vendor.compose-spec deploy/compose.yaml
 	@echo "All checks passed."
 
 schemas: $(VENV)/.dev ## Export the events' JSON schemas

@@ -27,6 +27,9 @@ from servicekit.logging import frames, logger
 from servicekit.records import Coordinates, RawRecord
 
 SESSION_TIMEOUT_MS = 10_000
+METADATA_AGE_MS = 10_000
+"""How old what a consumer knows of its topics may get. One that is deleted and made again, or grows, is read on after
+that at most; with aiokafka's own five minutes nothing of it would arrive for as long."""
 DRAIN_SECONDS = 5.0
 """How long a rebalance waits for the batch at work."""
 LOG_APPEND_TIME = 1
@@ -250,6 +253,7 @@ def build_broker(bootstrap: str, *, client_id: str, subscriptions: Sequence[Subs
         bootstrap,
         client_id=client_id,
         graceful_timeout=DRAIN_SECONDS * 2,
+        metadata_max_age_ms=METADATA_AGE_MS,
         allow_auto_create_topics=False,
         logger=None,
         log_level=logging.DEBUG,

@@ -9,7 +9,7 @@ from uuid import UUID
 
 from chaos.logs import Announced, Letter
 from chaos.observed import Stored
-from chaos.recount import Expected, Key, Shown
+from chaos.recount import Expected, Key, Shown, turns_judged
 
 T = TypeVar("T", bound=Hashable)
 
@@ -42,6 +42,7 @@ class Observations:
     people: Mapping[tuple[str, ...], tuple[str, UUID]]
     machine: Mapping[UUID, str]
     messages: Collection[tuple[str, str, str]]
+    judged_turns: Mapping[tuple[str, str, str, str], str]
 
 
 @dataclass
@@ -79,6 +80,8 @@ def compare(wanted: Wanted, seen: Observations) -> list[Finding]:
         sets("P10", "effective verdicts", live_machine.items(), seen.machine.items()),
         sets("P10", "messages in the reports", expected.messages.keys(),
              {m for m in seen.messages if m[0] not in wanted.ignored_tenants}),
+        sets("P10", "turns as people judged them", turns_judged(expected.records).items(),
+             {(turn, status) for turn, status in seen.judged_turns.items() if turn[0] not in wanted.ignored_tenants}),
     ]  # fmt: skip
 
 

@@ -11,10 +11,10 @@ from aiokafka.structs import OffsetAndMetadata
 
 from chaos.hurts import Scene
 from chaos.outgoing import REACTION
-from chaos.progress import AWAY, GROUPS, Progress
+from chaos.progress import AWAY, Progress, groups_of
 from chaos.publisher import now_us
 from chaos.racing import hot_explicit
-from contracts.topics import Consumer, consumed_by
+from contracts.topics import consumed_by
 
 
 async def broker_kill(scene: Scene) -> None:
@@ -42,19 +42,20 @@ async def racing_producers(scene: Scene) -> None:
     await asyncio.gather(scene.racers[0].write(one), scene.racers[1].write(two))
 
 
-async def redelivery(scene: Scene, group: Consumer) -> None:
-    """Everything that a group has ever read comes again."""
+async def redelivery(scene: Scene, service: str) -> None:
+    """Everything that a service has ever read comes again."""
     fleet = scene.fleet
-    fleet.hold(group)
+    fleet.hold(service)
     try:
-        scene.stops.append(await fleet.main[group].terminate())
+        scene.stops.append(await fleet.main[service].terminate())
         zero = OffsetAndMetadata(0, "")
-        start = {TopicPartition(t.name, n): zero for t in consumed_by(group) for n in range(t.partitions)}
-        while not await _reset(scene.cluster.kafka.bootstrap, group, start):
-            await asyncio.sleep(1)
-        fleet.replace(group)
+        for group in groups_of(service):
+            start = {TopicPartition(t.name, n): zero for t in consumed_by(group) for n in range(t.partitions)}
+            while not await _reset(scene.cluster.kafka.bootstrap, group, start):
+                await asyncio.sleep(1)
+        fleet.replace(service)
     finally:
-        fleet.release(group)
+        fleet.release(service)
 
 
 async def _reset(bootstrap: str, group: str, start: dict[TopicPartition, OffsetAndMetadata]) -> bool:
@@ -103,4 +104,3 @@ DISASTERS: tuple[tuple[str, Disaster, float], ...] = (
     ("postgres_crash", postgres_crash, 3),
 )
 """Name, what it does, how often among the others. All groups feel them."""
-ALL = GROUPS

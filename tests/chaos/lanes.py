@@ -13,8 +13,7 @@ from dataclasses import replace
 from chaos.cluster import SERVICES
 from chaos.disasters import DISASTERS, redelivery, topic_made_again
 from chaos.hurts import SERVICE_FAULTS, Scene
-from chaos.progress import GROUPS, Progress
-from contracts.topics import Consumer
+from chaos.progress import GROUPS, Progress, groups_of
 
 
 def say(text: str) -> None:
@@ -22,18 +21,18 @@ def say(text: str) -> None:
     sys.stderr.flush()
 
 
-async def service_lane(scene: Scene, name: Consumer, until: float) -> None:
+async def service_lane(scene: Scene, name: str, until: float) -> None:
     """Hurts one service, waits until it has recovered, and again."""
     lane = replace(scene, rng=random.Random(f"{scene.seed}-{name}"))
     rng = lane.rng
     await asyncio.sleep(rng.uniform(0, 5))
     while time.monotonic() < until:
         fault, hurt, _ = rng.choices(SERVICE_FAULTS, [weight for _, _, weight in SERVICE_FAULTS])[0]
-        async with lane.locks[name], lane.recovery.under(fault, [name]):
+        async with lane.locks[name], lane.recovery.under(fault, groups_of(name)):
             lane.note(fault)
             say(f"{fault} {name}")
             await hurt(lane, name)
-        await _recovered(lane, [name])
+        await _recovered(lane, groups_of(name))
         await asyncio.sleep(rng.uniform(0.5, 3))
 
 
@@ -60,11 +59,11 @@ async def common_lane(scene: Scene, progress: Progress, until: float) -> None:
 async def _once(lane: Scene, name: str, progress: Progress) -> None:
     lane.note(name)
     if name == "redelivery":
-        group = lane.rng.choice(SERVICES)
-        say(f"redelivery {group}")
+        service = lane.rng.choice(SERVICES)
+        say(f"redelivery {service}")
         # How long it takes depends on how much has been written, so that it says nothing about recovery.
-        async with lane.locks[group], lane.recovery.under(name, [group], measured=False):
-            await redelivery(lane, group)
+        async with lane.locks[service], lane.recovery.under(name, groups_of(service), measured=False):
+            await redelivery(lane, service)
     else:
         say(name)
         async with AsyncExitStack() as held:

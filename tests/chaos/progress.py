@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from dataclasses import dataclass
+from typing import get_args
 
 from aiokafka import AIOKafkaConsumer, TopicPartition
 from aiokafka.admin import AIOKafkaAdminClient
@@ -12,8 +13,13 @@ from aiokafka.errors import KafkaError
 
 from contracts.topics import TOPICS, Consumer
 
-GROUPS: tuple[Consumer, ...] = ("chat_bridge", "feedback", "inference", "reporting")
+GROUPS: tuple[Consumer, ...] = get_args(Consumer)
+"""Every consumer group; a service's are called like it, with an ending where it has several."""
 AWAY = (KafkaError, OSError, TimeoutError)
+
+
+def groups_of(service: str) -> tuple[Consumer, ...]:
+    return tuple(group for group in GROUPS if group == service or group.startswith(f"{service}_"))
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,6 +16,7 @@ from contracts.instants import parse_instant
 NAMESPACE = UUID("6f0c1a52-3f43-5d0e-9a38-9d6b1f1f7c55")
 MEANT = {written: (meant, worth) for written, meant, worth in EMOJI}
 EXPLICIT_WORTH = {"ok": 1.0, "neutral": 0.0, "not_ok": -1.0}
+STATUS = {"ok": "accepted", "neutral": "neutral", "not_ok": "rejected"}
 ONLY_SLOT = ""
 DERIVED = {REPLY: "feedback.reply.received", REACTION: "feedback.reaction.received"}
 
@@ -194,3 +195,14 @@ def effective(records: dict[Key, Shown]) -> dict[Slot, tuple[str, UUID]]:
         if slot not in newest or place > newest[slot][0]:
             newest[slot] = place, shown.reaction
     return {slot: (reaction, place[1]) for slot, (place, reaction) in newest.items() if reaction is not None}
+
+
+def turns_judged(records: dict[Key, Shown]) -> dict[tuple[str, str, str, str], str]:
+    """The status that people's explicit words give each turn: the newest word that was not taken back."""
+    newest: dict[tuple[str, str, str, str], tuple[tuple[int, UUID], str]] = {}
+    for key, shown in records.items():
+        if shown.kind == "explicit" and shown.reaction is not None:
+            turn, place = (key.tenant, key.project, key.conversation, shown.turn), (shown.at, key.feedback_id)
+            if turn not in newest or place > newest[turn][0]:
+                newest[turn] = place, STATUS[shown.reaction]
+    return {turn: status for turn, (_, status) in newest.items()}

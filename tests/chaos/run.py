@@ -24,7 +24,7 @@ from chaos.lanes import common_lane, say, service_lane
 from chaos.ledger import Ledger
 from chaos.logs import announcements
 from chaos.plan import Plan
-from chaos.progress import GROUPS, Progress
+from chaos.progress import Progress
 from chaos.publisher import Load, Writer
 from chaos.recovery import Recovery
 from chaos.report import Result
@@ -71,7 +71,7 @@ async def working_folder(keep: Path | None) -> AsyncIterator[Path]:
 async def everything(scene: Scene, progress: Progress, until: float) -> None:
     """All lanes at once."""
     until -= LAST_FAULT
-    lanes = [service_lane(scene, name, until) for name in GROUPS]
+    lanes = [service_lane(scene, name, until) for name in SERVICES]
     await asyncio.gather(*lanes, common_lane(scene, progress, until))
 
 

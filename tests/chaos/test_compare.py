@@ -27,6 +27,7 @@ SEEN = Observations(
     people=effective({KEY: SHOWN}),
     machine={},
     messages=set(),
+    judged_turns={("t", "p", "c", "turn"): "accepted"},
 )
 OTHER = SHOWN._replace(reaction="not_ok", value=-1.0)
 OLD = Announced(KEY, KEY.feedback_id, "old", 6, OTHER)
@@ -57,6 +58,8 @@ def test_nothing_is_found_where_all_is_well() -> None:
         (replace(SEEN, people={}), "P10", "is missing"),
         (replace(SEEN, machine={UUID(int=1): "ok"}), "P10", "should not be"),
         (replace(SEEN, messages={("t", "p", "m")}), "P10", "should not be"),
+        (replace(SEEN, judged_turns={}), "P10", "is missing"),
+        (replace(SEEN, judged_turns={("t", "p", "c", "turn"): "rejected"}), "P10", "instead there is"),
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )

@@ -37,6 +37,7 @@ async def observe(cluster: Cluster) -> Observations:
             people=await observed.people_effective(connection),
             machine=await observed.machine_effective(connection),
             messages=await observed.reported_messages(connection),
+            judged_turns=await observed.judged_turns(connection),
         )
     finally:
         await connection.close()
