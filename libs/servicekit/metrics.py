@@ -26,6 +26,12 @@ MESSAGE_SOURCE = Counter(
     "Originals asked of the message source (found, unknown, resting), and requests that failed",
     ("outcome",),
 )
+LLM_GATE = Counter(
+    "agent_feedback_llm_gate_total",
+    "Questions to the LLM gate: known already, answered, or left to the rules because the endpoint was slow, broken, "
+    "wrong or resting (open), or the batch's time over (late)",
+    ("outcome",),
+)
 BREAKER = Gauge(
     "agent_feedback_breaker_open", "1 while a consumer is held because its own code keeps failing", ("group",)
 )

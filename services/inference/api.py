@@ -22,6 +22,7 @@ from inference.api_bodies import (
 )
 from inference.detection import detect
 from inference.detector import Detector
+from inference.llm_gate import LlmGate
 from inference.model import Message
 from inference.store import ConversationKey, Store
 from inference.turn_index import TurnIndex, Wanted
@@ -62,8 +63,10 @@ def taking(model: type[Body]) -> dict[str, Any]:
     return {"requestBody": {"required": True, "content": content}}
 
 
-def inference_router(store: Store, turns: TurnIndex, detector: Detector, clock: Clock) -> APIRouter:
-    """The routes; none of them publishes or keeps anything."""
+def inference_router(
+    store: Store, turns: TurnIndex, detector: Detector, clock: Clock, gate: LlmGate | None = None
+) -> APIRouter:
+    """The routes; none of them publishes anything, or keeps more than what a language model answered."""
     router = APIRouter(dependencies=[Depends(caller_in)], tags=["inference"])
 
     @router.get(
@@ -114,7 +117,8 @@ def inference_router(store: Store, turns: TurnIndex, detector: Detector, clock: 
         at = clock.now() if body.ts is None else body.ts
         message = Message(name, body.turn_id or name, caller.subject, "human", None, body.text, at)
         with answering():
-            found = await detect(store, turns, detector, ConversationKey(tenant, project, conversation_id), message)
+            where = ConversationKey(tenant, project, conversation_id)
+            found = await detect(store, turns, detector, where, message, gate)
         return Detected.of(found)
 
     return router

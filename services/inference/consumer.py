@@ -12,6 +12,7 @@ from contracts.chat import ChatMessageIngested
 from contracts.topics import INFERRED_RECEIVED
 from inference.announce import announcement
 from inference.detector import Detector
+from inference.llm_gate import Judged, LlmGate
 from inference.model import NEIGHBOURHOOD, Message, Neighbourhood, Verdict
 from inference.store import ConversationKey, Emission, IndexedMessage, MessageKey, Placed, Span, Store, version_of
 from inference.turn_facts import Facts, facts_of, joined, questions_of
@@ -33,11 +34,14 @@ class ConversationEvents:
     published the first time.
     """
 
-    def __init__(self, store: Store, turns: TurnIntake, producer: Producer, detector: Detector) -> None:
+    def __init__(
+        self, store: Store, turns: TurnIntake, producer: Producer, detector: Detector, gate: LlmGate | None = None
+    ) -> None:
         self._store = store
         self._turns = turns
         self._producer = producer
         self._detector = detector
+        self._gate = gate
 
     async def handle(self, batch: Sequence[Received[Any]]) -> Sequence[Outcome]:
         messages = [indexed(received.event) for received in batch]
@@ -70,6 +74,13 @@ class ConversationEvents:
             stretches = await self._store.around(spans(placed), NEIGHBOURHOOD)
             judged = [pair for stretch in stretches for pair in to_judge(stretch, arrived)]
             verdicts = await self._judge([neighbourhood for _, neighbourhood in judged])
+            if self._gate is not None:
+                verdicts = await self._gate.settle(
+                    [
+                        Judged(placed.indexed.conversation, neighbourhood, verdict)
+                        for (placed, neighbourhood), verdict in zip(judged, verdicts, strict=True)
+                    ]
+                )
             pairs = [(placed, verdict) for (placed, _), verdict in zip(judged, verdicts, strict=True)]
             emitted = [(placed, verdict.target) for placed, verdict in pairs if verdict.emitted and verdict.target]
             await self._store.emitting([Emission(p.indexed.key, t.turn_id, t.agent_id) for p, t in emitted])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from inference.correction import NEUTRAL, Call, correct, new_topic, other_request
@@ -20,7 +20,10 @@ _COMPLAINT: Final[frozenset[Kind]] = frozenset({"reject", "abandon", "cue_reject
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """A verdict without its target. `look_back`: the target must be located, it needn't be the previous turn."""
+    """A verdict without its target. `look_back`: the target must be located, it needn't be the previous turn.
+
+    `settled` as in `Verdict`.
+    """
 
     feedback: Feedback
     confidence: float
@@ -30,16 +33,18 @@ class Decision:
     gate: GateCall
     look_back: bool = False
     status_only: bool = False
+    settled: bool = False
 
 
 def decide(evidence: Evidence, opinion: Opinion | None, announce: float) -> Decision:
     """The decision of the rules where they are certain, else that of the learned layer, or of the gate without one."""
     call = correct(evidence)
-    if opinion is None:
-        return _by_rules(call, evidence)
-    if call.certain and (call.feedback == "neutral" or opinion.of(call.feedback) >= CONTRADICTED):
-        return _stated(call, of_correction(call, evidence))
-    return _learned(evidence, opinion, announce)
+    contradicted = opinion is not None and call.feedback != "neutral" and opinion.of(call.feedback) < CONTRADICTED
+    if call.certain and not contradicted:
+        return replace(_stated(call, of_correction(call, evidence)), settled=True)
+    if not evidence.answered or evidence.message.empty:
+        return replace(_by_rules(call, evidence), settled=True)
+    return _by_rules(call, evidence) if opinion is None else _learned(evidence, opinion, announce)
 
 
 def _by_rules(call: Call, evidence: Evidence) -> Decision:

@@ -1,4 +1,5 @@
-"""What a message that was only just written says about its conversation. Publishes nothing, keeps nothing."""
+"""What a message that was only just written says about its conversation. Publishes nothing, and keeps
+nothing but what a language model answered."""
 
 from __future__ import annotations
 
@@ -6,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from inference.detector import Detector
+from inference.llm_gate import Judged, LlmGate
 from inference.model import NEIGHBOURHOOD, Message, Neighbourhood, Verdict
 from inference.planner import Advice
 from inference.store import ConversationKey, Span, Store
@@ -26,14 +28,22 @@ class Detection:
 
 
 async def detect(
-    store: Store, turns: TurnIndex, detector: Detector, where: ConversationKey, message: Message
+    store: Store,
+    turns: TurnIndex,
+    detector: Detector,
+    where: ConversationKey,
+    message: Message,
+    gate: LlmGate | None = None,
 ) -> Detection:
     """The verdict on a message as if it stood in its conversation, at its time; later messages do not count."""
     place = (message.at, message.message_id)
     [stretch] = await store.around([Span(where, place, place)], NEIGHBOURHOOD + 1)
     said = [one.indexed.message for one in stretch]
     before = tuple(one for one in said if (one.at, one.message_id) < place and one.message_id != message.message_id)
-    [verdict] = detector.judge([Neighbourhood(before[-NEIGHBOURHOOD:], message)])
+    item = Neighbourhood(before[-NEIGHBOURHOOD:], message)
+    [verdict] = detector.judge([item])
+    if gate is not None:
+        verdict = await gate.look(Judged(where, item, verdict))
     latest = list(await turns.latest(where, message.at, LOOKED_BACK))
     about = latest[0] if latest else None
     if verdict.target is not None and not verdict.status_only:

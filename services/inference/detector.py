@@ -14,7 +14,7 @@ from inference.evidence import Evidence
 from inference.intent import IntentModel
 from inference.learned import Layer, Opinion
 from inference.location import TOP_K, likeness, locate
-from inference.model import Feedback, Neighbourhood, Reaction, Target, Verdict
+from inference.model import NEIGHBOURHOOD, Feedback, Neighbourhood, Reaction, Target, Verdict
 from inference.reading import Read, Reader
 from inference.rewording import Rewordings, Scale
 
@@ -76,6 +76,13 @@ class Detector:
         """The agent messages that a message is most likely about, best first, whatever it says about them."""
         return self._targets(0, self._reader.read([item]), top_k)
 
+    def target(self, item: Neighbourhood, message_id: str | None = None) -> Target | None:
+        """The agent message that feedback is about: that of `message_id` if told, else the likeliest."""
+        read = self._reader.read([item])
+        if message_id is None:
+            return self._target(0, read, look_back=True)
+        return next((one for one in self._targets(0, read, NEIGHBOURHOOD) if one.message_id == message_id), None)
+
     def same_intent(self, left: str, right: str) -> float:
         """Probability in [0, 1] that two requests want the same."""
         return (self._rewordings or self._reader).same_intent(left, right)
@@ -101,6 +108,7 @@ class Detector:
             gate=decision.gate,
             scores=_scores(evidence, opinion),
             status_only=decision.status_only,
+            settled=decision.settled,
         )
 
     def _targets(self, row: int, read: Read, top_k: int) -> tuple[Target, ...]:

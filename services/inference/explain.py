@@ -13,6 +13,7 @@ _SAYS: Final = {
     "accepted": "The answer is accepted",
     "neutral": "Nothing is said about the answer",
 }
+_WHO: Final = {"rules": "a rule", "learned": "the learned layer", "llm": "the LLM gate"}
 _HOW: Final = {
     "explicit": "it is turned down in so many words",
     "rephrased": "the request is asked again",
@@ -53,7 +54,7 @@ def render(verdict: Verdict) -> str:
     lines = [
         f"{head}.",
         f"  confidence  {verdict.confidence:.2f}, {_announced(verdict)}",
-        f"  decided by  {'a rule' if verdict.decided_by == 'rules' else 'the learned layer'}",
+        f"  decided by  {_WHO[verdict.decided_by]}",
         f"  gate        {verdict.gate}",
         f"  because of  {', '.join(verdict.rules) or 'nothing that speaks either way'}",
     ]

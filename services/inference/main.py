@@ -9,10 +9,15 @@ from inference.api import inference_router
 from inference.consumer import ConversationEvents
 from inference.detector import Detector
 from inference.encoders import sentence_encoder
+from inference.gate_answers import GateAnswers
+from inference.gate_answers_postgres import PostgresGateAnswers
+from inference.llm_endpoint import LlmEndpoint
+from inference.llm_gate import LlmGate
 from inference.settings import InferenceSettings
 from inference.store_postgres import PostgresStore
 from inference.turn_events import JudgementEvents
 from inference.turn_index_postgres import PostgresTurnIndex
+from servicekit.clock import Clock
 from servicekit.database import open_pool
 from servicekit.service import Service, Surroundings
 
@@ -20,13 +25,39 @@ from servicekit.service import Service, Surroundings
 async def build(settings: InferenceSettings, surroundings: Surroundings) -> Service:
     """The service, connected to its database and ready to start."""
     service = Service("inference", surroundings)
+    # Opened first and so closed last: a question cut off by our own stop must not be settled as unanswered.
+    endpoint = _open_endpoint(settings, service)
     pool = await open_pool(
         settings.database_url, "inference", Path(__file__).parent / "migrations", say=surroundings.say
     )
     service.resources.push_async_callback(pool.close)
     encoder = await asyncio.to_thread(sentence_encoder, settings.sentence_encoder, surroundings.say)
     store, turns, detector = PostgresStore(pool), PostgresTurnIndex(pool), Detector.default(encoder)
-    service.consume("inference", ConversationEvents(store, turns, service.producer, detector))
+    gate = _gate(settings, endpoint, PostgresGateAnswers(pool), detector, surroundings.clock) if endpoint else None
+    service.consume("inference", ConversationEvents(store, turns, service.producer, detector, gate))
     service.consume("inference_status", JudgementEvents(turns))
-    service.routers.append(inference_router(store, turns, detector, surroundings.clock))
+    service.routers.append(inference_router(store, turns, detector, surroundings.clock, gate))
     return service
+
+
+def _open_endpoint(settings: InferenceSettings, service: Service) -> LlmEndpoint | None:
+    if not settings.gate_url:
+        return None
+    endpoint = LlmEndpoint(settings.gate_url, settings.gate_key.get_secret_value(), settings.gate_at_once)
+    service.resources.push_async_callback(endpoint.close)
+    return endpoint
+
+
+def _gate(
+    settings: InferenceSettings, endpoint: LlmEndpoint, answers: GateAnswers, detector: Detector, clock: Clock
+) -> LlmGate:
+    return LlmGate(
+        endpoint,
+        answers,
+        detector,
+        clock,
+        model=settings.gate_model,
+        seconds=settings.gate_seconds,
+        batch_seconds=settings.gate_batch_seconds,
+        at_once=settings.gate_at_once,
+    )

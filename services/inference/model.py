@@ -15,7 +15,7 @@ Feedback = Literal["rejected", "accepted", "neutral"]
 Reaction = Literal["ok", "not_ok"]
 GateCall = Literal["ok", "not_ok", "neutral"]
 CorrectionType = Literal["explicit", "rephrased", "abandonment"]
-DecidedBy = Literal["rules", "learned"]
+DecidedBy = Literal["rules", "learned", "llm"]
 
 #: How many earlier messages of a conversation a verdict may depend on. Later or older ones never matter.
 NEIGHBOURHOOD: Final = 24
@@ -82,9 +82,11 @@ class Target:
 class Verdict:
     """What one human message says about an agent's work.
 
-    `confidence` is the specification's constant where `decided_by` is "rules" and a calibrated probability where it
-    is "learned". `rules` names the patterns and rules that fired, `scores` the numbers behind the decision.
+    `confidence` is the specification's constant where `decided_by` is "rules", a calibrated probability where it
+    is "learned", and the model's own word where it is "llm". `rules` names the patterns and rules that fired, `scores`
+    the numbers behind the decision.
     `status_only`: a new unrelated topic, which marks the earlier turn as accepted 0.5 and is never announced.
+    `settled`: a rule alone decided, or there was nothing to decide; of any other verdict a language model may be asked.
     """
 
     feedback: Feedback
@@ -98,6 +100,7 @@ class Verdict:
     gate: GateCall
     scores: Mapping[str, float] = field(default_factory=dict)
     status_only: bool = False
+    settled: bool = True
 
     @property
     def emitted(self) -> bool:

@@ -2,15 +2,44 @@
 
 from __future__ import annotations
 
+from typing import Annotated, Self
+
+from pydantic import AfterValidator, Field, SecretStr, model_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
+
+
+def _sendable(key: SecretStr) -> SecretStr:
+    told = key.get_secret_value()
+    if not (told.isascii() and (told.isprintable() or not told)):
+        raise ValueError("must be printable ASCII")
+    return key
 
 
 class InferenceSettings(BaseSettings):
     """`broker` is host:port[,host:port]; `database_url` a PostgreSQL address; `sentence_encoder` see
-    `encoders.sentence_encoder`: let all processes of a group have the same, or verdicts depend on who judges."""
+    `encoders.sentence_encoder`: let all processes of a group have the same, or verdicts depend on who judges.
 
-    model_config = SettingsConfigDict(env_prefix="INFERENCE_", frozen=True)
+    `gate_url` is the base address of an OpenAI-compatible endpoint (up to /v1) that `gate_model` is asked at where no
+    rule alone decides; empty: nobody is asked. One question takes at most `gate_seconds`, all those of one batch
+    `gate_batch_seconds`, which stays below the time that a rebalance waits for the batch at work unless set otherwise.
+    """
+
+    model_config = SettingsConfigDict(env_prefix="INFERENCE_", frozen=True, hide_input_in_errors=True)
 
     broker: str = "localhost:9092"
     database_url: str = "postgresql://localhost/agent_feedback"
     sentence_encoder: str = "auto"
+    gate_url: str = Field(default="", pattern=r"^(https?://[^\x00-\x20@?#]+)?$")
+    gate_model: str = ""
+    gate_key: Annotated[SecretStr, AfterValidator(_sendable)] = SecretStr("")
+    gate_seconds: float = Field(default=3, gt=0, le=60)
+    gate_batch_seconds: float = Field(default=4, gt=0, le=60)
+    gate_at_once: int = Field(default=16, ge=1, le=256)
+
+    @model_validator(mode="after")
+    def _gate_as_a_whole(self) -> Self:
+        if self.gate_url and not self.gate_model:
+            raise ValueError("INFERENCE_GATE_URL needs INFERENCE_GATE_MODEL")
+        if self.gate_batch_seconds < self.gate_seconds:
+            raise ValueError("INFERENCE_GATE_BATCH_SECONDS must not be below INFERENCE_GATE_SECONDS")
+        return self

@@ -1,0 +1,69 @@
+"""What the LLM gate relies on, for every store of its answers."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+import pytest_asyncio
+
+import inference.main
+from inference.gate_answers import GateAnswers, Told
+from inference.gate_answers_memory import MemoryGateAnswers
+from inference.gate_answers_postgres import PostgresGateAnswers
+from inference.llm_answer import Answer
+from servicekit.database import open_pool
+
+MIGRATIONS = Path(inference.main.__file__).parent / "migrations"
+NO = Answer(is_feedback=True, reaction="not_ok", confidence=0.123457, about=2, reason="rephrased")
+YES = Answer(is_feedback=True, reaction="ok", confidence=1.0, about=None, reason="thanks")
+
+
+@pytest_asyncio.fixture(params=["memory", "postgres"])
+async def answers(request: pytest.FixtureRequest, postgres_url: str) -> AsyncIterator[GateAnswers]:
+    if request.param == "memory":
+        yield MemoryGateAnswers()
+        return
+    pool = await open_pool(postgres_url, "inference", MIGRATIONS, size=4)
+    await pool.execute("truncate gate_answers")
+    yield PostgresGateAnswers(pool)
+    await pool.close()
+
+
+def told(answer: Answer | None) -> Told:
+    return Told("acme", "support", answer)
+
+
+async def test_what_was_settled_comes_back_and_nothing_else_does(answers: GateAnswers) -> None:
+    assert await answers.known([b"a", b"b"]) == {}
+    assert await answers.keep({b"a": told(NO), b"\x00\xff": told(YES), b"none": told(None)}) == {
+        b"a": NO,
+        b"\x00\xff": YES,
+        b"none": None,
+    }
+    assert await answers.known([b"none", b"a", b"b", b"a"]) == {b"a": NO, b"none": None}
+    assert await answers.known([]) == {}
+    assert await answers.keep({}) == {}
+
+
+@pytest.mark.parametrize("first", [NO, None])
+@pytest.mark.parametrize("second", [YES, None])
+async def test_the_first_word_stands(answers: GateAnswers, first: Answer | None, second: Answer | None) -> None:
+    await answers.keep({b"a": told(first)})
+    assert await answers.keep({b"a": told(second), b"b": told(second)}) == {b"a": first, b"b": second}
+    assert await answers.known([b"a"]) == {b"a": first}
+
+
+async def test_of_many_at_once_all_hear_the_same(answers: GateAnswers) -> None:
+    digests = [bytes([number]) for number in range(50)]
+    words = [NO, YES, None] * 4
+    heard = await asyncio.gather(
+        *(
+            answers.keep(dict.fromkeys(digests if turn % 2 else reversed(digests), told(word)))
+            for turn, word in enumerate(words)
+        )
+    )
+    assert all(one == heard[0] for one in heard)
+    assert set(heard[0]) == set(digests)
