@@ -21,7 +21,7 @@ class Broken(Exception):
 class LlmEndpoint:
     """Asks `url`/chat/completions; `key` is sent as a bearer token. Sets no time limit of its own."""
 
-    def __init__(self, url: str, key: str | None, at_once: int) -> None:
+    def __init__(self, url: str, key: str | None, connections: int) -> None:
         headers = {"Content-Type": "application/json", "Accept": "application/json", "Accept-Encoding": "identity"}
         if key:
             headers["Authorization"] = f"Bearer {key}"
@@ -31,7 +31,7 @@ class LlmEndpoint:
             timeout=None,  # noqa: S113  # whoever asks has one limit for the whole
             follow_redirects=False,
             trust_env=False,
-            limits=httpx.Limits(max_connections=at_once, max_keepalive_connections=at_once),
+            limits=httpx.Limits(max_connections=connections, max_keepalive_connections=connections),
         )
 
     async def complete(self, body: bytes) -> bytes:

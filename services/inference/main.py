@@ -11,6 +11,7 @@ from inference.detector import Detector
 from inference.encoders import sentence_encoder
 from inference.gate_answers import GateAnswers
 from inference.gate_answers_postgres import PostgresGateAnswers
+from inference.llm_asking import Asking
 from inference.llm_endpoint import LlmEndpoint
 from inference.llm_gate import LlmGate
 from inference.settings import InferenceSettings
@@ -43,7 +44,7 @@ async def build(settings: InferenceSettings, surroundings: Surroundings) -> Serv
 def _open_endpoint(settings: InferenceSettings, service: Service) -> LlmEndpoint | None:
     if not settings.gate_url:
         return None
-    endpoint = LlmEndpoint(settings.gate_url, settings.gate_key.get_secret_value(), settings.gate_at_once)
+    endpoint = LlmEndpoint(settings.gate_url, settings.gate_key.get_secret_value(), 2 * settings.gate_at_once)
     service.resources.push_async_callback(endpoint.close)
     return endpoint
 
@@ -51,13 +52,5 @@ def _open_endpoint(settings: InferenceSettings, service: Service) -> LlmEndpoint
 def _gate(
     settings: InferenceSettings, endpoint: LlmEndpoint, answers: GateAnswers, detector: Detector, clock: Clock
 ) -> LlmGate:
-    return LlmGate(
-        endpoint,
-        answers,
-        detector,
-        clock,
-        model=settings.gate_model,
-        seconds=settings.gate_seconds,
-        batch_seconds=settings.gate_batch_seconds,
-        at_once=settings.gate_at_once,
-    )
+    asking = Asking(endpoint, clock, seconds=settings.gate_seconds, at_once=settings.gate_at_once)
+    return LlmGate(asking, answers, detector, model=settings.gate_model, seconds=settings.gate_batch_seconds)

@@ -10,7 +10,7 @@ from pydantic_settings import BaseSettings, SettingsConfigDict
 
 def _sendable(key: SecretStr) -> SecretStr:
     told = key.get_secret_value()
-    if not (told.isascii() and (told.isprintable() or not told)):
+    if not (told.isascii() and told.isprintable()):
         raise ValueError("must be printable ASCII")
     return key
 
@@ -40,6 +40,6 @@ class InferenceSettings(BaseSettings):
     def _gate_as_a_whole(self) -> Self:
         if self.gate_url and not self.gate_model:
             raise ValueError("INFERENCE_GATE_URL needs INFERENCE_GATE_MODEL")
-        if self.gate_batch_seconds < self.gate_seconds:
-            raise ValueError("INFERENCE_GATE_BATCH_SECONDS must not be below INFERENCE_GATE_SECONDS")
+        if self.gate_batch_seconds <= self.gate_seconds:
+            raise ValueError("INFERENCE_GATE_BATCH_SECONDS must be above INFERENCE_GATE_SECONDS")
         return self

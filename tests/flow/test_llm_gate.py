@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gzip
 import json
 import logging
 from collections.abc import AsyncIterator, Callable, Sequence
@@ -16,6 +17,7 @@ from prometheus_client import REGISTRY
 
 from inference.detector import Detector
 from inference.gate_answers_memory import MemoryGateAnswers
+from inference.llm_asking import Asking
 from inference.llm_endpoint import LlmEndpoint
 from inference.llm_gate import Judged, LlmGate
 from inference.model import Message, Neighbourhood, Verdict
@@ -43,16 +45,17 @@ Gates = Callable[..., LlmGate]
 
 @pytest_asyncio.fixture
 async def gates(server: LlmServer, detector: Detector) -> AsyncIterator[Gates]:
-    """Makes gates that ask the server, over one store unless told otherwise."""
+    """Makes gates that ask the server, over one store of answers."""
     endpoints: list[LlmEndpoint] = []
     answers = MemoryGateAnswers()
 
     def make(**options: Any) -> LlmGate:
         at_once = options.get("at_once", 4)
-        endpoints.append(LlmEndpoint(options.pop("url", server.url), KEY, at_once))
-        told = {"model": "m", "seconds": 30.0, "batch_seconds": 30.0, "at_once": at_once} | options
-        store = told.pop("answers", answers)
-        return LlmGate(endpoints[-1], store, detector, told.pop("clock", HandClock()), **told)
+        endpoints.append(LlmEndpoint(options.pop("url", server.url), KEY, 2 * at_once))
+        batch_seconds = options.pop("batch_seconds", 30.0)
+        told = {"seconds": 30.0, "at_once": at_once} | options
+        asking = Asking(endpoints[-1], told.pop("clock", HandClock()), **told)
+        return LlmGate(asking, answers, detector, model="m", seconds=batch_seconds)
 
     yield make
     for endpoint in endpoints:
@@ -147,12 +150,13 @@ WRONG = {
     "text for a number": completion(REJECTED | {"confidence": "0.9"}),
     "refused": response(b"{}", 400),
     "too long a question": response(b"{}", 413),
+    "compressed": response(gzip.compress(b" " * 50_000_000), headers="Content-Encoding: gzip\r\n"),
 }
 BROKEN = {
     "500": response(b"{}", 500),
     "429": response(b"{}", 429),
     "401": response(b"{}", 401),
-    "elsewhere": response(b"", 307, headers="Location: http://127.0.0.1:9/v1\r\n"),
+    "elsewhere": response(b"", 307, headers="Location: /v1/chat/completions\r\n"),
     "reset": b"",
     "cut off": response(b'{"choices": [', length=10_000, headers="Connection: close\r\n"),
     "no HTTP": b"SSH-2.0-OpenSSH\r\n\r\n",
@@ -177,6 +181,15 @@ async def test_what_is_no_sound_answer_leaves_the_verdict_to_the_rules(
     server.respond = lambda _: completion(REJECTED)
     assert await gates().settle(judged) == verdicts_of(judged), "what was announced stands"
     assert len(server.asked) == 1
+
+
+async def test_it_is_asked_directly(
+    server: LlmServer, gates: Gates, detector: Detector, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("HTTP_PROXY", "http_proxy", "ALL_PROXY"):
+        monkeypatch.setenv(name, "http://127.0.0.1:9")
+    [verdict] = await gates().settle(unsure(detector, "Odd, a friend said otherwise."))
+    assert verdict.decided_by == "llm"
 
 
 async def test_nobody_there(gates: Gates, detector: Detector) -> None:
@@ -266,6 +279,21 @@ async def test_somebody_who_waits_settles_nothing_by_impatience(
     assert await gates().look(judged) == live
 
 
+async def test_somebody_who_waits_does_not_queue_behind_a_batch(
+    server: LlmServer, gates: Gates, detector: Detector
+) -> None:
+    gate = gates(at_once=1)
+    server.released.clear()
+    batch = asyncio.create_task(gate.settle(unsure(detector, *(f"Odd, friend {n} said so." for n in range(9)))))
+    await working(server, 1)
+    [waiting] = unsure(detector, "Nobody at the museum knows that.")
+    looking = asyncio.create_task(gate.look(waiting))
+    await working(server, 2)
+    assert server.messages()[1] == waiting.item.message.text
+    server.released.set()
+    await asyncio.gather(batch, looking)
+
+
 async def test_an_answer_to_somebody_who_waits_is_the_one_announced(
     server: LlmServer, gates: Gates, detector: Detector
 ) -> None:
@@ -317,5 +345,6 @@ async def test_neither_key_nor_text_is_ever_logged(
         await gates().settle(unsure(detector, f"Odd, secret friend {number} said otherwise."))
     told = caplog.text + "".join(capsys.readouterr())
     assert "fell_back" in told
+    assert "status 500" in told, "the reason is"
     assert KEY not in told
     assert "secret friend" not in told

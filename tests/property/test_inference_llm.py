@@ -18,6 +18,7 @@ from contracts.feedback import FeedbackInferredReceived
 from inference.consumer import ConversationEvents
 from inference.detector import Detector
 from inference.gate_answers_memory import MemoryGateAnswers
+from inference.llm_asking import Asking
 from inference.llm_endpoint import Broken
 from inference.llm_gate import LlmGate
 from inference.store_memory import MemoryStore
@@ -105,17 +106,8 @@ class History:
         self.restart()
 
     def restart(self) -> None:
-        gate = LlmGate(
-            self.model,
-            self.answers,
-            self._detector,
-            SystemClock(),
-            model="m",
-            seconds=5,
-            batch_seconds=5,
-            at_once=4,
-            circuit=Circuit(2, 0),
-        )
+        asking = Asking(self.model, SystemClock(), seconds=20, at_once=4, circuit=Circuit(2, 0))
+        gate = LlmGate(asking, self.answers, self._detector, model="m", seconds=30)
         self._handler = ConversationEvents(self.store, NoTurns(), self.log, self._detector, gate)
 
     async def take(self, events: Sequence[ChatMessageIngested]) -> None:

@@ -104,6 +104,9 @@ def test_a_rule_decides_alone_unless_the_layer_contradicts_it() -> None:
     assert (decide(seen, agreeing, 0.8).decided_by, decide(seen, agreeing, 0.8).confidence) == ("rules", 0.9)
     told = decide(seen, contradicting, 0.8)
     assert (told.decided_by, told.feedback, told.confidence) == ("learned", "accepted", 0.8)
+    assert [decide(seen, opinion, 0.8).settled for opinion in (None, agreeing, contradicting)] == [True, True, False]
+    assert not decide(evidence("the tunnel"), None, 0.8).settled
+    assert decide(evidence("🙂"), None, 0.8).settled, "there is nothing to decide"
 
 
 def test_an_unlikely_rejection_is_held_under_the_threshold() -> None:
