@@ -1,0 +1,93 @@
+"""What an endpoint that does not answer costs a batch of uncertain messages: seconds for all of them to be settled.
+
+    python benchmarks/llm_gate_dead.py [--messages N] [--json]
+
+With the default limits, against a real PostgreSQL. The first batch meets the dead endpoint, the next finds it left
+alone, and the last one is the first once more, as a redelivery brings it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import socket
+import time
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import inference.main
+from inference.detector import Detector
+from inference.gate_answers_postgres import PostgresGateAnswers
+from inference.llm_asking import Asking
+from inference.llm_endpoint import LlmEndpoint
+from inference.llm_gate import Judged, LlmGate
+from inference.model import Message, Neighbourhood
+from inference.settings import InferenceSettings
+from inference.store import ConversationKey
+from servicekit.clock import SystemClock
+from servicekit.database import open_pool
+from servicekit.embedded.postgres import EmbeddedPostgres
+
+MIGRATIONS = Path(inference.main.__file__).parent / "migrations"
+MINUTE = 60_000_000
+
+
+def uncertain(detector: Detector, name: str, count: int) -> list[Judged]:
+    """Messages of as many conversations, none of them decided by a rule."""
+    found = []
+    for number in range(count):
+        question = Message("q", "t1", "ann", "human", None, "When does the museum open?", 0)
+        answer = Message("a", "t1", "bot", "agent", "bot", "The museum opens at nine.", MINUTE)
+        said = Message("m", "t2", "ann", "human", None, f"Odd, friend {number} said otherwise.", 2 * MINUTE)
+        item = Neighbourhood((question, answer), said)
+        [verdict] = detector.judge([item])
+        assert not verdict.settled
+        found.append(Judged(ConversationKey("acme", name, f"c{number}"), item, verdict))
+    return found
+
+
+async def measure(listening: bool, count: int) -> dict[str, float]:
+    """Seconds of three batches against a port that refuses, or one that accepts and never answers."""
+    settings = InferenceSettings(gate_model="m")
+    detector = Detector.default()
+    with TemporaryDirectory() as folder, socket.socket() as endpoint_socket:
+        Path(folder).chmod(0o755)  # as root, PostgreSQL runs as another user
+        endpoint_socket.bind(("127.0.0.1", 0))
+        if listening:
+            endpoint_socket.listen(512)
+        async with EmbeddedPostgres(Path(folder) / "data") as server:
+            pool = await open_pool(server.url, "inference", MIGRATIONS)
+            endpoint = LlmEndpoint(f"http://127.0.0.1:{endpoint_socket.getsockname()[1]}/v1", None, 32)
+            asking = Asking(endpoint, SystemClock(), seconds=settings.gate_seconds, at_once=settings.gate_at_once)
+            gate = LlmGate(asking, PostgresGateAnswers(pool), detector, model="m", seconds=settings.gate_batch_seconds)
+            first, second = uncertain(detector, "first", count), uncertain(detector, "second", count)
+            took = {}
+            for name, batch in {"first": first, "next": second, "again": first}.items():
+                began = time.perf_counter()
+                assert await gate.settle(batch) == [one.verdict for one in batch]
+                took[name] = round(time.perf_counter() - began, 3)
+            await endpoint.close()
+            await pool.close()
+    return took
+
+
+def main() -> None:
+    """Prints one line a kind of death, or one JSON object."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--messages", type=int, default=500)
+    parser.add_argument("--json", action="store_true")
+    options = parser.parse_args()
+    found = {
+        name: asyncio.run(measure(listening, options.messages))
+        for name, listening in {"refuses": False, "never answers": True}.items()
+    }
+    if options.json:
+        print(json.dumps(found))
+    else:
+        for name, took in found.items():
+            print(f"{name}: " + ", ".join(f"{batch} {seconds:.3f} s" for batch, seconds in took.items()))
+
+
+if __name__ == "__main__":
+    main()
