@@ -12,6 +12,7 @@ from chat_bridge.model import MessageKey
 from chat_bridge.source import BadAnswer, Found, originals_in, requests_for
 from contracts.chat import OriginalMessage
 from servicekit import metrics
+from servicekit.circuit import Circuit
 from servicekit.clock import Clock
 from servicekit.logging import logger
 
@@ -38,9 +39,7 @@ class HttpMessageSource:
         self._url = url
         self._clock = clock
         self._seconds = seconds
-        self._rest_seconds = rest_seconds
-        self._failures = 0
-        self._rests_until = 0.0
+        self._circuit = Circuit(FAILURES_LIMIT, rest_seconds)
         self._slots = asyncio.Semaphore(REQUESTS_AT_ONCE)
         headers = {"Authorization": f"Bearer {token}"} if token else {}
         self._client = httpx.AsyncClient(headers=headers, timeout=seconds, follow_redirects=False, trust_env=False)
@@ -51,11 +50,11 @@ class HttpMessageSource:
     async def fetch(self, keys: Collection[MessageKey]) -> Found:
         if not keys:
             return {}
-        if self._clock.monotonic() < self._rests_until:
+        now = self._clock.monotonic()
+        asked = [request for request in requests_for(keys, IDS_AT_ONCE) if self._circuit.lets_through(now)]
+        if not asked:
             metrics.MESSAGE_SOURCE.labels("resting").inc(len(keys))
             return {}
-        wanted = requests_for(keys, IDS_AT_ONCE)
-        asked = wanted[:1] if self._failures >= FAILURES_LIMIT else wanted
         found: dict[MessageKey, OriginalMessage] = {}
         tasks = [asyncio.create_task(self._ask(*request, found)) for request in asked]
         _, late = await asyncio.wait(tasks, timeout=self._seconds)
@@ -78,7 +77,7 @@ class HttpMessageSource:
             except (httpx.HTTPError, BadAnswer, ValueError, RecursionError) as error:
                 self._failed(type(error).__name__)
             else:
-                self._failures = 0
+                self._circuit.succeeded()
 
     async def _post(self, question: dict[str, object]) -> object:
         """The answer's JSON. Raises BadAnswer for any status but 200 and for an answer that is too large."""
@@ -94,8 +93,6 @@ class HttpMessageSource:
         return answer
 
     def _failed(self, error: str) -> None:
-        self._failures += 1
+        self._circuit.failed(self._clock.monotonic())
         metrics.MESSAGE_SOURCE.labels("failed").inc()
-        log.warning("source_failed", error=error, in_a_row=self._failures)
-        if self._failures >= FAILURES_LIMIT:
-            self._rests_until = self._clock.monotonic() + self._rest_seconds
+        log.warning("source_failed", error=error, resting=self._circuit.open)
