@@ -57,8 +57,9 @@ async def test_the_first_word_stands(answers: GateAnswers, first: Answer | None,
 
 
 async def test_of_many_at_once_all_hear_the_same(answers: GateAnswers) -> None:
-    digests = [bytes([number]) for number in range(50)]
+    digests = [number.to_bytes(2, "big") for number in range(5_000)]
     words = [NO, YES, None] * 4
+    await asyncio.gather(*(answers.known(digests) for _ in words))  # every connection is open and can start at once
     heard = await asyncio.gather(
         *(
             answers.keep(dict.fromkeys(digests if turn % 2 else reversed(digests), told(word)))
