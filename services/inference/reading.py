@@ -162,14 +162,14 @@ class Reader:
         if known is None:
             prepared = self.prepared(text)
             language = spoken_in(prepared.words)
-            found = human_hits(prepared.text, language)
+            found = human_hits(prepared, language)
             known = self._found[text] = (found, kinds(found), language)
         return known
 
     def _agent_kinds(self, text: str) -> frozenset[Kind]:
         known = self._agent.get(text)
         if known is None:
-            known = self._agent[text] = kinds(agent_hits(self.prepared(text).text))
+            known = self._agent[text] = kinds(agent_hits(self.prepared(text)))
         return known
 
 

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import cache
 from typing import Final
 
 from inference.patterns import agent_english, chinese, english, french, german, spanish
+from inference.patterns.screen import Screen
 from inference.patterns.table import Kind, Pattern
+from inference.text import Prepared
 
 #: What a person's message is matched against, by language.
 LANGUAGES: Final[dict[str, tuple[Pattern, ...]]] = {
@@ -20,30 +23,32 @@ LANGUAGES: Final[dict[str, tuple[Pattern, ...]]] = {
 #: What an agent's message is matched against.
 AGENT: Final[tuple[Pattern, ...]] = agent_english.PATTERNS
 
-_ENGLISH: Final = tuple((p, p.regex.search) for p in english.PATTERNS)
-_AGENT: Final = tuple((p, p.regex.search) for p in AGENT)
-_OTHER: Final = {
-    language: tuple((p, p.regex.search) for p in patterns)
-    for language, patterns in LANGUAGES.items()
-    if language != "en"
-}
-
 __all__ = ["AGENT", "LANGUAGES", "Kind", "Pattern", "agent_hits", "human_hits", "kinds"]
 
 
-def human_hits(text: str, language: str = "en") -> tuple[Pattern, ...]:
+@cache
+def _screen(language: str) -> Screen | None:
+    patterns = LANGUAGES.get(language)
+    return Screen(patterns) if patterns else None
+
+
+_ENGLISH: Final = Screen(english.PATTERNS)
+_AGENT: Final = Screen(AGENT)
+
+
+def human_hits(message: Prepared, language: str = "en") -> tuple[Pattern, ...]:
     """The patterns for people's messages that fire on a prepared text, in table order.
 
     English is always looked for, the tables of other languages only in messages of that language.
     """
-    found = tuple(p for p, search in _ENGLISH if search(text))
-    other = _OTHER.get(language)
-    return found + tuple(p for p, search in other if search(text)) if other else found
+    found = _ENGLISH.search(message.text, message.words)
+    other = _screen(language) if language != "en" else None
+    return found + other.search(message.text, message.words) if other else found
 
 
-def agent_hits(text: str) -> tuple[Pattern, ...]:
+def agent_hits(message: Prepared) -> tuple[Pattern, ...]:
     """The patterns for agents' messages that fire on a prepared text, in table order."""
-    return tuple(p for p, search in _AGENT if search(text))
+    return _AGENT.search(message.text, message.words)
 
 
 def kinds(found: Iterable[Pattern]) -> frozenset[Kind]:

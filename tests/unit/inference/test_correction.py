@@ -16,14 +16,14 @@ from inference.text import prepare
 def evidence(
     message: str, answer: str = "It opened in 1932.", request: str = "when did it open, please", **more: float
 ) -> Evidence:
-    found = human_hits(prepare(message).text)
+    found = human_hits(prepare(message))
     return Evidence(
         message=prepare(message),
         request=prepare(request),
         answer=prepare(answer),
         found=found,
         kinds=kinds(found),
-        answer_kinds=kinds(agent_hits(prepare(answer).text)),
+        answer_kinds=kinds(agent_hits(prepare(answer))),
         **more,  # type: ignore[arg-type]
     )
 

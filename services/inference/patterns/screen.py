@@ -1,0 +1,82 @@
+"""A table of patterns that tries on a text only those of which it holds a sign."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Final
+
+from inference.patterns.necessary import Signs, needs
+from inference.patterns.table import Pattern
+
+#: Words remembered with the patterns that they call for, at most `LONGEST` letters each; past it all are forgotten.
+REMEMBERED: Final = 32_768
+#: A longer word is not looked into: it calls for every pattern.
+LONGEST: Final = 40
+
+_RUN: Final = re.compile(r"[^\W_]+")
+
+
+class Screen:
+    """Finds what trying every pattern would find, and remembers words only to be faster.
+
+    What a word calls for is one number: bit n says that it is among the first signs of the n-th pattern, and as many
+    bits higher, that it is among the second. A pattern is tried on a text that holds both.
+    """
+
+    def __init__(self, patterns: Sequence[Pattern]) -> None:
+        rows = []
+        self._always = 0
+        self._marks: dict[str, int] = {}
+        self._whole: dict[str, int] = {}
+        self._parts: dict[str, int] = {}
+        self._words: dict[str, int] = {}
+        for place, pattern in enumerate(patterns):
+            needed = needs(pattern.source)
+            self._sort_in(1 << place, needed.first)
+            self._sort_in(1 << place + len(patterns), needed.second)
+            rows.append((pattern, pattern.regex.match if needed.at_start else pattern.regex.search))
+        self._rows = tuple(rows)
+        self._all = (1 << 2 * len(rows)) - 1
+        self._longest = max(map(len, self._parts), default=0)
+
+    def _sort_in(self, bit: int, signs: Signs) -> None:
+        if not signs:
+            self._always |= bit
+        for sign in signs:
+            letters = sign.letters
+            table = self._whole if sign.whole else self._parts if _RUN.fullmatch(letters) else self._marks
+            table[letters] = table.get(letters, 0) | bit
+
+    def search(self, text: str, words: Sequence[str]) -> tuple[Pattern, ...]:
+        """The patterns that fire on a text, in table order; `words` are all its runs of letters and digits."""
+        held, known = self._always, self._words
+        for word in words:
+            bits = known.get(word)
+            held |= self._learn(word) if bits is None else bits
+        for mark, bits in self._marks.items():
+            if mark in text:
+                held |= bits
+        wanted = held & held >> len(self._rows)
+        found = []
+        while wanted:
+            lowest = wanted & -wanted
+            pattern, search = self._rows[lowest.bit_length() - 1]
+            if search(text):
+                found.append(pattern)
+            wanted ^= lowest
+        return tuple(found)
+
+    def _learn(self, word: str) -> int:
+        if len(word) > LONGEST:
+            return self._all
+        bits = 0
+        for run in _RUN.findall(word):
+            bits |= self._whole.get(run, 0)
+            for start in range(len(run)):
+                for end in range(start + 1, min(len(run), start + self._longest) + 1):
+                    bits |= self._parts.get(run[start:end], 0)
+        if len(self._words) >= REMEMBERED:
+            self._words.clear()
+        self._words[word] = bits
+        return bits
