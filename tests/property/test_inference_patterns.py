@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from inference.patterns import AGENT, LANGUAGES, Pattern
 from inference.patterns import screen as screen_module
-from inference.patterns.necessary import Sign, needs
+from inference.patterns.necessary import Sign, alternatives, needs
 from inference.patterns.screen import Screen
 from inference.text import Prepared, prepare
 from inference.training.make import DATA
@@ -100,6 +100,20 @@ def test_what_an_expression_needs() -> None:
     assert not needs(r"(?m)^work").at_start
     assert {s.letters for s in needs(r"un(?:clear|fair)ly").first} == {"unclearly", "unfairly"}
     assert not [p.name for p in LANGUAGES["en"] if not needs(p.source).first]
+
+
+@pytest.mark.parametrize(
+    ("source", "parts"),
+    [
+        (r"a|b", ["a", "b"]),
+        (r"(?:a|b)|[|)]\||", ["(?:a|b)", r"[|)]\|", ""]),
+        (r"[]|]x|(?:[^]|(]|c)", ["[]|]x", "(?:[^]|(]|c)"]),
+        (r"(a)\1|b", [r"(a)\1|b"]),
+        (r"(?m)^a|b", [r"(?m)^a|b"]),
+    ],
+)
+def test_alternatives(source: str, parts: list[str]) -> None:
+    assert alternatives(source) == parts
 
 
 @pytest.mark.parametrize(

@@ -23,6 +23,8 @@ EDGE: Final = "\x00"
 GAP: Final = "\x01"
 #: Outlines that an expression is followed through; where there would be more it is cut in two.
 MANY: Final = 128
+#: An escaped character, a class of characters, or one character.
+_TOKEN: Final = re.compile(r"\\.|\[\^?\]?(?:\\.|[^\]\\])*\]|.", re.DOTALL)
 _LETTERS: Final = re.compile(r"[^\W_]+")
 
 Outlines = frozenset[str]
@@ -46,7 +48,8 @@ class Sign:
     def common(self) -> float:
         """How often it turns up, roughly: decides which of several signs is looked for, and nothing else."""
         share = 4.0 if self.letters in STOP else 1.0
-        return share if self.whole else 16 * share / len(self.letters) ** 2
+        size = len(self.letters)
+        return share * (1 + 1 / size) if self.whole else 16 * share / size**2
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +76,20 @@ def needs(source: str) -> Needs:
         second=frozenset(own[:2][-1] for own in ranked),
         at_start=[*map(str, (*tree, "")[0])] == ["AT", "AT_BEGINNING"],
     )
+
+
+def alternatives(source: str) -> list[str]:
+    """The expressions of which one must match for the whole to match; each needs more than the whole does."""
+    compiled = re.compile(source)
+    if compiled.groups or compiled.flags != re.UNICODE:
+        return [source]
+    found, depth, start = [], 0, 0
+    for token in _TOKEN.finditer(source):
+        depth += {"(": 1, ")": -1}.get(token.group(), 0)
+        if token.group() == "|" and not depth:
+            found.append(source[start : token.start()])
+            start = token.end()
+    return [*found, source[start:]]
 
 
 def _needed(outlines: Outlines) -> list[Signs]:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
-from inference.patterns.necessary import Signs, needs
+from inference.patterns.necessary import Signs, alternatives, needs
 from inference.patterns.table import Pattern
 
 #: Words remembered with the patterns that they call for, at most `LONGEST` letters each; past it all are forgotten.
@@ -20,23 +20,25 @@ _RUN: Final = re.compile(r"[^\W_]+")
 class Screen:
     """Finds what trying every pattern would find, and remembers words only to be faster.
 
-    What a word calls for is one number: bit n says that it is among the first signs of the n-th pattern, and as many
-    bits higher, that it is among the second. A pattern is tried on a text that holds both.
+    A row is one alternative of a pattern. What a word calls for is one number: bit n says that it is among the first
+    signs of the n-th row, and as many bits higher, that it is among the second. Only a text that holds both is tried.
     """
 
     def __init__(self, patterns: Sequence[Pattern]) -> None:
-        rows = []
+        rows = [(pattern, source) for pattern in patterns for source in alternatives(pattern.source)]
+        tries = []
         self._always = 0
         self._marks: dict[str, int] = {}
         self._whole: dict[str, int] = {}
         self._parts: dict[str, int] = {}
         self._words: dict[str, int] = {}
-        for place, pattern in enumerate(patterns):
-            needed = needs(pattern.source)
+        for place, (pattern, source) in enumerate(rows):
+            needed = needs(source)
             self._sort_in(1 << place, needed.first)
-            self._sort_in(1 << place + len(patterns), needed.second)
-            rows.append((pattern, pattern.regex.match if needed.at_start else pattern.regex.search))
-        self._rows = tuple(rows)
+            self._sort_in(1 << place + len(rows), needed.second)
+            regex = re.compile(source)
+            tries.append((pattern, regex.match if needed.at_start else regex.search))
+        self._rows = tuple(tries)
         self._all = (1 << 2 * len(rows)) - 1
         self._longest = max(map(len, self._parts), default=0)
 
@@ -58,11 +60,11 @@ class Screen:
             if mark in text:
                 held |= bits
         wanted = held & held >> len(self._rows)
-        found = []
+        found: list[Pattern] = []
         while wanted:
             lowest = wanted & -wanted
             pattern, search = self._rows[lowest.bit_length() - 1]
-            if search(text):
+            if search(text) and (not found or found[-1] is not pattern):
                 found.append(pattern)
             wanted ^= lowest
         return tuple(found)
