@@ -10,6 +10,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Sequence
 from importlib import import_module
+from itertools import chain
 from pathlib import Path
 from typing import Any, Final, Protocol
 
@@ -68,14 +69,14 @@ class WordVectors:
     def rows(self, words: Sequence[Sequence[str]]) -> list[list[int]]:
         """For each text's words their rows in `matrix`."""
         known = self._rows
-        fresh = {w for text in words for w in text if w not in known}
+        fresh = set(chain.from_iterable(words)).difference(known)
         if fresh:
             if self._count + len(fresh) > self._limit:
                 known.clear()
                 self._count = 1
-                fresh = {w for text in words for w in text}
+                fresh = set(chain.from_iterable(words))
             self._learn(sorted(fresh))
-        return [[known[w] for w in text] for text in words]
+        return [list(map(known.__getitem__, text)) for text in words]
 
     def _learn(self, fresh: list[str]) -> None:
         needed = self._count + len(fresh)

@@ -77,21 +77,19 @@ def names() -> tuple[str, ...]:
 def matrix(evidence: Sequence[Evidence]) -> Matrix:
     """Shape (len(evidence), WIDTH); counts and shares, mostly in [0, 1]."""
     out = np.zeros((len(evidence), WIDTH), dtype=np.float32)
+    if not evidence:
+        return out
     relations = len(_KINDS)
     words = relations + len(RELATIONS)
     first = words + len(CLOSED)
-    for row, e in enumerate(evidence):
-        for kind in e.kinds:
-            out[row, _KIND_PLACE[kind]] = 1.0
-        for kind in e.answer_kinds:
-            out[row, _KIND_PLACE[kind]] = 1.0
-        out[row, relations:words] = relate(e)
-        for number, word in enumerate(e.message.words[:60]):
-            place = _PLACE.get(word)
-            if place is not None:
-                out[row, words + place] = 1.0
-                if number < 2:
-                    out[row, first + place] = 1.0
+    out[:, relations:words] = [relate(e) for e in evidence]
+    present: list[int] = []
+    for start, e in zip(range(0, out.size, WIDTH), evidence, strict=True):
+        present += [start + _KIND_PLACE[kind] for kind in e.kinds | e.answer_kinds]
+        said = e.message.words
+        present += [start + words + _PLACE[word] for word in _PLACE.keys() & said[:60]]
+        present += [start + first + _PLACE[word] for word in said[:2] if word in _PLACE]
+    out.ravel()[present] = 1.0
     return out
 
 

@@ -29,6 +29,8 @@ HELD: Final = EMIT_AT - 0.01
 
 #: A feature that lifts a class by less than this is no reason.
 WORTH_NAMING: Final = 0.1
+#: Features named as reasons, at most.
+NAMED: Final = 3
 
 Numbers = npt.NDArray[np.float64]
 
@@ -121,7 +123,13 @@ class Layer:
 
     @cached_property
     def _names(self) -> tuple[str, ...]:
-        return (*features.names(), "the words of the message", "the words of the answer")
+        shown = (*features.names(), "the words of the message", "the words of the answer")
+        return tuple(f"learned.{name}" for name in shown)
+
+    @cached_property
+    def _lifts(self) -> Numbers:
+        """Shape (classes, inputs): what an input lifts a class by over the average of all."""
+        return np.ascontiguousarray((self.weights - self.weights.mean(axis=1, keepdims=True)).T)
 
     def opinions(self, evidence: Sequence[Evidence], messages: Vectors, answers: Vectors) -> list[Opinion]:
         """One opinion for each evidence; the vectors are those of its message and its answer, row by row."""
@@ -132,22 +140,26 @@ class Layer:
         return [Opinion(tuple(row), why) for row, why in zip(told.tolist(), reasons, strict=True)]
 
     def _reasons(self, inputs: Numbers, winners: npt.NDArray[np.intp]) -> list[tuple[str, ...]]:
-        """For each row the three features that lifted its likeliest class most over the average of all."""
-        lift = inputs * (self.weights - self.weights.mean(axis=1, keepdims=True)).T[winners]
+        """For each row the `NAMED` features that lifted its likeliest class most over the average of all."""
+        lift = inputs * self._lifts[winners]
         cut = features.WIDTH
         half = (lift.shape[1] - cut) // 2
         vectors = (lift[:, cut : cut + half].sum(axis=1), lift[:, cut + half :].sum(axis=1))
         parts = np.round(np.column_stack((lift[:, :cut], *vectors)), 6)
-        best = np.argsort(-parts, axis=1, kind="stable")[:, :3].tolist()
-        return [
-            tuple(f"learned.{self._names[i]}" for i in top if row[i] > WORTH_NAMING)
-            for row, top in zip(parts, best, strict=True)
-        ]
+        rows = np.arange(len(parts))
+        told: list[list[str]] = [[] for _ in rows]
+        for _ in range(NAMED):
+            best = parts.argmax(axis=1)
+            lifted = parts[rows, best]
+            for row in np.flatnonzero(lifted > WORTH_NAMING).tolist():
+                told[row].append(self._names[best[row]])
+            parts[rows, best] = -np.inf
+        return [tuple(names) for names in told]
 
 
 def assemble(evidence: Sequence[Evidence], messages: Vectors, answers: Vectors) -> Numbers:
     """The model's inputs, shape (len(evidence), features + 2 * dimension)."""
-    return np.hstack((features.matrix(evidence), VECTOR_SCALE * messages, VECTOR_SCALE * answers)).astype(np.float64)
+    return np.hstack((features.matrix(evidence), VECTOR_SCALE * messages, VECTOR_SCALE * answers), dtype=np.float64)
 
 
 def probabilities(scores: Numbers, temperature: float) -> Numbers:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from dataclasses import dataclass
+from itertools import filterfalse
 from typing import Final
 
 #: Characters of a message that are looked at; a longer one keeps its head and its tail, where verdicts are said.
@@ -16,7 +17,6 @@ _INLINE_CODE = re.compile(r"`[^`\n]{1,200}`")
 _TAG = re.compile(r"</?[a-zA-Z][^<>]{0,200}>")
 _QUOTED_LINE = re.compile(r"(?m)^[ \t]{0,3}>[^\n]*$")
 _URL = re.compile(r"https?://[^\s]{1,500}")
-_SPACE = re.compile(r"\s+")
 _WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)?")
 _SPELLING = str.maketrans({"’": "'", "‘": "'", "`": "'", "´": "'", "“": '"', "”": '"', "…": "...", "\u00a0": " "})
 _NUMBER = re.compile(r"\d+(?:[.:,]\d+)*")
@@ -71,12 +71,12 @@ def prepare(text: str) -> Prepared:
         shown = _URL.sub(" ", shown)
     if not shown.isascii():
         shown = unicodedata.normalize("NFKC", shown.translate(_SPELLING))
-    shown = _SPACE.sub(" ", shown).strip().lower()
+    shown = " ".join(shown.split()).lower()
     words = tuple(_WORD.findall(shown))
     return Prepared(
         text=shown,
         words=words,
-        content=frozenset(words) - STOP,
+        content=frozenset(filterfalse(STOP.__contains__, words)),
         numbers=frozenset(_NUMBER.findall(shown)) if _DIGIT.search(shown) else frozenset(),
         coded=coded,
     )
