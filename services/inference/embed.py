@@ -134,14 +134,15 @@ def summed(matrix: Vectors, rows: Sequence[Sequence[int]]) -> Vectors:
     Longest lists first, so that the n-th numbers of all lists that have one are added in one step: several times faster
     than one list after the other, or than a segmented sum.
     """
-    out = np.zeros((len(rows), matrix.shape[1]), dtype=np.float32)
-    order = sorted(range(len(rows)), key=lambda number: -len(rows[number]))
-    ranked = [rows[number] for number in order]
-    sums = np.zeros_like(out)
-    alive = len(ranked)
-    for step in range(len(ranked[0]) if ranked else 0):
-        while alive and len(ranked[alive - 1]) <= step:
-            alive -= 1
-        sums[:alive] += matrix[[ranked[number][step] for number in range(alive)]]
+    lengths = np.fromiter(map(len, rows), np.intp, len(rows))
+    order = np.argsort(-lengths, kind="stable")
+    flat = np.fromiter(chain.from_iterable(rows), np.intp, int(lengths.sum()))
+    starts = (np.cumsum(lengths) - lengths)[order]
+    sums = np.zeros((len(rows), matrix.shape[1]), dtype=np.float32)
+    # How many lists have an n-th number, for each n.
+    alive = len(rows) - np.cumsum(np.bincount(lengths))[:-1] if len(rows) else lengths
+    for step, count in enumerate(alive.tolist()):
+        sums[:count] += matrix[flat[starts[:count] + step]]
+    out = np.empty_like(sums)
     out[order] = sums
     return out

@@ -53,7 +53,7 @@ _AUXILIARY: Final = frozenset(
         "may",
     }
 )
-_NUMBER: Final = re.compile(r"\d+(?:[.:,]\d+)*")
+_MYSELF: Final = frozenset({"i", "i'm", "i'd", "i'll", "i've"})
 _SENTENCE: Final = re.compile(r"[.!?]+(?:\s|$)")
 
 RELATIONS: Final = (
@@ -95,16 +95,17 @@ def matrix(evidence: Sequence[Evidence]) -> Matrix:
 
 def relate(e: Evidence) -> tuple[float, ...]:
     """The values of `RELATIONS` for one exchange."""
-    text, answer = e.message.text, e.answer.text
-    message_words = e.message.content
-    request_words, answer_words = e.request.content, e.answer.content
-    known = max(1, len(message_words))
+    message, request, answer = e.message, e.request, e.answer
+    text, answered = message.text, answer.text
+    message_words, request_words, answer_words = message.content, request.content, answer.content
+    known = len(message_words) or 1
     in_request = len(message_words & request_words)
     in_answer = len(message_words & answer_words)
-    numbers = e.message.numbers
-    length = len(e.message.words)
+    numbers = message.numbers
+    length = len(message.words)
     fresh = message_words - request_words
-    opening = e.message.words[0] if length else ""
+    opening = message.words[0] if length else ""
+    asked = len(request.words)
     return (
         e.similarity,
         e.answer_similarity,
@@ -113,14 +114,14 @@ def relate(e: Evidence) -> tuple[float, ...]:
         in_request / known,
         in_answer / known,
         len(fresh - answer_words) / known,
-        in_request / max(1, len(request_words)),
-        in_request / max(1, len(message_words | request_words)),
-        1.0 if numbers - e.answer.numbers - e.request.numbers else 0.0,
-        1.0 if numbers & e.answer.numbers else 0.0,
-        1.0 if numbers & e.request.numbers else 0.0,
+        in_request / (len(request_words) or 1),
+        in_request / (len(request_words) + len(fresh) or 1),
+        1.0 if numbers - answer.numbers - request.numbers else 0.0,
+        1.0 if numbers & answer.numbers else 0.0,
+        1.0 if numbers & request.numbers else 0.0,
         math.log1p(length) / 4,
         1.0 if length <= 3 else 0.0,
-        min(2.0, length / max(1, len(e.request.words))) / 2,
+        min(2.0, length / (asked or 1)) / 2,
         1.0 if "?" in text else 0.0,
         1.0 if text.endswith("?") else 0.0,
         1.0 if opening in _WH else 0.0,
@@ -128,13 +129,13 @@ def relate(e: Evidence) -> tuple[float, ...]:
         1.0 if "cue_edit" in e.kinds else 0.0,
         min(4, len(_SENTENCE.findall(text))) / 4,
         1.0 if "!" in text else 0.0,
-        1.0 if answer[-3:].rstrip("\"') ").endswith("?") else 0.0,
-        math.log1p(len(e.answer.words)) / 5,
-        1.0 if "select " in answer or "step 1" in answer or e.answer.coded else 0.0,
-        1.0 if e.answer.numbers else 0.0,
-        math.log1p(len(e.request.words)) / 4,
-        0.0 if e.request.words else 1.0,
-        1.0 if opening in {"i", "i'm", "i'd", "i'll", "i've"} else 0.0,
+        1.0 if answered[-3:].rstrip("\"') ").endswith("?") else 0.0,
+        math.log1p(len(answer.words)) / 5,
+        1.0 if "select " in answered or "step 1" in answered or answer.coded else 0.0,
+        1.0 if answer.numbers else 0.0,
+        math.log1p(asked) / 4,
+        0.0 if asked else 1.0,
+        1.0 if opening in _MYSELF else 0.0,
         1.0 if message_words and message_words == request_words else 0.0,
         1.0 if swapped(e) else 0.0,
         1.0 if fresh and request_words and request_words <= message_words else 0.0,

@@ -36,6 +36,8 @@ _SPOKEN: Final[dict[str, tuple[str, ...]]] = {
     for word in sorted(frozenset().union(*COMMON.values()))
 }
 
+_FOREIGN: Final = frozenset(word for word, spoken in _SPOKEN.items() if spoken != ("en",))
+
 
 def spoken_in(words: Sequence[str]) -> str:
     """ "en", "de", "fr", "es", "zh" or "other". Short or unclear text in Latin letters counts as English."""
@@ -45,6 +47,8 @@ def spoken_in(words: Sequence[str]) -> str:
         foreign = sum(1 for letter in letters if ord(letter) > 0x24F)
         if foreign * 3 > len(letters):
             return "zh" if any("\u4e00" <= letter <= "\u9fff" for letter in letters) else "other"
+    if _FOREIGN.isdisjoint(seen):
+        return "en"
     counts = dict.fromkeys(COMMON, 0)
     for word in seen:
         for language in _SPOKEN.get(word, ()):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Sequence
+from itertools import chain
 from typing import Final
 
 from inference.model import Message, Target
@@ -23,7 +24,7 @@ WORDS: Final = 0.8
 def likeness(message: Prepared, candidates: Sequence[Prepared], cosines: Sequence[float]) -> list[float]:
     """Likeness in [0, 1] of a message to each candidate, from shared words, rare ones first, and the cosines."""
     shared = [c.content & message.content for c in candidates]
-    seen = Counter(word for words in shared for word in words)
+    seen = Counter(chain.from_iterable(shared))
     # Summed with fsum, which doesn't depend on the order of a set.
     weights = {word: math.log1p(len(candidates) / (seen[word] or 1)) for word in message.content}
     whole = math.fsum(weights.values()) or 1.0

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -16,8 +16,9 @@ from inference.model import NEIGHBOURHOOD, Message, Neighbourhood
 from inference.patterns import Kind, Pattern, agent_hits, human_hits, kinds
 from inference.text import Prepared, prepare
 
-#: Texts remembered from batch to batch: a conversation's messages come again with each new one.
+#: Texts remembered from batch to batch, and their characters: a conversation's messages come again with each new one.
 REMEMBERED: Final = 32_768
+REMEMBERED_LENGTH: Final = 16_000_000
 #: Below this cosine two requests are not the same, whatever their words.
 WORTH_ALIGNING: Final = 0.6
 
@@ -63,24 +64,33 @@ class Read:
     vectors: Vectors
 
 
+class _Preparations(dict[str, Prepared]):
+    """`prepare`, remembered."""
+
+    def __missing__(self, text: str) -> Prepared:
+        known = self[text] = prepare(text)
+        return known
+
+
 class Reader:
     """Remembers what it has prepared and matched, so that a text is read once; forgets all when it has read much."""
 
     def __init__(self, embedder: Embedder, intent: IntentModel | None = None) -> None:
         self.embedder = embedder
         self._intent = intent
-        self._prepared: dict[str, Prepared] = {}
+        self._prepared = _Preparations()
+        self.prepared: Callable[[str], Prepared] = self._prepared.__getitem__
         self._found: dict[str, tuple[tuple[Pattern, ...], frozenset[Kind], str]] = {}
         self._agent: dict[str, frozenset[Kind]] = {}
         self._place: dict[str, int] = {}
+        self._length = 0
         self._vectors: Vectors = np.zeros((0, embedder.dimension), dtype=np.float32)
 
     def read(self, items: Sequence[Neighbourhood]) -> Read:
         """Evidence of every item; all new texts of the batch are embedded in one call."""
         exchanges = tuple(Exchange.of(item) for item in items)
-        texts = dict.fromkeys(
-            text for x in exchanges for text in (x.message.text, x.request, *(c.text for c in x.candidates), x.answer)
-        )
+        texts = dict.fromkeys(text for x in exchanges for text in (x.message.text, x.request, x.answer))
+        texts.update(dict.fromkeys(c.text for x in exchanges for c in x.candidates))
         self._learn(texts)
         place, vectors = self._place, self._vectors
         messages = vectors[[place[x.message.text] for x in exchanges]]
@@ -90,20 +100,16 @@ class Reader:
         evidence = tuple(self._evidence(x, row) for x, row in zip(exchanges, alike.tolist(), strict=True))
         return Read(exchanges, evidence, messages, answers, place, vectors)
 
-    def prepared(self, text: str) -> Prepared:
-        """`prepare`, remembered."""
-        known = self._prepared.get(text)
-        if known is None:
-            known = self._prepared[text] = prepare(text)
-        return known
-
-    def _learn(self, texts: Iterable[str]) -> None:
+    def _learn(self, texts: Collection[str]) -> None:
         """Embeds the texts that are new, after forgetting everything if they would be too many."""
         fresh = [text for text in texts if text not in self._place]
-        if len(self._place) + len(fresh) > REMEMBERED:
+        length = sum(map(len, fresh))
+        if len(self._place) + len(fresh) > REMEMBERED or self._length + length > REMEMBERED_LENGTH:
             for memory in (self._prepared, self._found, self._agent, self._place):
                 memory.clear()
-            fresh = list(texts)
+            fresh, self._length = list(texts), 0
+            length = sum(map(len, fresh))
+        self._length += length
         count = len(self._place)
         if count + len(fresh) > len(self._vectors):
             grown = np.zeros((max(count + len(fresh), 2 * len(self._vectors)), self.embedder.dimension), np.float32)
@@ -111,8 +117,7 @@ class Reader:
             self._vectors = grown
         if fresh:
             self._vectors[count : count + len(fresh)] = self._embed(fresh)
-        for row, text in enumerate(fresh, start=count):
-            self._place[text] = row
+            self._place.update(zip(fresh, range(count, count + len(fresh)), strict=True))
 
     def _embed(self, texts: list[str]) -> Vectors:
         if isinstance(self.embedder, WordLlamaEmbedder):

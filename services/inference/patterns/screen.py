@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from functools import reduce
+from operator import or_
 from typing import Final
 
 from inference.patterns.necessary import Signs, alternatives, needs
@@ -52,10 +54,10 @@ class Screen:
 
     def search(self, text: str, words: Sequence[str]) -> tuple[Pattern, ...]:
         """The patterns that fire on a text, in table order; `words` are all its runs of letters and digits."""
-        held, known = self._always, self._words
-        for word in words:
-            bits = known.get(word)
-            held |= self._learn(word) if bits is None else bits
+        try:
+            held = reduce(or_, map(self._words.__getitem__, words), self._always)
+        except KeyError:
+            held = reduce(or_, map(self._calls, words), self._always)
         for mark, bits in self._marks.items():
             if mark in text:
                 held |= bits
@@ -69,7 +71,10 @@ class Screen:
             wanted ^= lowest
         return tuple(found)
 
-    def _learn(self, word: str) -> int:
+    def _calls(self, word: str) -> int:
+        known = self._words.get(word)
+        if known is not None:
+            return known
         if len(word) > LONGEST:
             return self._all
         bits = 0
