@@ -85,11 +85,11 @@ class WordVectors:
             grown[: self._count] = self._matrix[: self._count]
             self._matrix = grown
         last = len(self._table) - 1
-        for word in fresh:
-            ids = self._tokenizer.encode(word[:WORD_LENGTH], add_special_tokens=False).ids
-            self._matrix[self._count] = self._table[np.minimum(ids, last)].sum(axis=0) if ids else 0.0
-            self._rows[word] = self._count
-            self._count += 1
+        encode = self._tokenizer.encode
+        tokens = [[min(i, last) for i in encode(w[:WORD_LENGTH], add_special_tokens=False).ids] for w in fresh]
+        self._matrix[self._count : needed] = summed(self._table, tokens)
+        self._rows.update(zip(fresh, range(self._count, needed), strict=True))
+        self._count = needed
 
 
 class WordLlamaEmbedder:

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from inference import reading
 from inference.detector import Detector
 from inference.model import NEIGHBOURHOOD, Message, Neighbourhood, Verdict
+from inference.patterns import Pattern
+from inference.patterns.screen import Screen
 
 MINUTE = 60_000_000
 PHRASES = [
@@ -58,6 +62,40 @@ def test_any_batch_gives_well_formed_verdicts_the_same_alone_and_together(
     assert all(well_formed(item, verdict) for item, verdict in zip(batch, together, strict=True))
     assert together == [detector.judge([item])[0] for item in batch]
     assert together[::-1] == detector.judge(batch[::-1])
+
+
+@pytest.fixture(scope="module")
+def stranger() -> Detector:
+    """A detector of its own, that has read nothing but what it is asked about."""
+    return Detector.default()
+
+
+@settings(
+    max_examples=60,
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
+)
+@given(batch=st.lists(items, min_size=1, max_size=4))
+def test_verdicts_are_those_of_trying_every_pattern_and_remembering_nothing(
+    detector: Detector, stranger: Detector, batch: list[Neighbourhood]
+) -> None:
+    def plainly(screen: Screen, text: str, words: Sequence[str]) -> tuple[Pattern, ...]:
+        patterns = dict.fromkeys(pattern for pattern, _ in screen._rows)
+        return tuple(p for p in patterns if p.regex.search(text))
+
+    quick = detector.judge(batch)
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(Screen, "search", plainly)
+        patched.setattr(reading, "REMEMBERED", 0)
+        assert [stranger.judge([item])[0] for item in batch] == quick
+
+
+def test_long_texts_are_not_remembered_beyond_measure(monkeypatch: pytest.MonkeyPatch, stranger: Detector) -> None:
+    monkeypatch.setattr(reading, "REMEMBERED_LENGTH", 1_000)
+    for number in range(20):
+        before = (Message("b", "b", "bot", "agent", "bot", f"{number} " * 150, 0),)
+        stranger.judge([Neighbourhood(before, Message("c", "c", "ann", "human", None, "thanks!", MINUTE))])
+        assert sum(map(len, stranger._reader._place)) <= 1_000
 
 
 @settings(max_examples=50, deadline=None, suppress_health_check=[HealthCheck.too_slow])

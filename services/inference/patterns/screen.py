@@ -42,7 +42,6 @@ class Screen:
             tries.append((pattern, regex.match if needed.at_start else regex.search))
         self._rows = tuple(tries)
         self._all = (1 << 2 * len(rows)) - 1
-        self._longest = max(map(len, self._parts), default=0)
 
     def _sort_in(self, bit: int, signs: Signs) -> None:
         if not signs:
@@ -80,9 +79,9 @@ class Screen:
         bits = 0
         for run in _RUN.findall(word):
             bits |= self._whole.get(run, 0)
-            for start in range(len(run)):
-                for end in range(start + 1, min(len(run), start + self._longest) + 1):
-                    bits |= self._parts.get(run[start:end], 0)
+        for letters, called in self._parts.items():
+            if letters in word:
+                bits |= called
         if len(self._words) >= REMEMBERED:
             self._words.clear()
         self._words[word] = bits
