@@ -5,8 +5,8 @@
 Conversations are made of the project's own training rows: twelve exchanges each, many conversations at once, so that a
 batch holds messages of many of them, as a consumer sees them. Two common words and an invented name make the texts of
 an exchange its own, so that nothing is won by meeting a text again in another conversation, and words go on being
-met for the first time: about two in five texts, as in recorded conversations. What judges the measured messages has judged none
-before.
+met for the first time: about two in five texts, as in recorded conversations. What judges the measured messages has
+judged none before.
 
 CPU time is what counts, for machines are shared. `alone` is the CPU time of judging one message whose conversation has
 not been seen yet.
