@@ -3,10 +3,10 @@
     python benchmarks/inference_throughput.py [--messages N] [--batch N] [--json]
 
 Conversations are made of the project's own training rows: twelve exchanges each, many conversations at once, so that a
-batch holds messages of many of them, as a consumer sees them. Two common words and an invented name make the texts of
-an exchange its own, so that nothing is won by meeting a text again in another conversation, and words go on being
-met for the first time: about two in five texts, as in recorded conversations. What judges the measured messages has
-judged none before.
+batch holds messages of many of them, as a consumer sees them. Two common words make the texts of an exchange its own,
+so that nothing is won by meeting a text again in another conversation. Every second answer ends in an invented name,
+so that words go on being met for the first time: about two in five texts, as in recorded conversations. What judges
+the measured messages has judged none before.
 
 CPU time is what counts, for machines are shared. `alone` is the CPU time of judging one message whose conversation has
 not been seen yet.
@@ -47,13 +47,14 @@ def stream(messages: int) -> list[Neighbourhood]:
             row = rows[(number * EXCHANGES + turn) % len(rows)]
             at = (turn * 2) * MINUTE
             mark = " ".join(CLOSED[(number // len(CLOSED) ** power + turn * power) % len(CLOSED)] for power in range(2))
-            mark += " " + name((number * EXCHANGES + turn) // 2)
             said = Message(
                 f"{number}-{turn}-h", f"{number}-{turn}", "ann", "human", None, f"{row['message']} {mark}", at
             )
             found.append(Neighbourhood(tuple(before[-NEIGHBOURHOOD:]), said))
             before.append(said)
             answer = f"{row['answer']} {mark}"
+            if turn % 2:
+                answer += f" {name(number * EXCHANGES + turn)}"
             before.append(Message(f"{number}-{turn}-a", f"{number}-{turn}", "bot", "agent", "bot", answer, at + MINUTE))
     return found[:messages]
 
