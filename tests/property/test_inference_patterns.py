@@ -16,7 +16,7 @@ from inference.patterns.necessary import Sign, alternatives, needs
 from inference.patterns.screen import Screen
 from inference.text import Prepared, prepare
 from inference.training.make import DATA
-from support.samples import CHAT_EVENTS, HOSTILE, SAMPLES, needs_samples
+from samples import CHAT_EVENTS, HOSTILE, SAMPLES, needs_samples
 
 TABLES = {**LANGUAGES, "agent": AGENT}
 SCREENS = {name: Screen(patterns) for name, patterns in TABLES.items()}
