@@ -9,6 +9,7 @@ from collections.abc import Iterator
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from samples import CHAT_EVENTS, HOSTILE, SAMPLES, needs_samples
 
 from inference.patterns import AGENT, LANGUAGES, Pattern
 from inference.patterns import screen as screen_module
@@ -16,7 +17,6 @@ from inference.patterns.necessary import Sign, alternatives, needs
 from inference.patterns.screen import Screen
 from inference.text import Prepared, prepare
 from inference.training.make import DATA
-from samples import CHAT_EVENTS, HOSTILE, SAMPLES, needs_samples
 
 TABLES = {**LANGUAGES, "agent": AGENT}
 SCREENS = {name: Screen(patterns) for name, patterns in TABLES.items()}
