@@ -9,17 +9,8 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Depends, Path, Request, Response
 
 from contracts.base import Id, Scope
-from inference.api_bodies import (
-    Body,
-    Detected,
-    FoundStrategies,
-    FoundStrategy,
-    Malformed,
-    NewMessage,
-    StrategySearch,
-    TurnMetadata,
-    read_body,
-)
+from inference.api_answers import Detected, FoundStrategies, FoundStrategy, TurnMetadata
+from inference.api_bodies import Body, Malformed, NewMessage, StrategySearch, read_body
 from inference.detection import detect
 from inference.detector import Detector
 from inference.llm_gate import LlmGate
@@ -27,7 +18,7 @@ from inference.model import Message
 from inference.store import ConversationKey, Store
 from inference.turn_index import TurnIndex, Wanted
 from inference.turns import TurnKey
-from servicekit.auth import Caller, caller_in
+from servicekit.auth import ON_BEHALF, Caller, caller_in
 from servicekit.clock import Clock
 from servicekit.failures import is_transient
 from servicekit.logging import logger
@@ -45,14 +36,14 @@ TurnPath = Annotated[Id, Path(examples=["t-7"])]
 
 READ = (
     told(401, "No valid access token.")
-    | told(403, "The token does not reach that project.")
+    | told(403, "The token does not reach that project, or may not speak for others.")
     | told(422, "The path or the body does not read as it must.")
     | told(503, "The database does not answer; see Retry-After.")
 )
 SENT = READ | told(413, "The body is too large.") | told(415, "The body is not sent as JSON.")
 EXAMPLES: dict[type[Body], dict[str, Any]] = {
     NewMessage: {"text": "No, that's wrong: I meant the museum.", "turn_id": "t-8", "ts": "2026-11-20T09:30:00Z"},
-    StrategySearch: {"intent": "opening_hours", "limit": 5},
+    StrategySearch: {"intent": "opening_hours", "text": "When can I visit on Sundays?", "limit": 5},
 }
 log = logger("inference")
 
@@ -96,7 +87,7 @@ def inference_router(
         except Malformed as error:
             return invalid(error.faults)
         with answering():
-            found = await turns.search(Wanted(tenant, project, body.intent, body.user_id), body.limit)
+            found = await turns.search(Wanted(tenant, project, body.intent, body.user_id, body.text), body.limit)
         return FoundStrategies(items=[FoundStrategy.of(turn) for turn in found])
 
     @router.post(CONVERSATION + "/detect", response_model=Detected, responses=SENT, openapi_extra=taking(NewMessage))
@@ -113,12 +104,15 @@ def inference_router(
             body = read_body(NewMessage, await request.body())
         except Malformed as error:
             return invalid(error.faults)
+        if body.user_id not in (None, caller.subject) and ON_BEHALF not in caller.scopes:
+            raise refusal(403, "This token may not ask on behalf of others.")
         name = body.message_id or body.turn_id or UNNAMED
         at = clock.now() if body.ts is None else body.ts
-        message = Message(name, body.turn_id or name, caller.subject, "human", None, body.text, at)
+        author = body.user_id or caller.subject
+        message = Message(name, body.turn_id or name, author, "human", None, body.text, at)
+        where = ConversationKey(tenant, project, conversation_id)
         with answering():
-            where = ConversationKey(tenant, project, conversation_id)
-            found = await detect(store, turns, detector, where, message, gate)
+            found = await detect(store, turns, detector, where, message, gate, body.look_back)
         return Detected.of(found)
 
     return router

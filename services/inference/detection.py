@@ -1,30 +1,40 @@
-"""What a message that was only just written says about its conversation. Publishes nothing, and keeps
-nothing but what a language model answered."""
+"""What a message that was only just written says about the answers before it. Publishes nothing, and keeps nothing but
+what a language model answered."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Final
+from typing import Final, Literal
 
+from inference.correction import UNRELATED
 from inference.detector import Detector
 from inference.llm_gate import Judged, LlmGate
+from inference.location import MAX_AGE_US
 from inference.model import NEIGHBOURHOOD, Message, Neighbourhood, Verdict
 from inference.planner import Advice
 from inference.store import ConversationKey, Span, Store
-from inference.turn_index import TurnIndex
+from inference.turn_candidates import Candidate, candidates
+from inference.turn_index import Looked, TurnIndex
 from inference.turns import MachineWord, Turn, TurnKey, rejections_in_a_row
 
 LOOKED_BACK: Final = 10
 """So many of the latest turns are looked at for rejections in a row."""
 
+LookBack = Literal["conversation", "user"]
+
 
 @dataclass(frozen=True, slots=True)
 class Detection:
-    """`advice` is about the turn that the message judges, else about the latest; None where no agent has answered."""
+    """`advice` is about the turn that the message judges, else about the latest; None where no agent has answered.
+
+    `candidates` are the turns of the person, in whatever conversation, that the message may be about, best first; none
+    where it says nothing, or where no more than its conversation was looked at.
+    """
 
     verdict: Verdict
     advice: Advice | None
     rejections: int
+    candidates: tuple[Candidate, ...] = ()
 
 
 async def detect(
@@ -34,16 +44,27 @@ async def detect(
     where: ConversationKey,
     message: Message,
     gate: LlmGate | None = None,
+    look_back: LookBack = "conversation",
 ) -> Detection:
-    """The verdict on a message as if it stood in its conversation, at its time; later messages do not count."""
+    """The verdict on a message as if it stood in its conversation, at its time; later messages do not count.
+
+    The verdict rests on the conversation alone, so it is the one that would be announced. Looking back over all the
+    person's turns tells what else it may be about; where nothing was answered in the conversation, the best of them
+    stands for the answer.
+    """
     place = (message.at, message.message_id)
     [stretch] = await store.around([Span(where, place, place)], NEIGHBOURHOOD + 1)
     said = [one.indexed.message for one in stretch]
     before = tuple(one for one in said if (one.at, one.message_id) < place and one.message_id != message.message_id)
-    item = Neighbourhood(before[-NEIGHBOURHOOD:], message)
-    [verdict] = detector.judge([item])
+    asked = Neighbourhood(before[-NEIGHBOURHOOD:], message)
+    if look_back == "user" and asked.previous_agent() is None:
+        return await _answered_elsewhere(turns, detector, where, message)
+    [verdict] = detector.judge([asked])
     if gate is not None:
-        verdict = await gate.look(Judged(where, item, verdict))
+        verdict = await gate.look(Judged(where, asked, verdict))
+    found: tuple[Candidate, ...] = ()
+    if look_back == "user" and _says_something(verdict):
+        found = await _among_all_turns(turns, where, message)
     latest = list(await turns.latest(where, message.at, LOOKED_BACK))
     about = latest[0] if latest else None
     if verdict.target is not None and not verdict.status_only:
@@ -52,7 +73,37 @@ async def detect(
         about = replace(about, machine=_word(message, verdict))
         latest = [about if one.key == key else one for one in latest]
     rejections = rejections_in_a_row(latest, message.at)
-    return Detection(verdict, Advice(about, rejections) if about else None, rejections)
+    return Detection(verdict, Advice(about, rejections) if about else None, rejections, found)
+
+
+async def _answered_elsewhere(
+    turns: TurnIndex, detector: Detector, where: ConversationKey, message: Message
+) -> Detection:
+    """The best candidate stands for the answer; without a target, for it is none of this conversation's turns."""
+    found = await _among_all_turns(turns, where, message)
+    about = await turns.find(found[0].key) if found and found[0].similarity >= UNRELATED else None
+    [verdict] = detector.judge([Neighbourhood(_exchange(about) if about else (), message)])
+    verdict = replace(verdict, target=None)
+    if about is None or not _says_something(verdict):
+        return Detection(verdict, None, 0)
+    return Detection(verdict, Advice(replace(about, machine=_word(message, verdict)), 0), 0, found)
+
+
+def _exchange(turn: Turn) -> tuple[Message, Message]:
+    name, agent, at = turn.key.turn_id, turn.agent_id or "", turn.at or 0
+    return (
+        Message("question", name, turn.user_id or "", "human", None, turn.user_text or "", at),
+        Message("answer", name, agent, "agent", agent, turn.assistant_text or "", at),
+    )
+
+
+def _says_something(verdict: Verdict) -> bool:
+    return verdict.feedback != "neutral" and not verdict.status_only
+
+
+async def _among_all_turns(turns: TurnIndex, where: ConversationKey, message: Message) -> tuple[Candidate, ...]:
+    looked = Looked(where.tenant, where.project, message.sender_id, message.at - MAX_AGE_US, message.at)
+    return candidates(message.text, await turns.nearby(looked, message.text))
 
 
 def _word(message: Message, verdict: Verdict) -> MachineWord:

@@ -44,6 +44,11 @@ class Detector:
         self._layer = layer
         self._rewordings = rewordings
 
+    @property
+    def embedder(self) -> Embedder:
+        """What makes its sentence vectors."""
+        return self._reader.embedder
+
     @classmethod
     def default(cls, encoder: Embedder | None = None) -> Detector:
         """WordLlama vectors from its wheel and the committed weights; loads in about half a second.

@@ -34,6 +34,11 @@ def likeness(message: Prepared, candidates: Sequence[Prepared], cosines: Sequenc
     ]
 
 
+def score(similarity: float, turns_back: int) -> float:
+    """How likely a message is about an answer of that similarity, so many answers back (1: the latest)."""
+    return SIMILARITY_WEIGHT * similarity + RECENCY_WEIGHT / turns_back
+
+
 def locate(
     candidates: Sequence[Message], similarity: Sequence[float], now: int, top_k: int = TOP_K
 ) -> tuple[Target, ...]:
@@ -49,7 +54,7 @@ def locate(
             continue
         turns_back = len(candidates) - place
         alike = min(1.0, max(0.0, float(alike)))
-        scored.append((-(SIMILARITY_WEIGHT * alike + RECENCY_WEIGHT / turns_back), turns_back, alike, place))
+        scored.append((-score(alike, turns_back), turns_back, alike, place))
     scored.sort()
     return tuple(
         Target(

@@ -18,6 +18,7 @@ from inference.settings import InferenceSettings
 from inference.store_postgres import PostgresStore
 from inference.turn_events import JudgementEvents
 from inference.turn_index_postgres import PostgresTurnIndex
+from inference.turn_vectors import TurnVectors
 from servicekit.clock import Clock
 from servicekit.database import open_pool
 from servicekit.service import Service, Surroundings
@@ -33,7 +34,8 @@ async def build(settings: InferenceSettings, surroundings: Surroundings) -> Serv
     )
     service.resources.push_async_callback(pool.close)
     encoder = await asyncio.to_thread(sentence_encoder, settings.sentence_encoder, surroundings.say)
-    store, turns, detector = PostgresStore(pool), PostgresTurnIndex(pool), Detector.default(encoder)
+    detector = Detector.default(encoder)
+    store, turns = PostgresStore(pool), PostgresTurnIndex(pool, TurnVectors(detector.embedder))
     gate = _gate(settings, endpoint, PostgresGateAnswers(pool), detector, surroundings.clock) if endpoint else None
     service.consume("inference", ConversationEvents(store, turns, service.producer, detector, gate))
     service.consume("inference_status", JudgementEvents(turns))

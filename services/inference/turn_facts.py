@@ -18,17 +18,18 @@ class Question:
     """What a person asked. Of two the one with the higher (order, message_id, text) stands.
 
     `order` is the message's time in microseconds where it names the turn itself. An answer that is a turn of its own
-    answers the latest human message before it: there `order` is the evaluation of the answer, far below any time.
+    answers the latest human message shortly before it, or none (then the other fields are None): there `order` is the
+    evaluation of the answer, far below any time.
     """
 
     order: int
-    message_id: str
-    user_id: str
-    text: str
+    message_id: str | None = None
+    user_id: str | None = None
+    text: str | None = None
 
     @property
     def rank(self) -> tuple[int, str, str]:
-        return self.order, self.message_id, self.text
+        return self.order, self.message_id or "", self.text or ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +64,12 @@ class Facts:
     question: Question | None = None
     reply: Reply | None = None
 
+    @property
+    def texts(self) -> list[str]:
+        """What was asked and answered, as far as it is known and says anything."""
+        told = (self.question.text if self.question else None, self.reply.text if self.reply else None)
+        return [text for text in told if text]
+
     def joined(self, other: Facts) -> Facts:
         """What both know together; of two of one rank the held one stays."""
         times = [at for at in (self.at, other.at) if at is not None]
@@ -96,18 +103,21 @@ def facts_of(event: ChatMessageIngested) -> Facts:
 
 
 def questions_of(stretch: Sequence[Placed], arrived: Collection[MessageKey]) -> list[Facts]:
-    """What those agent messages of an ordered stretch answer that are turns of their own, as far as an arrived message
-    may bear on it: the latest human message before."""
+    """What those agent messages of an ordered stretch answer that are turns of their own, from the first arrived
+    message on: the latest human message among the `NEIGHBOURHOOD` before each. None is told, too, for an earlier look
+    may have found one that a message has moved away from since.
+    """
     found: list[Facts] = []
-    latest: Message | None = None
-    since_arrival = NEIGHBOURHOOD + 1
-    for placed in stretch:
+    latest: tuple[int, Message] | None = None
+    touched = False
+    for index, placed in enumerate(stretch):
         message = placed.indexed.message
-        since_arrival = 0 if placed.indexed.key in arrived else since_arrival + 1
+        touched = touched or placed.indexed.key in arrived
         if message.role == "human":
-            latest = message
-        elif latest is not None and message.turn_id == message.message_id and since_arrival <= NEIGHBOURHOOD:
-            found.append(_asked(placed, latest))
+            latest = index, message
+        elif touched and message.turn_id == message.message_id:
+            near = latest if latest and index - latest[0] <= NEIGHBOURHOOD else None
+            found.append(_asked(placed, near[1] if near else None))
     return found
 
 
@@ -120,9 +130,12 @@ def joined(facts: Iterable[Facts]) -> list[Facts]:
     return [known[key] for key in sorted(known)]
 
 
-def _asked(answer: Placed, question: Message) -> Facts:
+def _asked(answer: Placed, question: Message | None) -> Facts:
     key = TurnKey(*answer.indexed.conversation, answer.indexed.message.turn_id)
-    return Facts(key, question=Question(answer.evaluation, question.message_id, question.sender_id, question.text))
+    if question is None:
+        return Facts(key, question=Question(answer.evaluation))
+    asked = Question(answer.evaluation, question.message_id, question.sender_id, question.text)
+    return Facts(key, question=asked)
 
 
 def _later(held: Ranked | None, other: Ranked | None) -> Ranked | None:

@@ -9,6 +9,7 @@ from uuid import UUID
 
 from inference.model import Feedback, Verdict
 from inference.store import ConversationKey, Placed
+from inference.turn_candidates import Answered
 from inference.turn_facts import Facts
 from inference.turns import Turn, TurnKey
 
@@ -30,12 +31,25 @@ class Judgement:
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """Which turns are searched: all of a project's, or those of one intent, or one person, or both."""
+    """Which turns are searched: all of a project's, or those of one intent, or one person, or with a question like
+    `text`, or all of these."""
 
     tenant: str
     project: str
     intent: str | None = None
     user_id: str | None = None
+    text: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Looked:
+    """All of a person's turns in a project from `since` to before `until`, both in microseconds."""
+
+    tenant: str
+    project: str
+    user_id: str
+    since: int
+    until: int
 
 
 class TurnIntake(Protocol):
@@ -65,8 +79,15 @@ class TurnIndex(TurnIntake, Protocol):
         """The answered turns of a conversation from at most `until` (microseconds), newest first."""
         ...
 
+    async def nearby(self, looked: Looked, text: str) -> Sequence[Answered]:
+        """A person's answered turns whose answers are most like `text`, and the latest ones; about fifty in all."""
+        ...
+
     async def search(self, wanted: Wanted, limit: int) -> Sequence[Turn]:
-        """The best turns with a strategy, as `turns.ranked` orders them; none that was rejected."""
+        """The best turns with a strategy, as `turns.ranked` orders them; none that was rejected.
+
+        With a text, of each group the best turns are looked at and those whose questions are like it are ranked.
+        """
         ...
 
     async def ping(self) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator, Collection, Iterable, Sequence
+from collections.abc import AsyncIterator, Collection, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from typing import Any
 from uuid import UUID
@@ -17,7 +17,6 @@ from inference.turn_reads_postgres import TurnReads
 from inference.turn_statements import (
     BY_MACHINE,
     BY_PEOPLE,
-    COLUMNS,
     FORGET,
     HELD,
     JOIN,
@@ -28,6 +27,7 @@ from inference.turn_statements import (
     REPLY,
     SPEAK,
     STUBS,
+    TAKEN,
     WHOSE,
 )
 from inference.turns import TurnKey
@@ -40,10 +40,11 @@ class PostgresTurnIndex(TurnReads):
         conversations = {one.key[:3] for one in facts} | {placed.indexed.conversation for placed, _ in judged}
         if not conversations:
             return
+        packed = self._vectors.packed(text for one in facts for text in one.texts)
+        rows = [_facts_row(one, packed.places) for one in sorted(facts, key=lambda one: one.key)]
         async with self._locked(conversations) as connection:
             if facts:
-                rows = [_facts_row(one) for one in sorted(facts, key=lambda one: one.key)]
-                await connection.execute(JOIN, *_columns(rows, len(COLUMNS)))
+                await connection.execute(JOIN, *_columns(rows, len(TAKEN)), packed.numbers, self._vectors.made_by)
             if judged:
                 await self._let_speak(connection, judged)
 
@@ -84,13 +85,13 @@ class PostgresTurnIndex(TurnReads):
         await connection.execute(BY_MACHINE, *turns)
 
 
-def _facts_row(facts: Facts) -> tuple[Any, ...]:
+def _facts_row(facts: Facts, places: Mapping[str, int]) -> tuple[Any, ...]:
     q, r = facts.question, facts.reply
-    asked = (q.order, q.message_id, q.user_id, q.text) if q else (None,) * len(QUESTION)
+    asked = (q.order, q.message_id, q.user_id, q.text, places.get(q.text or "")) if q else (None,) * len(QUESTION)
     if r is None:
         return (*facts.key, facts.at, *asked, *(None,) * len(REPLY))
     told = (r.intent, r.strategy, r.validation_outcome, r.quality_score, r.track_id, r.bundle_id)
-    return (*facts.key, facts.at, *asked, r.said_at, r.message_id, r.agent_id, r.text, *told)
+    return (*facts.key, facts.at, *asked, r.said_at, r.message_id, r.agent_id, r.text, places.get(r.text), *told)
 
 
 def _verdict_row(placed: Placed, verdict: Verdict) -> tuple[Any, ...]:

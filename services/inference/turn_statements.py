@@ -4,32 +4,61 @@ from __future__ import annotations
 
 from typing import Final
 
+from inference.turn_vectors import DIMENSION
 from inference.turns import TurnKey
 
 LOCK: Final = "select pg_advisory_xact_lock(hashtext('inference turns'), h) from unnest($1::int[]) h"
 LOCKS: Final = 2**31 - 1
-QUESTION: Final = ("user_order", "user_message_id", "user_id", "user_text")
+QUESTION: Final = ("user_order", "user_message_id", "user_id", "user_text", "user_vector")
 REPLY: Final = (
-    *("assistant_said_at", "agent_message_id", "agent_id", "assistant_text", "intent", "strategy"),
+    *("assistant_said_at", "agent_message_id", "agent_id", "assistant_text", "assistant_vector", "intent", "strategy"),
     *("validation_outcome", "quality_score", "track_id", "bundle_id"),
 )
-COLUMNS: Final = (*TurnKey._fields, "at", *QUESTION, *REPLY)
-TYPES: Final = {"at": "bigint", "user_order": "bigint", "assistant_said_at": "bigint", "quality_score": "float8"}
-_ASKED: Final = """(excluded.user_order is not null and (t.user_order is null
-    or (excluded.user_order, excluded.user_message_id collate "C", excluded.user_text collate "C")
-        > (t.user_order, t.user_message_id collate "C", t.user_text collate "C")))"""
-_REPLIED: Final = """(excluded.assistant_said_at is not null and (t.assistant_said_at is null
-    or (excluded.assistant_said_at, excluded.agent_message_id collate "C", excluded.assistant_text collate "C")
-        > (t.assistant_said_at, t.agent_message_id collate "C", t.assistant_text collate "C")))"""
-_SETS: Final = ", ".join(
-    [f"{name} = case when {_ASKED} then excluded.{name} else t.{name} end" for name in QUESTION]
-    + [f"{name} = case when {_REPLIED} then excluded.{name} else t.{name} end" for name in REPLY]
+TAKEN: Final = (*TurnKey._fields, "at", *QUESTION, *REPLY)
+"""What `JOIN` takes a column of; in place of a vector, its place among the packed ones."""
+_TYPES: Final = {"quality_score": "float8"} | dict.fromkeys(
+    ("at", "user_order", "user_vector", "assistant_said_at", "assistant_vector"), "bigint"
 )
-_TAKEN: Final = ", ".join(f"${n}::{TYPES.get(name, 'text')}[]" for n, name in enumerate(COLUMNS, 1))
+_LISTS: Final = ", ".join(f"${n}::{_TYPES.get(name, 'text')}[]" for n, name in enumerate(TAKEN, 1))
+_PACKED: Final = f"(${len(TAKEN) + 1}::real[])"
+_MADE_BY: Final = f"${len(TAKEN) + 2}::bigint"
+_MADE: Final = {
+    "user_vector": f"{_PACKED}[k.user_vector * {DIMENSION} + 1 : (k.user_vector + 1) * {DIMENSION}]",
+    "assistant_vector": f"{_PACKED}[k.assistant_vector * {DIMENSION} + 1 : (k.assistant_vector + 1) * {DIMENSION}]",
+    "user_embedder": f"case when k.user_vector is not null then {_MADE_BY} end",
+    "assistant_embedder": f"case when k.assistant_vector is not null then {_MADE_BY} end",
+}
+_COLUMNS: Final = (*TAKEN, "user_embedder", "assistant_embedder")
+
+
+def _wins(order: str, message: str, text: str, than: str) -> str:
+    """Whether what comes ranks higher than what is held; where nothing was asked, message and text are null."""
+    ranks = f"({{0}}.{order}, coalesce({{0}}.{message}, '') collate \"C\", coalesce({{0}}.{text}, '') collate \"C\")"
+    held = f"(t.{order} is null or {ranks.format('excluded')} {than} {ranks.format('t')})"
+    return f"(excluded.{order} is not null and {held})"
+
+
+_ASK: Final = ("user_order", "user_message_id", "user_text")
+_ANSWER: Final = ("assistant_said_at", "agent_message_id", "assistant_text")
+_ASKED, _REPLIED = _wins(*_ASK, ">"), _wins(*_ANSWER, ">")
+# What comes again brings the vector of the present embedder along.
+_ASKED_ANEW = f"({_wins(*_ASK, '>=')} and excluded.user_embedder is distinct from t.user_embedder)"
+_REPLIED_ANEW = f"({_wins(*_ANSWER, '>=')} and excluded.assistant_embedder is distinct from t.assistant_embedder)"
+_WHEN: Final = {
+    **dict.fromkeys(QUESTION, _ASKED),
+    **dict.fromkeys(REPLY, _REPLIED),
+    **dict.fromkeys(("user_vector", "user_embedder"), f"({_ASKED} or {_ASKED_ANEW})"),
+    **dict.fromkeys(("assistant_vector", "assistant_embedder"), f"({_REPLIED} or {_REPLIED_ANEW})"),
+}
+_SETS: Final = ", ".join(
+    f"{name} = case when {when} then excluded.{name} else t.{name} end" for name, when in _WHEN.items()
+)
 JOIN: Final = f"""
-insert into turns as t ({", ".join(COLUMNS)}) select * from unnest({_TAKEN})
+insert into turns as t ({", ".join(_COLUMNS)})
+select {", ".join(_MADE.get(name, f"k.{name}") for name in _COLUMNS)} from unnest({_LISTS}) as k ({", ".join(TAKEN)})
 on conflict (conversation_id, turn_id, tenant, project) do update set at = least(t.at, excluded.at), {_SETS}
-where {_ASKED} or {_REPLIED} or excluded.at < t.at or (t.at is null and excluded.at is not null)
+where {_ASKED} or {_REPLIED} or {_ASKED_ANEW} or {_REPLIED_ANEW}
+    or excluded.at < t.at or (t.at is null and excluded.at is not null)
 """
 KEYS: Final = "unnest($1::text[], $2::text[], $3::text[], $4::text[])"
 SAME_TURN: Final = "({0}.tenant, {0}.project, {0}.conversation_id, {0}.turn_id)"

@@ -61,7 +61,10 @@ class UserWord:
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """A turn as the index holds it; of one that only feedback is known of, everything but the key may be None."""
+    """A turn as the index holds it; of one that only feedback is known of, everything but the key may be None.
+
+    `similarity` in [0, 1] is that of its question to the one it was searched by; None where it was not.
+    """
 
     key: TurnKey
     user_id: str | None = None
@@ -78,6 +81,7 @@ class Turn:
     bundle_id: str | None = None
     machine: MachineWord | None = None
     user: UserWord | None = None
+    similarity: float | None = None
 
     @property
     def status(self) -> Feedback:
@@ -148,12 +152,13 @@ def ranking_score(quality: float | None, status: Feedback) -> float:
 
 def ranked(turns: Iterable[Turn], limit: int) -> list[Turn]:
     """The best turns to learn from: none that was rejected, accepted ones before neutral ones, inside by quality, then
-    the newest."""
+    by similarity, then the newest."""
     found = [one for one in turns if one.status != "rejected"]
     found.sort(
         key=lambda one: (
             one.status != "accepted",
             -(one.quality_score if one.quality_score is not None else -1.0),
+            -(one.similarity or 0.0),
             -(one.at or 0),
             one.key,
         )

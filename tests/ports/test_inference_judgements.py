@@ -12,8 +12,10 @@ from logs import NOW, example
 
 import inference.main
 from contracts.feedback import FeedbackCreated
+from inference.embed import WordLlamaEmbedder
 from inference.turn_events import JudgementEvents
 from inference.turn_index_postgres import PostgresTurnIndex
+from inference.turn_vectors import TurnVectors
 from servicekit.database import open_pool
 from servicekit.outcome import STORED
 from servicekit.records import Coordinates, RawRecord, Received, Tombstone
@@ -49,7 +51,7 @@ async def status(pool: Any) -> str | None:
 
 
 async def test_what_is_said_after_a_tombstone_in_the_same_batch_stays(pool: Any) -> None:
-    events = JudgementEvents(PostgresTurnIndex(pool))
+    events = JudgementEvents(PostgresTurnIndex(pool, TurnVectors(WordLlamaEmbedder())))
     outcomes = await events.handle([judged(1, "ok"), ended(), judged(3, "not_ok")])
     assert outcomes[2] == STORED
     assert await status(pool) == "rejected"
@@ -57,7 +59,7 @@ async def test_what_is_said_after_a_tombstone_in_the_same_batch_stays(pool: Any)
 
 
 async def test_a_tombstone_takes_back_what_was_said_before_it(pool: Any) -> None:
-    events = JudgementEvents(PostgresTurnIndex(pool))
+    events = JudgementEvents(PostgresTurnIndex(pool, TurnVectors(WordLlamaEmbedder())))
     await events.handle([judged(1, "not_ok")])
     assert await status(pool) == "rejected"
     await events.handle([ended()])

@@ -9,18 +9,22 @@ from pathlib import Path
 from typing import Any
 from uuid import UUID
 
+import pytest
 import pytest_asyncio
+from turn_database import url_without_pgvector
 
 import inference.main
 from contracts.chat import ChatMessageIngested
 from inference.consumer import ConversationEvents
 from inference.detector import Detector
+from inference.embed import WordLlamaEmbedder
 from inference.model import Feedback, Message, Target, Verdict
 from inference.store import ConversationKey, IndexedMessage, Placed
 from inference.store_postgres import PostgresStore
 from inference.turn_facts import facts_of, joined
 from inference.turn_index import Judgement, Wanted
 from inference.turn_index_postgres import PostgresTurnIndex
+from inference.turn_vectors import TurnVectors
 from inference.turns import Turn, TurnKey
 from servicekit.database import open_pool
 from servicekit.records import Coordinates, RawRecord, Received
@@ -28,12 +32,17 @@ from servicekit.records import Coordinates, RawRecord, Received
 MIGRATIONS = Path(inference.main.__file__).parent / "migrations"
 HERE = ConversationKey("acme", "p", "c1")
 TABLES = "truncate messages, turns, verdicts, explicit_feedback"
+TYPE = "select pg_typeof(user_vector)::text from (select null) one left join turns on false"
 MINUTE = 60_000_000
+VECTOR = TurnVectors(WordLlamaEmbedder())
 
 
-@pytest_asyncio.fixture
-async def pool(postgres_url: str) -> AsyncIterator[Any]:
-    opened = await open_pool(postgres_url, "inference", MIGRATIONS, size=2)
+@pytest_asyncio.fixture(params=["halfvec", "real[]"])
+async def pool(request: pytest.FixtureRequest, postgres_url: str) -> AsyncIterator[Any]:
+    """The empty tables, in a database with pgvector and in one without."""
+    url = postgres_url if request.param == "halfvec" else await url_without_pgvector(postgres_url)
+    opened = await open_pool(url, "inference", MIGRATIONS, size=2)
+    assert await opened.fetchval(TYPE) == request.param
     await opened.execute(TABLES)
     yield opened
     await opened.close()
@@ -41,7 +50,7 @@ async def pool(postgres_url: str) -> AsyncIterator[Any]:
 
 @pytest_asyncio.fixture
 async def turns(pool: Any) -> PostgresTurnIndex:
-    return PostgresTurnIndex(pool)
+    return PostgresTurnIndex(pool, VECTOR)
 
 
 def key(turn_id: str) -> TurnKey:
@@ -84,6 +93,12 @@ async def told(turns: PostgresTurnIndex, turn_id: str = "t1") -> tuple[Any, ...]
     return (None,) if found is None else (found.status, found.confidence, found.rejection_detected_in)
 
 
+VECTORS = """
+select coalesce(likeness(user_vector, turn_vector($1)), 0), coalesce(likeness(assistant_vector, turn_vector($2)), 0)
+from turns
+"""
+
+
 async def test_halves_of_a_turn_join_in_any_order(turns: PostgresTurnIndex, pool: Any) -> None:
     events = [
         message("q", 10, "When?", turn="t1"),
@@ -97,6 +112,8 @@ async def test_halves_of_a_turn_join_in_any_order(turns: PostgresTurnIndex, pool
         for event in order:
             await turns.take([facts_of(event)], [])
         seen.add(await turns.find(key("t1")))
+        alike = await pool.fetchrow(VECTORS, VECTOR.of("When exactly?"), VECTOR.of("At ten."))
+        assert tuple(alike) == pytest.approx((1, 1), abs=1e-3)
         await pool.execute(TABLES)
         await turns.take(joined(map(facts_of, order)), [])
         seen.add(await turns.find(key("t1")))
