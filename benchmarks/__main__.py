@@ -17,13 +17,16 @@ from rich.console import Console
 
 from benchmarks.measuring import Measured, Measuring, Say
 from benchmarks.plan import FULL, QUICK, Plan
-from benchmarks.results import RESULTS, conditions, details, figures, print_table, write
+from benchmarks.results import RESULTS, conditions, details, figures, print_looks, print_table, write
 from benchmarks.servers import servers
 from benchmarks.startup import startup
+from benchmarks.turn_index import turn_index
 from benchmarks.workload import scratch, source_of
 
 CORES = 2
 """What every figure is for: on a larger machine the rest stays idle."""
+DETECT_RATE = 50
+"""Requests a second."""
 
 
 async def _measure(plan: Plan, source: Path, folder: Path, seed: int, kafka: bool, say: Say) -> tuple[Measured, str]:
@@ -57,14 +60,20 @@ def main() -> int:
         say(f"Without Kafka: {why}")
     say(f"Start-up, {plan.starts} times")
     starts = startup(plan.starts)
+    say(f"An index of {plan.turns:,} turns")
+    with scratch() as folder:
+        looked = uvloop.run(turn_index(folder, plan.turns, DETECT_RATE, plan.latency_seconds, options.seed, say))
     pipeline = figures(measured, starts)
     result = {
         "pipeline": pipeline,
+        "turn_index": looked,
         "conditions": conditions(plan, name, options.seed, time.monotonic() - began, why),
         "runs": details(measured),
     }
     write(result, options.out)
-    print_table(Console(width=120), measured, pipeline, starts)
+    console = Console(width=120)
+    print_table(console, measured, pipeline, starts)
+    print_looks(console, looked)
     say(f"Written to {options.out}")
     return 0
 

@@ -29,7 +29,7 @@ CONFIGURATIONS = (
 class Plan:
     """`rounds` of everything, interleaved; each run with `events`, the slow plain one with `plain_events`.
 
-    `latency_rate` in events a second, for `latency_seconds`.
+    `latency_rate` in events a second, for `latency_seconds`; `turns` in the index of turns that is looked through.
     """
 
     rounds: int
@@ -38,7 +38,10 @@ class Plan:
     latency_rate: int
     latency_seconds: int
     starts: int
+    turns: int
 
 
-FULL = Plan(rounds=3, events=64_000, plain_events=3_000, latency_rate=200, latency_seconds=30, starts=5)
-QUICK = Plan(rounds=1, events=16_000, plain_events=1_000, latency_rate=200, latency_seconds=8, starts=1)
+FULL = Plan(
+    rounds=3, events=64_000, plain_events=3_000, latency_rate=200, latency_seconds=30, starts=5, turns=1_000_000
+)
+QUICK = Plan(rounds=1, events=16_000, plain_events=1_000, latency_rate=200, latency_seconds=8, starts=1, turns=50_000)

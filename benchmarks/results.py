@@ -110,6 +110,17 @@ def print_table(console: Console, measured: Measured, pipeline: Mapping[str, Any
         console.print(f"`agent-feedback up` is ready after {pipeline['startup_s']} s (median of {told})")
 
 
+def print_looks(console: Console, looked: Mapping[str, Any]) -> None:
+    """What `turn_index` measured, in milliseconds."""
+    table = Table(title=f"An index of {looked['turns']:,} turns, ms", title_justify="left", pad_edge=False)
+    for name in ("", "p50", "p99", "count"):
+        table.add_column(name, justify="right" if name else "left")
+    for name, spread in looked.items():
+        if isinstance(spread, Mapping):
+            table.add_row(name.removesuffix("_ms"), *(f"{spread[part]:,}" for part in ("p50", "p99", "count")))
+    console.print(table)
+
+
 def _row(runs: list[dict[str, Any]]) -> tuple[str, str, str]:
     rates = _rates(runs)
     spent: dict[str, list[float]] = {}

@@ -69,7 +69,8 @@ async def detect(
     about = latest[0] if latest else None
     if verdict.target is not None and not verdict.status_only:
         key = TurnKey(*where, verdict.target.turn_id)
-        about = await turns.find(key) or Turn(key, agent_id=verdict.target.agent_id)
+        known = next((one for one in latest if one.key == key), None) or await turns.find(key)
+        about = known or Turn(key, agent_id=verdict.target.agent_id)
         about = replace(about, machine=_word(message, verdict))
         latest = [about if one.key == key else one for one in latest]
     rejections = rejections_in_a_row(latest, message.at)

@@ -15,10 +15,12 @@ def said(name: str, conversation: str, minute: int, content: str, *, turn: str, 
     return message(name, conversation, turn=turn, content=content, occurredAt=at, **fields)
 
 
-def turn_of(conversation: str, number: int, minute: int, question: str, answer: str, **told: Any) -> list[Any]:
+def turn_of(
+    conversation: str, number: int, minute: int, question: str, answer: str, *, who: str = "ann", **told: Any
+) -> list[Any]:
     name = f"{conversation}-{number}"
     return [
-        said(f"{name}q", conversation, minute, question, turn=f"t{number}"),
+        said(f"{name}q", conversation, minute, question, turn=f"t{number}", senderId=who),
         said(f"{name}a", conversation, minute + 1, answer, turn=f"t{number}", agent="bot", **told),
     ]
 
@@ -94,6 +96,69 @@ async def test_detect_tells_the_planner_and_publishes_nothing(stack: RunningStac
     await stack.quiet()
     assert dict(stack.stack.produced) == before
     assert (await metadata(stack, "c-now", "t2"))["user_feedback_status"] == "neutral"
+
+
+async def test_detect_looks_back_over_all_of_a_persons_turns(stack: RunningStack) -> None:
+    hotel = "The Seaview hotel has a room with a balcony."
+    await stack.publish(
+        *turn_of("c-hotel", 1, 0, "Where can I stay by the sea?", hotel, who="cyd"),
+        *turn_of("c-train", 1, 10, "When does the train leave?", "It leaves at noon.", who="cyd"),
+        *turn_of("c-train", 2, 12, "And the last one?", "The last train leaves at nine.", who="cyd"),
+        *turn_of("c-bob", 1, 15, "Where is the Seaview hotel?", hotel, who="bob"),
+    )
+    await stack.quiet()
+    body = {
+        "text": "That's wrong, the Seaview hotel has no balcony.",
+        "ts": "2026-01-01T10:20:00Z",
+        "look_back": "user",
+        "user_id": "cyd",
+    }
+    found = (await post(stack, "c-train/detect", body, token="chat")).json()
+    assert (found["feedback"]["feedback_type"], found["target"]["turn_id"]) == ("rejected", "t2")
+    assert [(one["conversation_id"], one["turn_id"], one["turns_back"]) for one in found["candidates"]] == [
+        ("c-hotel", "t1", 3),
+        ("c-train", "t2", 1),
+        ("c-train", "t1", 2),
+    ]
+    best = found["candidates"][0]
+    assert best["score"] == pytest.approx(0.85 * best["similarity"] + 0.15 / 3, abs=1e-5)
+    live = (await post(stack, "c-train/detect", body | {"look_back": "conversation"}, token="chat")).json()
+    assert live == found | {"candidates": []}
+    idle = (await post(stack, "c-train/detect", body | {"text": "🙂"}, token="chat")).json()
+    assert (idle["feedback"]["feedback_type"], idle["candidates"]) == ("neutral", [])
+    afresh = (await post(stack, "c-fresh/detect", body, token="chat")).json()
+    assert (afresh["feedback"]["feedback_type"], afresh["feedback"]["would_be_announced"]) == ("rejected", False)
+    assert (afresh["target"], afresh["candidates"][0]["conversation_id"]) == (None, "c-hotel")
+    assert "- Turn: `t1`" in afresh["planner_markdown"]
+    unknown = (await post(stack, "c-fresh/detect", body | {"text": "That's wrong, Paris has no metro."}, "chat")).json()
+    assert (unknown["feedback"]["feedback_type"], unknown["candidates"]) == ("neutral", [])
+
+
+async def test_looking_back_for_somebody_else_needs_the_scope(stack: RunningStack) -> None:
+    await stack.publish(*turn_of("c-own", 1, 0, "When does it open?", "It opens at nine.", who="dan"))
+    await stack.quiet()
+    body = {
+        "text": "That's wrong, it opens at ten.",
+        "ts": "2026-01-01T10:05:00Z",
+        "look_back": "user",
+        "user_id": "dan",
+    }
+    assert len((await post(stack, "c-own/detect", body, token="chat")).json()["candidates"]) == 1
+    assert (await post(stack, "c-own/detect", body | {"user_id": "eve"}, token="chat")).json()["candidates"] == []
+    assert (await post(stack, "c-own/detect", body | {"user_id": "bob"}, token="ann")).status_code == 403
+
+
+async def test_strategies_are_found_by_a_question_like_the_one_asked(stack: RunningStack) -> None:
+    await stack.publish(
+        *turn_of("c-x", 1, 0, "When does the museum open?", "At nine.", strategy="lookup", qualityScore=0.5),
+        *turn_of("c-y", 1, 0, "Translate this letter into French", "Voilà.", strategy="translate", qualityScore=0.9),
+    )
+    await stack.quiet()
+    found = (await post(stack, "strategies/search", {"text": "What time does the museum open?"})).json()["items"]
+    assert [one["strategy"] for one in found] == ["lookup"]
+    assert 0.35 <= found[0]["similarity"] <= 1
+    assert {one["similarity"] for one in (await post(stack, "strategies/search", {})).json()["items"]} == {None}
+    assert (await post(stack, "strategies/search", {"text": ""})).status_code == 422
 
 
 async def test_detect_in_an_unknown_conversation_says_nothing(stack: RunningStack) -> None:

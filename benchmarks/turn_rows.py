@@ -1,0 +1,124 @@
+"""A large index of turns: many people with about a hundred turns each, one with many more, all through one another."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import asyncpg
+
+from inference.embed import WordLlamaEmbedder
+from inference.turn_vectors import DIMENSION, TurnVectors
+
+ROWS: Final = Path(__file__).parents[1] / "services" / "inference" / "training" / "data" / "exchanges.jsonl"
+TENANT, PROJECT, HEAVY = "acme", "support", "heavy"
+PER_PERSON: Final = 100
+HEAVY_EVERY: Final = 200
+"""Of so many turns one is the heavy person's: 5,000 of a million."""
+PER_CONVERSATION: Final = 10
+STEP: Final = 20_000_000
+"""Microseconds from one turn to the next: a million fill 231 days."""
+EXCHANGES: Final = 40_000
+CHUNK: Final = 50_000
+
+_EXCHANGES = (
+    "create unlogged table exchanges (exchange int primary key, question text, answer text, q real[], a real[])"
+)
+_TURNS = """
+insert into turns (tenant, project, conversation_id, turn_id, user_id, user_message_id, user_text, user_order,
+    agent_id, agent_message_id, assistant_text, assistant_said_at, intent, strategy, quality_score, at,
+    user_vector, assistant_vector, user_embedder, assistant_embedder)
+select $1, $2, who || '-' || talk, 't' || n, who, 'q' || n, question, at, 'bot', 'a' || n, answer, at + 5000000,
+    'intent' || n % 20, case when n % 4 = 0 then 'strategy' || n % 7 end, n % 100 / 100.0, at,
+    turn_vector(q), turn_vector(a), $9, $9
+from (
+    select n, case when n % $5 = 0 then $6 else 'person' || abs(hashint4(n)) % $7 end as who,
+        case when n % $5 = 0 then n / ($5 * $10) else n / ($7 * $10) end as talk,
+        $8 + n::bigint * $11 as at, abs(hashint4(-n)) % $12 as exchange
+    from generate_series($3::int, $4::int) n) made
+join exchanges using (exchange)
+"""
+_MESSAGES = """
+insert into messages
+    (tenant, project, message_id, conversation_id, turn_id, sender_id, role, agent_id, text, at, said_at)
+select tenant, project, user_message_id, conversation_id, turn_id, user_id, 'human', null, user_text, at, at from turns
+where at >= $1
+union all
+select tenant, project, agent_message_id, conversation_id, turn_id, agent_id, 'agent', agent_id, assistant_text,
+    assistant_said_at, assistant_said_at from turns where at >= $1
+"""
+_SECONDARY = """
+select indexrelid::regclass::text as name, pg_get_indexdef(indexrelid) as made
+from pg_index where indrelid = 'turns'::regclass and not indisprimary
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Filled:
+    """`turns` of them, the last one at `until` microseconds; `recent` are the people of the last conversations."""
+
+    turns: int
+    until: int
+    recent: list[tuple[str, str]]
+    megabytes: int
+
+
+async def fill(url: str, turns: int, until: int, seed: int, say: Callable[[str], None]) -> Filled:
+    """Fill the schema's empty tables. Messages are those of the last conversations, the only ones asked for."""
+    connection = await asyncpg.connect(url, server_settings={"search_path": "inference,public"})
+    try:
+        await connection.execute("set synchronous_commit to off; set maintenance_work_mem to '512MB'")
+        say(f"Making {EXCHANGES:,} exchanges and their vectors")
+        vectors = TurnVectors(WordLlamaEmbedder())
+        await connection.execute(_EXCHANGES)
+        await connection.copy_records_to_table("exchanges", records=exchanges(vectors, seed))
+        indexes = await connection.fetch(_SECONDARY)
+        for index in indexes:
+            await connection.execute(f"drop index {index['name']}")
+        people = max(1, turns // PER_PERSON)
+        begin = until - turns * STEP
+        for first in range(1, turns + 1, CHUNK):
+            last = min(turns, first + CHUNK - 1)
+            await connection.execute(
+                _TURNS,
+                *(TENANT, PROJECT, first, last, HEAVY_EVERY, HEAVY, people, begin),
+                *(vectors.made_by, PER_CONVERSATION, STEP, EXCHANGES),
+            )
+            say(f"  {last:,} of {turns:,} turns")
+        say("Making the indexes")
+        for index in indexes:
+            await connection.execute(index["made"])
+        recent = until - people * PER_CONVERSATION * STEP
+        await connection.execute(_MESSAGES, recent)
+        await connection.execute("drop table exchanges")
+        await connection.execute("vacuum analyze turns")
+        await connection.execute("vacuum analyze messages")
+        talks = await connection.fetch(
+            "select distinct user_id, conversation_id from turns where at >= $1 order by 1, 2", until - people * STEP
+        )
+        size = await connection.fetchval("select pg_total_relation_size('turns') / 1000000")
+        await connection.execute("checkpoint")
+        return Filled(turns, until, [tuple(row) for row in talks], int(size))
+    finally:
+        await connection.close()
+
+
+def exchanges(vectors: TurnVectors, seed: int) -> list[tuple[Any, ...]]:
+    """Made-up questions and answers with their vectors, of two of the project's training rows each."""
+    rows = [json.loads(line) for line in ROWS.read_text(encoding="utf-8").splitlines()]
+    chance = random.Random(seed)
+    made = []
+    for _ in range(EXCHANGES):
+        one, other = chance.choice(rows), chance.choice(rows)
+        made.append((f"{one['request']} {other['message']}", f"{one['answer']} {other['answer']}"))
+    packed = vectors.packed(text for exchange in made for text in exchange)
+
+    def vector(text: str) -> list[float]:
+        place = packed.places[text] * DIMENSION
+        return packed.numbers[place : place + DIMENSION]
+
+    return [(n, asked, answer, vector(asked), vector(answer)) for n, (asked, answer) in enumerate(made)]
