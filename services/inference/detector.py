@@ -46,8 +46,8 @@ class Detector:
 
     @property
     def embedder(self) -> Embedder:
-        """What makes its sentence vectors."""
-        return self._reader.embedder
+        """What makes its sentence vectors, and remembers those of what it has judged."""
+        return self._reader
 
     @classmethod
     def default(cls, encoder: Embedder | None = None) -> Detector:

@@ -100,6 +100,21 @@ class Reader:
         evidence = tuple(self._evidence(x, row) for x, row in zip(exchanges, alike.tolist(), strict=True))
         return Read(exchanges, evidence, messages, answers, place, vectors)
 
+    @property
+    def name(self) -> str:
+        """See `Embedder.name`: a reader is one, with a memory."""
+        return self.embedder.name
+
+    @property
+    def dimension(self) -> int:
+        """See `Embedder.dimension`."""
+        return self.embedder.dimension
+
+    def embed(self, texts: Sequence[str]) -> Vectors:
+        """See `Embedder.embed`."""
+        self._learn(dict.fromkeys(texts))
+        return self._vectors[[self._place[text] for text in texts]]
+
     def _learn(self, texts: Collection[str]) -> None:
         """Embeds the texts that are new, after forgetting everything if they would be too many."""
         fresh = [text for text in texts if text not in self._place]
