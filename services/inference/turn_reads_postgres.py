@@ -15,6 +15,8 @@ from inference.turns import MachineWord, Turn, TurnKey, UserWord, ranked
 
 NEAREST, LATEST = 45, 5
 """So many of a person's turns are read and compared word by word: those nearest by vector, and the latest."""
+LOOKED_AT: Final = 20_000
+"""Turns of a person that are looked at, the latest: a name that many share (a guest's) costs no more."""
 ALIKE_FROM: Final = 0.35
 """From this likeness on a question is like another: three rewordings of four, and three unrelated ones in a hundred."""
 CONSIDERED: Final = 50
@@ -47,10 +49,12 @@ _BEST_FIRST: Final = "order by t.quality_score desc nulls last, t.at desc nulls 
 # The scan of one person's turns is answered by the index alone; turns of one instant are equally far back.
 _NEARBY: Final = """
 with question as materialized (select turn_vector($6) as vector), own as materialized (
-    select t.at, rank() over (order by t.at desc) as turns_back, case when t.assistant_embedder = $7
-        then likeness(t.assistant_vector, (select vector from question)) end as cosine
-    from turns t where t.tenant = $1 and t.project = $2 and t.user_id = $3 and t.at >= $4 and t.at < $5
-        and t.assistant_text is not null
+    select at, rank() over (order by at desc) as turns_back, case when assistant_embedder = $7
+        then likeness(assistant_vector, (select vector from question)) end as cosine
+    from (
+        select at, assistant_embedder, assistant_vector from turns
+        where tenant = $1 and project = $2 and user_id = $3 and at >= $4 and at < $5 and assistant_text is not null
+        order by at desc limit $10) latest
 ), picked as (
     (select at, turns_back from own order by cosine desc nulls last, at desc limit $8)
     union (select at, turns_back from own order by at desc limit $9)
@@ -83,7 +87,7 @@ class TurnReads:
         found = await self._pool.fetch(
             _NEARBY,
             *(looked.tenant, looked.project, looked.user_id, looked.since, looked.until),
-            *(vector, self._vectors.made_by, NEAREST, LATEST),
+            *(vector, self._vectors.made_by, NEAREST, LATEST, LOOKED_AT),
         )
         return [_answered(row) for row in found]
 

@@ -12,6 +12,7 @@ import pytest_asyncio
 from turn_database import url_without_pgvector
 
 import inference.main
+import inference.turn_reads_postgres
 from inference.embed import Vectors, WordLlamaEmbedder
 from inference.turn_facts import Facts, Question, Reply
 from inference.turn_index import Looked, Wanted
@@ -125,6 +126,14 @@ async def test_the_nearest_answers_and_the_latest_are_picked(turns: PostgresTurn
     expected = WORDS.embed(["No, the museum opens at ten.", "The museum opens at nine."])
     assert nearest.cosine == pytest.approx(float(expected[0] @ expected[1]), abs=2e-3)
     assert {f"t{n:03}" for n in range(85, 90)} <= {one.key.turn_id for one in found}
+
+
+async def test_of_a_name_that_many_share_the_latest_turns_are_looked_at(
+    turns: PostgresTurnIndex, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(inference.turn_reads_postgres, "LOOKED_AT", 2)
+    await turns.take([turn(f"t{n}", n) for n in range(1, 5)], [])
+    assert await names(turns, ALL, "y") == [("t3", 2), ("t4", 1)]
 
 
 async def test_turns_without_a_vector_and_those_of_another_embedder_count_as_unlike(

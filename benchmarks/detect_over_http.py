@@ -1,0 +1,114 @@
+"""`detect` over HTTP at a steady rate: the server as a process, and what asks it."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import subprocess
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, Self
+
+import httpx
+
+from benchmarks.effort import Effort
+from benchmarks.turn_rows import PROJECT, TENANT, Filled
+from contracts.instants import format_instant
+from servicekit.embedded.ports import free_port
+
+SAYINGS: Final = (
+    "No, that's wrong: the museum opens at ten on Sundays",
+    "That isn't what I asked for, I need a room with a view",
+    "Thanks, the cheaper flight you found works for me",
+    "You gave me the wrong train earlier, it doesn't stop there",
+    "Great, that fixed the printer",
+    "I don't like the restaurant you suggested",
+)
+OVER_HTTP: Final = {"http_alone": None, "detect_conversation": "conversation", "detect_user": "user"}
+"""What is asked, with which look back; `http_alone` is an answer that takes no work."""
+CONNECTIONS: Final = httpx.Limits(max_connections=100, max_keepalive_connections=100)
+READY_SECONDS: Final = 30.0
+TOKEN: Final = "benchmark"
+WARM_SECONDS: Final = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """The server at `port` is asked at `rate` a second for `seconds`; `pids` are those who work on it."""
+
+    port: int
+    pids: Mapping[str, Sequence[int | None]]
+    filled: Filled
+    rate: int
+    seconds: int
+
+    async def measure(self, look_back: str | None, seed: int) -> dict[str, Any]:
+        """Milliseconds from when a request was due to its answer, and what an answer cost."""
+        chance = random.Random(seed)
+        url, headers = f"http://127.0.0.1:{self.port}", {"Authorization": f"Bearer {TOKEN}"}
+        late: list[float] = []
+        warm = self.rate * WARM_SECONDS
+        async with httpx.AsyncClient(base_url=url, headers=headers, limits=CONNECTIONS) as http:
+
+            async def one(due: float) -> None:
+                (await self._request(http, look_back, chance)).raise_for_status()
+                late.append(time.perf_counter() - due)
+
+            effort, began = Effort(self.pids), time.perf_counter()
+            async with asyncio.TaskGroup() as asked:
+                for number in range(warm + self.rate * self.seconds):
+                    due = began + number / self.rate
+                    await asyncio.sleep(max(0.0, due - time.perf_counter()))
+                    asked.create_task(one(due))
+                    if number == warm:
+                        late.clear()
+                        effort = Effort(self.pids)
+        spent = effort.until_now(len(late))
+        cost = {name: spent[name] for name in ("cpu_ms_per_event", "others_share_of_cpu")}
+        return spread(late) | {"rate": self.rate} | cost
+
+    async def _request(self, http: httpx.AsyncClient, look_back: str | None, chance: random.Random) -> httpx.Response:
+        if look_back is None:
+            return await http.get("/health/live")
+        who, conversation = chance.choice(self.filled.recent)
+        said = {"text": chance.choice(SAYINGS), "user_id": who, "look_back": look_back}
+        said["ts"] = format_instant(self.filled.until + 60_000_000)
+        return await http.post(f"/conversations/{TENANT}/{PROJECT}/{conversation}/detect", json=said)
+
+
+class Server:
+    """A process that answers on a port of its own while the block runs."""
+
+    def __init__(self, url: str) -> None:
+        self.port = free_port()
+        self.pid = 0
+        self._command = [sys.executable, "-m", "benchmarks.run_detect", url, str(self.port), TOKEN]
+
+    def __enter__(self) -> Self:
+        self._process = subprocess.Popen(self._command)
+        self.pid = self._process.pid
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._process.terminate()
+        self._process.wait()
+
+
+async def until_ready(port: int) -> None:
+    async with httpx.AsyncClient() as http, asyncio.timeout(READY_SECONDS):
+        while True:
+            try:
+                await http.get(f"http://127.0.0.1:{port}/health/live")
+            except httpx.TransportError:
+                await asyncio.sleep(0.05)
+            else:
+                return
+
+
+def spread(seconds: Sequence[float]) -> dict[str, Any]:
+    """In milliseconds."""
+    ordered = sorted(seconds)
+    p50, p99 = (round(1000 * ordered[int(len(ordered) * share)], 2) for share in (0.5, 0.99))
+    return {"p50": p50, "p99": p99, "count": len(ordered)}
