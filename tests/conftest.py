@@ -1,4 +1,7 @@
-"""Servers that many tests share, and the folder of what tests build their input with."""
+"""Servers that many tests share, and the folders of what tests build their input with.
+
+The fault harness and the simulation are packages of their own below `tests`, imported by those names.
+"""
 
 from __future__ import annotations
 
@@ -12,6 +15,7 @@ import pytest_asyncio
 from servicekit.embedded.postgres import EmbeddedPostgres
 
 sys.path.insert(0, str(Path(__file__).parent / "support"))
+sys.path.append(str(Path(__file__).parent))
 
 
 @pytest_asyncio.fixture(scope="session", loop_scope="session")

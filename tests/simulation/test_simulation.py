@@ -9,8 +9,6 @@ from pathlib import Path
 
 import pytest
 
-sys.path.insert(0, str(Path(__file__).parents[1]))
-
 from simulation.one_seed import run_seed
 from simulation.planted import PLANTED
 
