@@ -1,6 +1,6 @@
 """Messages judged per second by the whole batch judge, embedding included, in one process.
 
-    python benchmarks/inference_throughput.py [--messages N] [--batch N] [--json]
+    python benchmarks/inference_throughput.py [--messages N] [--batch N] [--sentence-encoder NAME] [--json]
 
 Conversations are made of the project's own training rows: twelve exchanges each, many conversations at once, so that a
 batch holds messages of many of them, as a consumer sees them. Two common words make the texts of an exchange its own,
@@ -15,19 +15,21 @@ not been seen yet.
 from __future__ import annotations
 
 import argparse
-import gc
 import json
 import platform
 import resource
 import time
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from inference.detector import Detector
+from inference.encoders import sentence_encoder
 from inference.features import CLOSED
 from inference.model import NEIGHBOURHOOD, Message, Neighbourhood
 from inference.text import prepare
+from servicekit.collector import look_seldom
 
 ROWS = Path(__file__).parents[1] / "services" / "inference" / "training" / "data" / "exchanges.jsonl"
 EXCHANGES = 12
@@ -64,9 +66,8 @@ def name(number: int) -> str:
     return "".join(SYLLABLES[number // len(SYLLABLES) ** power % len(SYLLABLES)] for power in range(4))
 
 
-def alone(items: list[Neighbourhood]) -> list[int]:
+def alone(items: list[Neighbourhood], detector: Detector) -> list[int]:
     """Nanoseconds of CPU that each of `ALONE` messages takes, each of another conversation as far as there are any."""
-    detector = Detector.default()
     detector.judge(items[:1])
     took = []
     for place in np.linspace(1, len(items) - 1, ALONE).astype(int).tolist():
@@ -76,34 +77,29 @@ def alone(items: list[Neighbourhood]) -> list[int]:
     return took
 
 
-def main() -> None:
-    """Prints a few lines, or one JSON object."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--messages", type=int, default=12_000)
-    parser.add_argument("--batch", type=int, default=500)
-    parser.add_argument("--json", action="store_true")
-    options = parser.parse_args()
-    items = stream(options.messages)
+def judging(messages: int = 12_000, batch: int = 500, encoder: str = "none") -> dict[str, Any]:
+    """The figures, with a detector whose requests are compared by `encoder`."""
+    items = stream(messages)
     texts = {m.text for item in items for m in (*item.before, item.message)}
     words = {word for text in texts for word in prepare(text).words}
-    Detector.default().judge(items[: options.batch])
+    sentences = sentence_encoder(encoder, print)
+    Detector.default(sentences).judge(items[:batch])
     started = time.perf_counter()
-    detector = Detector.default()
+    detector = Detector.default(sentences)
     loaded = time.perf_counter() - started
-    # The conversations made above are not the judge's to walk through in search of garbage.
-    gc.collect()
-    gc.freeze()
+    look_seldom()  # as a service does when it has started
     wall, busy = time.perf_counter(), time.process_time()
     emitted = 0
-    for first in range(0, len(items), options.batch):
-        emitted += sum(v.emitted for v in detector.judge(items[first : first + options.batch]))
+    for first in range(0, len(items), batch):
+        emitted += sum(v.emitted for v in detector.judge(items[first : first + batch]))
     wall, busy = time.perf_counter() - wall, time.process_time() - busy
-    took = np.asarray(alone(items)) / 1e6
-    told = {
+    took = np.asarray(alone(items, Detector.default(sentences))) / 1e6
+    return {
         "messages": len(items),
         "distinct_texts": len(texts),
         "distinct_words": len(words),
-        "batch": options.batch,
+        "batch": batch,
+        "sentence_encoder": sentences.name if sentences else "none",
         "messages_per_second": round(len(items) / wall),
         "messages_per_cpu_second": round(len(items) / busy),
         "alone_ms_p50": round(float(np.percentile(took, 50)), 3),
@@ -113,13 +109,24 @@ def main() -> None:
         "peak_rss_mib": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024,
         "python": platform.python_version(),
     }
+
+
+def main() -> None:
+    """Prints a few lines, or one JSON object."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--messages", type=int, default=12_000)
+    parser.add_argument("--batch", type=int, default=500)
+    parser.add_argument("--sentence-encoder", default="none")
+    parser.add_argument("--json", action="store_true")
+    options = parser.parse_args()
+    told = judging(options.messages, options.batch, options.sentence_encoder)
     if options.json:
         print(json.dumps(told))
     else:
         print(
             f"{told['messages_per_cpu_second']:,} messages per CPU second ({told['messages_per_second']:,} messages/s):"
             f" {told['messages']:,} messages in batches of {told['batch']}, {told['distinct_texts']:,} distinct texts"
-            f" of {told['distinct_words']:,} distinct words\n"
+            f" of {told['distinct_words']:,} distinct words; sentence encoder: {told['sentence_encoder']}\n"
             f"alone: p50 {told['alone_ms_p50']} ms, p99 {told['alone_ms_p99']} ms of CPU;"
             f" load {told['load_seconds']} s, peak {told['peak_rss_mib']} MiB"
         )
