@@ -100,7 +100,7 @@ async def _without_pgvector(url: str) -> str:
     """A database for a user who may not make extensions in it."""
     connection = await asyncpg.connect(url)
     try:
-        await connection.execute(f"create role {PLAIN} login")
+        await connection.execute(f"create role {PLAIN} login in role pg_checkpoint")
         await connection.execute(f"create database {PLAIN} owner {PLAIN}")
     finally:
         await connection.close()
