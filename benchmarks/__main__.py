@@ -15,9 +15,10 @@ from pathlib import Path
 import uvloop
 from rich.console import Console
 
+from benchmarks.judging import judging
 from benchmarks.measuring import Measured, Measuring, Say
 from benchmarks.plan import FULL, QUICK, Plan
-from benchmarks.results import RESULTS, conditions, details, figures, print_looks, print_table, write
+from benchmarks.results import RESULTS, conditions, details, figures, print_judging, print_looks, print_table, write
 from benchmarks.servers import servers
 from benchmarks.startup import startup
 from benchmarks.turn_index import turn_index
@@ -60,12 +61,15 @@ def main() -> int:
         say(f"Without Kafka: {why}")
     say(f"Start-up, {plan.starts} times")
     starts = startup(plan.starts)
+    say("Judging")
+    judged = judging(plan.starts)
     say(f"An index of {plan.turns:,} turns")
     with scratch() as folder:
         looked = uvloop.run(turn_index(folder, plan.turns, DETECT_RATE, plan.latency_seconds, options.seed, say))
     pipeline = figures(measured, starts)
     result = {
         "pipeline": pipeline,
+        "judging": judged,
         "turn_index": looked,
         "conditions": conditions(plan, name, options.seed, time.monotonic() - began, why),
         "runs": details(measured),
@@ -73,6 +77,7 @@ def main() -> int:
     write(result, options.out)
     console = Console(width=120)
     print_table(console, measured, pipeline, starts)
+    print_judging(console, judged)
     print_looks(console, looked)
     say(f"Written to {options.out}")
     return 0

@@ -110,6 +110,14 @@ def print_table(console: Console, measured: Measured, pipeline: Mapping[str, Any
         console.print(f"`agent-feedback up` is ready after {pipeline['startup_s']} s (median of {told})")
 
 
+def print_judging(console: Console, judged: Mapping[str, Any]) -> None:
+    for encoder, one in judged.items():
+        console.print(
+            f"{one['messages_per_cpu_second']:,} messages judged per CPU second, sentence encoder: {encoder} "
+            f"({one['messages']:,} messages; alone p50 {one['alone_ms_p50']} ms, p99 {one['alone_ms_p99']} ms)"
+        )
+
+
 def print_looks(console: Console, looked: Mapping[str, Any]) -> None:
     """What `turn_index` measured, in milliseconds."""
     table = Table(title=f"An index of {looked['turns']:,} turns, ms", title_justify="left", pad_edge=False)
