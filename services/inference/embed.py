@@ -53,7 +53,7 @@ def unit_rows(rows: Vectors) -> Vectors:
 class WordVectors:
     """Word -> row of a growing matrix; row 0 is the zero vector."""
 
-    def __init__(self, tokenizer: Any, table: Vectors, limit: int = WORD_CACHE) -> None:
+    def __init__(self, tokenizer: Any, table: npt.NDArray[np.float16], limit: int = WORD_CACHE) -> None:
         self._tokenizer = tokenizer
         self._table = table
         self._limit = limit
@@ -101,7 +101,8 @@ class WordLlamaEmbedder:
         wordllama = _import_quietly("wordllama")
         # Without cache_dir the loader looks for the weights outside the wheel and would download them.
         model = wordllama.WordLlama.load(cache_dir=Path(wordllama.__file__).parent, disable_download=True)
-        self.words = WordVectors(model.tokenizer, np.asarray(model.embedding, dtype=np.float32))
+        # The weights are published in half precision, so nothing is lost; the package's own copy is twice as large.
+        self.words = WordVectors(model.tokenizer, np.asarray(model.embedding, dtype=np.float16))
 
     @property
     def dimension(self) -> int:
@@ -128,7 +129,7 @@ def _import_quietly(name: str) -> Any:
     return package
 
 
-def summed(matrix: Vectors, rows: Sequence[Sequence[int]]) -> Vectors:
+def summed(matrix: Vectors | npt.NDArray[np.float16], rows: Sequence[Sequence[int]]) -> Vectors:
     """For each list of row numbers the sum of those rows of the matrix, always added in the order given.
 
     Longest lists first, so that the n-th numbers of all lists that have one are added in one step: several times faster
