@@ -21,8 +21,8 @@ from inference.text import prepare
 
 Vectors = npt.NDArray[np.float32]
 
-#: Words kept with their vectors; 256 floats each, so at most 64 MiB. Past it the table starts afresh.
-WORD_CACHE: Final = 65_536
+#: Words kept with their vectors; 256 floats each, so at most 32 MiB. Past it the table starts afresh.
+WORD_CACHE: Final = 32_768
 #: Letters of a word that are looked at: base64 in a message is not a word.
 WORD_LENGTH: Final = 40
 

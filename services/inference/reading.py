@@ -17,8 +17,8 @@ from inference.patterns import Kind, Pattern, agent_hits, human_hits, kinds
 from inference.text import Prepared, prepare
 
 #: Texts remembered from batch to batch, and their characters: a conversation's messages come again with each new one.
-REMEMBERED: Final = 32_768
-REMEMBERED_LENGTH: Final = 16_000_000
+REMEMBERED: Final = 16_384
+REMEMBERED_LENGTH: Final = 8_000_000
 #: Below this cosine two requests are not the same, whatever their words.
 WORTH_ALIGNING: Final = 0.6
 

@@ -6,6 +6,7 @@ import re
 import unicodedata
 from dataclasses import dataclass
 from itertools import filterfalse
+from sys import intern
 from typing import Final
 
 #: Characters of a message that are looked at; a longer one keeps its head and its tail, where verdicts are said.
@@ -73,7 +74,7 @@ def prepare(text: str) -> Prepared:
     if not shown.isascii():
         shown = unicodedata.normalize("NFKC", shown.translate(_SPELLING))
     shown = " ".join(shown.split()).lower()
-    words = tuple(_WORD.findall(shown))
+    words = tuple(map(intern, _WORD.findall(shown)))  # thousands of texts are kept, of the same words
     return Prepared(
         text=shown,
         words=words,
