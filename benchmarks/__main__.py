@@ -57,12 +57,12 @@ def main() -> int:
         source, name = source_of(folder)
         say(f"Measuring with the {name}")
         measured, why = uvloop.run(_measure(plan, source, folder, options.seed, not options.no_kafka, say))
+        say("Judging messages")
+        judged = judging(plan.rounds, source)
     if why:
         say(f"Without Kafka: {why}")
     say(f"Start-up, {plan.starts} times")
     starts = startup(plan.starts)
-    say("Judging")
-    judged = judging(plan.starts)
     say(f"An index of {plan.turns:,} turns")
     with scratch() as folder:
         looked = uvloop.run(turn_index(folder, plan.turns, DETECT_RATE, plan.latency_seconds, options.seed, say))

@@ -1,12 +1,13 @@
 """Messages judged per second by the whole batch judge, embedding included, in one process.
 
-    python benchmarks/inference_throughput.py [--messages N] [--batch N] [--sentence-encoder NAME] [--json]
+    python benchmarks/inference_throughput.py [--recorded FILE] [--messages N] [--batch N] [--sentence-encoder NAME]
 
-Conversations are made of the project's own training rows: twelve exchanges each, many conversations at once, so that a
-batch holds messages of many of them, as a consumer sees them. Two common words make the texts of an exchange its own,
-so that nothing is won by meeting a text again in another conversation. Every second answer ends in an invented name,
-so that words go on being met for the first time: about two in five texts, as in recorded conversations. What judges
-the measured messages has judged none before.
+`--recorded`: the human messages of a file of chat events, in order of time. Else conversations are made of the
+project's own training rows: twelve exchanges each, many conversations at once, so that a batch holds messages of many
+of them, as a consumer sees them. Two common words make the texts of an exchange its own, so that nothing is won by
+meeting a text again in another conversation. Every second answer ends in an invented name, so that words go on being
+met for the first time: about two in five texts, as in recorded conversations. Requests are reworded in them far more
+often than people do it. What judges the measured messages has judged none before.
 
 CPU time is what counts, for machines are shared. `alone` is the CPU time of judging one message whose conversation has
 not been seen yet.
@@ -19,6 +20,7 @@ import json
 import platform
 import resource
 import time
+from collections import defaultdict
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +29,7 @@ import numpy as np
 from inference.detector import Detector
 from inference.encoders import sentence_encoder
 from inference.features import CLOSED
-from inference.model import NEIGHBOURHOOD, Message, Neighbourhood
+from inference.model import NEIGHBOURHOOD, Message, Neighbourhood, Role
 from inference.text import prepare
 from servicekit.collector import look_seldom
 
@@ -61,6 +63,24 @@ def stream(messages: int) -> list[Neighbourhood]:
     return found[:messages]
 
 
+def recorded(file: Path) -> list[Neighbourhood]:
+    """The human messages of a file of chat events in order of time, each with what came before it."""
+    lines = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines() if line.strip()]
+    events = sorted((e for e in lines if e["topic"] == "chat.message.ingested"), key=lambda e: e["occurredAt"])
+    held: defaultdict[tuple[str, ...], list[Message]] = defaultdict(list)
+    found: list[Neighbourhood] = []
+    for place, event in enumerate(events):
+        before = held[event.get("tenant", ""), event.get("project", ""), event["conversationId"]]
+        agent = event.get("agentId") if event["senderType"] == "agent" else None
+        role: Role = "agent" if agent else "human"
+        turn = event.get("turnId") or event["messageId"]
+        said = Message(event["messageId"], turn, event["senderId"], role, agent, event["content"], place * MINUTE)
+        if role == "human":
+            found.append(Neighbourhood(tuple(before[-NEIGHBOURHOOD:]), said))
+        before.append(said)
+    return found
+
+
 def name(number: int) -> str:
     """An invented word of four syllables, another one for each number."""
     return "".join(SYLLABLES[number // len(SYLLABLES) ** power % len(SYLLABLES)] for power in range(4))
@@ -77,9 +97,8 @@ def alone(items: list[Neighbourhood], detector: Detector) -> list[int]:
     return took
 
 
-def judging(messages: int = 12_000, batch: int = 500, encoder: str = "none") -> dict[str, Any]:
+def judging(items: list[Neighbourhood], batch: int, encoder: str) -> dict[str, Any]:
     """The figures, with a detector whose requests are compared by `encoder`."""
-    items = stream(messages)
     texts = {m.text for item in items for m in (*item.before, item.message)}
     words = {word for text in texts for word in prepare(text).words}
     sentences = sentence_encoder(encoder, print)
@@ -115,11 +134,13 @@ def main() -> None:
     """Prints a few lines, or one JSON object."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--messages", type=int, default=12_000)
+    parser.add_argument("--recorded", type=Path, metavar="FILE")
     parser.add_argument("--batch", type=int, default=500)
     parser.add_argument("--sentence-encoder", default="none")
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
-    told = judging(options.messages, options.batch, options.sentence_encoder)
+    items = recorded(options.recorded) if options.recorded else stream(options.messages)
+    told = judging(items, options.batch, options.sentence_encoder)
     if options.json:
         print(json.dumps(told))
     else:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from pathlib import Path
 from typing import Any, Final
 
 from inference.minilm_files import present
@@ -12,13 +13,20 @@ from inference.minilm_files import present
 ENCODERS: Final = ("none", "minilm")
 
 
-def judging(times: int) -> dict[str, Any]:
-    """By sentence encoder the run with the middle rate; an encoder that does not lie on this machine is left out."""
-    return {name: _middle([_one(name) for _ in range(times)]) for name in ENCODERS if name == "none" or present()}
+def judging(times: int, recorded: Path) -> list[dict[str, Any]]:
+    """Of each kind of conversations and each sentence encoder the run with the middle rate; an encoder that does not
+    lie on this machine is left out."""
+    encoders = [name for name in ENCODERS if name == "none" or present()]
+    sources: dict[str, list[str]] = {"made": [], "recorded": ["--recorded", str(recorded)]}
+    return [
+        {"conversations": source} | _middle([_one([*options, "--sentence-encoder", encoder]) for _ in range(times)])
+        for source, options in sources.items()
+        for encoder in encoders
+    ]
 
 
-def _one(encoder: str) -> dict[str, Any]:
-    command = [sys.executable, "-m", "benchmarks.inference_throughput", "--json", "--sentence-encoder", encoder]
+def _one(options: list[str]) -> dict[str, Any]:
+    command = [sys.executable, "-m", "benchmarks.inference_throughput", "--json", *options]
     told: dict[str, Any] = json.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE).stdout)
     return told
 

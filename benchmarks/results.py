@@ -110,12 +110,16 @@ def print_table(console: Console, measured: Measured, pipeline: Mapping[str, Any
         console.print(f"`agent-feedback up` is ready after {pipeline['startup_s']} s (median of {told})")
 
 
-def print_judging(console: Console, judged: Mapping[str, Any]) -> None:
-    for encoder, one in judged.items():
-        console.print(
-            f"{one['messages_per_cpu_second']:,} messages judged per CPU second, sentence encoder: {encoder} "
-            f"({one['messages']:,} messages; alone p50 {one['alone_ms_p50']} ms, p99 {one['alone_ms_p99']} ms)"
-        )
+def print_judging(console: Console, judged: Iterable[Mapping[str, Any]]) -> None:
+    """What `judging` measured."""
+    table = Table(title="Messages judged per CPU second", title_justify="left", pad_edge=False)
+    for name in ("conversations", "sentence encoder", "messages", "a second", "alone p50 ms", "p99 ms"):
+        table.add_column(name, justify="left" if name in ("conversations", "sentence encoder") else "right")
+    for one in judged:
+        rate = f"{one['messages_per_cpu_second']:,}"
+        alone = (f"{one['alone_ms_p50']}", f"{one['alone_ms_p99']}")
+        table.add_row(one["conversations"], one["sentence_encoder"], f"{one['messages']:,}", rate, *alone)
+    console.print(table)
 
 
 def print_looks(console: Console, looked: Mapping[str, Any]) -> None:
