@@ -50,6 +50,11 @@ def unit_rows(rows: Vectors) -> Vectors:
     return scaled
 
 
+def encodable(text: str) -> str:
+    """The text without halves of surrogate pairs, on which tokenizers raise."""
+    return text.encode("utf-8", "replace").decode()
+
+
 class WordVectors:
     """Word -> row of a growing matrix; row 0 is the zero vector."""
 

@@ -13,7 +13,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from inference.embed import Vectors, unit_rows
+from inference.embed import Vectors, encodable, unit_rows
 from inference.minilm_files import ModelFiles
 
 #: Word pieces of a text that are read; a request that is longer has said what it wants.
@@ -52,8 +52,7 @@ class MiniLm:
 
     def _read(self, text: str) -> Vectors:
         """Shape (dimension,)."""
-        readable = text.encode("utf-8", "replace").decode()  # the tokenizer raises on half a surrogate pair
-        ids = np.array([self._tokenizer.encode(readable).ids], dtype=np.int64)
+        ids = np.array([self._tokenizer.encode(encodable(text)).ids], dtype=np.int64)
         fed = {"input_ids": ids, "attention_mask": np.ones_like(ids), "token_type_ids": np.zeros_like(ids)}
         [hidden] = self._session.run(None, fed)
         mean: Vectors = hidden[0].mean(axis=0)

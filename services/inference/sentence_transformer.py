@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from inference.embed import Vectors, unit_rows
+from inference.embed import Vectors, encodable, unit_rows
 
 
 class SentenceTransformerEmbedder:
@@ -19,16 +19,12 @@ class SentenceTransformerEmbedder:
         package: Any = import_module("sentence_transformers")
         self._model: Any = package.SentenceTransformer(model, device="cpu")
         self.name = model
-
-    @property
-    def dimension(self) -> int:
-        """Numbers a vector of this model has."""
-        return int(self._model.get_sentence_embedding_dimension())
+        self.dimension = len(self._model.encode("a", show_progress_bar=False))
 
     def embed(self, texts: Sequence[str]) -> Vectors:
         """See `Embedder.embed`. One text a run, so that none reads differently in other company."""
         out: Vectors = np.zeros((len(texts), self.dimension), dtype=np.float32)
         for row, text in enumerate(texts):
             if text.strip():
-                out[row] = self._model.encode(text, show_progress_bar=False)
+                out[row] = self._model.encode(encodable(text), show_progress_bar=False)
         return unit_rows(out)
