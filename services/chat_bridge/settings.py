@@ -14,7 +14,7 @@ class ChatBridgeSettings(BaseSettings):
     request waits for the log.
     """
 
-    model_config = SettingsConfigDict(env_prefix="CHAT_BRIDGE_", frozen=True)
+    model_config = SettingsConfigDict(env_prefix="CHAT_BRIDGE_", env_ignore_empty=True, frozen=True)
 
     broker: str = "localhost:9092"
     database_url: str = "postgresql://localhost/agent_feedback"

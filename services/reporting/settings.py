@@ -9,7 +9,7 @@ from pydantic_settings import BaseSettings, SettingsConfigDict
 class ReportingSettings(BaseSettings):
     """Read from `REPORTING_*`. Nonsense is refused when made."""
 
-    model_config = SettingsConfigDict(env_prefix="REPORTING_", frozen=True, extra="ignore")
+    model_config = SettingsConfigDict(env_prefix="REPORTING_", env_ignore_empty=True, frozen=True, extra="ignore")
 
     broker: str = "localhost:9092"
     """Where Kafka answers, `host:port` separated by commas."""

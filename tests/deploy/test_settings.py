@@ -43,7 +43,7 @@ def test_every_setting_is_shown(settings: type[BaseSettings]) -> None:
 @pytest.mark.parametrize("settings", SETTINGS, ids=lambda one: one.__name__)
 def test_the_shown_values_are_taken(settings: type[BaseSettings], monkeypatch: pytest.MonkeyPatch) -> None:
     for name, value in shown().items():
-        if name in names_of(settings) and value:
+        if name in names_of(settings):
             monkeypatch.setenv(name, value)
     settings()
 
