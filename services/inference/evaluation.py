@@ -28,24 +28,43 @@ _MINUTE: Final = 60_000_000
 
 
 class UnknownRows(ValueError):
-    """The file holds rows of none of the three kinds."""
-
-    def __init__(self, path: Path) -> None:
-        super().__init__(f"{path}: rows need `label` and `message`, `a` and `b`, or `target_indices`")
+    """The file does not hold labelled rows of one of the three kinds; the message says why, without their texts."""
 
 
 def evaluate(path: Path, detector: Detector | None = None) -> Report:
-    """Scores of a JSON-lines file; the keys depend on what kind of rows it holds."""
-    rows = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines() if line.strip()]
+    """Scores of a JSON-lines file; the keys depend on what kind of rows it holds. Raises UnknownRows."""
+    rows = _rows(path)
     judge = detector or Detector.default()
-    first = rows[0] if rows else {}
-    if "label" in first and "message" in first:
-        return evaluate_messages(rows, judge)
-    if "a" in first and "b" in first:
-        return evaluate_pairs(rows, judge)
-    if "target_indices" in first:
-        return evaluate_targets(rows, judge)
-    raise UnknownRows(path)
+    try:
+        if "label" in rows[0] and "message" in rows[0]:
+            return evaluate_messages(rows, judge)
+        if "a" in rows[0] and "b" in rows[0]:
+            return evaluate_pairs(rows, judge)
+        if "target_indices" in rows[0]:
+            return evaluate_targets(rows, judge)
+    except KeyError as error:
+        raise UnknownRows(f"{path} holds a row without {error}") from None
+    except (TypeError, AttributeError):
+        raise UnknownRows(f"{path} holds a row with a field of another type than rows of this kind have") from None
+    raise UnknownRows(f"{path} holds other rows: `label` and `message`, `a` and `b`, or `target_indices` are needed")
+
+
+def _rows(path: Path) -> list[Row]:
+    """Split at line feeds alone: JSON may hold other ends of lines as they are."""
+    rows: list[Row] = []
+    for number, line in enumerate(path.read_bytes().split(b"\n"), start=1):
+        if not line.strip():
+            continue
+        try:
+            row = json.loads(line)
+        except (ValueError, RecursionError):
+            raise UnknownRows(f"{path} line {number} is not JSON in UTF-8") from None
+        if not isinstance(row, dict):
+            raise UnknownRows(f"{path} line {number} is no JSON object")
+        rows.append(row)
+    if not rows:
+        raise UnknownRows(f"{path} holds no rows")
+    return rows
 
 
 def neighbourhood(row: Row) -> Neighbourhood:

@@ -71,8 +71,8 @@ def fetched(say: Callable[[str], None]) -> ModelFiles:
         _unpack(Path(maven.project(_GROUP, _ARTIFACT).at_version(_VERSION).artifact().resolve()))
     except Exception as error:  # of the network, the disk or the jar: jgo has no error of its own
         raise ModelMissing(
-            f"The sentence encoder cannot be fetched from Maven Central ({type(error).__name__}); connect this machine "
-            "once, or set INFERENCE_SENTENCE_ENCODER=none."
+            f"The sentence encoder cannot be fetched from Maven Central into {model_directory()} "
+            f"({type(error).__name__}); connect this machine once, or set INFERENCE_SENTENCE_ENCODER=none."
         ) from error
     if files := present():
         return files

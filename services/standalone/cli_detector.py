@@ -64,9 +64,7 @@ def evaluate(
     try:
         report = scores_on(file, detector)
     except UnknownRows as error:
-        raise typer.BadParameter(f"{error}.") from None
-    except (ValueError, KeyError) as error:
-        say(f"[red]{file} cannot be read as labelled rows ({type(error).__name__}).[/red]")
+        say(f"[red]{error}.[/red]")
         raise typer.Exit(FAILED) from None
     if plot is not None:
         _draw(report, plot)

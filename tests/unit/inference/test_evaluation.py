@@ -69,9 +69,30 @@ def test_target_rows(detector: Detector, tmp_path: Path) -> None:
     assert (report["accuracy"], report["accuracy_further_back"]) == (1.0, 1.0)
 
 
-def test_rows_of_no_known_kind(detector: Detector, tmp_path: Path) -> None:
-    with pytest.raises(UnknownRows):
-        evaluate(write(tmp_path / "other.jsonl", [{"text": "hello"}]), detector)
+@pytest.mark.parametrize(
+    ("content", "why"),
+    [
+        (b"", "holds no rows"),
+        (b"\n \n", "holds no rows"),
+        (b'{"text": "hello"}', "other rows"),
+        (b'{"a": "x", "b": "y", "same_intent": "yes", "source": "s"}\n\xff\xfe', "line 2 is not JSON in UTF-8"),
+        (b"[" * 100_000, "line 1 is not JSON"),
+        (b"[1]", "line 1 is no JSON object"),
+        (b'{"a": "x", "b": "y"}', "without 'same_intent'"),
+        (b'{"a": 1, "b": 2, "same_intent": "yes", "source": "s"}', "another type"),
+        (b'{"label": "rejected", "message": "no", "history": 5}', "another type"),
+    ],
+)
+def test_what_cannot_be_read_says_why(detector: Detector, tmp_path: Path, content: bytes, why: str) -> None:
+    (tmp_path / "rows.jsonl").write_bytes(content)
+    with pytest.raises(UnknownRows, match=why):
+        evaluate(tmp_path / "rows.jsonl", detector)
+
+
+def test_a_text_may_hold_other_ends_of_lines(detector: Detector, tmp_path: Path) -> None:
+    row = {"a": "one\u2028two", "b": "one\x85two", "same_intent": "yes", "source": "s"}
+    (tmp_path / "rows.jsonl").write_text(json.dumps(row, ensure_ascii=False), encoding="utf-8")
+    assert evaluate(tmp_path / "rows.jsonl", detector)["rows"] == 1
 
 
 def test_auc_and_calibration_on_paper() -> None:
