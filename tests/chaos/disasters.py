@@ -13,7 +13,7 @@ from chaos.hurts import Scene
 from chaos.outgoing import REACTION
 from chaos.progress import AWAY, Progress, groups_of
 from chaos.publisher import now_us
-from chaos.racing import hot_explicit
+from chaos.racing import races
 from contracts.topics import consumed_by
 
 
@@ -38,7 +38,7 @@ async def postgres_crash(scene: Scene) -> None:
 
 async def racing_producers(scene: Scene) -> None:
     """Two writers judge the same few turns at the same time, on partitions of no order."""
-    one, two = (hot_explicit(scene.seed, name, 150, now_us()) for name in ("left", "right"))
+    one, two = races(scene.seed, 150, now_us())
     await asyncio.gather(scene.racers[0].write(one), scene.racers[1].write(two))
 
 

@@ -11,19 +11,26 @@ from contracts.instants import format_instant
 SECOND = 1_000_000
 
 
-def hot_explicit(seed: int, writer: str, count: int, now: int) -> list[Outgoing]:
-    """Judgements of a few people on a few turns, for writers that race each other on the same feedbacks."""
+def races(seed: int, count: int, now: int) -> tuple[list[Outgoing], list[Outgoing]]:
+    """`count` judgements for each of two writers, of two people on five turns that no other race is about.
+
+    A write that is lost shows only where nothing later covers it, so every race begins afresh.
+    """
+    left, right = (_judgements(seed, writer, count, now) for writer in ("left", "right"))
+    return left, right
+
+
+def _judgements(seed: int, writer: str, count: int, now: int) -> list[Outgoing]:
     rng = random.Random(f"{seed}-{writer}-{now}")
     found = []
     for n in range(count):
-        hot = rng.randrange(5)
         event = {
             "eventId": f"hot{seed}-{writer}-{now}-{n}",
             "occurredAt": format_instant(now - rng.randrange(3_600 * SECOND)),
             "tenant": "north",
             "project": "p1",
             "conversationId": f"hot{seed}",
-            "turnId": f"hot{seed}-{hot}",
+            "turnId": f"hot{seed}-{now}-{rng.randrange(5)}",
             "agentId": "agent-1",
             "userId": f"user-{rng.randrange(2)}",
             "reaction": rng.choice(("ok", "not_ok", "neutral", None)),

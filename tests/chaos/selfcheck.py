@@ -15,7 +15,7 @@ from chaos.lanes import say
 from chaos.plan import Bug, Plan
 from chaos.progress import Progress
 from chaos.publisher import now_us
-from chaos.racing import hot_explicit
+from chaos.racing import races
 from chaos.report import Result
 from chaos.run import Options, Script, run
 
@@ -50,7 +50,7 @@ async def two_writers(scene: Scene, progress: Progress, until: float) -> None:
     scene.cluster.doors["feedback"].delay = 0.1
     while time.monotonic() < until:
         scene.note("racing_producers")
-        one, two = (hot_explicit(scene.seed, name, 60, now_us()) for name in ("left", "right"))
+        one, two = races(scene.seed, 60, now_us())
         await asyncio.gather(scene.racers[0].write(one), scene.racers[1].write(two))
         await asyncio.sleep(0.5)
     scene.cluster.doors["feedback"].delay = 0.0

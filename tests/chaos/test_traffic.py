@@ -7,7 +7,7 @@ import pytest
 
 from chaos.outgoing import EXPLICIT, MESSAGE, REACTION, REPLY, Outgoing
 from chaos.poison import BROKEN_HEADERS, KINDS, SPOIL
-from chaos.racing import hot_explicit
+from chaos.racing import races
 from chaos.traffic import Traffic
 from contracts.base import Envelope
 from contracts.topics import BY_NAME
@@ -31,7 +31,7 @@ def test_a_seed_always_makes_the_same_load() -> None:
 
 
 def test_good_records_can_be_read_and_poison_cannot() -> None:
-    records = [*outgoing(4, 6_000), *hot_explicit(4, "left", 50, NOW)]
+    records = [*outgoing(4, 6_000), *races(4, 50, NOW)[0]]
     wrong = [r.kind for r in records if isinstance(read_back(r.topic, r.value), Refused) != (r.fate == "poison")]
     assert wrong == []
 
