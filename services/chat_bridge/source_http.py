@@ -74,7 +74,7 @@ class HttpMessageSource:
             try:
                 answer = await self._post({"tenant": tenant, "project": project, "message_ids": message_ids})
                 found.update(originals_in(answer, tenant, project, message_ids))
-            except (httpx.HTTPError, BadAnswer, ValueError, RecursionError) as error:
+            except (httpx.HTTPError, httpx.InvalidURL, BadAnswer, ValueError, RecursionError) as error:
                 self._failed(type(error).__name__)
             else:
                 self._circuit.succeeded()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict
@@ -29,30 +30,14 @@ class FoundTarget(BaseModel):
     turns_back: int
 
 
-class FoundCandidate(BaseModel):
+class FoundCandidate(FoundTarget):
     """One of the person's turns that the message may be about; the score as of a target."""
 
     conversation_id: str
-    turn_id: str
-    message_id: str
-    agent_id: str
-    score: float
-    similarity: float
-    recency: float
-    turns_back: int
 
     @classmethod
     def of(cls, one: Candidate) -> FoundCandidate:
-        return cls(
-            conversation_id=one.key.conversation_id,
-            turn_id=one.key.turn_id,
-            message_id=one.message_id,
-            agent_id=one.agent_id,
-            score=one.score,
-            similarity=one.similarity,
-            recency=one.recency,
-            turns_back=one.turns_back,
-        )
+        return cls(conversation_id=one.conversation.conversation_id, **asdict(one.target))
 
 
 class FeedbackResult(BaseModel):

@@ -82,7 +82,8 @@ async def _answered_elsewhere(
 ) -> Detection:
     """The best candidate stands for the answer; without a target, for it is none of this conversation's turns."""
     found = await _among_all_turns(turns, where, message)
-    about = await turns.find(found[0].key) if found and found[0].similarity >= UNRELATED else None
+    best = found[0] if found and found[0].target.similarity >= UNRELATED else None
+    about = await turns.find(TurnKey(*best.conversation, best.target.turn_id)) if best else None
     [verdict] = detector.judge([Neighbourhood(_exchange(about) if about else (), message)])
     verdict = replace(verdict, target=None)
     if about is None or not _says_something(verdict):

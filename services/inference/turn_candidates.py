@@ -6,6 +6,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from inference.location import TOP_K, likeness, score
+from inference.model import Target
+from inference.store import ConversationKey
 from inference.text import prepare
 from inference.turns import TurnKey
 
@@ -28,15 +30,10 @@ class Answered:
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A turn that a message may be about: `score` = 0.85 * `similarity` + 0.15 * `recency`."""
+    """A turn that a message may be about, in whatever conversation."""
 
-    key: TurnKey
-    message_id: str
-    agent_id: str
-    score: float
-    similarity: float
-    recency: float
-    turns_back: int
+    conversation: ConversationKey
+    target: Target
 
 
 def candidates(text: str, answered: Iterable[Answered], top_k: int = TOP_K) -> tuple[Candidate, ...]:
@@ -45,14 +42,17 @@ def candidates(text: str, answered: Iterable[Answered], top_k: int = TOP_K) -> t
     alike = likeness(prepare(text), [prepare(one.text) for one in ordered], [one.cosine for one in ordered])
     found = [
         Candidate(
-            one.key,
-            one.message_id,
-            one.agent_id,
-            score=round(score(similarity, one.turns_back), 6),
-            similarity=round(similarity, 6),
-            recency=round(1.0 / one.turns_back, 6),
-            turns_back=one.turns_back,
+            ConversationKey(*one.key[:3]),
+            Target(
+                turn_id=one.key.turn_id,
+                message_id=one.message_id,
+                agent_id=one.agent_id,
+                score=round(score(similarity, one.turns_back), 6),
+                similarity=round(similarity, 6),
+                recency=round(1.0 / one.turns_back, 6),
+                turns_back=one.turns_back,
+            ),
         )
         for one, similarity in zip(ordered, alike, strict=True)
     ]
-    return tuple(sorted(found, key=lambda one: -one.score)[:top_k])
+    return tuple(sorted(found, key=lambda one: -one.target.score)[:top_k])

@@ -13,6 +13,7 @@ from uuid import uuid4
 import pytest
 import pytest_asyncio
 from hand_clock import HandClock
+from prometheus_client import REGISTRY
 from running_stack import message, running_stack
 from starlette.requests import Request
 from starlette.types import Receive, Scope, Send
@@ -149,10 +150,17 @@ async def test_a_slow_one_is_not_waited_for(chat: ChatService) -> None:
     await source.close()
 
 
-async def test_nobody_there() -> None:
-    source = HttpMessageSource("http://127.0.0.1:9/messages", HandClock())
+@pytest.mark.parametrize("url", ["http://127.0.0.1:9/messages", "http://127.0.0.1:port/messages", "http://"])
+async def test_nobody_there(url: str) -> None:
+    source = HttpMessageSource(url, HandClock())
+    before = failures()
     assert await source.fetch([key("m1")]) == {}
+    assert failures() == before + 1
     await source.close()
+
+
+def failures() -> float:
+    return REGISTRY.get_sample_value("agent_feedback_message_source_total", {"outcome": "failed"}) or 0.0
 
 
 def reply(name: str, about: str, conversation: str) -> dict[str, Any]:

@@ -17,20 +17,20 @@ def test_shared_words_beat_what_was_said_last() -> None:
         "the seaview hotel has no balcony",
         [answered("late", "It leaves at noon.", 1), answered("early", "The Seaview hotel.", 9, 0.5)],
     )
-    assert [one.key.turn_id for one in found] == ["early", "late"]
-    assert found[1].score == pytest.approx(0.15)
+    assert [one.target.turn_id for one in found] == ["early", "late"]
+    assert found[1].target.score == pytest.approx(0.15)
     # Two of three words with a topic are shared, each by one answer of two: 0.8 * 2/3 of what the words weigh.
-    assert 0.1 < found[0].similarity < 0.8
-    assert found[0].score == pytest.approx(0.85 * found[0].similarity + 0.15 / 9, abs=1e-6)
+    assert 0.1 < found[0].target.similarity < 0.8
+    assert found[0].target.score == pytest.approx(0.85 * found[0].target.similarity + 0.15 / 9, abs=1e-6)
 
 
 def test_where_nothing_is_shared_the_latest_comes_first_and_five_are_told() -> None:
     found = candidates("that's wrong", [answered(f"t{n}", "At nine.", n) for n in (3, 1, 7, 2, 5, 4, 6)])
-    assert [one.turns_back for one in found] == [1, 2, 3, 4, 5]
+    assert [one.target.turns_back for one in found] == [1, 2, 3, 4, 5]
     assert candidates("that's wrong", []) == ()
 
 
 def test_the_order_that_turns_are_handed_in_does_not_matter() -> None:
     turns = [answered(name, "At nine.", 2, 0.4) for name in ("b", "a", "c")]
     assert candidates("nine", turns) == candidates("nine", turns[::-1])
-    assert [one.key.turn_id for one in candidates("nine", turns)] == ["a", "b", "c"]
+    assert [one.target.turn_id for one in candidates("nine", turns)] == ["a", "b", "c"]
