@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from pathlib import Path
+from typing import Any
 
 import asyncpg
 
@@ -19,36 +20,45 @@ COMMAND_SECONDS = 30.0
 
 
 async def open_pool(
-    url: str, schema: str, migrations: Path, *, size: int = 4, say: Say = lambda _: None
+    url: str,
+    schema: str,
+    migrations: Path,
+    *,
+    size: int = 4,
+    say: Say = lambda _: None,
+    init: Callable[..., Coroutine[Any, Any, None]] | None = None,
 ) -> asyncpg.Pool:
-    """A pool whose connections live in `schema`, brought up to the newest migration.
+    """A pool whose connections live in `schema`, brought up to the newest migration; `init` is given each of them once.
 
     Waits as long as the database does not answer, and says so every few seconds.
     """
     if not _IDENTIFIER.fullmatch(schema):
         raise StartError(f"{schema!r} is no schema name")
-    await _wait_until_up(url, say)
-    pool = await asyncpg.create_pool(
-        url,
-        min_size=1,
-        max_size=size,
-        timeout=_CONNECT_SECONDS,
-        command_timeout=COMMAND_SECONDS,
-        server_settings={
+    how: dict[str, Any] = {
+        "timeout": _CONNECT_SECONDS,
+        "command_timeout": COMMAND_SECONDS,
+        "server_settings": {
             "search_path": f"{schema},public",
             "application_name": f"agent-feedback {schema}",
             "jit": "off",
         },
-    )
-    async with pool.acquire() as connection:
+    }
+    connection = await _connected(url, how, say)
+    try:
         await migrate(connection, schema, migrations)
-    return pool
+    finally:
+        await connection.close(timeout=_CONNECT_SECONDS)
+    return await asyncpg.create_pool(url, min_size=1, max_size=size, init=init, reset=_as_it_is, **how)
 
 
-Connection = asyncpg.Connection | asyncpg.pool.PoolConnectionProxy
+async def _as_it_is(connection: asyncpg.Connection) -> None:
+    """Our statements leave nothing behind on a connection but perhaps a transaction, which asyncpg ends by itself.
+
+    Its usual reset is a round trip after every single statement.
+    """
 
 
-async def migrate(connection: Connection, schema: str, migrations: Path) -> None:
+async def migrate(connection: asyncpg.Connection, schema: str, migrations: Path) -> None:
     """Apply the files `NNNN_*.sql` of `migrations` that `schema` has not seen, in order, each in one transaction.
 
     Several processes may call this at once.
@@ -67,11 +77,12 @@ async def migrate(connection: Connection, schema: str, migrations: Path) -> None
                 await connection.execute(f"insert into {schema}.migrations (name) values ($1)", file.name)
 
 
-async def _wait_until_up(url: str, say: Say) -> None:
+async def _connected(url: str, how: dict[str, Any], say: Say) -> asyncpg.Connection:
+    """A connection as soon as the database gives one. Raises StartError where it never will."""
     tries = 0
     while True:
         try:
-            connection = await asyncpg.connect(url, timeout=_CONNECT_SECONDS)
+            return await asyncpg.connect(url, **how)
         except (
             asyncpg.InvalidPasswordError,
             asyncpg.InvalidCatalogNameError,
@@ -83,9 +94,6 @@ async def _wait_until_up(url: str, say: Say) -> None:
                 say(f"Waiting for the database at {shown(url)} ({type(error).__name__}) ...")
             tries += 1
             await asyncio.sleep(1)
-        else:
-            await connection.close()
-            return
 
 
 def shown(url: str) -> str:
