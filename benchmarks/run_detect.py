@@ -17,6 +17,7 @@ from inference.detector import Detector
 from inference.store_postgres import PostgresStore
 from inference.turn_index_postgres import PostgresTurnIndex
 from inference.turn_vectors import TurnVectors
+from inference.turn_vectors_postgres import take_bytes
 from servicekit.auth import AccessToken
 from servicekit.clock import SystemClock
 from servicekit.collector import look_seldom
@@ -30,9 +31,9 @@ async def ready() -> str | None:
 
 
 async def serve(url: str, port: int, token: str) -> None:
-    pool = await open_pool(url, "inference", Path(inference.main.__file__).parent / "migrations")
+    pool = await open_pool(url, "inference", Path(inference.main.__file__).parent / "migrations", init=take_bytes)
     detector = Detector.default()
-    turns = PostgresTurnIndex(pool, TurnVectors(detector.embedder))
+    turns = await PostgresTurnIndex.over(pool, TurnVectors(detector.embedder))
     authenticator = AccessToken(token)
     app = application(authenticator, ready)
     app.include_router(inference_router(PostgresStore(pool), turns, detector, SystemClock()))

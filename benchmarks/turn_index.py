@@ -31,6 +31,7 @@ from inference.location import MAX_AGE_US
 from inference.turn_index import Looked, Wanted
 from inference.turn_index_postgres import PostgresTurnIndex
 from inference.turn_vectors import TurnVectors
+from inference.turn_vectors_postgres import take_bytes
 from servicekit.collector import look_seldom
 from servicekit.database import open_pool
 from servicekit.embedded.postgres import EmbeddedPostgres
@@ -47,10 +48,10 @@ async def turn_index(
     """The figures: milliseconds, by what was asked."""
     async with EmbeddedPostgres(folder / "postgres", say) as postgres:
         url = await _without_pgvector(postgres.url) if plain else postgres.url
-        pool = await open_pool(url, "inference", MIGRATIONS)
+        pool = await open_pool(url, "inference", MIGRATIONS, init=take_bytes)
         try:
             filled = await fill(url, turns, time.time_ns() // 1_000, seed, say)
-            index = PostgresTurnIndex(pool, TurnVectors(WordLlamaEmbedder()))
+            index = await PostgresTurnIndex.over(pool, TurnVectors(WordLlamaEmbedder()))
             say("Looking through one person's turns")
             told: dict[str, Any] = {
                 "turns": turns,

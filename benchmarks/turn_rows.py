@@ -10,9 +10,10 @@ from pathlib import Path
 from typing import Any, Final
 
 import asyncpg
+import numpy as np
 
 from inference.embed import WordLlamaEmbedder
-from inference.turn_vectors import DIMENSION, TurnVectors
+from inference.turn_vectors import TurnVectors
 
 ROWS: Final = Path(__file__).parents[1] / "services" / "inference" / "training" / "data" / "exchanges.jsonl"
 TENANT, PROJECT, HEAVY = "acme", "support", "heavy"
@@ -116,9 +117,6 @@ def exchanges(vectors: TurnVectors, seed: int) -> list[tuple[Any, ...]]:
         one, other = chance.choice(rows), chance.choice(rows)
         made.append((f"{one['request']} {other['message']}", f"{one['answer']} {other['answer']}"))
     packed = vectors.packed(text for exchange in made for text in exchange)
-
-    def vector(text: str) -> list[float]:
-        place = packed.places[text] * DIMENSION
-        return packed.numbers[place : place + DIMENSION]
-
-    return [(n, asked, answer, vector(asked), vector(answer)) for n, (asked, answer) in enumerate(made)]
+    numbers = packed.rows.astype(np.float32).tolist()
+    told = ((asked, answer, packed.places[asked], packed.places[answer]) for asked, answer in made)
+    return [(n, asked, answer, numbers[one], numbers[other]) for n, (asked, answer, one, other) in enumerate(told)]

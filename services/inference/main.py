@@ -19,6 +19,7 @@ from inference.store_postgres import PostgresStore
 from inference.turn_events import JudgementEvents
 from inference.turn_index_postgres import PostgresTurnIndex
 from inference.turn_vectors import TurnVectors
+from inference.turn_vectors_postgres import take_bytes
 from servicekit.clock import Clock
 from servicekit.database import open_pool
 from servicekit.service import Service, Surroundings
@@ -29,13 +30,12 @@ async def build(settings: InferenceSettings, surroundings: Surroundings) -> Serv
     service = Service("inference", surroundings)
     # Opened first and so closed last: a question cut off by our own stop must not be settled as unanswered.
     endpoint = _open_endpoint(settings, service)
-    pool = await open_pool(
-        settings.database_url, "inference", Path(__file__).parent / "migrations", say=surroundings.say
-    )
+    migrations = Path(__file__).parent / "migrations"
+    pool = await open_pool(settings.database_url, "inference", migrations, say=surroundings.say, init=take_bytes)
     service.resources.push_async_callback(pool.close)
     encoder = await asyncio.to_thread(sentence_encoder, settings.sentence_encoder, surroundings.say)
     detector = Detector.default(encoder)
-    store, turns = PostgresStore(pool), PostgresTurnIndex(pool, TurnVectors(detector.embedder))
+    store, turns = PostgresStore(pool), await PostgresTurnIndex.over(pool, TurnVectors(detector.embedder))
     gate = _gate(settings, endpoint, PostgresGateAnswers(pool), detector, surroundings.clock) if endpoint else None
     service.consume("inference", ConversationEvents(store, turns, service.producer, detector, gate))
     service.consume("inference_status", JudgementEvents(turns))

@@ -8,6 +8,8 @@ from contextlib import asynccontextmanager
 from typing import Any
 from uuid import UUID
 
+import asyncpg
+
 from contracts.ids import conversation_key, partition_of
 from inference.model import Verdict
 from inference.store import Placed
@@ -30,11 +32,23 @@ from inference.turn_statements import (
     TAKEN,
     WHOSE,
 )
+from inference.turn_vectors import TurnVectors
+from inference.turn_vectors_postgres import WIRES, VectorType, vector_type
 from inference.turns import TurnKey
 
 
 class PostgresTurnIndex(TurnReads):
-    """See `turn_index.TurnIndex`. The pool's connections see the tables of the schema `inference`."""
+    """See `turn_index.TurnIndex`. The pool's connections see the tables of the schema `inference`, and were prepared by
+    `turn_vectors_postgres.take_bytes`."""
+
+    def __init__(self, pool: asyncpg.Pool, vectors: TurnVectors, kind: VectorType) -> None:
+        super().__init__(pool, vectors)
+        self._join, self._wire = JOIN[kind], WIRES[kind]
+
+    @classmethod
+    async def over(cls, pool: asyncpg.Pool, vectors: TurnVectors) -> PostgresTurnIndex:
+        """The index whose tables the pool's connections see."""
+        return cls(pool, vectors, await vector_type(pool))
 
     async def take(self, facts: Collection[Facts], judged: Collection[tuple[Placed, Verdict]]) -> None:
         conversations = {one.key[:3] for one in facts} | {placed.indexed.conversation for placed, _ in judged}
@@ -44,7 +58,8 @@ class PostgresTurnIndex(TurnReads):
         rows = [_facts_row(one, packed.places) for one in sorted(facts, key=lambda one: one.key)]
         async with self._locked(conversations) as connection:
             if facts:
-                await connection.execute(JOIN, *_columns(rows, len(TAKEN)), packed.numbers, self._vectors.made_by)
+                columns = _columns(rows, len(TAKEN))
+                await connection.execute(self._join, *columns, self._wire.packed(packed.rows), self._vectors.made_by)
             if judged:
                 await self._let_speak(connection, judged)
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Final
 
-from inference.turn_vectors import DIMENSION
+from inference.turn_vectors_postgres import WIRES, VectorType, Wire
 from inference.turns import TurnKey
 
 LOCK: Final = "select pg_advisory_xact_lock(hashtext('inference turns'), h) from unnest($1::int[]) h"
@@ -20,15 +21,9 @@ _TYPES: Final = {"quality_score": "float8"} | dict.fromkeys(
     ("at", "user_order", "user_vector", "assistant_said_at", "assistant_vector"), "bigint"
 )
 _LISTS: Final = ", ".join(f"${n}::{_TYPES.get(name, 'text')}[]" for n, name in enumerate(TAKEN, 1))
-_PACKED: Final = f"(${len(TAKEN) + 1}::real[])"
 _MADE_BY: Final = f"${len(TAKEN) + 2}::bigint"
-_MADE: Final = {
-    "user_vector": f"{_PACKED}[k.user_vector * {DIMENSION} + 1 : (k.user_vector + 1) * {DIMENSION}]",
-    "assistant_vector": f"{_PACKED}[k.assistant_vector * {DIMENSION} + 1 : (k.assistant_vector + 1) * {DIMENSION}]",
-    "user_embedder": f"case when k.user_vector is not null then {_MADE_BY} end",
-    "assistant_embedder": f"case when k.assistant_vector is not null then {_MADE_BY} end",
-}
-_COLUMNS: Final = (*TAKEN, "user_embedder", "assistant_embedder")
+_VECTORS: Final = {"user_vector": "user_embedder", "assistant_vector": "assistant_embedder"}
+_COLUMNS: Final = (*TAKEN, *_VECTORS.values())
 
 
 def _wins(order: str, message: str, text: str, than: str) -> str:
@@ -53,13 +48,22 @@ _WHEN: Final = {
 _SETS: Final = ", ".join(
     f"{name} = case when {when} then excluded.{name} else t.{name} end" for name, when in _WHEN.items()
 )
-JOIN: Final = f"""
+
+
+def _join(wire: Wire) -> str:
+    packed = f"(${len(TAKEN) + 1}::{wire.parameter})"
+    made = {name: packed + wire.nth.format(place=f"k.{name}") for name in _VECTORS}
+    made |= {by: f"case when k.{name} is not null then {_MADE_BY} end" for name, by in _VECTORS.items()}
+    return f"""
 insert into turns as t ({", ".join(_COLUMNS)})
-select {", ".join(_MADE.get(name, f"k.{name}") for name in _COLUMNS)} from unnest({_LISTS}) as k ({", ".join(TAKEN)})
+select {", ".join(made.get(name, f"k.{name}") for name in _COLUMNS)} from unnest({_LISTS}) as k ({", ".join(TAKEN)})
 on conflict (conversation_id, turn_id, tenant, project) do update set at = least(t.at, excluded.at), {_SETS}
 where {_ASKED} or {_REPLIED} or {_ASKED_ANEW} or {_REPLIED_ANEW}
     or excluded.at < t.at or (t.at is null and excluded.at is not null)
 """
+
+
+JOIN: Final[Mapping[VectorType, str]] = {kind: _join(wire) for kind, wire in WIRES.items()}
 KEYS: Final = "unnest($1::text[], $2::text[], $3::text[], $4::text[])"
 SAME_TURN: Final = "({0}.tenant, {0}.project, {0}.conversation_id, {0}.turn_id)"
 ON_TURN: Final = f"{SAME_TURN.format('t')} = {SAME_TURN.format('k')}"

@@ -1,4 +1,4 @@
-"""The sentence vectors of turns: what makes them, and how they travel to the database."""
+"""The sentence vectors of turns, and what makes them. How they reach the database: `turn_vectors_postgres`."""
 
 from __future__ import annotations
 
@@ -7,18 +7,21 @@ from hashlib import sha256
 from typing import Final, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from inference.embed import Embedder, Vectors
+from inference.embed import Embedder
 
+Halves = NDArray[np.float16]
+"""A vector a row."""
 DIMENSION: Final = 256
 """Numbers a vector of the index has; see the migration."""
 
 
 class Packed(NamedTuple):
-    """Texts' vectors one after the other, each text once: that of `text` begins at `places[text] * DIMENSION`."""
+    """Texts' vectors, each text once: that of `text` is the row `places[text]`."""
 
     places: dict[str, int]
-    numbers: list[float]
+    rows: Halves
 
 
 class TurnVectors:
@@ -36,15 +39,11 @@ class TurnVectors:
 
     def of(self, text: str) -> list[float]:
         """The vector of one text."""
-        return self.packed([text]).numbers
+        told: list[float] = self.packed([text]).rows[0].astype(np.float32).tolist()
+        return told
 
     def packed(self, texts: Iterable[str]) -> Packed:
         """The vectors of all texts, made in one go."""
         wanted = list(dict.fromkeys(texts))
-        rows = _half(self._embedder.embed(wanted)) if wanted else []
+        rows = self._embedder.embed(wanted).astype(np.float16) if wanted else np.empty((0, DIMENSION), np.float16)
         return Packed({text: place for place, text in enumerate(wanted)}, rows)
-
-
-def _half(rows: Vectors) -> list[float]:
-    told: list[float] = rows.astype(np.float16).astype(np.float32).ravel().tolist()
-    return told

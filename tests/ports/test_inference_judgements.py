@@ -16,6 +16,7 @@ from inference.embed import WordLlamaEmbedder
 from inference.turn_events import JudgementEvents
 from inference.turn_index_postgres import PostgresTurnIndex
 from inference.turn_vectors import TurnVectors
+from inference.turn_vectors_postgres import take_bytes
 from servicekit.database import open_pool
 from servicekit.outcome import STORED
 from servicekit.records import Coordinates, RawRecord, Received, Tombstone
@@ -26,7 +27,7 @@ TOPIC = "feedback.created"
 
 @pytest_asyncio.fixture
 async def pool(postgres_url: str) -> AsyncIterator[Any]:
-    opened = await open_pool(postgres_url, "inference", MIGRATIONS, size=2)
+    opened = await open_pool(postgres_url, "inference", MIGRATIONS, size=2, init=take_bytes)
     await opened.execute("truncate messages, turns, verdicts, explicit_feedback")
     yield opened
     await opened.close()
@@ -51,7 +52,7 @@ async def status(pool: Any) -> str | None:
 
 
 async def test_what_is_said_after_a_tombstone_in_the_same_batch_stays(pool: Any) -> None:
-    events = JudgementEvents(PostgresTurnIndex(pool, TurnVectors(WordLlamaEmbedder())))
+    events = JudgementEvents(await PostgresTurnIndex.over(pool, TurnVectors(WordLlamaEmbedder())))
     outcomes = await events.handle([judged(1, "ok"), ended(), judged(3, "not_ok")])
     assert outcomes[2] == STORED
     assert await status(pool) == "rejected"
@@ -59,7 +60,7 @@ async def test_what_is_said_after_a_tombstone_in_the_same_batch_stays(pool: Any)
 
 
 async def test_a_tombstone_takes_back_what_was_said_before_it(pool: Any) -> None:
-    events = JudgementEvents(PostgresTurnIndex(pool, TurnVectors(WordLlamaEmbedder())))
+    events = JudgementEvents(await PostgresTurnIndex.over(pool, TurnVectors(WordLlamaEmbedder())))
     await events.handle([judged(1, "not_ok")])
     assert await status(pool) == "rejected"
     await events.handle([ended()])

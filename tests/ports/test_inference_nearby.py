@@ -19,6 +19,7 @@ from inference.turn_index import Looked, Wanted
 from inference.turn_index_postgres import PostgresTurnIndex
 from inference.turn_reads_postgres import LATEST, NEAREST
 from inference.turn_vectors import TurnVectors
+from inference.turn_vectors_postgres import take_bytes
 from inference.turns import TurnKey
 from servicekit.database import open_pool
 
@@ -40,7 +41,7 @@ class Renamed:
 @pytest_asyncio.fixture(params=["halfvec", "real[]"])
 async def pool(request: pytest.FixtureRequest, postgres_url: str) -> AsyncIterator[Any]:
     url = postgres_url if request.param == "halfvec" else await url_without_pgvector(postgres_url)
-    opened = await open_pool(url, "inference", MIGRATIONS, size=2)
+    opened = await open_pool(url, "inference", MIGRATIONS, size=2, init=take_bytes)
     await opened.execute("truncate messages, turns, verdicts, explicit_feedback")
     yield opened
     await opened.close()
@@ -60,8 +61,8 @@ async def test_turns_from_before_the_vectors_are_kept_and_found(postgres_url: st
             values ('acme', 'p', 'c1', 't1', 'ann', 'When?', 'bot', 'a', 'At nine.', 5, 's')"""
         )
         await old.close()
-        pool = await open_pool(url, "inference", MIGRATIONS, size=1)
-        turns = PostgresTurnIndex(pool, TurnVectors(WORDS))
+        pool = await open_pool(url, "inference", MIGRATIONS, size=1, init=take_bytes)
+        turns = await PostgresTurnIndex.over(pool, TurnVectors(WORDS))
         assert [(one.key.turn_id, one.cosine) for one in await turns.nearby(ALL, "At nine.")] == [("t1", 0.0)]
         assert [one.key.turn_id for one in await turns.search(Wanted("acme", "p"), 5)] == ["t1"]
         assert await turns.search(Wanted("acme", "p", text="When?"), 5) == []
@@ -70,7 +71,7 @@ async def test_turns_from_before_the_vectors_are_kept_and_found(postgres_url: st
 
 @pytest_asyncio.fixture
 async def turns(pool: Any) -> PostgresTurnIndex:
-    return PostgresTurnIndex(pool, TurnVectors(WORDS))
+    return await PostgresTurnIndex.over(pool, TurnVectors(WORDS))
 
 
 def turn(
@@ -141,7 +142,7 @@ async def test_turns_without_a_vector_and_those_of_another_embedder_count_as_unl
 ) -> None:
     facts = [turn("t1", 1, "When does it open?", "At nine.", strategy="s")]
     await turns.take(facts, [])
-    others = PostgresTurnIndex(pool, TurnVectors(Renamed()))
+    others = await PostgresTurnIndex.over(pool, TurnVectors(Renamed()))
     asked = Wanted("acme", "p", text="When does it open?")
     assert [one.cosine for one in await others.nearby(ALL, "At nine.")] == [0.0]
     assert await others.search(asked, 5) == []

@@ -25,6 +25,7 @@ from inference.turn_facts import facts_of, joined
 from inference.turn_index import Judgement, Wanted
 from inference.turn_index_postgres import PostgresTurnIndex
 from inference.turn_vectors import TurnVectors
+from inference.turn_vectors_postgres import take_bytes
 from inference.turns import Turn, TurnKey
 from servicekit.database import open_pool
 from servicekit.records import Coordinates, RawRecord, Received
@@ -41,7 +42,7 @@ VECTOR = TurnVectors(WordLlamaEmbedder())
 async def pool(request: pytest.FixtureRequest, postgres_url: str) -> AsyncIterator[Any]:
     """The empty tables, in a database with pgvector and in one without."""
     url = postgres_url if request.param == "halfvec" else await url_without_pgvector(postgres_url)
-    opened = await open_pool(url, "inference", MIGRATIONS, size=2)
+    opened = await open_pool(url, "inference", MIGRATIONS, size=2, init=take_bytes)
     assert await opened.fetchval(TYPE) == request.param
     await opened.execute(TABLES)
     yield opened
@@ -50,7 +51,7 @@ async def pool(request: pytest.FixtureRequest, postgres_url: str) -> AsyncIterat
 
 @pytest_asyncio.fixture
 async def turns(pool: Any) -> PostgresTurnIndex:
-    return PostgresTurnIndex(pool, VECTOR)
+    return await PostgresTurnIndex.over(pool, VECTOR)
 
 
 def key(turn_id: str) -> TurnKey:

@@ -13,17 +13,25 @@ from inference.detector import Detector
 from inference.embed import Vectors, WordLlamaEmbedder
 from inference.turn_reads_postgres import ALIKE_FROM
 from inference.turn_vectors import DIMENSION, TurnVectors
+from inference.turn_vectors_postgres import WIRES
 
 PAIRS = Path(inference.training.__file__).parent / "data" / "pairs.jsonl"
 
 
-def test_each_text_is_packed_once_and_survives_half_precision(detector: Detector) -> None:
+def test_each_text_is_packed_once_in_half_precision(detector: Detector) -> None:
     packed = TurnVectors(detector.embedder).packed(["When does it open?", "At nine.", "When does it open?"])
     assert packed.places == {"When does it open?": 0, "At nine.": 1}
-    rows = np.array(packed.numbers, dtype=np.float32).reshape(-1, DIMENSION)
-    assert (rows.astype(np.float16).astype(np.float32) == rows).all()
-    assert np.linalg.norm(rows, axis=1) == pytest.approx([1, 1], abs=1e-3)
-    assert TurnVectors(detector.embedder).packed([]).numbers == []
+    assert packed.rows.dtype == np.float16
+    assert np.linalg.norm(packed.rows.astype(np.float32), axis=1) == pytest.approx([1, 1], abs=1e-3)
+    assert TurnVectors(detector.embedder).packed([]).rows.shape == (0, DIMENSION)
+
+
+def test_both_ways_to_a_database_carry_the_same_numbers(detector: Detector) -> None:
+    rows = TurnVectors(detector.embedder).packed(["When does it open?", "At nine."]).rows
+    told = WIRES["halfvec"].packed(rows)
+    assert [one[:4] for one in told] == [DIMENSION.to_bytes(2, "big") + bytes(2)] * 2
+    numbers = np.frombuffer(b"".join(one[4:] for one in told), dtype=">f2")
+    assert numbers.tolist() == WIRES["real[]"].packed(rows) == rows.ravel().tolist()
 
 
 def test_the_detectors_memory_gives_the_embedders_vectors(detector: Detector) -> None:
