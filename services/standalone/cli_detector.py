@@ -10,7 +10,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from standalone.terminal import FAILED, AsJson, print_json, say
+from standalone.terminal import FAILED, AsJson, harmless, print_json, say, show
 
 if TYPE_CHECKING:
     from inference.detector import Detector
@@ -45,7 +45,7 @@ def explain(
     if as_json:
         print_json(asdict(verdict) | {"emitted": verdict.emitted, "scores": dict(verdict.scores)})
     else:
-        Console().print(render(verdict), markup=False, highlight=False, soft_wrap=True)
+        show(render(verdict))
 
 
 def evaluate(
@@ -64,7 +64,7 @@ def evaluate(
     try:
         report = scores_on(file, detector)
     except UnknownRows as error:
-        say(f"[red]{error}.[/red]")
+        say(f"{error}.", "red")
         raise typer.Exit(FAILED) from None
     if plot is not None:
         _draw(report, plot)
@@ -81,7 +81,7 @@ def encoder() -> None:
     try:
         typer.echo(fetched(say).model.parent)
     except ModelMissing as error:
-        say(f"[red]{error}[/red]")
+        say(str(error), "red")
         raise typer.Exit(FAILED) from None
 
 
@@ -121,7 +121,7 @@ def _add_rows(table: Table, report: dict[str, Any], depth: int) -> None:
     for name, value in report.items():
         label = "  " * depth + str(name).replace("_", " ")
         if isinstance(value, dict):
-            table.add_row(f"[bold]{label}[/bold]", "")
+            table.add_row(harmless(label, "bold"), "")
             _add_rows(table, value, depth + 1)
         elif isinstance(value, int | float):
-            table.add_row(label, f"{value:.3f}" if isinstance(value, float) else f"{value:,}")
+            table.add_row(harmless(label), f"{value:.3f}" if isinstance(value, float) else f"{value:,}")

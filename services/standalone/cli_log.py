@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Annotated, Any
 
@@ -15,7 +15,7 @@ from rich.table import Table
 
 from servicekit.logging import configure_logging
 from standalone.state import DEFAULT_STATE
-from standalone.terminal import FAILED, AsJson, Running, State, instant, print_json, run, say
+from standalone.terminal import FAILED, AsJson, Running, State, harmless, instant, print_json, run, say, show
 
 SHOWN = 50
 Reason = Annotated[str | None, typer.Option(help="Only this reason, such as invalid_json.")]
@@ -46,31 +46,39 @@ def list_letters(
     as_json: AsJson = False,
 ) -> None:
     """Which dead letters there are, the newest last, and how many of each reason. Never their content."""
-    from standalone.dlq import Filter, Letter, facts_of, letters
+    from standalone.dlq import Filter, facts_of, letters
     from standalone.log_access import target_of
 
     wanted = Filter(reason, topic, instant(since), instant(until))
 
-    async def read() -> list[Letter]:
-        return [letter async for letter in letters(target_of(broker, state).bootstrap, wanted)]
+    async def read() -> list[tuple[int, tuple[str, int, int], dict[str, Any]]]:
+        """Without what the letters hold, which may be more than there is room for."""
+        bootstrap = target_of(broker, state).bootstrap
+        return [(letter.written_at, letter.place, facts_of(letter)) async for letter in letters(bootstrap, wanted)]
 
     configure_logging(quiet=True)
-    found = sorted(run(read()), key=lambda letter: (letter.written_at, str(letter.place)))
-    reasons = Counter(letter.reason for letter in found)
+    found = [facts for _, _, facts in sorted(run(read()))]
+    reasons = Counter(facts["reason"] for facts in found)
     if as_json:
-        print_json({"count": len(found), "reasons": dict(reasons), "letters": [facts_of(one) for one in found]})
+        print_json({"count": len(found), "reasons": dict(reasons), "letters": found})
         return
-    table = Table(title=f"{len(found):,} dead letters", title_justify="left")
-    for name in ("letter", "written", "reason", "detail", "by"):
-        table.add_column(name, overflow="fold")
-    for one in found[-SHOWN:]:
-        facts = facts_of(one)
-        table.add_row(facts["letter"], facts["written_at"][:19], one.reason, one.detail, one.service)
-    Console().print(table)
+    Console().print(letters_table(found))
     if len(found) > SHOWN:
         say(f"The newest {SHOWN} of {len(found):,}; --json gives all.")
     for name, count in reasons.most_common():
         say(f"{count:8,} {name}")
+
+
+def letters_table(found: Sequence[dict[str, Any]]) -> Table:
+    """The newest letters; their names stay whole in the narrowest terminal, for `dlq show` takes one."""
+    table = Table(title=f"{len(found):,} dead letters", title_justify="left", box=None, padding=(0, 2, 0, 0))
+    for name in ("letter", "written", "reason"):
+        table.add_column(name, no_wrap=True)
+    table.add_column("detail", overflow="fold")
+    for facts in found[-SHOWN:]:
+        written = facts["written_at"][5:16].replace("T", " ")
+        table.add_row(*(harmless(told) for told in (facts["letter"], written, facts["reason"], facts["detail"])))
+    return table
 
 
 @dlq.command("show")
@@ -104,9 +112,9 @@ def show_letter(
         print_json(facts | {"value_base64": None if found.value is None else base64.b64encode(found.value).decode()})
         return
     for key, value in facts.items():
-        Console().print(f"{key}: {value}", markup=False, highlight=False, soft_wrap=True)
+        show(f"{key}: {value}")
     if found.value is not None:
-        Console().print(found.value.decode("utf-8", "replace"), markup=False, highlight=False, soft_wrap=True)
+        show(found.value.decode("utf-8", "replace"))
 
 
 @dlq.command("replay")
@@ -130,10 +138,9 @@ def replay_letters(
 
     async def work() -> dict[str, int]:
         target = target_of(broker, state)
-        found = [letter async for letter in letters(target.bootstrap, wanted)]
         async with writing_to(target) as producer:
-            with _bar("Sending", len(found), as_json) as advance:
-                return await replay(found, producer, advance)
+            with _bar("Sending", None, as_json) as advance:
+                return await replay(letters(target.bootstrap, wanted), producer, advance)
 
     configure_logging(quiet=True)
     facts = run(work())
@@ -197,7 +204,7 @@ def verify_ledger(
 
 
 @contextmanager
-def _bar(what: str, total: int, hidden: bool) -> Iterator[Callable[[int], None]]:
+def _bar(what: str, total: int | None, hidden: bool) -> Iterator[Callable[[int], None]]:
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     with Progress(*columns, console=Console(stderr=True), disable=hidden, transient=True) as bar:
         task = bar.add_task(what, total=total)

@@ -11,6 +11,7 @@ from typing import Annotated, Any, TypeVar
 import typer
 import uvloop
 from rich.console import Console
+from rich.text import Text
 
 from contracts.instants import parse_instant
 from servicekit.embedded.local_kafka import LocalKafkaError
@@ -28,9 +29,22 @@ Running = Annotated[
 ]
 
 
-def say(message: str) -> None:
+_OBEYED = dict.fromkeys((n for n in (*range(32), *range(127, 160)) if n not in b"\t\n"), "\N{REPLACEMENT CHARACTER}")
+
+
+def harmless(text: str, style: str = "") -> Text:
+    """Words from outside as a terminal may show them: it would obey control characters, and rich its markup."""
+    return Text(text.translate(_OBEYED), style)
+
+
+def say(message: str, style: str = "") -> None:
     """A line for the person at the terminal, on stderr."""
-    Console(stderr=True).print(message, highlight=False, soft_wrap=True)
+    Console(stderr=True).print(harmless(message, style), soft_wrap=True)
+
+
+def show(text: str) -> None:
+    """A line of what was asked for, on stdout."""
+    Console().print(harmless(text), soft_wrap=True)
 
 
 def run(work: Coroutine[Any, Any, T]) -> T:
@@ -38,7 +52,7 @@ def run(work: Coroutine[Any, Any, T]) -> T:
     try:
         return uvloop.run(work)
     except (StartError, EmbeddedPostgresError, LocalKafkaError, MemoryBrokerError) as error:
-        say(f"[red]{error}[/red]")
+        say(str(error), "red")
         raise typer.Exit(NOT_STARTED) from None
     except KeyboardInterrupt:
         raise typer.Exit(130) from None

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
+from io import StringIO
 
 import pytest
 from aiokafka import ConsumerRecord
+from rich.console import Console
 
 from contracts.topics import CHAT_REPLY, INFERRED_RECEIVED
 from servicekit.deadletter import dead_letter
 from servicekit.producer import MESSAGE_LIMIT, Message, Written
 from servicekit.records import Coordinates, RawRecord
+from standalone.cli_log import letters_table
 from standalone.dlq import Filter, Letter, facts_of, letter_of, message_again, replay
 
 SECOND = 1_000_000
@@ -48,6 +51,11 @@ def record(message: Message, at: int, offset: int) -> ConsumerRecord:
         serialized_value_size=0,
         headers=tuple(message.headers),
     )
+
+
+async def one_by_one(found: Sequence[Letter]) -> AsyncIterator[Letter]:
+    for one in found:
+        yield one
 
 
 class Log:
@@ -111,7 +119,7 @@ async def test_equal_letters_are_sent_once_and_empty_ones_never() -> None:
     too_large = letter(b"x" * MESSAGE_LIMIT)
     assert not too_large.whole
     found = [letter(), letter(offset=1), letter(b"other"), letter(topic=INFERRED_RECEIVED.name), too_large]
-    facts = await replay(found, log, passed.append)
+    facts = await replay(one_by_one(found), log, passed.append)
     assert facts == {"letters": 5, "sent": 3, "repeats": 1, "empty": 1}
     assert [(m.topic, m.value) for m in log.taken] == [
         (CHAT_REPLY.name, b"{broken"),
@@ -124,5 +132,16 @@ async def test_equal_letters_are_sent_once_and_empty_ones_never() -> None:
 async def test_many_letters_go_in_batches_and_none_is_forgotten() -> None:
     log = Log()
     found = [letter(b"%d" % n, offset=n) for n in range(501)]
-    assert (await replay(found, log))["sent"] == 501
+    assert (await replay(one_by_one(found), log))["sent"] == 501
     assert {m.value for m in log.taken} == {b"%d" % n for n in range(501)}
+
+
+def test_a_list_shows_whole_names_and_takes_nothing_for_markup() -> None:
+    found = [facts_of(letter(offset=n)) | {"detail": "[/red] \x1b[2J at the very first byte"} for n in (9, 123_456)]
+    shown = StringIO()
+    Console(file=shown, width=80).print(letters_table(found))
+    lines = shown.getvalue().splitlines()
+    for one in found:
+        assert any(line.startswith(f"{one['letter']} ") and " invalid_json " in line for line in lines)
+    assert "[/red]" in shown.getvalue() and "\x1b" not in shown.getvalue()
+    assert max(map(len, lines)) <= 80
