@@ -46,6 +46,16 @@ class RawRecord(NamedTuple):
     log_time: int
 
 
+_TELLING = frozenset(
+    (
+        *("missing", "value_error", "literal_error", "string_type", "string_too_short", "string_too_long"),
+        *("string_pattern_mismatch", "dict_type", "too_long", "int_type", "float_type", "bool_type", "finite_number"),
+        *("greater_than_equal", "less_than_equal"),
+    )
+)
+"""Faults that pydantic puts into words without a word of the sender's; of any other only its name is told."""
+
+
 @dataclass(frozen=True, slots=True)
 class Received(Generic[E]):
     """A record that was read: its event, where it lies, and when the log took it in."""
@@ -150,13 +160,14 @@ def read(raw: RawRecord, models: Mapping[str, type[E]], judged_at: int | None = 
 
 
 def _why(error: ValidationError) -> tuple[str, str]:
-    """The reason and the place of the first fault; below `attributes` the names are the sender's own words."""
+    """The reason and the place of the first fault in words; below `attributes` names are the sender's own."""
     first = error.errors(include_url=False, include_context=False, include_input=False)[0]
     if first["type"] == "json_invalid":
         return "invalid_json", "not one JSON value in UTF-8"
     place = first["loc"][:1] if first["loc"][:1] == ("attributes",) else first["loc"]
     where = ".".join(map(str, place))[:100]
-    return "invalid_event", f"{where or 'event'}: {first['type']}"
+    told = first["msg"].removeprefix("Value error, ") if first["type"] in _TELLING else first["type"]
+    return "invalid_event", f"{where or 'event'}: {told[:1].lower()}{told[1:]}"
 
 
 def _repeats_a_key(value: bytes) -> bool:

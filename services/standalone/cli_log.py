@@ -71,7 +71,8 @@ def list_letters(
 
 def letters_table(found: Sequence[dict[str, Any]]) -> Table:
     """The newest letters; their names stay whole in the narrowest terminal, for `dlq show` takes one."""
-    table = Table(title=f"{len(found):,} dead letters", title_justify="left", box=None, padding=(0, 2, 0, 0))
+    count = f"{len(found):,} dead letter{'' if len(found) == 1 else 's'}"
+    table = Table(title=count, title_justify="left", box=None, padding=(0, 2, 0, 0))
     for name in ("letter", "written", "reason"):
         table.add_column(name, no_wrap=True)
     table.add_column("detail", overflow="fold")
