@@ -56,4 +56,4 @@ def answer(measure: Callable[[Job], Awaitable[dict[str, Any]]]) -> None:
     """What a measured run's module does when it is run: read the job, measure, print."""
     told = json.loads(sys.argv[1])
     job = Job(**{**told, "workload": Workload(**told["workload"])})
-    print(json.dumps(uvloop.run(measure(job))))  # type: ignore[arg-type]
+    print(json.dumps(uvloop.run(measure(job))))

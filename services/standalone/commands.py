@@ -49,6 +49,10 @@ async def report_of(state: Path, say: Callable[[str], None]) -> dict[str, Any]:
                 return report
         except httpx.ConnectError:
             say("The last run did not end well; reading what it left.")
+        except httpx.HTTPStatusError as error:
+            status = error.response.status_code
+            why = f"{facts['url']}health/ready says why"
+            raise StartError(f"The run at {facts['url']} has no report for now (status {status}): {why}.") from None
         except httpx.HTTPError as error:
             raise StartError(f"The run at {facts['url']} does not answer: {type(error).__name__}.") from None
     if not (state / "lock").exists():

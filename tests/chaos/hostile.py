@@ -30,7 +30,7 @@ def hostile(samples: Path = SAMPLES) -> list[Outgoing]:
 
 
 def _fate(line: dict[str, object]) -> Fate:
-    acceptable = {line["class"], *(line.get("also_acceptable") or ())}  # type: ignore[misc]
+    acceptable = {line["class"], *(line.get("also_acceptable") or ())}
     if acceptable == {"bad"}:
         return "hostile"
     return "either" if "bad" in acceptable else "harmless"

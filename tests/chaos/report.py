@@ -76,7 +76,7 @@ def print_result(result: Result) -> None:
     """The table on stdout, the first differences below it, and as the very last line the JSON object."""
     table = Table("promise", "compared", "faults injected", "events checked", "lost", "extra", "verdict")
     for finding in result.findings:
-        tested = sum(result.faults.get(fault, 0) for fault in TESTED_BY[finding.promise])  # type: ignore[index]
+        tested = sum(result.faults.get(fault, 0) for fault in TESTED_BY[finding.promise])
         table.add_row(
             finding.promise,
             finding.what,
@@ -104,7 +104,7 @@ def print_result(result: Result) -> None:
 
 
 def _sum(result: Result, promise: str) -> str:
-    return str(sum(result.faults.get(fault, 0) for fault in TESTED_BY[promise]))  # type: ignore[index]
+    return str(sum(result.faults.get(fault, 0) for fault in TESTED_BY[promise]))
 
 
 def _word(holds: bool) -> str:

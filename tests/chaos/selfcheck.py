@@ -67,7 +67,7 @@ class Check:
 
     bug: Bug
     script: Script
-    sound: Plan = Plan()  # noqa: RUF009  # frozen
+    sound: Plan = Plan()  # noqa: RUF009  # frozen, so all may share it
     poison: float = 0.01
 
 

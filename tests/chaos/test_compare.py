@@ -51,7 +51,7 @@ def test_nothing_is_found_where_all_is_well() -> None:
         (replace(SEEN, announced=[]), "P4", "is missing"),
         (replace(SEEN, history=set()), "P4", "announced and never stored"),
         (replace(SEEN, announced=[*SEEN.announced, OLD], history=FORMER), "P4", "what compaction keeps"),
-        (replace(SEEN, announced=[*SEEN.announced, replace(SEEN.announced[0], event_id="other")]), "P4", "two forms"),  # type: ignore[index]
+        (replace(SEEN, announced=[*SEEN.announced, replace(SEEN.announced[0], event_id="other")]), "P4", "two forms"),
         (replace(SEEN, letters=[]), "P5", "is in none"),
         (replace(SEEN, letters=[*SEEN.letters, Letter(GOOD, "bug", "good")]), "P5", "was given up (bug)"),
         (replace(SEEN, parked=set()), "P5", "is missing"),

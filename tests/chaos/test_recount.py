@@ -17,7 +17,7 @@ T0 = 1_793_793_600_000_000
 def entry(topic: str, offset: int, fate: str = "good", **event: Any) -> Entry:
     scope = {"tenant": "t", "project": "p", "conversationId": "c", "eventId": f"e{offset}"}
     value = json.dumps({"occurredAt": "2026-11-04T12:00:00Z", **scope, **event})
-    return Entry(topic, 0, offset, fate, "event", digest(value.encode()), value if fate == "good" else None)  # type: ignore[arg-type]
+    return Entry(topic, 0, offset, fate, "event", digest(value.encode()), value if fate == "good" else None)
 
 
 ANSWER = entry(

@@ -260,7 +260,7 @@ class ErasedMeanwhile:
 
 @pytest.mark.parametrize("moment", ["erased_at", "save"])
 async def test_a_batch_that_an_erasure_overtakes_leaves_no_text(store, log, handler, moment):
-    racing = FeedbackEvents(ErasedMeanwhile(store, moment, handler), log, DEFAULT_REWARDS)  # type: ignore[arg-type]
+    racing = FeedbackEvents(ErasedMeanwhile(store, moment, handler), log, DEFAULT_REWARDS)
     outcomes = await racing.handle(batch(explicit(text=SECRET), explicit(at=1_000, event="x2", turn_id="t2")))
     assert outcomes == [ERASED, STORED]
     assert [one.key.source_id for one in await scanned(store)] == ["t2"]

@@ -59,7 +59,7 @@ class Line:
             writer.transport.abort()
 
     async def _pass_on(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        there, back = await self._connect()  # type: ignore[misc]
+        there, back = await self._connect()
         self._open |= {writer, back}
         await asyncio.gather(_copy(reader, back), _copy(there, writer))
         self._open -= {writer, back}

@@ -62,7 +62,7 @@ def verdict(feedback: Feedback, confidence: float, turn_id: str | None, evaluati
     target = None if turn_id is None else Target(turn_id, f"{turn_id}-a", "bot", 0.9, 0.9, 1.0, 1)
     kind = "explicit" if feedback == "rejected" else None
     reaction = {"rejected": "not_ok", "accepted": "ok", "neutral": None}[feedback]
-    said = Verdict(feedback, reaction, confidence, kind, "no", target, (), "rules", "neutral")  # type: ignore[arg-type]
+    said = Verdict(feedback, reaction, confidence, kind, "no", target, (), "rules", "neutral")
     message = Message(by, f"t-{by}", "ann", "human", None, "no", 50)
     return Placed(IndexedMessage(HERE, message, 50), evaluation, None, None), said
 
@@ -250,7 +250,7 @@ async def test_messages_in_any_order_and_batches_end_in_the_same_turns(turns: Po
     shuffled = random.Random(7)
     for size in (5, 1, 2, 1, 3, 1):
         await pool.execute(TABLES)
-        handler = ConversationEvents(PostgresStore(pool), turns, Discarding(), detector)  # type: ignore[arg-type]
+        handler = ConversationEvents(PostgresStore(pool), turns, Discarding(), detector)
         order = [
             Received(event, RawRecord(Coordinates("t", 0, n), None, None, (), 0))
             for n, event in enumerate(CONVERSATION)

@@ -62,7 +62,7 @@ def version(name: str, agent: bool, at: int) -> ChatMessageIngested:
 
 def arrived(events: Sequence[ChatMessageIngested], cuts: random.Random) -> dict[TurnKey, Any]:
     turns = JoinedTurns()
-    handler = ConversationEvents(MemoryStore(), turns, Discarding(), StubDetector())  # type: ignore[arg-type]
+    handler = ConversationEvents(MemoryStore(), turns, Discarding(), StubDetector())
     rest = list(events)
     while rest:
         size = cuts.randint(1, 12)

@@ -34,7 +34,7 @@ def messages(draw: st.DrawFn, role: str | None = None) -> Message:
     chosen = role or draw(st.sampled_from(["human", "agent"]))
     number = draw(st.integers(0, 10**6))
     agent = "bot" if chosen == "agent" else None
-    return Message(f"m{number}", f"t{number}", "who", chosen, agent, draw(texts), draw(times))  # type: ignore[arg-type]
+    return Message(f"m{number}", f"t{number}", "who", chosen, agent, draw(texts), draw(times))
 
 
 items = st.builds(

@@ -63,7 +63,7 @@ class Place:
                     turn_id=turn,
                     agent_id="bot",
                     user_id="ann",
-                    reaction=reaction,  # type: ignore[arg-type]
+                    reaction=reaction,
                 ),
                 RawRecord(Coordinates(EXPLICIT_RECEIVED.name, 0, sequence), None, b"{}", (), 2_000_000),
             )

@@ -181,7 +181,7 @@ def _bridge(process: Process) -> Handler:
 
 def _inference(process: Process) -> Handler:
     store = process.store(process.world.inference)
-    return process.wiring.conversation_events(store, StubTurns(), process.producer, StubDetector())  # type: ignore[arg-type]
+    return process.wiring.conversation_events(store, StubTurns(), process.producer, StubDetector())
 
 
 def _feedback(process: Process) -> Handler:

@@ -19,8 +19,8 @@ def judge(item: Neighbourhood) -> Verdict:
             answered.turn_id, answered.message_id, answered.agent_id or answered.sender_id, 1.0, 1.0, 1.0, 1
         )
     return Verdict(
-        feedback=feedback,  # type: ignore[arg-type]
-        reaction={"rejected": "not_ok", "accepted": "ok"}.get(feedback) if target else None,  # type: ignore[arg-type]
+        feedback=feedback,
+        reaction={"rejected": "not_ok", "accepted": "ok"}.get(feedback) if target else None,
         confidence=0.9,
         correction_type=None,
         user_said=item.message.text,

@@ -28,8 +28,7 @@ def socket_directory(home: PostgresHome) -> Iterator[Path]:
     if _is_fit(home.data):
         yield home.data
         return
-    # Nothing is put there but a folder of our own, whose name cannot be guessed.
-    for above in dict.fromkeys([tempfile.gettempdir(), "/tmp", "/var/tmp"]):  # noqa: S108
+    for above in dict.fromkeys([tempfile.gettempdir(), "/tmp", "/var/tmp"]):  # noqa: S108  # only mkdtemp writes there
         if not os.access(above, os.W_OK) or not can_reach(home.account, Path(above)):
             continue
         made = Path(tempfile.mkdtemp(prefix="agent-feedback-", dir=above))

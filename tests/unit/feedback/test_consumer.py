@@ -100,7 +100,7 @@ class LosesOnce:
 async def test_a_word_that_loses_to_another_writer_is_merged_with_what_won(
     store, handler, log, theirs, ours, outcome, shown
 ):
-    slow = FeedbackEvents(LosesOnce(store, handler, theirs), log, DEFAULT_REWARDS)  # type: ignore[arg-type]
+    slow = FeedbackEvents(LosesOnce(store, handler, theirs), log, DEFAULT_REWARDS)
     assert await slow.handle(batch(ours)) == [outcome]
     assert json.loads(log.sent[-1].value or b"")["reaction"] == shown
     (record,) = (await store.load([key().feedback_id])).values()

@@ -24,7 +24,7 @@ def evidence(
         found=found,
         kinds=kinds(found),
         answer_kinds=kinds(agent_hits(prepare(answer))),
-        **more,  # type: ignore[arg-type]
+        **more,
     )
 
 

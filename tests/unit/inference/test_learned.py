@@ -44,7 +44,7 @@ def test_a_layer_is_refused_with_the_vectors_of_another_embedder() -> None:
             raise NotImplementedError
 
     with pytest.raises(ValueError, match="taught with"):
-        Detector(Other(), Layer.load())  # type: ignore[arg-type]
+        Detector(Other(), Layer.load())
 
 
 def test_probabilities_sum_to_one_however_large_the_scores() -> None:

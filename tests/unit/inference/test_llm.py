@@ -89,7 +89,7 @@ def test_whatever_people_write_stays_a_text_in_the_request(texts: list[str], mes
 
 
 def answer(reaction: str, reason: str, *, is_feedback: bool = True) -> Answer:
-    return Answer(is_feedback=is_feedback, reaction=reaction, confidence=0.75, about=None, reason=reason)  # type: ignore[arg-type]
+    return Answer(is_feedback=is_feedback, reaction=reaction, confidence=0.75, about=None, reason=reason)
 
 
 @pytest.mark.parametrize(

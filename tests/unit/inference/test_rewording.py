@@ -32,7 +32,7 @@ def by_sentences(minilm: Embedder) -> Detector:
 def exchange(request: str, message: str, answer: str = "Here you are.") -> Neighbourhood:
     said = (("a", "human", request), ("b", "agent", answer), ("c", "human", message))
     first, second, third = (
-        Message(name, name, role, role, "bot" if role == "agent" else None, text, place * 60_000_000)  # type: ignore[arg-type]
+        Message(name, name, role, role, "bot" if role == "agent" else None, text, place * 60_000_000)
         for place, (name, role, text) in enumerate(said)
     )
     return Neighbourhood((first, second), third)

@@ -117,7 +117,7 @@ def test_an_answer_that_is_its_own_turn_answers_the_latest_question_before_it() 
     where = ConversationKey("acme", "p", "c")
     said = [("q0", "human", "q0"), ("q1", "human", "q1"), ("a1", "agent", "a1"), ("a2", "agent", "t7")]
     stretch = [
-        Placed(IndexedMessage(where, Message(name, own, "who", role, None, f"text {name}", at), at), 4, None, None)  # type: ignore[arg-type]
+        Placed(IndexedMessage(where, Message(name, own, "who", role, None, f"text {name}", at), at), 4, None, None)
         for at, (name, role, own) in enumerate(said)
     ]
     [facts] = questions_of(stretch, {MessageKey("acme", "p", "q1")})

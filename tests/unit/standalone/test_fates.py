@@ -13,7 +13,7 @@ WAITS = Parked("original_unknown")
 def last_word(*said: tuple[str, str, Outcome]) -> Outcome | None:
     outcomes = Outcomes(keep=True)
     for group, topic, outcome in said:
-        outcomes(Observation(group, topic, "chat:0:1", outcome))  # type: ignore[arg-type]
+        outcomes(Observation(group, topic, "chat:0:1", outcome))
     return outcomes.of("chat:0:1")
 
 
