@@ -13,18 +13,18 @@ else
 endif
 
 .DEFAULT_GOAL := help
-.PHONY: help install run test test-real test-pages check schemas lock train bench chaos simulate clean
+.PHONY: help install run test test-real test-pages check docs lock train bench chaos simulate mutants clean
 
 help: ## Say what can be made
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 14
 
-run: $(VENV)/.run ## Start everything with sample conversations and keep serving
-	@$(BIN)/agent-feedback up --sample
+run: $(VENV)/.run ## Start everything with sample conversations and keep serving (PORT=n, else 8080)
+	@$(BIN)/agent-feedback up --sample $(if $(PORT),--port $(PORT))
 
 install: $(VENV)/.dev ## Make .venv with everything that running, testing and checking needs
 
 test: $(VENV)/.dev ## Run the tests that need nothing but installed wheels
-	@echo "Running the tests (two to three minutes) ..."
+	@echo "Running the tests (six to seven minutes) ..."
 	@$(BIN)/pytest -q -m "not real and not browser" -n 2 --dist worksteal
 
 test-real: $(VENV)/.dev ## Run the tests on a real Kafka (Java comes as a wheel, Kafka's jars from Maven Central)
@@ -33,20 +33,23 @@ test-real: $(VENV)/.dev ## Run the tests on a real Kafka (Java comes as a wheel,
 test-pages: $(VENV)/.dev ## Run the tests of the pages in Chromium
 	@$(BIN)/pytest -q -m browser
 
-check: $(VENV)/.dev ## Lint, types, import rules, schemas, the compose file
+check: $(VENV)/.dev ## Lint, types, import rules, exported schemas and docs, the compose file
 	@$(BIN)/ruff check -q .
 	@$(BIN)/ruff format -q --check .
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports >/dev/null || $(BIN)/lint-imports
 	@$(BIN)/python -m contracts.export --check
+	@$(BIN)/python -m standalone.http_page --check
+	@PYTHONPATH=tests $(BIN)/python -m mutants --check
 	@$(BIN)/check-jsonschema -q --builtin-schema vendor.compose-spec deploy/compose.yaml
 	@echo "All checks passed."
 
-schemas: $(VENV)/.dev ## Export the events' JSON schemas
+docs: $(VENV)/.dev ## Write what is made from the code: JSON schemas, docs/events.md, docs/asyncapi.json, docs/http.md
 	@$(BIN)/python -m contracts.export
+	@$(BIN)/python -m standalone.http_page
 
 train: $(VENV)/.dev ## Rebuild the detector's weights from the training data
-	@$(BIN)/python -m inference.training.train
+	@$(BIN)/python -m training.train
 
 bench: $(VENV)/.dev ## Measure and write benchmarks/results/latest.json
 	@$(BIN)/python -m benchmarks
@@ -58,6 +61,9 @@ chaos: $(VENV)/.dev ## Break things for MINUTES=n (SEED=s) and prove that nothin
 SEEDS ?= 10000
 simulate: $(VENV)/.dev ## Run SEEDS=n simulated histories of crashes, delays and reorderings
 	@PYTHONPATH=tests $(BIN)/python -m simulation --seeds $(SEEDS)
+
+mutants: $(VENV)/.dev ## Break the code in some hundred small ways, one at a time, and see that the tests notice (NAME=part of a name)
+	@PYTHONPATH=tests $(BIN)/python -m mutants $(if $(NAME),"$(NAME)")
 
 lock: ## Pin all dependencies with hashes (needs uv)
 	@$(UV) pip compile -q --upgrade --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-emit-find-links \

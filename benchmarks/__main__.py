@@ -11,14 +11,28 @@ import sys
 import time
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import uvloop
 from rich.console import Console
 
+from benchmarks.http_rates import http_rates
 from benchmarks.judging import judging
 from benchmarks.measuring import Measured, Measuring, Say
+from benchmarks.memory import memory
 from benchmarks.plan import FULL, QUICK, Plan
-from benchmarks.results import RESULTS, conditions, details, figures, print_judging, print_looks, print_table, write
+from benchmarks.results import (
+    RESULTS,
+    conditions,
+    details,
+    figures,
+    print_http,
+    print_judging,
+    print_looks,
+    print_memory,
+    print_table,
+    write,
+)
 from benchmarks.servers import servers
 from benchmarks.startup import startup
 from benchmarks.turn_index import turn_index
@@ -30,9 +44,16 @@ DETECT_RATE = 50
 """Requests a second."""
 
 
-async def _measure(plan: Plan, source: Path, folder: Path, seed: int, kafka: bool, say: Say) -> tuple[Measured, str]:
+async def _measure(
+    plan: Plan, source: Path, folder: Path, seed: int, kafka: bool, say: Say
+) -> tuple[Measured, dict[str, Any], str]:
     async with servers(folder, say, with_kafka=kafka) as shared:
-        return await Measuring(shared, source, seed, plan, say).all(), shared.why
+        measured = await Measuring(shared, source, seed, plan, say).all()
+        say("HTTP")
+        http = await http_rates(
+            shared, source, seconds=plan.http_seconds, rounds=plan.rounds, clients=(16, 64), say=say
+        )
+        return measured, http, shared.why
 
 
 def main() -> int:
@@ -56,7 +77,9 @@ def main() -> int:
     with scratch() as folder:
         source, name = source_of(folder)
         say(f"Measuring with the {name}")
-        measured, why = uvloop.run(_measure(plan, source, folder, options.seed, not options.no_kafka, say))
+        measured, http, why = uvloop.run(_measure(plan, source, folder, options.seed, not options.no_kafka, say))
+        say("Memory")
+        held = memory(source)
         say("Judging messages")
         judged = judging(plan.rounds, source)
     if why:
@@ -69,6 +92,8 @@ def main() -> int:
     pipeline = figures(measured, starts)
     result = {
         "pipeline": pipeline,
+        "http": http,
+        "memory": held,
         "judging": judged,
         "turn_index": looked,
         "conditions": conditions(plan, name, options.seed, time.monotonic() - began, why),
@@ -77,6 +102,8 @@ def main() -> int:
     write(result, options.out)
     console = Console(width=120)
     print_table(console, measured, pipeline, starts)
+    print_http(console, http)
+    print_memory(console, held)
     print_judging(console, judged)
     print_looks(console, looked)
     say(f"Written to {options.out}")

@@ -61,8 +61,8 @@ def _of(pid: int) -> float:
     spent = times.user + times.system + times.children_user + times.children_system
     for child in children:
         try:
-            told = child.cpu_times()
+            lately = child.cpu_times()
         except psutil.NoSuchProcess:
             continue
-        spent += told.user + told.system
+        spent += lately.user + lately.system
     return float(spent)

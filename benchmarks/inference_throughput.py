@@ -26,14 +26,14 @@ from typing import Any
 
 import numpy as np
 
-from inference.detector import Detector
-from inference.encoders import sentence_encoder
-from inference.features import CLOSED
-from inference.model import NEIGHBOURHOOD, Message, Neighbourhood, Role
-from inference.text import prepare
-from servicekit.collector import look_seldom
+from detector.detector import Detector
+from detector.encoders.choice import sentence_encoder
+from detector.features import CLOSED
+from detector.model import NEIGHBOURHOOD, Message, Neighbourhood, Role
+from detector.text import prepare
+from servicekit.garbage_collection import tune_gc
 
-ROWS = Path(__file__).parents[1] / "services" / "inference" / "training" / "data" / "exchanges.jsonl"
+ROWS = Path(__file__).parents[1] / "training" / "data" / "exchanges.jsonl"
 EXCHANGES = 12
 MINUTE = 60_000_000
 ALONE = 1_000
@@ -106,7 +106,7 @@ def judging(items: list[Neighbourhood], batch: int, encoder: str) -> dict[str, A
     started = time.perf_counter()
     detector = Detector.default(sentences)
     loaded = time.perf_counter() - started
-    look_seldom()  # as a service does when it has started
+    tune_gc()  # as a service does when it has started
     wall, busy = time.perf_counter(), time.process_time()
     emitted = 0
     for first in range(0, len(items), batch):
@@ -140,16 +140,16 @@ def main() -> None:
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
     items = recorded(options.recorded) if options.recorded else stream(options.messages)
-    told = judging(items, options.batch, options.sentence_encoder)
+    run = judging(items, options.batch, options.sentence_encoder)
     if options.json:
-        print(json.dumps(told))
+        print(json.dumps(run))
     else:
         print(
-            f"{told['messages_per_cpu_second']:,} messages per CPU second ({told['messages_per_second']:,} messages/s):"
-            f" {told['messages']:,} messages in batches of {told['batch']}, {told['distinct_texts']:,} distinct texts"
-            f" of {told['distinct_words']:,} distinct words; sentence encoder: {told['sentence_encoder']}\n"
-            f"alone: p50 {told['alone_ms_p50']} ms, p99 {told['alone_ms_p99']} ms of CPU;"
-            f" load {told['load_seconds']} s, peak {told['peak_rss_mib']} MiB"
+            f"{run['messages_per_cpu_second']:,} messages per CPU second ({run['messages_per_second']:,} messages/s):"
+            f" {run['messages']:,} messages in batches of {run['batch']}, {run['distinct_texts']:,} distinct texts"
+            f" of {run['distinct_words']:,} distinct words; sentence encoder: {run['sentence_encoder']}\n"
+            f"alone: p50 {run['alone_ms_p50']} ms, p99 {run['alone_ms_p99']} ms of CPU;"
+            f" load {run['load_seconds']} s, peak {run['peak_rss_mib']} MiB"
         )
 
 

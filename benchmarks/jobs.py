@@ -1,4 +1,4 @@
-"""One measured run is a process of its own: what it is told, what it tells, and how it is started."""
+"""One measured run is a process of its own: what it gets, what it prints, and how it is started."""
 
 from __future__ import annotations
 
@@ -54,6 +54,6 @@ async def run(module: str, job: Job, *arguments: str) -> dict[str, Any]:
 
 def answer(measure: Callable[[Job], Awaitable[dict[str, Any]]]) -> None:
     """What a measured run's module does when it is run: read the job, measure, print."""
-    told = json.loads(sys.argv[1])
-    job = Job(**{**told, "workload": Workload(**told["workload"])})
+    given = json.loads(sys.argv[1])
+    job = Job(**{**given, "workload": Workload(**given["workload"])})
     print(json.dumps(uvloop.run(measure(job))))

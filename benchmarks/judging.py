@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 from typing import Any, Final
 
-from inference.minilm_files import present
+from detector.encoders.minilm_files import present
 
 ENCODERS: Final = ("none", "minilm")
 
@@ -27,8 +27,8 @@ def judging(times: int, recorded: Path) -> list[dict[str, Any]]:
 
 def _one(options: list[str]) -> dict[str, Any]:
     command = [sys.executable, "-m", "benchmarks.inference_throughput", "--json", *options]
-    told: dict[str, Any] = json.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE).stdout)
-    return told
+    measured: dict[str, Any] = json.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE).stdout)
+    return measured
 
 
 def _middle(runs: list[dict[str, Any]]) -> dict[str, Any]:

@@ -17,17 +17,17 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import inference.main
-from inference.detector import Detector
-from inference.gate_answers_postgres import PostgresGateAnswers
-from inference.llm_asking import Asking
-from inference.llm_endpoint import LlmEndpoint
-from inference.llm_gate import Judged, LlmGate
-from inference.model import Message, Neighbourhood
+from detector.detector import Detector
+from detector.model import Message, Neighbourhood
+from inference.llm_gate.asking import Asking
+from inference.llm_gate.endpoint import LlmEndpoint
+from inference.llm_gate.gate import Judged, LlmGate
+from inference.llm_gate.store_postgres import PostgresGateAnswers
 from inference.settings import InferenceSettings
 from inference.store import ConversationKey
 from servicekit.clock import SystemClock
 from servicekit.database import open_pool
-from servicekit.embedded.postgres import EmbeddedPostgres
+from standalone.embedded.postgres import EmbeddedPostgres
 
 MIGRATIONS = Path(inference.main.__file__).parent / "migrations"
 MINUTE = 60_000_000

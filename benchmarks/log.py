@@ -14,7 +14,7 @@ from benchmarks.jobs import Job
 async def log_with(job: Job, topics: Mapping[str, int]) -> AsyncIterator[str]:
     """The address of a log that has `topics` (name to partitions), made where they are missing."""
     if job.bootstrap is None:
-        from servicekit.embedded.memory_broker import MemoryBroker
+        from standalone.embedded.memory_broker import MemoryBroker
 
         with MemoryBroker(topics) as memory:
             yield memory.bootstrap

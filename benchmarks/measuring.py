@@ -54,8 +54,8 @@ class Measuring:
         plan, broker = self._plan, "Kafka" if on_kafka else "in-process broker"
         raw = await self._run("run_raw", on_kafka, plan.events)
         self.measured.raw[on_kafka].append(raw)
-        told = ", ".join(f"{stage} {raw[stage]['events_per_s']:,.0f}/s" for stage in STAGES)
-        self._say(f"  raw, {broker}: {told}")
+        rates = ", ".join(f"{stage} {raw[stage]['events_per_s']:,.0f}/s" for stage in STAGES)
+        self._say(f"  raw, {broker}: {rates}")
         for configuration in CONFIGURATIONS:
             if configuration.on_kafka == on_kafka:
                 one = await self._run(configuration.module, on_kafka, plan.events)

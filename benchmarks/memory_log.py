@@ -41,7 +41,7 @@ def write_copies(source: Path, target: Path, size: int) -> tuple[int, int]:
 
 
 def run(file: Path, state: Path, now: str | None) -> tuple[dict[str, Any], list[str]]:
-    command = [sys.executable, "-m", "standalone.cli", "up", "--replay", str(file), "--exit", "--json", "--port", "0"]
+    command = [sys.executable, "-m", "standalone", "up", "--replay", str(file), "--exit", "--json", "--port", "0"]
     command += ["--state", str(state), *(["--now", now] if now else [])]
     done = subprocess.run(command, capture_output=True, text=True)
     if done.returncode:
@@ -51,7 +51,7 @@ def run(file: Path, state: Path, now: str | None) -> tuple[dict[str, Any], list[
     return facts, gaps
 
 
-def told(facts: dict[str, Any]) -> dict[str, Any]:
+def counts_of(facts: dict[str, Any]) -> dict[str, Any]:
     """What must be `copies` times as much for that many copies. Announcements may repeat, so they are left out."""
     topics = {name: count for name, count in facts["topics"].items() if name.startswith("chat.")}
     return {
@@ -82,8 +82,8 @@ def main() -> int:
         all_, gaps = run(place / "all.jsonl", place / "all", options.now)
         seconds = time.monotonic() - began
         size = (place / "all.jsonl").stat().st_size
-    wanted = {name: count * copies for name, count in told(one).items()}
-    differing = {name: (count, wanted[name]) for name, count in told(all_).items() if count != wanted[name]}
+    wanted = {name: count * copies for name, count in counts_of(one).items()}
+    differing = {name: (count, wanted[name]) for name, count in counts_of(all_).items() if count != wanted[name]}
     largest = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss // 1024
     facts = {"bytes": size, "copies": copies, "lines": lines, "seconds": round(seconds, 1), "max_rss_mb": largest}
     facts |= {"lines_per_second": round(lines / seconds), "gaps": len(gaps), "differing": differing}

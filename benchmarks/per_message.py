@@ -30,7 +30,7 @@ from benchmarks.jobs import Job, answer
 from benchmarks.log import log_with
 from benchmarks.run_one_process import check, feed
 from benchmarks.workload import Expected, by_topic
-from chat_bridge.model import IndexedMessage, MessageKey, indexed, original_id
+from chat_bridge.model import IndexedMessage, MessageKey, indexed, original_key
 from chat_bridge.parking import message_of as derived_message
 from chat_bridge.translate import Translated, translate
 from contracts.base import Envelope
@@ -47,6 +47,8 @@ from contracts.topics import (
     REPLY_RECEIVED,
     Topic,
 )
+from contracts.versions import version_of
+from detector.detector import Detector
 from feedback.announce import message_of as created_message
 from feedback.emojis import DEFAULT_REWARDS
 from feedback.merge import merge, revise
@@ -58,10 +60,9 @@ from feedback.store import Save
 from feedback.store_postgres import PostgresStore
 from inference.announce import announcement
 from inference.consumer import indexed as judged_message
-from inference.detector import Detector
 from reporting.projection import feedback_row, message_row
 from servicekit.database import open_pool
-from servicekit.producer import BatchProducer, Message
+from servicekit.kafka.producer import BatchProducer, Message
 
 Handle = Callable[[str, Any], Awaitable[None]]
 SCHEMAS = {
@@ -120,10 +121,10 @@ class PlainPipeline:
         self.published[message.topic] += 1
 
     async def _index(self, _: str, event: ChatMessageIngested) -> None:
-        await rows.index(self._pools["chat_bridge"], indexed(event, event.tenant, event.project, event.occurred_at))
+        await rows.index(self._pools["chat_bridge"], indexed(event, event.tenant, event.project, version_of(event)))
 
     async def _forward(self, _: str, event: Any) -> None:
-        original = await self._original(MessageKey(event.tenant, event.project, original_id(event)))
+        original = await self._original(original_key(event))
         derived = translate(event, original)
         if isinstance(derived, Translated):
             await self._publish(derived_message(derived, ()))

@@ -7,21 +7,21 @@ import json
 import asyncpg
 
 from chat_bridge.model import IndexedMessage, MessageKey
-from contracts.provenance import NOTHING_TOLD, Provenance
-from inference.model import NEIGHBOURHOOD, Message, Neighbourhood
+from contracts.provenance import NO_PROVENANCE, Provenance
+from detector.model import NEIGHBOURHOOD, Message, Neighbourhood
 from inference.store import IndexedMessage as JudgedMessage
 from inference.store import Placed
 from reporting.projection import FeedbackRow, MessageRow
 
 _INDEX = """
-insert into messages (tenant, project, message_id, conversation_id, turn_id, sender_id, sender_type, agent_id, content,
-    truncated, about, occurred_at)
+insert into messages (tenant, project, conversation_id, message_id, turn_id, sender_id, sender_type, agent_id, content,
+    truncated, about, version)
 values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12) on conflict do nothing
 """
-_FIND = "select * from messages where tenant = $1 and project = $2 and message_id = $3"
+_FIND = "select * from messages where (tenant, project, conversation_id, message_id) = ($1, $2, $3, $4)"
 _REMEMBER = """
-insert into messages (tenant, project, message_id, conversation_id, turn_id, sender_id, role, agent_id, text, at,
-    said_at)
+insert into messages (tenant, project, conversation_id, message_id, turn_id, sender_id, role, agent_id, text, at,
+    version)
 values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11) on conflict do nothing
 """
 _BEFORE = f"""
@@ -32,11 +32,10 @@ order by at desc, message_id desc limit {NEIGHBOURHOOD}
 
 
 async def index(pool: asyncpg.Pool, message: IndexedMessage) -> None:
-    about = None if message.provenance is NOTHING_TOLD else json.dumps(message.provenance.fields())
+    about = None if message.provenance is NO_PROVENANCE else json.dumps(message.provenance.fields())
     await pool.execute(
         _INDEX,
         *message.key,
-        message.conversation_id,
         message.turn_id,
         message.sender_id,
         message.sender_type,
@@ -44,7 +43,7 @@ async def index(pool: asyncpg.Pool, message: IndexedMessage) -> None:
         message.content,
         message.truncated,
         about,
-        message.occurred_at,
+        message.version,
     )
 
 
@@ -54,15 +53,14 @@ async def find(pool: asyncpg.Pool, key: MessageKey) -> IndexedMessage | None:
         return None
     return IndexedMessage(
         key,
-        row["conversation_id"],
         row["turn_id"],
         row["sender_id"],
         row["sender_type"],
         row["agent_id"],
         row["content"],
         row["truncated"],
-        NOTHING_TOLD if row["about"] is None else Provenance(**json.loads(row["about"])),
-        row["occurred_at"],
+        NO_PROVENANCE if row["about"] is None else Provenance(**json.loads(row["about"])),
+        row["version"],
     )
 
 
@@ -70,17 +68,15 @@ async def remember(pool: asyncpg.Pool, one: JudgedMessage) -> None:
     where, said = one.conversation, one.message
     await pool.execute(
         _REMEMBER,
-        where.tenant,
-        where.project,
+        *where,
         said.message_id,
-        where.conversation_id,
         said.turn_id,
         said.sender_id,
         said.role,
         said.agent_id,
         said.text,
         said.at,
-        one.said_at,
+        one.version,
     )
 
 
@@ -98,7 +94,7 @@ def _upsert(table: str, columns: tuple[str, ...], key: int, newer: str) -> str:
         on conflict ({", ".join(columns[:key])}) do update set {sets} where {newer}"""
 
 
-_MESSAGE = _upsert("messages", MessageRow._fields, 3, "held.occurred_at < excluded.occurred_at")
+_MESSAGE = _upsert("messages", MessageRow._fields, 4, "held.version < excluded.version")
 _FEEDBACK = _upsert("feedbacks", FeedbackRow._fields, 1, "held.revision < excluded.revision")
 
 

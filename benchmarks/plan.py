@@ -29,7 +29,8 @@ CONFIGURATIONS = (
 class Plan:
     """`rounds` of everything, interleaved; each run with `events`, the slow plain one with `plain_events`.
 
-    `latency_rate` in events a second, for `latency_seconds`; `turns` in the index of turns that is looked through.
+    `latency_rate` in events a second, for `latency_seconds`; `turns` in the index of turns that is looked through;
+    `http_seconds` is how long each load over HTTP lasts.
     """
 
     rounds: int
@@ -39,9 +40,26 @@ class Plan:
     latency_seconds: int
     starts: int
     turns: int
+    http_seconds: float
 
 
 FULL = Plan(
-    rounds=3, events=64_000, plain_events=3_000, latency_rate=200, latency_seconds=30, starts=5, turns=1_000_000
+    rounds=3,
+    events=64_000,
+    plain_events=3_000,
+    latency_rate=200,
+    latency_seconds=30,
+    starts=5,
+    turns=1_000_000,
+    http_seconds=10,
 )
-QUICK = Plan(rounds=1, events=16_000, plain_events=1_000, latency_rate=200, latency_seconds=8, starts=1, turns=50_000)
+QUICK = Plan(
+    rounds=1,
+    events=16_000,
+    plain_events=1_000,
+    latency_rate=200,
+    latency_seconds=8,
+    starts=1,
+    turns=50_000,
+    http_seconds=4,
+)

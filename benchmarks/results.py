@@ -106,8 +106,8 @@ def print_table(console: Console, measured: Measured, pipeline: Mapping[str, Any
         seen = f"{late['events']:,} events at {late['rate']:.0f}/s"
         console.print(f"Visible after {late['p50']} ms (p50), {late['p99']} ms (p99): {seen}, {FOUR}")
     if starts:
-        told = ", ".join(f"{one:.2f}" for one in starts)
-        console.print(f"`agent-feedback up` is ready after {pipeline['startup_s']} s (median of {told})")
+        each = ", ".join(f"{one:.2f}" for one in starts)
+        console.print(f"`agent-feedback up` is ready after {pipeline['startup_s']} s (median of {each})")
 
 
 def print_judging(console: Console, judged: Iterable[Mapping[str, Any]]) -> None:
@@ -131,6 +131,26 @@ def print_looks(console: Console, looked: Mapping[str, Any]) -> None:
         if isinstance(spread, Mapping):
             table.add_row(name.removesuffix("_ms"), *(f"{spread[part]:,}" for part in ("p50", "p99", "count")))
     console.print(table)
+
+
+def print_http(console: Console, rates: Mapping[str, Any]) -> None:
+    """What `http_rates` measured."""
+    table = Table(title="Over HTTP", title_justify="left", pad_edge=False)
+    for name in ("", "a second", "p50 ms", "p99 ms", "of a bare route"):
+        table.add_column(name, justify="right" if name else "left")
+    for one in rates.get("by_clients", ()):
+        spread = (f"{one['explicit_p50_ms']}", f"{one['explicit_p99_ms']}", f"{one['of_bare']}")
+        table.add_row(f"judgements, {one['clients']} clients", f"{one['explicit_per_s']:,.0f}", *spread)
+    if rates:
+        table.add_row(f"events, {rates['ingest_lines']} a body, one client", f"{rates['ingest_events_per_s']:,.0f}")
+        console.print(table)
+
+
+def print_memory(console: Console, held: Mapping[str, Mapping[str, float]]) -> None:
+    """What `memory` measured, in MiB."""
+    for log, shares in held.items():
+        parts = ", ".join(f"{part} {size:,.0f}" for part, size in shares.items() if part != "all" and size)
+        console.print(f"All in one, {log.replace('_', ' ')}: {shares['all']:,.0f} MiB (PSS: {parts})")
 
 
 def _row(runs: list[dict[str, Any]]) -> tuple[str, str, str]:

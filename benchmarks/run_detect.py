@@ -12,18 +12,18 @@ from pathlib import Path
 import uvloop
 
 import inference.main
+from detector.detector import Detector
 from inference.api import inference_router
-from inference.detector import Detector
 from inference.store_postgres import PostgresStore
-from inference.turn_index_postgres import PostgresTurnIndex
-from inference.turn_vectors import TurnVectors
-from inference.turn_vectors_postgres import take_bytes
-from servicekit.auth import AccessToken
+from inference.turns.store_postgres import PostgresTurnIndex
+from inference.turns.vectors import TurnVectors
+from inference.turns.vectors_postgres import take_bytes
 from servicekit.clock import SystemClock
-from servicekit.collector import look_seldom
 from servicekit.database import open_pool
-from servicekit.http import HttpServer
-from standalone.web import application, guarded
+from servicekit.garbage_collection import tune_gc
+from servicekit.http.application import application, guarded
+from servicekit.http.auth import AccessToken
+from servicekit.http.server import HttpServer
 
 
 async def ready() -> str | None:
@@ -35,10 +35,10 @@ async def serve(url: str, port: int, token: str) -> None:
     detector = Detector.default()
     turns = await PostgresTurnIndex.over(pool, TurnVectors(detector.embedder))
     authenticator = AccessToken(token)
-    app = application(authenticator, ready)
+    app = application(ready)
     app.include_router(inference_router(PostgresStore(pool), turns, detector, SystemClock()))
-    await HttpServer("127.0.0.1", port).start(guarded(app, authenticator, ()))
-    look_seldom()
+    await HttpServer("127.0.0.1", port).start(guarded(app, authenticator, inference.main.PROGRAM.surface))
+    tune_gc()
     await asyncio.Event().wait()
 
 

@@ -21,8 +21,8 @@ from benchmarks.jobs import Job, answer
 from benchmarks.run_one_process import check, feed
 from benchmarks.workload import Expected
 from contracts.topics import Consumer, consumed_by
-from servicekit.embedded.ports import free_port
-from servicekit.producer import BatchProducer
+from servicekit.kafka.producer import BatchProducer
+from standalone.embedded.ports import free_port
 
 SERVICES = ("chat_bridge", "feedback", "inference", "reporting")
 READY_SECONDS = 60
@@ -71,7 +71,7 @@ def _start(job: Job, name: str) -> tuple[subprocess.Popen[bytes], int]:
         "AGENT_FEEDBACK_TOKEN": "bench",
     }
     process = subprocess.Popen(
-        [sys.executable, "-m", "standalone.cli", "run", name, "--port", str(port)],
+        [sys.executable, "-m", "standalone", "run", name, "--port", str(port)],
         env={**os.environ, **settings},
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,

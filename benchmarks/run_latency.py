@@ -15,7 +15,7 @@ import asyncpg
 from benchmarks.jobs import Job, answer
 from benchmarks.run_four_processes import four_services
 from contracts.ids import feedback_id
-from servicekit.producer import BatchProducer, Message
+from servicekit.kafka.producer import BatchProducer, Message
 
 LOOK_SECONDS = 0.005
 WARM_SECONDS = 5.0

@@ -15,13 +15,13 @@ from benchmarks.effort import Effort
 from benchmarks.jobs import Job, answer
 from benchmarks.log import log_with
 from benchmarks.workload import Expected
-from servicekit.collector import look_seldom
-from servicekit.holdback import Holdback
-from servicekit.holding_producer import HoldingProducer
+from servicekit.garbage_collection import tune_gc
+from servicekit.kafka.producer import Message, Producer
+from servicekit.kafka.topics import partitions_by_topic
 from servicekit.logging import configure_logging
-from servicekit.producer import Message, Producer
 from servicekit.service import Surroundings
-from servicekit.topics import partitions_by_topic
+from standalone.embedded.holdback import Holdback
+from standalone.embedded.holding_producer import HoldingProducer
 from standalone.fates import Outcomes
 from standalone.stack import Stack
 
@@ -39,13 +39,15 @@ async def measure(job: Job) -> dict[str, Any]:
         await stack.start()
         while await stack.not_ready():
             await asyncio.sleep(0.02)
-        look_seldom()
+        tune_gc()
         effort = Effort({"postgres": [job.postgres], "kafka": [job.kafka]})
         await feed(stack.log, messages)
         await stack.quiet()
         measured = effort.until_now(len(messages))
-        await check(job.database_url, Expected.of(messages))
-        assert await stack.fact("parked") == 0, "events are still parked"
+        expected = Expected.of(messages)
+        await check(job.database_url, expected)
+        parked = await stack.fact("parked")
+        assert parked == expected.parked, f"{parked} events are parked instead of {expected.parked}"
     return measured
 
 

@@ -18,7 +18,7 @@ from contracts.ids import partition_of
 from reporting.main import MIGRATIONS
 from reporting.projection import MessageRow, message_row
 from servicekit.database import open_pool
-from servicekit.producer import Message
+from servicekit.kafka.producer import Message
 
 PARTITIONS = 6
 BATCH = 500
@@ -84,7 +84,7 @@ async def _upsert(job: Job, messages: Sequence[Message]) -> dict[str, Any]:
         types = await _types(pool)
         named = ", ".join(f"${at}::{types[name]}[]" for at, name in enumerate(MessageRow._fields, 1))
         statement = f"""insert into bench_messages ({", ".join(MessageRow._fields)})
-            select * from unnest({named}) on conflict (tenant, project, message_id) do update
+            select * from unnest({named}) on conflict (tenant, project, conversation_id, message_id) do update
             set content = excluded.content, occurred_at = excluded.occurred_at"""
         async with pool.acquire() as connection:
             effort = Effort({"postgres": [job.postgres]})

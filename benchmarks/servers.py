@@ -11,9 +11,9 @@ import asyncpg
 
 from benchmarks.jobs import Job
 from benchmarks.workload import Workload
-from servicekit.embedded.local_kafka import LocalKafka, LocalKafkaError
-from servicekit.embedded.postgres import EmbeddedPostgres
-from servicekit.topics import ensure_topics
+from servicekit.kafka.topics import ensure_topics
+from standalone.embedded.local_kafka import LocalKafka, LocalKafkaError
+from standalone.embedded.postgres import EmbeddedPostgres
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from pathlib import Path
 from statistics import median
 
 from benchmarks.workload import scratch
-from servicekit.embedded.ports import free_port
+from standalone.embedded.ports import free_port
 
 READY_SECONDS = 120
 
@@ -29,7 +29,7 @@ def middle(seconds: list[float]) -> float:
 
 def _one(state: Path) -> float:
     port = free_port()
-    command = [sys.executable, "-m", "standalone.cli", "up", "--port", str(port), "--state", str(state)]
+    command = [sys.executable, "-m", "standalone", "up", "--port", str(port), "--state", str(state)]
     began = time.monotonic()
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     try:

@@ -26,15 +26,15 @@ import inference.main
 from benchmarks.detect_over_http import OVER_HTTP, SAYINGS, Asked, Server, spread, until_ready
 from benchmarks.turn_rows import HEAVY, PROJECT, TENANT, Filled, fill
 from benchmarks.workload import scratch
-from inference.embed import WordLlamaEmbedder
-from inference.location import MAX_AGE_US
-from inference.turn_index import Looked, Wanted
-from inference.turn_index_postgres import PostgresTurnIndex
-from inference.turn_vectors import TurnVectors
-from inference.turn_vectors_postgres import take_bytes
-from servicekit.collector import look_seldom
+from detector.encoders.embedder import WordLlamaEmbedder
+from detector.location import MAX_AGE_US
+from inference.turns.store import Looked, Wanted
+from inference.turns.store_postgres import PostgresTurnIndex
+from inference.turns.vectors import TurnVectors
+from inference.turns.vectors_postgres import take_bytes
 from servicekit.database import open_pool
-from servicekit.embedded.postgres import EmbeddedPostgres
+from servicekit.garbage_collection import tune_gc
+from standalone.embedded.postgres import EmbeddedPostgres
 
 Say = Callable[[str], None]
 MIGRATIONS: Final = Path(inference.main.__file__).parent / "migrations"
@@ -53,22 +53,22 @@ async def turn_index(
             filled = await fill(url, turns, time.time_ns() // 1_000, seed, say)
             index = await PostgresTurnIndex.over(pool, TurnVectors(WordLlamaEmbedder()))
             say("Looking through one person's turns")
-            told: dict[str, Any] = {
+            figures: dict[str, Any] = {
                 "turns": turns,
                 "table_mb": filled.megabytes,
                 "vectors": "real[]" if plain else "halfvec",
             }
-            told |= await _directly(index, filled, random.Random(seed))
+            figures |= await _directly(index, filled, random.Random(seed))
         finally:
             await pool.close()
-        look_seldom()
+        tune_gc()
         with Server(url) as server:
             await until_ready(server.port)
             asked = Asked(server.port, {"server": [server.pid], "postgres": [postgres.pid]}, filled, rate, seconds)
             for name, look_back in OVER_HTTP.items():
                 say(f"{name} over HTTP: {rate}/s for {seconds} s")
-                told[f"{name}_ms"] = await asked.measure(look_back, seed)
-    return told
+                figures[f"{name}_ms"] = await asked.measure(look_back, seed)
+    return figures
 
 
 async def _directly(index: PostgresTurnIndex, filled: Filled, chance: random.Random) -> dict[str, Any]:
@@ -125,14 +125,14 @@ def main() -> None:
         print(f"[{time.monotonic() - began:5.0f} s] {text}", file=sys.stderr, flush=True)
 
     with scratch() as folder:
-        told = uvloop.run(
+        figures = uvloop.run(
             turn_index(folder, options.turns, options.rate, options.seconds, options.seed, say, options.plain)
         )
-    told["load_average_at_end"] = round(os.getloadavg()[0], 1)
+    figures["load_average_at_end"] = round(os.getloadavg()[0], 1)
     if options.json:
-        print(json.dumps(told))
+        print(json.dumps(figures))
         return
-    for name, value in told.items():
+    for name, value in figures.items():
         print(f"{name}: {value}")
 
 

@@ -12,10 +12,10 @@ from typing import Any, Final
 import asyncpg
 import numpy as np
 
-from inference.embed import WordLlamaEmbedder
-from inference.turn_vectors import TurnVectors
+from detector.encoders.embedder import WordLlamaEmbedder
+from inference.turns.vectors import TurnVectors
 
-ROWS: Final = Path(__file__).parents[1] / "services" / "inference" / "training" / "data" / "exchanges.jsonl"
+ROWS: Final = Path(__file__).parents[1] / "training" / "data" / "exchanges.jsonl"
 TENANT, PROJECT, HEAVY = "acme", "support", "heavy"
 PER_PERSON: Final = 100
 HEAVY_EVERY: Final = 200
@@ -29,11 +29,13 @@ CHUNK: Final = 50_000
 _EXCHANGES = (
     "create unlogged table exchanges (exchange int primary key, question text, answer text, q real[], a real[])"
 )
-_TURNS = """
-insert into turns (tenant, project, conversation_id, turn_id, user_id, user_message_id, user_text, user_order,
-    agent_id, agent_message_id, assistant_text, assistant_said_at, intent, strategy, quality_score, at,
+_VERSION = "('\\x02'::bytea || int8send({}) || '\\x00000000000000000000000000000000'::bytea)"
+_TURNS = f"""
+insert into turns (tenant, project, conversation_id, turn_id, user_id, user_message_id, user_text, user_version,
+    agent_id, agent_message_id, assistant_text, assistant_version, intent, strategy, quality_score, at,
     user_vector, assistant_vector, user_embedder, assistant_embedder)
-select $1, $2, who || '-' || talk, 't' || n, who, 'q' || n, question, at, 'bot', 'a' || n, answer, at + 5000000,
+select $1, $2, who || '-' || talk, 't' || n, who, 'q' || n, question,
+    {_VERSION.format("at")}, 'bot', 'a' || n, answer, {_VERSION.format("at + 5000000")},
     'intent' || n % 20, case when n % 4 = 0 then 'strategy' || n % 7 end, n % 100 / 100.0, at,
     turn_vector(q), turn_vector(a), $9, $9
 from (
@@ -45,12 +47,12 @@ join exchanges using (exchange)
 """
 _MESSAGES = """
 insert into messages
-    (tenant, project, message_id, conversation_id, turn_id, sender_id, role, agent_id, text, at, said_at)
-select tenant, project, user_message_id, conversation_id, turn_id, user_id, 'human', null, user_text, at, at from turns
-where at >= $1
+    (tenant, project, message_id, conversation_id, turn_id, sender_id, role, agent_id, text, at, version)
+select tenant, project, user_message_id, conversation_id, turn_id, user_id, 'human', null, user_text, at,
+    user_version from turns where at >= $1
 union all
 select tenant, project, agent_message_id, conversation_id, turn_id, agent_id, 'agent', agent_id, assistant_text,
-    assistant_said_at, assistant_said_at from turns where at >= $1
+    at + 5000000, assistant_version from turns where at >= $1
 """
 _SECONDARY = """
 select indexrelid::regclass::text as name, pg_get_indexdef(indexrelid) as made
@@ -118,5 +120,5 @@ def exchanges(vectors: TurnVectors, seed: int) -> list[tuple[Any, ...]]:
         made.append((f"{one['request']} {other['message']}", f"{one['answer']} {other['answer']}"))
     packed = vectors.packed(text for exchange in made for text in exchange)
     numbers = packed.rows.astype(np.float32).tolist()
-    told = ((asked, answer, packed.places[asked], packed.places[answer]) for asked, answer in made)
-    return [(n, asked, answer, numbers[one], numbers[other]) for n, (asked, answer, one, other) in enumerate(told)]
+    numbered = ((asked, answer, packed.places[asked], packed.places[answer]) for asked, answer in made)
+    return [(n, asked, answer, numbers[one], numbers[other]) for n, (asked, answer, one, other) in enumerate(numbered)]

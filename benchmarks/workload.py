@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Any
 from uuid import UUID, uuid5
 
-from contracts.topics import BY_NAME
-from servicekit.producer import Message
+from contracts.topics import BY_NAME, CHAT_MESSAGE, CHAT_REACTION, CHAT_REPLY
+from servicekit.kafka.producer import Message
 from standalone.sample import write_sample
 
 SHARED = Path(__file__).parents[2] / "shared" / "samples" / "chat_events.jsonl"
@@ -52,14 +52,29 @@ class Workload:
 
 @dataclass(frozen=True, slots=True)
 class Expected:
-    """What must stand in the read model once all is taken in."""
+    """What must be there once all is taken in: messages in the read model, and events that wait for their message."""
 
     messages: int
+    parked: int
 
     @classmethod
     def of(cls, messages: Sequence[Message]) -> Expected:
-        ids = {json.loads(m.value or b"")["messageId"] for m in messages if m.topic == "chat.message.ingested"}
-        return cls(len(ids))
+        events = [(message.topic, json.loads(message.value or b"")) for message in messages]
+        written = {_name(event, event["messageId"]) for topic, event in events if topic != CHAT_REACTION.name}
+        known = {None, *written}
+        waiting = sum(_original(topic, event) not in known for topic, event in events)
+        return cls(len(written), waiting)
+
+
+def _name(event: dict[str, Any], message_id: str) -> tuple[str, str]:
+    return event["conversationId"], message_id
+
+
+def _original(topic: str, event: dict[str, Any]) -> tuple[str, str] | None:
+    """The message that a reply or reaction is about; None where it brings a copy along, or is about none."""
+    if topic == CHAT_MESSAGE.name or event.get("original"):
+        return None
+    return _name(event, event["originalMessageId" if topic == CHAT_REPLY.name else "messageId"])
 
 
 def source_of(folder: Path) -> tuple[Path, str]:

@@ -12,7 +12,7 @@ from tempfile import TemporaryDirectory
 
 import pytest_asyncio
 
-from servicekit.embedded.postgres import EmbeddedPostgres
+from standalone.embedded.postgres import EmbeddedPostgres
 
 sys.path.insert(0, str(Path(__file__).parent / "support"))
 sys.path.append(str(Path(__file__).parent))

@@ -1,8 +1,9 @@
-"""The vocabulary that every event is made of: ids, scopes, texts and the common envelope."""
+"""Types that every event is made of: ids, names, texts and the common envelope."""
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from collections.abc import Mapping
+from typing import Annotated, Final, Literal, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 from pydantic.alias_generators import to_camel
@@ -18,7 +19,7 @@ RECORD_LIMIT = 1_048_576
 
 Id = Annotated[str, StringConstraints(min_length=1, max_length=256, pattern=r"^[^\x00-\x1f\x7f-\x9f]+$")]
 """1 to 256 characters, none of them a control character."""
-Scope = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9._-]{1,64}$")]
+Name = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9._-]{1,64}$")]
 """A tenant's or a project's name."""
 Content = Annotated[str, StringConstraints(max_length=CONTENT_LIMIT, pattern=r"^[^\x00]*[^\x00\s][^\x00]*$")]
 """A message's text: not blank, no NUL."""
@@ -32,6 +33,7 @@ Sequence64 = Annotated[int, Field(ge=0, le=2**63 - 1)]
 SenderType = Literal["human", "agent"]
 UserType = Literal["human", "agent", "anonymous", "registered", "paid", "privileged"]
 """Who a person is to the platform. `agent` marks another agent's feedback."""
+_USER_TYPES: Final[Mapping[str, UserType]] = {name: name for name in get_args(UserType)}
 Reaction = Literal["ok", "not_ok", "neutral"]
 Origin = Literal["user", "machine"]
 FeedbackType = Literal["implicit", "reaction", "explicit", "inferred"]
@@ -41,24 +43,38 @@ CorrectionType = Literal["explicit", "rephrased", "abandonment"]
 class Model(BaseModel):
     """A frozen value, camelCase on the wire; fields it does not know are passed over."""
 
-    model_config = ConfigDict(alias_generator=to_camel, populate_by_name=True, frozen=True, extra="ignore", strict=True)
+    model_config = ConfigDict(
+        alias_generator=to_camel,
+        populate_by_name=True,
+        frozen=True,
+        extra="ignore",
+        strict=True,
+        use_attribute_docstrings=True,
+    )
 
 
 class Envelope(Model):
-    """What every event carries.
-
-    `event_id` is the producer's unique id; `occurred_at` orders events, and `sequence` those of one instant
-    (missing counts as -1).
-    """
+    """What every event carries."""
 
     event_id: Id
+    """The producer's id of this event. Sending an event again under the same id does no harm."""
     occurred_at: Instant
+    """When it happened, RFC 3339 with an offset. Orders the events about one thing, whatever order they arrive in."""
     sequence: Sequence64 | None = None
-    tenant: Scope
+    """Orders events of one instant, the higher number later; a missing one counts as -1."""
+    tenant: Name
+    """The customer whose data this is; nothing crosses from one tenant to another."""
     version: Literal[1] = 1
+    """The version of the event's schema."""
 
 
 class Event(Envelope):
     """An event of one project of one tenant."""
 
-    project: Scope
+    project: Name
+    """The project within the tenant."""
+
+
+def user_type_of(role: str | None) -> UserType:
+    """The kind of user that a platform's own word for a person's role names; `human` for any other word, or none."""
+    return _USER_TYPES.get(role or "", "human")

@@ -1,4 +1,4 @@
-"""When a schema change breaks somebody: readers of what we wrote, or writers of what we read. Pure."""
+"""Finds schema changes that break readers of what we wrote or writers of what we read. Pure."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ _LOWER = ("minLength", "minimum", "minItems", "minProperties")
 
 
 def facts_of(schema: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
-    """The schema as one flat table, references followed; array elements are `[]`, map values `{}`."""
+    """Flatten a schema into one table by path, references followed; array elements are `[]`, map values `{}`."""
     found: dict[str, dict[str, Any]] = {}
     _collect(schema, schema, "", True, found)
     return found
 
 
 def incompatibilities(before: Facts, after: Facts) -> list[str]:
-    """What a message that was fine before may now fail on, in words; empty where nothing breaks."""
+    """List, in sentences, what a message that was sound before may now fail on; empty where nothing breaks."""
     broken = [f"{path} is gone" for path in before if path not in after]
     added = [path for path in after if path not in before]
     broken += [f"{path} is demanded and was not there" for path in added if after[path]["required"]]

@@ -1,14 +1,21 @@
-"""Exports every event's JSON Schema: `python -m contracts.export` writes them, `--check` fails if they are stale."""
+"""Exports what is made from the models: JSON schemas, docs/asyncapi.json and docs/events.md.
+
+`python -m contracts.export` writes them, `--check` fails if they are stale.
+"""
 
 from __future__ import annotations
 
 import json
 import sys
 from pathlib import Path
+from typing import Any
 
+from contracts.asyncapi import asyncapi
+from contracts.events_page import events_page
 from contracts.topics import TOPICS, Topic
 
 SCHEMAS = Path(__file__).parent / "schemas"
+DOCS = Path(__file__).parents[2] / "docs"
 
 
 def schema_of(topic: Topic) -> str:
@@ -16,28 +23,34 @@ def schema_of(topic: Topic) -> str:
     schema = topic.event.model_json_schema(by_alias=True, mode="validation")
     schema["$schema"] = "https://json-schema.org/draft/2020-12/schema"
     schema["$id"] = f"{topic.name}/v1"
-    return json.dumps(schema, indent=2, ensure_ascii=False, sort_keys=True) + "\n"
+    return _as_text(schema, sort_keys=True)
 
 
-def file_of(topic: Topic) -> Path:
-    return SCHEMAS / f"{topic.name}.v1.schema.json"
+def exported() -> dict[Path, str]:
+    """Every exported file with what belongs in it."""
+    schemas = {SCHEMAS / f"{topic.name}.v1.schema.json": schema_of(topic) for topic in TOPICS}
+    return schemas | {DOCS / "asyncapi.json": _as_text(asyncapi()), DOCS / "events.md": events_page()}
 
 
-def stale() -> list[Topic]:
-    """Topics whose committed schema is missing or differs from the code."""
-    return [t for t in TOPICS if not file_of(t).exists() or file_of(t).read_text("utf-8") != schema_of(t)]
+def stale() -> list[str]:
+    """Names of exported files that are missing or differ from the code."""
+    return [file.name for file, text in exported().items() if not file.exists() or file.read_text("utf-8") != text]
 
 
 def main() -> int:
     if "--check" in sys.argv:
-        names = [topic.name for topic in stale()]
-        if names:
-            sys.stderr.write(f"Schemas not up to date: {', '.join(names)}. Run `make schemas`.\n")
-        return 1 if names else 0
-    SCHEMAS.mkdir(exist_ok=True)
-    for topic in TOPICS:
-        file_of(topic).write_text(schema_of(topic), "utf-8")
+        if names := stale():
+            sys.stderr.write(f"Not up to date: {', '.join(names)}. Run `make docs`.\n")
+            return 1
+        return 0
+    for file, text in exported().items():
+        file.parent.mkdir(exist_ok=True)
+        file.write_text(text, "utf-8")
     return 0
+
+
+def _as_text(document: Any, *, sort_keys: bool = False) -> str:
+    return json.dumps(document, indent=2, ensure_ascii=False, sort_keys=sort_keys) + "\n"
 
 
 if __name__ == "__main__":

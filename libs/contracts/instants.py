@@ -21,13 +21,15 @@ _LAST = 253_402_300_799_999_999
 def parse_instant(text: str) -> int:
     """Microseconds since the epoch of an RFC 3339 date-time with an offset; finer digits are cut.
 
-    Raises ValueError for anything else, and for moments before 1970.
+    Raises ValueError for anything else, and for moments before 1970 or, in UTC, after 9999.
     """
     if not _RFC3339.fullmatch(text):
         raise ValueError("a time must be RFC 3339 with an offset, like 2026-01-31T12:00:00Z")
     moment = (datetime.fromisoformat(text.upper()) - _EPOCH) // timedelta(microseconds=1)
     if moment < 0:
         raise ValueError("a time before 1970")
+    if moment > _LAST:
+        raise ValueError("a time after the year 9999")
     return moment
 
 

@@ -1,43 +1,45 @@
-"""What a platform told of how an agent's message was made, carried from the message to every feedback on it."""
+"""How an answer was made, as its platform says: carried from the agent's message to every feedback on it."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
+
+from contracts.base import Model
+from contracts.fields import AgentVersion, BundleId, Intent, ModelName, TraceId, TrackId
 
 
-class Told(Protocol):
-    """Anything that carries the five fields."""
+class ProvenanceFields(Model):
+    """The fields of every event that is, or is about, an agent's message. `Provenance` holds the same ones."""
 
-    @property
-    def track_id(self) -> str | None: ...
-    @property
-    def bundle_id(self) -> str | None: ...
-    @property
-    def agent_version(self) -> str | None: ...
-    @property
-    def model(self) -> str | None: ...
-    @property
-    def trace_id(self) -> str | None: ...
+    track_id: TrackId = None
+    bundle_id: BundleId = None
+    agent_version: AgentVersion = None
+    model: ModelName = None
+    trace_id: TraceId = None
+    intent: Intent = None
 
 
 @dataclass(frozen=True, slots=True)
 class Provenance:
+    """The values of `ProvenanceFields`, by the same names."""
+
     track_id: str | None = None
     bundle_id: str | None = None
     agent_version: str | None = None
     model: str | None = None
     trace_id: str | None = None
+    intent: str | None = None
 
     def fields(self) -> dict[str, Any]:
-        """The five by name, for building an event."""
+        """All of them by name, for building an event."""
         return {name: getattr(self, name) for name in self.__slots__}
 
 
-NOTHING_TOLD = Provenance()
+NO_PROVENANCE = Provenance()
 
 
-def provenance_of(told: Told) -> Provenance:
-    """What `told` carries; the one shared value where it carries nothing."""
-    found = Provenance(told.track_id, told.bundle_id, told.agent_version, told.model, told.trace_id)
-    return NOTHING_TOLD if found == NOTHING_TOLD else found
+def provenance_of(event: ProvenanceFields) -> Provenance:
+    """What `event` says; the one shared value where it says nothing."""
+    found = Provenance(**{name: getattr(event, name) for name in Provenance.__slots__})
+    return NO_PROVENANCE if found == NO_PROVENANCE else found

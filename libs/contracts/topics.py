@@ -11,6 +11,7 @@ from contracts.base import Envelope
 from contracts.chat import ChatMessageIngested, ChatMessageReactionIngested, ChatMessageReplyIngested
 from contracts.feedback import (
     FeedbackCreated,
+    FeedbackErasureConfirmed,
     FeedbackErasureRequested,
     FeedbackExplicitReceived,
     FeedbackInferredReceived,
@@ -20,7 +21,9 @@ from contracts.feedback import (
 )
 from contracts.ids import conversation_key
 
-Consumer = Literal["chat_bridge", "feedback", "feedback_turns", "inference", "inference_status", "reporting"]
+Consumer = Literal[
+    "chat_bridge", "feedback", "feedback_erasures", "feedback_turns", "inference", "inference_status", "reporting"
+]
 """A consumer group's name: the service, and where it has two, what the second is for."""
 
 DAY_MS = 86_400_000
@@ -31,7 +34,7 @@ def _by_conversation(event: Any) -> str:
     return conversation_key(event.tenant, event.project, event.conversation_id)
 
 
-def _by_user(event: FeedbackErasureRequested) -> str:
+def _by_user(event: FeedbackErasureRequested | FeedbackErasureConfirmed) -> str:
     return f"{event.tenant}/{event.user_id}"
 
 
@@ -81,7 +84,7 @@ CHAT_REPLY = _conversation(
     "chat.message.reply.ingested",
     ChatMessageReplyIngested,
     "chat services",
-    ("chat_bridge",),
+    ("chat_bridge", "inference", "reporting", "feedback_turns"),
     "a message was written as a reply to another",
 )
 CHAT_REACTION = _conversation(
@@ -119,9 +122,20 @@ ERASURE_REQUESTED = Topic(
     6,
     FOREVER,
     "feedback",
-    ("feedback",),
+    ("feedback", "chat_bridge", "inference", "reporting", "feedback_erasures"),
     compacted=True,
-    meaning="a person's words are to be forgotten",
+    meaning="what a person said is to be erased",
+)
+ERASURE_CONFIRMED = Topic(
+    "feedback.erasure.confirmed",
+    FeedbackErasureConfirmed,
+    _by_user,
+    "tenant/user",
+    6,
+    7 * DAY_MS,
+    "all services",
+    ("feedback_erasures",),
+    meaning="a service has removed what a person said from its store",
 )
 SESSION_CREATED = Topic(
     "feedback.session.created",
@@ -156,6 +170,7 @@ TOPICS: tuple[Topic, ...] = (
     EXPLICIT_RECEIVED,
     INFERRED_RECEIVED,
     ERASURE_REQUESTED,
+    ERASURE_CONFIRMED,
     SESSION_CREATED,
     FEEDBACK_CREATED,
 )

@@ -1,4 +1,4 @@
-"""Time as a part that can be swapped."""
+"""The clock that services read, so that tests can set it."""
 
 from __future__ import annotations
 

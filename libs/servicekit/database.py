@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import re
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Sequence
 from pathlib import Path
 from typing import Any
 
 import asyncpg
 
 from servicekit.failures import StartError
+from servicekit.row_security import ReadingConnection, keep_to_tenant, secure
 
 Say = Callable[[str], None]
 _IDENTIFIER = re.compile(r"[a-z_]{1,40}")
@@ -27,9 +29,11 @@ async def open_pool(
     size: int = 4,
     say: Say = lambda _: None,
     init: Callable[..., Coroutine[Any, Any, None]] | None = None,
+    tenants_apart: bool = False,
 ) -> asyncpg.Pool:
     """A pool whose connections live in `schema`, brought up to the newest migration; `init` is given each of them once.
 
+    `tenants_apart` gives a pool that only reads, and of one tenant at a time (see `row_security.py`).
     Waits as long as the database does not answer, and says so every few seconds.
     """
     if not _IDENTIFIER.fullmatch(schema):
@@ -43,11 +47,16 @@ async def open_pool(
             "jit": "off",
         },
     }
-    connection = await _connected(url, how, say)
+    connection = await _connected(url, how | {"command_timeout": None}, say)  # an index may take an hour to build
     try:
         await migrate(connection, schema, migrations)
+        if tenants_apart:
+            await secure(connection, schema)
     finally:
         await connection.close(timeout=_CONNECT_SECONDS)
+    if tenants_apart:
+        how |= {"setup": keep_to_tenant, "connection_class": ReadingConnection}
+        return await asyncpg.create_pool(url, min_size=1, max_size=size, reset=_as_it_is, **how)
     return await asyncpg.create_pool(url, min_size=1, max_size=size, init=init, reset=_as_it_is, **how)
 
 
@@ -58,23 +67,41 @@ async def _as_it_is(connection: asyncpg.Connection) -> None:
     """
 
 
+def columns_of(rows: Sequence[Sequence[Any]], width: int) -> list[list[Any]]:
+    """Return rows as `width` columns, the parameters of a statement that unnests them."""
+    return [list(column) for column in zip(*rows, strict=True)] if rows else [[] for _ in range(width)]
+
+
 async def migrate(connection: asyncpg.Connection, schema: str, migrations: Path) -> None:
     """Apply the files `NNNN_*.sql` of `migrations` that `schema` has not seen, in order, each in one transaction.
 
-    Several processes may call this at once.
+    Several processes may call this at once. Raises StartError where a file was changed after it was applied.
     """
     async with connection.transaction():
+        # A limit that the server or the role sets is meant for statements, too.
+        await connection.execute("set local statement_timeout = 0; set local lock_timeout = 0")
         await connection.execute("select pg_advisory_xact_lock(hashtext($1))", f"agent-feedback {schema}")
         await connection.execute(f"create schema if not exists {schema}")
         await connection.execute(
             f"create table if not exists {schema}.migrations "
             "(name text primary key, applied_at timestamptz default now())"
         )
-        seen = {row["name"] for row in await connection.fetch(f"select name from {schema}.migrations")}
+        await connection.execute(f"alter table {schema}.migrations add column if not exists checksum text")
+        applied = {row["name"]: row["checksum"] for row in await connection.fetch(f"table {schema}.migrations")}
         for file in sorted(migrations.glob("[0-9]*.sql")):
-            if file.name not in seen:
-                await connection.execute(file.read_text())
-                await connection.execute(f"insert into {schema}.migrations (name) values ($1)", file.name)
+            text = file.read_text("utf-8")
+            checksum = hashlib.sha256(text.encode()).hexdigest()
+            if applied.get(file.name, checksum) not in (checksum, None):
+                raise StartError(f"The migration {file.name} of {schema} was changed after it was applied: restore it.")
+            if file.name not in applied:
+                await connection.execute(text)
+            await connection.execute(
+                f"insert into {schema}.migrations (name, checksum) values ($1, $2) "
+                "on conflict (name) do update set checksum = excluded.checksum "
+                "where migrations.checksum is distinct from excluded.checksum",
+                file.name,
+                checksum,
+            )
 
 
 async def _connected(url: str, how: dict[str, Any], say: Say) -> asyncpg.Connection:
@@ -89,6 +116,8 @@ async def _connected(url: str, how: dict[str, Any], say: Say) -> asyncpg.Connect
             asyncpg.InvalidAuthorizationSpecificationError,
         ):
             raise StartError(f"The database at {shown(url)} refuses the user, password or database name.") from None
+        except asyncpg.ClientConfigurationError:  # such as a certificate authority whose file is missing
+            raise StartError(f"The TLS options of the address {shown(url)} name files that cannot be used.") from None
         except (OSError, TimeoutError, asyncpg.PostgresError, asyncpg.InterfaceError) as error:
             if tries % 5 == 0:
                 say(f"Waiting for the database at {shown(url)} ({type(error).__name__}) ...")
@@ -97,5 +126,5 @@ async def _connected(url: str, how: dict[str, Any], say: Say) -> asyncpg.Connect
 
 
 def shown(url: str) -> str:
-    """An address without its user and password, fit for a message."""
-    return re.sub(r"//[^@/]*@", "//", url)
+    """An address without its user, password and options, fit for a message."""
+    return re.sub(r"//[^@/]*@", "//", url.split("?", 1)[0])

@@ -68,6 +68,28 @@ def is_transient(error: BaseException) -> bool:
     return isinstance(error, _TRANSIENT) and not isinstance(error, MessageSizeTooLargeError)
 
 
+_IN_WORDS: tuple[tuple[type[BaseException], str], ...] = (
+    (LogUnavailable, "the log does not take what is written to it"),
+    (KafkaError, "the log does not answer"),
+    (asyncpg.ReadOnlySQLTransactionError, "the database is read-only"),
+    (asyncpg.DiskFullError, "the database's disk is full"),
+    (asyncpg.InsufficientResourcesError, "the database is short of memory or connections"),
+    (asyncpg.LockNotAvailableError, "a lock in the database is held by somebody else"),
+    (asyncpg.QueryCanceledError, "the database takes too long"),
+    (TimeoutError, "the database takes too long: a lock, or too much to do"),
+    (asyncpg.PostgresConnectionError, "the database cannot be reached"),
+    (asyncpg.InterfaceError, "the database cannot be reached"),
+    (OSError, "the database cannot be reached"),
+)
+
+
+def in_words(error: BaseException) -> str:
+    """What `error` means to an operator, without user text."""
+    if isinstance(error, Unavailable) and not isinstance(error, LogUnavailable):
+        return str(error)
+    return next((words for kind, words in _IN_WORDS if isinstance(error, kind)), type(error).__name__)
+
+
 def permanent_reason(error: BaseException) -> str | None:
     """The dead letter's reason where `error` condemns its record, else None."""
     match error:

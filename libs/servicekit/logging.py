@@ -4,31 +4,104 @@ from __future__ import annotations
 
 import json
 import logging
+import re
 import sys
+import time
 import traceback
+from collections.abc import Callable
 
 import structlog
+from aiokafka.errors import GroupCoordinatorNotAvailableError
 
-_NOISY = ("aiokafka", "asyncpg", "faststream", "kafka", "uvicorn.access", "uvicorn.error")
+_SILENT = ("asyncpg", "uvicorn.access", "uvicorn.error")
+KAFKA_LIBRARIES = ("aiokafka", "faststream")
+"""Libraries whose warnings are let through: they alone know what fails between us and the log, a missing right say."""
+_OF_NO_INTEREST = ("Auto create topics is disabled", "Heartbeat failed for group %s because it is rebalancing")
+"""Warnings of theirs about what is meant to be so."""
+AGAIN_SECONDS = 60.0
+"""Seconds between two lines that a library logs at the same place."""
+_PLAIN = re.compile(r"[\w.,:@/-]{1,100}", re.ASCII)
+
+
+class Seldom(logging.Filter):
+    """Lets a line of the Kafka libraries through once a minute for each place in their code, and counts the others."""
+
+    def __init__(self, now: Callable[[], float] = time.monotonic) -> None:
+        super().__init__()
+        self._now = now
+        self._places: dict[tuple[str, int], tuple[float, int]] = {}
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        if record.name.split(".", 1)[0] not in KAFKA_LIBRARIES:
+            return True
+        if str(record.msg).startswith(_OF_NO_INTEREST) or _passes_by_itself(record):
+            return False
+        place, now = (record.pathname, record.lineno), self._now()
+        last, held_back = self._places.get(place, (-AGAIN_SECONDS, 0))
+        if now - last < AGAIN_SECONDS:
+            self._places[place] = last, held_back + 1
+            return False
+        self._places[place] = now, 0
+        record.held_back = held_back
+        return True
+
+
+def _passes_by_itself(record: logging.LogRecord) -> bool:
+    """Whether it says that a group has no coordinator yet: so it is for a moment on a fresh Kafka."""
+    filled = record.args if isinstance(record.args, tuple) else ()
+    return any(isinstance(value, GroupCoordinatorNotAvailableError) for value in filled)
+
+
+def _in_words(record: logging.LogRecord) -> str:
+    """A Kafka library's message; of what it fills in, names and numbers alone, and of an error its class."""
+    filled = record.args if isinstance(record.args, tuple) else ()
+    try:
+        return str(record.msg) % tuple(map(_harmless, filled))
+    except (TypeError, ValueError):
+        return str(record.msg)
+
+
+def _harmless(value: object) -> object:
+    match value:
+        case BaseException():
+            return type(value).__name__
+        case type():
+            return value.__name__
+        case int() | float():
+            return value
+        case str() if _PLAIN.fullmatch(value):
+            return value
+        case tuple() if all(isinstance(part, int | str) and _PLAIN.fullmatch(str(part)) for part in value):
+            return ":".join(map(str, value))
+        case _:
+            return type(value).__name__
 
 
 class _Bare(logging.Formatter):
-    """Names the library and the error's class; messages of other people's code may hold user text."""
+    """Names the library and the error's class; messages of other people's code may hold user text.
+
+    Those of the Kafka libraries, which see bytes only, are shown.
+    """
 
     def format(self, record: logging.LogRecord) -> str:
         error = record.exc_info[0] if record.exc_info else None
         facts = {"event": record.name, "level": record.levelname.lower(), "where": f"{record.module}:{record.lineno}"}
+        if record.name.split(".", 1)[0] in KAFKA_LIBRARIES:
+            facts |= {"message": _in_words(record), "held_back": vars(record).get("held_back", 0)}
         return json.dumps(facts | ({"error": error.__name__} if error else {}))
 
 
 def configure_logging(level: str = "INFO", *, quiet: bool = False) -> None:
-    """Log JSON lines to standard error; `quiet` keeps warnings and worse only."""
+    """Log JSON lines to standard error; `quiet` keeps warnings and worse only, of the Kafka libraries errors."""
     threshold = logging.WARNING if quiet else logging.getLevelNamesMapping()[level.upper()]
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(_Bare())
+    handler.addFilter(Seldom())
     logging.basicConfig(handlers=[handler], level=threshold)
-    for name in _NOISY:
+    for name in _SILENT:
         logging.getLogger(name).setLevel(logging.CRITICAL)
+    for name in KAFKA_LIBRARIES:
+        logging.getLogger(name).setLevel(logging.ERROR if quiet else logging.WARNING)
     structlog.configure(
         processors=[
             structlog.processors.add_log_level,

@@ -8,6 +8,9 @@ RECORDS = Counter(
     "agent_feedback_records_total", "Records by what became of them", ("group", "topic", "outcome", "reason")
 )
 DEAD_LETTERS = Counter("agent_feedback_dead_letters_total", "Dead letters written", ("group", "topic", "reason"))
+DEAD_LETTER_FAILURES = Counter(
+    "agent_feedback_dead_letter_failures_total", "Attempts to write dead letters that failed", ("group",)
+)
 BUGS = Counter("agent_feedback_bugs_total", "Records set aside because our own code failed on them", ("group",))
 RETRIES = Counter("agent_feedback_batch_retries_total", "Batches tried again after a transient failure", ("group",))
 LOST_COMMITS = Counter(
@@ -17,6 +20,14 @@ GAPS = Counter(
     "agent_feedback_log_gaps_total",
     "Positions found outside the log: records deleted before they were read",
     ("group",),
+)
+FOREIGN_MEMBERS = Gauge(
+    "agent_feedback_foreign_members", "Members of the consumer group that are no process of ours", ("group",)
+)
+PURGED = Counter(
+    "agent_feedback_purged_rows_total",
+    "Rows deleted because they were older than their retention",
+    ("service", "table"),
 )
 LAG = Gauge("agent_feedback_lag_records", "Records in the log not yet committed", ("group",))
 BATCH_SECONDS = Histogram("agent_feedback_batch_seconds", "Time from a batch's arrival to its commit", ("group",))
@@ -36,3 +47,12 @@ BREAKER = Gauge(
     "agent_feedback_breaker_open", "1 while a consumer is held because its own code keeps failing", ("group",)
 )
 READY = Gauge("agent_feedback_ready", "1 while the part is ready", ("part",))
+HTTP_FAILURES = Counter(
+    "agent_feedback_http_failures_total", "Requests that our own code failed on (answered 500)", ("route",)
+)
+HTTP_CLOSED = Counter(
+    "agent_feedback_http_connections_closed_total",
+    "HTTP connections closed by us: too slow with a request's head (slow) or over 64 KiB of it (too large), to make "
+    "room for another (crowded), or because all others were at work (refused)",
+    ("reason",),
+)

@@ -9,18 +9,24 @@ from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 from typing import Any
 
+import asyncpg
+from aiokafka.admin import AIOKafkaAdminClient
 from fastapi import APIRouter
 from faststream.kafka import KafkaBroker
 
 from contracts.topics import Consumer
 from servicekit import metrics
 from servicekit.clock import Clock, SystemClock
-from servicekit.delivery import Delivery, Handler, Observer
 from servicekit.failures import is_transient
+from servicekit.kafka.cluster import Bootstrap, client_options
+from servicekit.kafka.delivery import Delivery, Handler, Observer
+from servicekit.kafka.members import CLIENT_PREFIX
+from servicekit.kafka.producer import BatchProducer, Producer
+from servicekit.kafka.subscriber import Committed, Subscription, build_broker
 from servicekit.logging import frames, logger
-from servicekit.producer import BatchProducer, Producer
-from servicekit.subscriber import Committed, Subscription, build_broker
+from servicekit.retention import SWEEP_SECONDS, Expiry, Retention
 
+MEMBERS_SECONDS = 30.0
 log = logger("service")
 
 
@@ -29,10 +35,11 @@ class Surroundings:
     """What a composition root hands to every service it builds.
 
     `judge_at` (microseconds) stands in for the log's time in the check against future events. `room` says whether the
-    log has room for that many more bytes from outside; a log on disk always has.
+    log has room for that many more bytes from outside; a log on disk always has. `on_made` is given each service before
+    it owns anything, so that what a failed build has opened can be closed.
     """
 
-    bootstrap: str
+    bootstrap: Bootstrap
     clock: Clock = field(default_factory=SystemClock)
     judge_at: int | None = None
     observers: Sequence[Observer] = ()
@@ -40,15 +47,17 @@ class Surroundings:
     wrap_producer: Callable[[BatchProducer], Producer] = lambda producer: producer
     on_commit: Committed = lambda _group, _offsets: None
     room: Callable[[int], bool] = lambda _: True
+    on_made: Callable[[Service], None] = lambda _: None
 
 
 @dataclass(frozen=True, slots=True)
 class Periodic:
-    """Work done every `seconds`; a transient failure is tried again the next time."""
+    """Work done every `seconds`, first after `delay` seconds; a transient failure is tried again the next time."""
 
     name: str
     seconds: float
     work: Callable[[], Awaitable[object]]
+    delay: float = 0.0
 
 
 class Service:
@@ -57,8 +66,12 @@ class Service:
     def __init__(self, name: str, surroundings: Surroundings) -> None:
         self.name = name
         self.surroundings = surroundings
-        self.batch_producer = BatchProducer(surroundings.bootstrap, client_id=f"agent-feedback-{name}")
+        self.batch_producer = BatchProducer(surroundings.bootstrap, client_id=f"{CLIENT_PREFIX}{name}")
         self.producer: Producer = surroundings.wrap_producer(self.batch_producer)
+        # Of their own, so that dead letters that cannot be written do not take the producer of everything else along.
+        self._letters = BatchProducer(
+            surroundings.bootstrap, client_id=f"{CLIENT_PREFIX}{name}-letters", compression="zstd"
+        )
         self.subscriptions: list[Subscription] = []
         self.routers: list[APIRouter] = []
         self.facts: dict[str, Callable[[], Awaitable[Any]]] = {}
@@ -68,13 +81,14 @@ class Service:
         self._probes: list[Callable[[], Awaitable[None]]] = []
         self._broker: KafkaBroker | None = None
         self.started = False
+        surroundings.on_made(self)
 
     def consume(self, group: Consumer, handler: Handler) -> None:
         """Deliver the topics of `group` to `handler` once the service has started."""
         delivery = Delivery(
             group,
             handler,
-            self.producer,
+            self.surroundings.wrap_producer(self._letters),
             clock=self.surroundings.clock,
             judge_at=self.surroundings.judge_at,
             observers=self.surroundings.observers,
@@ -85,14 +99,21 @@ class Service:
     def every(self, periodic: Periodic) -> None:
         self._periodics.append(periodic)
 
+    def expire(self, pool: asyncpg.Pool, expiries: Sequence[Expiry]) -> None:
+        """Delete, every hour, the rows of `pool`'s tables that are older than their retention."""
+        retention = Retention(self.name, pool, self.surroundings.clock, expiries)
+        self.every(Periodic("retention", SWEEP_SECONDS, retention.sweep, delay=SWEEP_SECONDS))
+
     async def start(self) -> None:
         await self.batch_producer.start()
         self._broker = build_broker(
-            self.surroundings.bootstrap, client_id=f"agent-feedback-{self.name}", subscriptions=self.subscriptions
+            self.surroundings.bootstrap, client_id=f"{CLIENT_PREFIX}{self.name}", subscriptions=self.subscriptions
         )
         await self._broker.start()
         self.every(Periodic("lag", 5.0, self.lag))
         self._tasks = [asyncio.create_task(self._run(periodic), name=periodic.name) for periodic in self._periodics]
+        if self.subscriptions:
+            self._tasks.append(asyncio.create_task(self._watch_members(), name="members"))
         self.started = True
 
     async def stop(self) -> None:
@@ -106,7 +127,7 @@ class Service:
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(self._broker.stop(), 4)
         with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(self.batch_producer.stop(), 3)
+            await asyncio.wait_for(asyncio.gather(self.batch_producer.stop(), self._letters.stop()), 3)
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(self.resources.aclose(), 3)
 
@@ -120,12 +141,17 @@ class Service:
         metrics.READY.labels(self.name).set(why is None)
         return why
 
+    @property
+    def warnings(self) -> list[str]:
+        """What an operator should know though the service is ready, in sentences."""
+        return [warning for subscription in self.subscriptions for warning in subscription.warnings]
+
     async def _why_not_ready(self) -> str | None:
         if not self.started:
             return f"{self.name} is starting"
         for subscription in self.subscriptions:
-            if not subscription.alive():
-                return f"{self.name}: {subscription.group} has no partitions or does not come round"
+            if why := subscription.not_ready():
+                return f"{self.name}: the group {subscription.group} is not ready: {why}"
         for probe in self._probes:
             try:
                 await asyncio.wait_for(probe(), 2)
@@ -133,7 +159,31 @@ class Service:
                 return f"{self.name}: its database does not answer ({type(error).__name__})"
         return None
 
+    async def _watch_members(self) -> None:
+        """Look who is in our groups, at once whenever partitions were dealt out, else every half minute."""
+        while True:
+            dealt_out = [asyncio.create_task(one.dealt_out.wait()) for one in self.subscriptions]
+            try:
+                await asyncio.wait(dealt_out, timeout=MEMBERS_SECONDS, return_when=asyncio.FIRST_COMPLETED)
+            finally:
+                for waiting in dealt_out:
+                    waiting.cancel()
+            for subscription in self.subscriptions:
+                subscription.dealt_out.clear()
+            admin = AIOKafkaAdminClient(
+                **client_options(self.surroundings.bootstrap), client_id=f"{CLIENT_PREFIX}{self.name}"
+            )
+            try:
+                await admin.start()
+                for subscription in self.subscriptions:
+                    await subscription.look_for_foreign_members(admin)
+            except Exception as error:  # a log that does not answer, may not tell us, or does not know the question
+                log.debug("members_unknown", error=type(error).__name__)
+            finally:
+                await admin.close()
+
     async def _run(self, periodic: Periodic) -> None:
+        await asyncio.sleep(periodic.delay)
         while True:
             try:
                 await periodic.work()

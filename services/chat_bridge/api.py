@@ -7,18 +7,21 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Depends, Header, Path, Request
 from pydantic import BaseModel, Field
 
-from chat_bridge.ingest import LINES_LIMIT, Place, TooManyLines, check
-from contracts.base import Scope
-from servicekit.auth import INGEST, Caller, caller_in
+from chat_bridge.ingest import LINES_LIMIT, IngestProject, TooManyLines, check
+from contracts.base import Name
+from contracts.scopes import INGEST
 from servicekit.clock import Clock
 from servicekit.failures import Unavailable
-from servicekit.intake import LogFull, LogIntake, trace_headers
-from servicekit.refusals import refusal, refusal_of, require_media_type, told
+from servicekit.http.auth import caller_of
+from servicekit.http.log_writer import LogFull, LogWriter, trace_headers
+from servicekit.http.permissions import Permissions, needs
+from servicekit.http.refusals import documented, refusal, refusal_of, require_media_type
 
 INGEST_LIMIT = 8 * 1024 * 1024
 """Bytes of a request's lines."""
 REFUSED_SHOWN = 1_000
 EVENTS = "/ingest/{tenant}/{project}/events"
+PERMISSIONS: Permissions = {("POST", EVENTS): needs(INGEST)}
 NDJSON = "application/x-ndjson"
 _EXAMPLE = (
     '{"topic":"chat.message.ingested","eventId":"e-1","occurredAt":"2026-11-20T09:29:00Z","messageId":"m-1",'
@@ -34,27 +37,27 @@ _EXAMPLE = (
 class RefusedEvent(BaseModel):
     """A line that was not taken, counted from 1."""
 
-    line: int = Field(examples=[3])
+    line: int = Field(description="The line's number, from 1.", examples=[3])
     reason: str = Field(description="A short name.", examples=["invalid_event"])
     detail: str = Field(description="In words, without the line's content.", examples=["conversationId: missing"])
 
 
 class Ingested(BaseModel):
-    """`accepted` lines are in the log. `refused` shows the first 1,000 of `refused_total`."""
+    """What became of the lines."""
 
-    accepted: int = Field(examples=[2])
-    refused: list[RefusedEvent]
-    refused_total: int = Field(examples=[1])
+    accepted: int = Field(description="Lines that are in the log.", examples=[2])
+    refused: list[RefusedEvent] = Field(description="Lines that were not taken, the first 1,000 of them.")
+    refused_total: int = Field(description="How many lines were not taken.", examples=[1])
 
 
 ANSWERS = (
-    told(401, "No valid access token.")
-    | told(403, "The token does not reach that project, or lacks the scope ingest.")
-    | told(413, f"More than {INGEST_LIMIT} bytes, or than {LINES_LIMIT} lines.")
-    | told(415, "The body is not sent as NDJSON.")
-    | told(422, "The path names no project.")
-    | told(429, "The embedded log is full; see Retry-After.")
-    | told(503, "The log does not answer. Some lines may have been taken: send all again, repeats do no harm.")
+    documented(401, "No valid access token.")
+    | documented(403, "The token does not reach that project, or lacks the scope ingest.")
+    | documented(413, f"More than {INGEST_LIMIT} bytes, or than {LINES_LIMIT} lines.")
+    | documented(415, "The body is not sent as NDJSON.")
+    | documented(422, "The path names no project.")
+    | documented(429, "The embedded log is full; see Retry-After.")
+    | documented(503, "The log does not answer. Some lines may have been taken: send all again, repeats do no harm.")
 )
 BODY: dict[str, Any] = {
     "requestBody": {
@@ -66,26 +69,23 @@ BODY: dict[str, Any] = {
 }
 
 
-def ingest_router(log: LogIntake, clock: Clock, judge_at: int | None = None) -> APIRouter:
+def ingest_router(log: LogWriter, clock: Clock, judge_at: int | None = None) -> APIRouter:
     """The route that takes chat events in. `judge_at` (microseconds) stands in for now against future events."""
-    router = APIRouter(tags=["ingest"])
+    router = APIRouter(dependencies=[Depends(caller_of)], tags=["ingest"])
 
     @router.post(EVENTS, responses=ANSWERS, openapi_extra=BODY)
     async def ingest(
         request: Request,
-        tenant: Annotated[Scope, Path(examples=["acme"])],
-        project: Annotated[Scope, Path(examples=["support"])],
-        caller: Annotated[Caller, Depends(caller_in)],
+        tenant: Annotated[Name, Path(examples=["acme"])],
+        project: Annotated[Name, Path(examples=["support"])],
         traceparent: Annotated[str | None, Header(include_in_schema=False)] = None,
     ) -> Ingested:
         """Put chat events into the log, one JSON object a line.
 
         Each line is checked by itself: those in order are taken, the others named with what is wrong.
         """
-        if INGEST not in caller.scopes:
-            raise refusal(403, "This token may not send chat events.")
         require_media_type(request, [NDJSON, "application/ndjson", "application/jsonl"])
-        place = Place(tenant, project, clock.now() if judge_at is None else judge_at)
+        place = IngestProject(tenant, project, clock.now() if judge_at is None else judge_at)
         try:
             checked = await check(await request.body(), place, trace_headers(traceparent))
             await log.write(checked.messages)

@@ -5,9 +5,10 @@ from __future__ import annotations
 from chat_bridge.model import MessageKey, indexed
 from chat_bridge.source import MessageSource
 from chat_bridge.store import Store
+from contracts.versions import COPY
 
 KEYS_AT_ONCE = 100
-BEGINNING = MessageKey("", "", "")
+BEGINNING = MessageKey("", "", "", "")
 
 
 class AskAgain:
@@ -23,5 +24,4 @@ class AskAgain:
         keys = await self._store.waited_for(self._after, KEYS_AT_ONCE)
         self._after = keys[-1] if len(keys) == KEYS_AT_ONCE else BEGINNING
         found = await self._source.fetch(keys)
-        # At the beginning of time: whatever is published of the message itself is later and counts.
-        await self._store.index([indexed(copy, key.tenant, key.project, 0) for key, copy in found.items()])
+        await self._store.index([indexed(copy, key.tenant, key.project, COPY) for key, copy in found.items()])

@@ -14,8 +14,8 @@ from pydantic_core import from_json
 
 from contracts.base import Envelope
 from contracts.topics import BY_NAME, CHAT_TOPICS
-from servicekit.producer import Message
-from servicekit.records import Coordinates, Headers, RawRecord, Refused, read
+from servicekit.kafka.producer import Message
+from servicekit.kafka.records import Coordinates, Headers, RawRecord, Unreadable, read
 
 LINES_LIMIT = 50_000
 """Lines of one request."""
@@ -44,7 +44,7 @@ class Checked:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class IngestProject:
     """The project that a request names, and the moment its events are judged at (microseconds)."""
 
     tenant: str
@@ -52,7 +52,7 @@ class Place:
     now: int
 
 
-async def check(body: bytes, place: Place, headers: Headers = ()) -> Checked:
+async def check(body: bytes, place: IngestProject, headers: Headers = ()) -> Checked:
     """The records of `body`, one JSON object a line, and the lines that are none. Blank lines count for nothing.
 
     Raises TooManyLines.
@@ -75,7 +75,7 @@ async def check(body: bytes, place: Place, headers: Headers = ()) -> Checked:
     return Checked(messages, refused)
 
 
-def check_line(line: bytes, place: Place, headers: Headers = ()) -> Message | tuple[str, str]:
+def check_line(line: bytes, place: IngestProject, headers: Headers = ()) -> Message | tuple[str, str]:
     """The record of a line, or why there is none.
 
     A line that names no tenant or project is of the request's; one that names another's is refused.
@@ -96,6 +96,6 @@ def check_line(line: bytes, place: Place, headers: Headers = ()) -> Message | tu
         elif event[name] != value:
             return f"other_{name}", f"{name} is not that of the address"
     result = read(RawRecord(Coordinates(topic, 0, 0), None, line, (), place.now), _MODELS)
-    if isinstance(result, Refused):
+    if isinstance(result, Unreadable):
         return result.reason, result.detail
     return Message(topic, BY_NAME[topic].key(result.event), line, headers)

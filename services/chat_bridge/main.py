@@ -4,16 +4,25 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from chat_bridge.api import ingest_router
+from chat_bridge import api
+from chat_bridge.api import INGEST_LIMIT, ingest_router
 from chat_bridge.asking import AskAgain
 from chat_bridge.consumer import ChatEvents
+from chat_bridge.erasure import ChatBridgeErasures
 from chat_bridge.parking import Parking
+from chat_bridge.retention import expiries
 from chat_bridge.settings import ChatBridgeSettings
 from chat_bridge.source_http import HttpMessageSource
+from chat_bridge.sources import api_slack
+from chat_bridge.sources.api_slack import SLACK_EVENTS, SLACK_LIMIT, slack_router
+from chat_bridge.sources.slack import SlackApp
 from chat_bridge.store_postgres import PostgresStore
 from contracts.instants import DAY
 from servicekit.database import open_pool
-from servicekit.intake import LogIntake
+from servicekit.http.application import Surface
+from servicekit.http.log_writer import LogWriter
+from servicekit.kafka.erasing import ErasingHandler
+from servicekit.launcher import Program
 from servicekit.service import Periodic, Service, Surroundings
 
 
@@ -29,16 +38,20 @@ async def build(settings: ChatBridgeSettings, surroundings: Surroundings) -> Ser
         store, service.producer, surroundings.clock, int(settings.parked_days * DAY), surroundings.observers
     )
     source = _open_source(settings, service)
-    service.consume(
-        "chat_bridge", ChatEvents(store, service.producer, parking, surroundings.clock, settings.parked_limit, source)
-    )
+    events = ChatEvents(store, service.producer, parking, surroundings.clock, settings.parked_limit, source)
+    erasures = ChatBridgeErasures(pool, store)
+    service.consume("chat_bridge", ErasingHandler(events, erasures, service.producer, "chat_bridge"))
+    service.expire(pool, expiries(settings))
     service.every(Periodic("sweep", settings.sweep_seconds, parking.sweep))
     if source is not None:
         asking = AskAgain(store, source)
         service.every(Periodic("ask again", settings.message_source_again_seconds, asking.ask))
     service.facts["parked"] = store.parked
-    log = LogIntake(service.producer, room=surroundings.room, seconds=settings.log_seconds)
-    service.routers.append(ingest_router(log, surroundings.clock, surroundings.judge_at))
+    log = LogWriter(service.producer, room=surroundings.room, seconds=settings.log_seconds)
+    secret = settings.slack_signing_secret.get_secret_value() if settings.slack_signing_secret else None
+    slack = SlackApp(settings.slack_tenant, settings.slack_project, settings.slack_agents)
+    clock, judge_at = surroundings.clock, surroundings.judge_at
+    service.routers += [ingest_router(log, clock, judge_at), slack_router(secret, slack, log, clock, judge_at)]
     return service
 
 
@@ -54,3 +67,8 @@ def _open_source(settings: ChatBridgeSettings, service: Service) -> HttpMessageS
     )
     service.resources.push_async_callback(source.close)
     return source
+
+
+SURFACE = Surface({**api.PERMISSIONS, **api_slack.PERMISSIONS}, {"/ingest/": INGEST_LIMIT, SLACK_EVENTS: SLACK_LIMIT})
+PROGRAM = Program("chat_bridge", ChatBridgeSettings, build, SURFACE)
+"""The service as it is started on its own."""

@@ -7,24 +7,29 @@ from typing import NamedTuple
 
 from contracts.base import TEXT_LIMIT, SenderType
 from contracts.chat import ChatMessageIngested, ChatMessageReactionIngested, ChatMessageReplyIngested, OriginalMessage
-from contracts.provenance import NOTHING_TOLD, Provenance, provenance_of
+from contracts.provenance import NO_PROVENANCE, Provenance, provenance_of
 
 About = ChatMessageReplyIngested | ChatMessageReactionIngested
 """An event about another message."""
 
 
 class MessageKey(NamedTuple):
+    """What names a message. Its id alone does not: many chats count their messages per conversation."""
+
     tenant: str
     project: str
+    conversation_id: str
     message_id: str
 
 
 @dataclass(frozen=True, slots=True)
 class IndexedMessage:
-    """A message as the index keeps it. `content` is None for people's messages, at most 10,000 characters else."""
+    """A message as the index keeps it. `content` is None for people's messages, at most 10,000 characters else.
+
+    Of two versions the one with the greater `version` holds.
+    """
 
     key: MessageKey
-    conversation_id: str
     turn_id: str
     sender_id: str
     sender_type: SenderType
@@ -32,7 +37,12 @@ class IndexedMessage:
     content: str | None
     truncated: bool
     provenance: Provenance
-    occurred_at: int
+    version: bytes
+
+    @property
+    def said(self) -> tuple[object, ...]:
+        """What makes a later version another one."""
+        return self.turn_id, self.sender_id, self.sender_type, self.agent_id, self.content, self.provenance
 
 
 class ParkedKey(NamedTuple):
@@ -47,7 +57,7 @@ class ParkedEvent:
     """A reply or reaction that waits for its original. Times in microseconds."""
 
     key: ParkedKey
-    original_message_id: str
+    original: MessageKey
     record_key: bytes | None
     value: bytes
     cause: str
@@ -55,30 +65,24 @@ class ParkedEvent:
     log_time: int
     parked_at: int
 
-    @property
-    def original(self) -> MessageKey:
-        return MessageKey(self.key.tenant, self.key.project, self.original_message_id)
 
-
-def indexed(
-    event: ChatMessageIngested | OriginalMessage, tenant: str, project: str, occurred_at: int
-) -> IndexedMessage:
+def indexed(event: ChatMessageIngested | OriginalMessage, tenant: str, project: str, version: bytes) -> IndexedMessage:
     """What the index keeps of a message; a missing turn id makes the message its own turn."""
     from_agent = event.sender_type == "agent"
     return IndexedMessage(
-        key=MessageKey(tenant, project, event.message_id),
-        conversation_id=event.conversation_id,
+        key=MessageKey(tenant, project, event.conversation_id, event.message_id),
         turn_id=event.turn_id or event.message_id,
         sender_id=event.sender_id,
         sender_type=event.sender_type,
         agent_id=(event.agent_id or event.sender_id) if from_agent else None,
         content=event.content[:TEXT_LIMIT] if from_agent else None,
         truncated=from_agent and len(event.content) > TEXT_LIMIT,
-        provenance=provenance_of(event) if from_agent else NOTHING_TOLD,
-        occurred_at=occurred_at,
+        provenance=provenance_of(event) if from_agent else NO_PROVENANCE,
+        version=version,
     )
 
 
-def original_id(event: About) -> str:
-    """The id of the message that `event` is about."""
-    return event.original_message_id if isinstance(event, ChatMessageReplyIngested) else event.message_id
+def original_key(event: About) -> MessageKey:
+    """The message that `event` is about; one of another conversation is another message."""
+    message_id = event.original_message_id if isinstance(event, ChatMessageReplyIngested) else event.message_id
+    return MessageKey(event.tenant, event.project, event.conversation_id, message_id)

@@ -10,11 +10,11 @@ from chat_bridge.translate import TOPIC_OF, Translated, translate
 from contracts.topics import BY_NAME
 from servicekit import metrics
 from servicekit.clock import Clock
-from servicekit.deadletter import dead_letter
-from servicekit.delivery import Observation, Observer, observe
-from servicekit.outcome import STORED, DeadLettered, Outcome
-from servicekit.producer import Message, Producer
-from servicekit.records import CAUSE, TRACEPARENT, Coordinates, Headers, RawRecord
+from servicekit.kafka.dead_letters import dead_letter
+from servicekit.kafka.delivery import Observation, Observer, observe
+from servicekit.kafka.outcome import STORED, DeadLettered, Outcome
+from servicekit.kafka.producer import Message, Producer
+from servicekit.kafka.records import CAUSE, TRACEPARENT, Coordinates, Headers, RawRecord
 
 SWEEP_BATCH = 500
 
@@ -44,8 +44,6 @@ class Parking:
                 messages.append(message_of(result, _headers(parked)))
                 became[parked.key, parked.cause] = STORED
                 continue
-            if isinstance(result, DeadLettered):
-                messages.append(_letter(parked, result.reason))
             became[parked.key, parked.cause] = result
         await self._producer.send(messages)
         await self._forget([parked for parked, _ in pairs], became)

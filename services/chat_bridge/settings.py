@@ -3,21 +3,27 @@
 from __future__ import annotations
 
 from pydantic import Field, SecretStr
-from pydantic_settings import BaseSettings, SettingsConfigDict
+from pydantic_settings import SettingsConfigDict
+
+from contracts.base import Id, Name
+from servicekit.settings import Settings
 
 
-class ChatBridgeSettings(BaseSettings):
+class ChatBridgeSettings(Settings):
     """`broker` is host:port[,host:port]; `database_url` a PostgreSQL address.
 
     `message_source_url` is asked for messages that were never published, for at most `message_source_seconds`, and
     every `message_source_again_seconds` for those that events still wait for. `log_seconds` is how long an HTTP
-    request waits for the log.
+    request waits for the log. Messages are forgotten `message_days` after they came in; 0 keeps them for ever. With
+    `slack_signing_secret` events of a Slack workspace are taken, into that tenant and project; `slack_agents` gives
+    agent ids by a bot's id or user id.
     """
 
-    model_config = SettingsConfigDict(env_prefix="CHAT_BRIDGE_", env_ignore_empty=True, frozen=True)
+    model_config = SettingsConfigDict(env_prefix="CHAT_BRIDGE_")
 
     broker: str = "localhost:9092"
     database_url: str = "postgresql://localhost/agent_feedback"
+    message_days: float = Field(default=180, ge=0)
     parked_days: float = Field(default=7, gt=0)
     parked_limit: int = Field(default=100_000, ge=1)
     sweep_seconds: float = Field(default=5, gt=0)
@@ -26,3 +32,7 @@ class ChatBridgeSettings(BaseSettings):
     message_source_token: SecretStr | None = None
     message_source_seconds: float = Field(default=2, gt=0, le=30)
     message_source_again_seconds: float = Field(default=60, gt=0)
+    slack_signing_secret: SecretStr | None = None
+    slack_tenant: Name = "default"
+    slack_project: Name = "slack"
+    slack_agents: dict[str, Id] = Field(default_factory=dict)

@@ -24,24 +24,31 @@ class BadAnswer(Exception):
     """The source's answer does not read as `{"messages": [...]}`."""
 
 
-def requests_for(keys: Iterable[MessageKey], most: int) -> list[tuple[str, str, Sequence[str]]]:
-    """Tenant, project and message ids of each request, at most `most` ids in one."""
-    projects: dict[tuple[str, str], list[str]] = {}
+def requests_for(keys: Iterable[MessageKey], most: int) -> list[tuple[str, str, Sequence[MessageKey]]]:
+    """Tenant, project and messages of each request, at most `most` messages in one."""
+    projects: dict[tuple[str, str], list[MessageKey]] = {}
     for key in sorted(set(keys)):
-        projects.setdefault((key.tenant, key.project), []).append(key.message_id)
-    return [(*project, ids[at : at + most]) for project, ids in projects.items() for at in range(0, len(ids), most)]
+        projects.setdefault((key.tenant, key.project), []).append(key)
+    return [
+        (*project, asked[at : at + most]) for project, asked in projects.items() for at in range(0, len(asked), most)
+    ]
 
 
-def originals_in(answer: Any, tenant: str, project: str, asked: Collection[str]) -> dict[MessageKey, OriginalMessage]:
+def question(tenant: str, project: str, keys: Iterable[MessageKey]) -> dict[str, object]:
+    """The body of a request. `message_ids` is for sources whose ids are unique in the whole project."""
+    messages = [{"conversation_id": key.conversation_id, "message_id": key.message_id} for key in keys]
+    ids = list(dict.fromkeys(message["message_id"] for message in messages))
+    return {"tenant": tenant, "project": project, "message_ids": ids, "messages": messages}
+
+
+def originals_in(answer: Any, asked: Collection[MessageKey]) -> dict[MessageKey, OriginalMessage]:
     """The messages of an answer that were asked for and are sound; the others are passed over. Raises BadAnswer."""
+    wanted = {(key.conversation_id, key.message_id): key for key in asked}
     match answer:
         case {"messages": list(messages)}:
-            found = (_original(message) for message in messages)
-            return {
-                MessageKey(tenant, project, one.message_id): one
-                for one in found
-                if one is not None and one.message_id in asked
-            }
+            found = [one for message in messages if (one := _original(message)) is not None]
+            named = {(one.conversation_id, one.message_id): one for one in found}
+            return {wanted[name]: one for name, one in named.items() if name in wanted}
         case _:
             raise BadAnswer
 

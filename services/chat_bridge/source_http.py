@@ -9,10 +9,10 @@ import httpx
 from pydantic_core import from_json
 
 from chat_bridge.model import MessageKey
-from chat_bridge.source import BadAnswer, Found, originals_in, requests_for
+from chat_bridge.source import BadAnswer, Found, originals_in, question, requests_for
 from contracts.chat import OriginalMessage
 from servicekit import metrics
-from servicekit.circuit import Circuit
+from servicekit.circuit_breaker import CircuitBreaker
 from servicekit.clock import Clock
 from servicekit.logging import logger
 
@@ -27,7 +27,8 @@ log = logger("message_source")
 
 
 class HttpMessageSource:
-    """Asks `url` by `POST {"tenant", "project", "message_ids"}` for `{"messages": [...]}`, each as an inline original.
+    """Asks `url` by `POST {"tenant", "project", "message_ids", "messages"}`, where `messages` lists each wanted
+    `{"conversation_id", "message_id"}`, for `{"messages": [...]}`, each as an inline original.
 
     All of one `fetch` takes at most `seconds`. After three failures in a row nothing is asked for `rest_seconds`;
     then one request tries whether the source is back.
@@ -39,7 +40,7 @@ class HttpMessageSource:
         self._url = url
         self._clock = clock
         self._seconds = seconds
-        self._circuit = Circuit(FAILURES_LIMIT, rest_seconds)
+        self._circuit = CircuitBreaker(FAILURES_LIMIT, rest_seconds)
         self._slots = asyncio.Semaphore(REQUESTS_AT_ONCE)
         headers = {"Authorization": f"Bearer {token}"} if token else {}
         self._client = httpx.AsyncClient(headers=headers, timeout=seconds, follow_redirects=False, trust_env=False)
@@ -68,28 +69,28 @@ class HttpMessageSource:
         return found
 
     async def _ask(
-        self, tenant: str, project: str, message_ids: Sequence[str], found: dict[MessageKey, OriginalMessage]
+        self, tenant: str, project: str, keys: Sequence[MessageKey], found: dict[MessageKey, OriginalMessage]
     ) -> None:
         async with self._slots:
             try:
-                answer = await self._post({"tenant": tenant, "project": project, "message_ids": message_ids})
-                found.update(originals_in(answer, tenant, project, message_ids))
+                answer = await self._post(question(tenant, project, keys))
+                found.update(originals_in(answer, keys))
             except (httpx.HTTPError, httpx.InvalidURL, BadAnswer, ValueError, RecursionError) as error:
                 self._failed(type(error).__name__)
             else:
                 self._circuit.succeeded()
 
-    async def _post(self, question: dict[str, object]) -> object:
+    async def _post(self, body: dict[str, object]) -> object:
         """The answer's JSON. Raises BadAnswer for any status but 200 and for an answer that is too large."""
-        async with self._client.stream("POST", self._url, json=question) as response:
+        async with self._client.stream("POST", self._url, json=body) as response:
             if response.status_code != 200:
                 raise BadAnswer
-            body = bytearray()
+            received = bytearray()
             async for chunk in response.aiter_bytes():
-                body += chunk
-                if len(body) > ANSWER_LIMIT:
+                received += chunk
+                if len(received) > ANSWER_LIMIT:
                     raise BadAnswer
-        answer: object = from_json(bytes(body))
+        answer: object = from_json(bytes(received))
         return answer
 
     def _failed(self, error: str) -> None:

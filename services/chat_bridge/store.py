@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from typing import Protocol
 
 from chat_bridge.model import IndexedMessage, MessageKey, ParkedEvent, ParkedKey
@@ -10,9 +10,10 @@ from chat_bridge.model import IndexedMessage, MessageKey, ParkedEvent, ParkedKey
 
 class Store(Protocol):
     async def index(self, messages: Collection[IndexedMessage]) -> set[MessageKey]:
-        """Keep messages, at most one per key; the first content stands unless the newcomer is later.
+        """Keep messages, at most one per key; of two versions the greater one holds.
 
-        Gives the keys that were added or whose message changed. Committed on return.
+        Gives the keys that were added, whose message changed, or whose own event came after a reply's or a copy.
+        Committed on return.
         """
         ...
 
@@ -49,6 +50,10 @@ class Store(Protocol):
 
     async def waited_for(self, after: MessageKey, limit: int) -> Sequence[MessageKey]:
         """Up to `limit` originals behind `after` that parked events wait for, in order."""
+        ...
+
+    def scan_parked(self, tenant: str, batch: int) -> AsyncIterator[Sequence[ParkedEvent]]:
+        """Every parked event of a tenant, by key, at most `batch` at a time."""
         ...
 
     async def unpark(self, keys: Collection[ParkedKey]) -> None:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Collection, Iterable, Mapping, Sequence
 
 from chat_bridge.model import IndexedMessage, MessageKey, ParkedEvent, ParkedKey
+from contracts.versions import same_source
 
 
 class MemoryStore:
@@ -19,9 +20,9 @@ class MemoryStore:
         changed = set()
         for message in messages:
             held = self._messages.get(message.key)
-            if held is None or message.occurred_at > held.occurred_at:
+            if held is None or message.version > held.version:
                 self._messages[message.key] = message
-                if held is None or _told(message) != _told(held):
+                if held is None or message.said != held.said or not same_source(message.version, held.version):
                     changed.add(message.key)
         return changed
 
@@ -51,6 +52,11 @@ class MemoryStore:
     async def waited_for(self, after: MessageKey, limit: int) -> Sequence[MessageKey]:
         return sorted({event.original for event in self._parked.values() if event.original > after})[:limit]
 
+    async def scan_parked(self, tenant: str, batch: int) -> AsyncIterator[Sequence[ParkedEvent]]:
+        keys = sorted(key for key in self._parked if key.tenant == tenant)
+        for start in range(0, len(keys), batch):
+            yield [self._parked[key] for key in keys[start : start + batch] if key in self._parked]
+
     async def unpark(self, keys: Collection[ParkedKey]) -> None:
         for key in keys:
             self._parked.pop(key, None)
@@ -64,16 +70,3 @@ class MemoryStore:
     def _joined(self, events: Iterable[ParkedEvent]) -> list[tuple[ParkedEvent, IndexedMessage]]:
         known = ((event, self._messages[event.original]) for event in events if event.original in self._messages)
         return sorted(known, key=lambda pair: (pair[0].log_time, pair[0].cause))
-
-
-def _told(message: IndexedMessage) -> tuple[object, ...]:
-    """What makes a later version another one."""
-    return (
-        message.conversation_id,
-        message.turn_id,
-        message.sender_id,
-        message.sender_type,
-        message.agent_id,
-        message.content,
-        message.provenance,
-    )

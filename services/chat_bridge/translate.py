@@ -10,7 +10,7 @@ from contracts.chat import ChatMessageReactionIngested, ChatMessageReplyIngested
 from contracts.feedback import FeedbackReactionReceived, FeedbackReplyReceived
 from contracts.ids import derived_id
 from contracts.topics import REACTION_RECEIVED, REPLY_RECEIVED, Topic
-from servicekit.outcome import DeadLettered, Ignored
+from servicekit.kafka.outcome import Ignored
 
 Translated = FeedbackReplyReceived | FeedbackReactionReceived
 TOPIC_OF: dict[type[Translated], Topic] = {
@@ -19,13 +19,11 @@ TOPIC_OF: dict[type[Translated], Topic] = {
 }
 
 
-def translate(event: About, original: IndexedMessage) -> Translated | Ignored | DeadLettered:
+def translate(event: About, original: IndexedMessage) -> Translated | Ignored:
     """The feedback event that `event` amounts to, or why it amounts to none.
 
     The event id is derived from the source's, so that translating twice gives one event.
     """
-    if event.conversation_id != original.conversation_id:
-        return DeadLettered("conversation_mismatch")
     if original.sender_type != "agent" or original.agent_id is None or original.content is None:
         return Ignored("not_about_an_agent")
     author = event.sender_id if isinstance(event, ChatMessageReplyIngested) else event.user_id
@@ -70,7 +68,7 @@ def _about(event: About, original: IndexedMessage, agent: str, content: str, top
         "sequence": event.sequence,
         "tenant": event.tenant,
         "project": event.project,
-        "conversation_id": original.conversation_id,
+        "conversation_id": event.conversation_id,
         "turn_id": original.turn_id,
         "agent_id": agent,
         "agent_message_id": original.key.message_id,

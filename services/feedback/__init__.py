@@ -1,1 +1,1 @@
-"""Turns received feedback into rewards: one stored record per key, announced whenever it is touched."""
+"""Turns received feedback into rewards: one stored record per key, announced at every change."""

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from dataclasses import fields
+from typing import Any, Final, Literal
 
 from contracts.feedback import FeedbackCreated
 from contracts.ids import conversation_key, revision_event_id
 from contracts.topics import FEEDBACK_CREATED
-from feedback.model import Key, Record
-from servicekit.producer import Message, fixed_partition
-from servicekit.records import REVISION, Headers
+from feedback.model import Key, Payload, Record
+from servicekit.kafka.producer import Message, fixed_partition
+from servicekit.kafka.records import REVISION, Headers
+
+_ALWAYS_SHOWN: Final = frozenset({"turn_id", "agent_id", "agent_message_id", "user_type", "confidence", "causation_id"})
 
 
 def announcement(record: Record) -> FeedbackCreated:
@@ -30,27 +33,21 @@ def announcement(record: Record) -> FeedbackCreated:
         revision=record.revision,
         recorded_at=record.revision * 1_000,
         conversation_id=key.conversation_id,
-        turn_id=said.turn_id,
-        agent_message_id=said.agent_message_id,
-        agent_id=said.agent_id,
         user_id=key.user_id,
-        user_type=said.user_type,
         origin=record.origin,
         feedback_type=record.feedback_type,
         source=key.source,
         source_id=key.source_id,
-        reaction=said.reaction if live else None,
-        value=said.value if live else None,
-        confidence=said.confidence,
-        text=said.text if live else None,
-        tags=said.tags if live else (),
-        correction=said.correction if live else None,
-        emoji=said.emoji if live else None,
-        correction_type=said.correction_type if live else None,
         rn=resource_name(record),
+        **_said(said, live),
         **said.provenance.fields(),
-        causation_id=said.causation_id,
     )
+
+
+def _said(payload: Payload, live: bool) -> dict[str, Any]:
+    """What a payload says, by the event's own names; of a cleared one only what it was about and who said it."""
+    said = ((one, getattr(payload, one.name)) for one in fields(payload) if one.name != "provenance")
+    return {one.name: value if live or one.name in _ALWAYS_SHOWN else one.default for one, value in said}
 
 
 def resource_name(record: Record) -> str:

@@ -8,37 +8,39 @@ from uuid import UUID
 from fastapi import APIRouter, Depends, Header, Path, Request, Response
 from pydantic import BaseModel, Field
 
-from contracts.base import Id, Scope
+from contracts.base import Id, Name
 from contracts.instants import format_instant
-from feedback.intake import Behind, ExplicitIntake, Judgement, UnknownTurn
-from feedback.intake_body import EXAMPLES, GivenFeedback, InvalidReaction, Malformed, given
 from feedback.registry import TurnKey
-from servicekit.auth import ON_BEHALF, Caller, caller_in
+from feedback.submission import Behind, ExplicitIntake, Judgement, UnknownTurn
+from feedback.submission_body import EXAMPLES, GivenFeedback, InvalidReaction, Malformed, given
 from servicekit.failures import Unavailable
-from servicekit.intake import LogFull, trace_headers
-from servicekit.refusals import RETRY_SECONDS, invalid, refusal, refusal_of, require_media_type, told
+from servicekit.http.auth import Caller, caller_of
+from servicekit.http.log_writer import LogFull, trace_headers
+from servicekit.http.permissions import ANY_TOKEN, Permissions
+from servicekit.http.refusals import RETRY_SECONDS, documented, invalid, refusal, refusal_of, require_media_type
 
-TURN_FEEDBACK = "/conversations/{tenant}/{project}/{conversation_id:path}/turns/{turn_id:path}/feedback"
+TURN_FEEDBACK = "/conversations/{tenant}/{project}/{conversation_id:segment}/turns/{turn_id:segment}/feedback"
+PERMISSIONS: Permissions = {("POST", TURN_FEEDBACK): ANY_TOKEN}
 JSON = "application/json"
 
 
 class AcceptedFeedback(BaseModel):
     """The log holds it: it will be stored and announced under this id, whatever happens."""
 
-    feedback_id: UUID = Field(examples=["0b8e3b1e-51d8-5f0a-9d8e-5c1f6c1d2a11"])
+    feedback_id: UUID = Field(description="The feedback.", examples=["0b8e3b1e-51d8-5f0a-9d8e-5c1f6c1d2a11"])
     ts: str = Field(description="The time it counts for.", examples=["2026-11-20T09:30:00.000000Z"])
 
 
 ANSWERS = (
-    told(400, "The reaction is none of ok, not_ok, neutral and null.")
-    | told(401, "No valid access token.")
-    | told(403, "The token does not reach that project, or may not speak for others.")
-    | told(404, "No agent has answered on that turn.")
-    | told(413, "The body is too large.")
-    | told(415, "The body is not sent as JSON.")
-    | told(422, "The body or the path does not read as it must.")
-    | told(429, "The embedded log is full; see Retry-After.")
-    | told(503, "The log does not answer, or the turn may only not have been read yet; see Retry-After.")
+    documented(400, "The reaction is none of ok, not_ok, neutral and null.")
+    | documented(401, "No valid access token.")
+    | documented(403, "The token does not reach that project, or may not speak for others.")
+    | documented(404, "No agent has answered on that turn.")
+    | documented(413, "The body is too large.")
+    | documented(415, "The body is not sent as JSON.")
+    | documented(422, "The body or the path does not read as it must.")
+    | documented(429, "The embedded log is full; see Retry-After.")
+    | documented(503, "The log does not answer, or the turn may only not have been read yet; see Retry-After.")
 )
 BODY = {
     "requestBody": {
@@ -55,11 +57,11 @@ def intake_router(intake: ExplicitIntake) -> APIRouter:
     @router.post(TURN_FEEDBACK, status_code=202, response_model=AcceptedFeedback, responses=ANSWERS, openapi_extra=BODY)
     async def judge(
         request: Request,
-        tenant: Annotated[Scope, Path(examples=["acme"])],
-        project: Annotated[Scope, Path(examples=["support"])],
+        tenant: Annotated[Name, Path(examples=["acme"])],
+        project: Annotated[Name, Path(examples=["support"])],
         conversation_id: Annotated[Id, Path(examples=["c-42"])],
         turn_id: Annotated[Id, Path(examples=["t-7"])],
-        caller: Annotated[Caller, Depends(caller_in)],
+        caller: Annotated[Caller, Depends(caller_of)],
         traceparent: Annotated[str | None, Header(include_in_schema=False)] = None,
     ) -> AcceptedFeedback | Response:
         """Judge a turn, change one's judgement, or take it back.
@@ -73,11 +75,8 @@ def intake_router(intake: ExplicitIntake) -> APIRouter:
             raise refusal(400, "The reaction must be ok, not_ok, neutral or null.") from None
         except Malformed as error:
             return invalid(error.faults)
-        if body.user_id not in (None, caller.subject) and ON_BEHALF not in caller.scopes:
-            raise refusal(403, "This token may not speak for others.")
-        judgement = Judgement(
-            body.user_id or caller.subject, body.reaction, body.ts, body.text, body.tags, body.correction
-        )
+        person = caller.person(body.user_id)
+        judgement = Judgement(person, body.reaction, body.ts, body.text, body.tags, body.correction)
         try:
             accepted = await intake.take(
                 TurnKey(tenant, project, conversation_id, turn_id), judgement, trace_headers(traceparent)

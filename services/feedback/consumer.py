@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 from uuid import UUID
 
+from contracts.erasure import Erasure, Person, erasure_of, latest
 from contracts.feedback import FeedbackErasureRequested
-from feedback.erasure import Erasure, erasure_of, latest
 from feedback.reward import change_of
-from feedback.settle import Settler, Touched, Word
 from feedback.store import Store
-from servicekit.outcome import STORED, UNCHANGED, Ignored, Outcome
-from servicekit.producer import Producer
-from servicekit.records import Received, inherited
+from feedback.writer import BatchChange, FeedbackWriter, PendingUpdate
+from servicekit.kafka.erasing import confirmed
+from servicekit.kafka.outcome import STORED, UNCHANGED, Ignored, Outcome
+from servicekit.kafka.producer import Producer
+from servicekit.kafka.records import Received, inherited
 
 
 class FeedbackEvents:
-    """The handler of the group `feedback`. How it keeps to store, ledger and log is the Settler's."""
+    """The handler of the group `feedback`. `FeedbackWriter` keeps store, erasure ledger and log in step."""
 
     def __init__(self, store: Store, producer: Producer, rewards: Mapping[str, float]) -> None:
         self._store = store
@@ -25,60 +27,73 @@ class FeedbackEvents:
         self._rewards = rewards
 
     async def handle(self, batch: Sequence[Received[Any]]) -> Sequence[Outcome]:
-        erasures, touched, outcomes = self._sorted(batch)
-        outcomes |= await self._erase(erasures)
-        settler = self._settler()
-        settled, _ = await settler.settle(touched)
-        await settler.restate(await settler.overtaken(touched, settled))
-        for one in settled.values():
+        erasures, updates, outcomes = self._sorted(batch)
+        carried_out, removed = await self._erase(erasures)
+        outcomes |= carried_out
+        writer = self._writer()
+        written, _ = await writer.write_and_announce(updates)
+        await writer.announce_until_current(await writer.changed_since(updates, written))
+        for one in written.values():
             outcomes |= one.outcomes
+        await self._confirm(erasures, removed, batch)
         return [outcomes[index] for index in range(len(batch))]
 
-    async def uncertain(self, batch: Sequence[Received[Any]]) -> None:
+    async def commit_lost(self, batch: Sequence[Received[Any]]) -> None:
         """Announce once more what the store holds: a stale announcement of ours may lie behind a newer one."""
-        erasures, touched, _ = self._sorted(batch)
+        erasures, updates, _ = self._sorted(batch)
         await self._erase(erasures)
-        await self._settler().restate(touched)
+        await self._writer().announce_until_current(updates)
 
     async def probe(self) -> None:
         await self._store.ping()
 
-    def _settler(self) -> Settler:
-        return Settler(self._store, self._producer)
+    def _writer(self) -> FeedbackWriter:
+        return FeedbackWriter(self._store, self._producer)
 
     def _sorted(
         self, batch: Sequence[Received[Any]]
-    ) -> tuple[dict[int, Erasure], dict[UUID, Touched], dict[int, Outcome]]:
+    ) -> tuple[dict[int, Erasure], dict[UUID, PendingUpdate], dict[int, Outcome]]:
         """The batch's erasures by their place in it, the feedbacks it is about, and what is decided already."""
         erasures: dict[int, Erasure] = {}
-        touched: dict[UUID, Touched] = {}
+        updates: dict[UUID, PendingUpdate] = {}
         outcomes: dict[int, Outcome] = {}
         for index, received in enumerate(batch):
             if isinstance(received.event, FeedbackErasureRequested):
-                erasures[index] = erasure_of(received)
+                erasures[index] = erasure_of(received.event, received.log_time)
                 continue
             change = change_of(received.event, self._rewards)
             if isinstance(change, Ignored):
                 outcomes[index] = change
                 continue
-            id_, word = change.key.feedback_id, Word(index, change, received.log_time)
-            before = touched[id_].words if id_ in touched else ()
-            touched[id_] = Touched(change.key, (*before, word), inherited(received))
-        return erasures, touched, outcomes
+            id_, update = change.key.feedback_id, BatchChange(index, change, received.log_time)
+            before = updates[id_].changes if id_ in updates else ()
+            updates[id_] = PendingUpdate(change.key, (*before, update), inherited(received))
+        return erasures, updates, outcomes
 
-    async def _erase(self, erasures: Mapping[int, Erasure]) -> dict[int, Outcome]:
-        """Enter the ledger, then forget and announce everything stored of these people, however much that is.
+    async def _confirm(
+        self, erasures: Mapping[int, Erasure], removed: Mapping[Person, int], batch: Sequence[Received[Any]]
+    ) -> None:
+        """Say of each erasure that it was carried out in this store."""
+        if erasures:
+            await self._producer.send(
+                [confirmed(one, "feedback", removed[one.person], batch[index]) for index, one in erasures.items()]
+            )
 
-        A repeated request announces all of it again: the first one may have ended half way.
+    async def _erase(self, erasures: Mapping[int, Erasure]) -> tuple[dict[int, Outcome], Mapping[Person, int]]:
+        """Enter the ledger, then erase and announce every stored record of these people, however many there are.
+
+        A repeated request announces all of them again: the first one may have ended half way. Returns the outcome of
+        each request by index, and the number of each person's records.
         """
         outcomes: dict[int, Outcome] = dict.fromkeys(erasures, UNCHANGED)
         people = latest(erasures.values())
-        noted = await self._store.note_erasures(people.values())
-        changed = set(noted)
+        changed = set(await self._store.note_erasures(people.values()))
+        removed: Counter[Person] = Counter()
         for person in people:
             async for records in self._store.scan_person(person):
-                if await self._settler().restate({record.feedback_id: Touched(record.key) for record in records}):
+                removed[person] += len(records)
+                updates = {record.feedback_id: PendingUpdate(record.key) for record in records}
+                if await self._writer().announce_until_current(updates):
                     changed.add(person)
-        return outcomes | {
-            index: STORED for index, one in erasures.items() if one in people.values() and one.person in changed
-        }
+        done = {index: STORED for index, one in erasures.items() if one in people.values() and one.person in changed}
+        return outcomes | done, removed

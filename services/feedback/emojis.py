@@ -13,6 +13,10 @@ DEFAULT_REWARDS: Mapping[str, float] = MappingProxyType(
     {"👍": 0.6, "❤": 0.8, "😂": 0.7, "😮": 0.5, "😢": -0.3, "👎": -0.6}
 )
 """Reward by normalised emoji."""
+NAMES: Mapping[str, str] = MappingProxyType(
+    {"like": "👍", "love": "❤", "laugh": "😂", "wow": "😮", "sad": "😢", "dislike": "👎"}
+)
+"""Names that chats give their reactions, beside the shortcodes."""
 _SKIN_TONES = {chr(code): None for code in range(0x1F3FB, 0x1F400)}
 _VARIATION = {"\ufe0e": None, "\ufe0f": None}
 _DROPPED = str.maketrans({**_SKIN_TONES, **_VARIATION})
@@ -21,14 +25,15 @@ _SKIN_TONE_NAME = re.compile(r"::?skin-tone-[1-6]:?$")
 
 @lru_cache(maxsize=4_096)
 def normalise(written: str) -> str:
-    """The bare emoji behind a skin tone, a variation selector, blanks or a `:shortcode:` (its colons may be missing).
+    """The bare emoji behind a skin tone, a variation selector, blanks, one of NAMES or a `:shortcode:`.
 
-    An ASCII word that names no emoji comes back in lower case between colons, anything else without blanks around it.
+    Colons may be missing. An ASCII word that names no emoji comes back in lower case between colons, anything else
+    without blanks around it.
     """
     text = written.strip()
     if text.isascii():
         name = _SKIN_TONE_NAME.sub("", text.lower()).strip(":")
-        text = emoji.emojize(f":{name}:", language="alias")
+        text = NAMES.get(name) or emoji.emojize(f":{name}:", language="alias")
     return text.translate(_DROPPED)
 
 

@@ -5,31 +5,48 @@ from __future__ import annotations
 from pathlib import Path
 from urllib.parse import urlsplit
 
+from feedback import api, api_erasure, api_sessions
 from feedback.api import intake_router
+from feedback.api_erasure import erasure_router
+from feedback.api_sessions import sessions_router
 from feedback.consumer import FeedbackEvents
-from feedback.intake import ExplicitIntake
+from feedback.erasure_status import ErasureStatusEvents, PostgresErasureStatuses
 from feedback.mongo_connection import client_of, database_of, wait_until_up
 from feedback.reach import Reach
 from feedback.registry_postgres import PostgresRegistry
+from feedback.retention import expiries, store_expiries
+from feedback.sessions import SessionAnnouncer, Sessions
+from feedback.sessions_postgres import PostgresSessions
 from feedback.settings import FeedbackSettings
 from feedback.store import Store
 from feedback.store_memory import MemoryStore
 from feedback.store_mongo import MongoStore
 from feedback.store_postgres import PostgresStore
+from feedback.submission import ExplicitIntake
 from feedback.turns import TurnEvents
+from feedback.widget import routes as widget
 from feedback.widget.routes import widget_router
 from servicekit.database import open_pool
 from servicekit.failures import StartError
-from servicekit.intake import LogIntake
-from servicekit.service import Service, Surroundings
+from servicekit.http.application import Surface
+from servicekit.http.log_writer import LogWriter
+from servicekit.http.permissions import merged
+from servicekit.launcher import Program
+from servicekit.service import Periodic, Service, Surroundings
 
 MIGRATIONS = Path(__file__).parent / "migrations"
+ANNOUNCE_SECONDS = 5.0
+"""How often ratings are looked for whose announcement failed."""
+RETENTION_SECONDS = 3600.0
+"""How often ratings past their retention are removed."""
 
 
 async def build(settings: FeedbackSettings, surroundings: Surroundings) -> Service:
     """The service, connected to its store and ready to start."""
     service = Service("feedback", surroundings)
     store = await open_store(settings.store_url, service)
+    if isinstance(store, PostgresStore):
+        service.expire(store.pool, store_expiries(settings))
     service.consume("feedback", FeedbackEvents(store, service.producer, settings.rewards))
     service.facts["totals"] = store.totals
     await _open_intake(settings, service)
@@ -41,14 +58,29 @@ async def _open_intake(settings: FeedbackSettings, service: Service) -> None:
     around = service.surroundings
     pool = await open_pool(settings.database_url, "feedback", MIGRATIONS, say=around.say)
     service.resources.push_async_callback(pool.close)
+    service.expire(pool, expiries(settings))
     registry = PostgresRegistry(pool)
     service.consume("feedback_turns", TurnEvents(registry))
     reach = Reach(service.subscriptions[-1], seconds=settings.log_seconds)
-    log = LogIntake(service.producer, room=around.room, seconds=settings.log_seconds)
+    log = LogWriter(service.producer, room=around.room, seconds=settings.log_seconds)
     intake = ExplicitIntake(
-        registry, reach, log, around.clock, patience=settings.turn_seconds, judge_at=around.judge_at
+        registry, reach, log, around.clock, wait_seconds=settings.turn_seconds, judge_at=around.judge_at
     )
-    service.routers += [intake_router(intake), widget_router()]
+    ratings = PostgresSessions(pool)
+    announcer = SessionAnnouncer(ratings, service.producer)
+    sessions = Sessions(
+        registry, ratings, announcer, around.clock, seconds=settings.session_seconds, days=settings.session_days
+    )
+    service.every(Periodic("session_announcements", ANNOUNCE_SECONDS, announcer.sweep))
+    service.every(Periodic("session_retention", RETENTION_SECONDS, sessions.purge))
+    statuses = PostgresErasureStatuses(pool)
+    service.consume("feedback_erasures", ErasureStatusEvents(statuses))
+    service.routers += [
+        intake_router(intake),
+        sessions_router(sessions, settings.default_tenant),
+        erasure_router(log, statuses, around.clock),
+        widget_router(),
+    ]
 
 
 async def open_store(url: str, service: Service) -> Store:
@@ -71,3 +103,8 @@ async def open_store(url: str, service: Service) -> Store:
             raise StartError(
                 f"FEEDBACK_STORE_URL must start with postgresql://, mongodb:// or memory://, not {scheme}://."
             )
+
+
+PERMISSIONS = merged(api.PERMISSIONS, api_erasure.PERMISSIONS, api_sessions.PERMISSIONS, widget.PERMISSIONS)
+PROGRAM = Program("feedback", FeedbackSettings, build, Surface(PERMISSIONS))
+"""The service as it is started on its own."""

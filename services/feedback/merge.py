@@ -1,4 +1,4 @@
-"""The one merge that every store shares. Pure.
+"""Merges a change into a record, for every store alike. Pure.
 
 Records form a join-semilattice: per slot the highest stamp stays. So merging is commutative, associative and
 idempotent in what a record keeps and shows; only the revision may depend on the order of arrival.
@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from feedback.model import Change, Entry, Payload, Record
-from servicekit.outcome import STORED, UNCHANGED, Ignored, Outcome
+from servicekit.kafka.outcome import STORED, UNCHANGED, Ignored, Outcome
 
 SUPERSEDED = Ignored("superseded")
 
@@ -34,7 +34,7 @@ def merge(record: Record | None, change: Change) -> Record:
 def revise(record: Record, log_time: int) -> Record:
     """The record one revision further on: at least the log's time in milliseconds, so it grows over restored stores.
 
-    A stub has no first version: the word that follows it makes the feedback anew.
+    A stub has no first version: the next change creates the feedback again.
     """
     revision = max(record.revision + 1, log_time // 1_000)
     created = 0 if record.forgotten else record.created_revision or revision
@@ -53,5 +53,5 @@ def outcome_of(before: Record | None, after: Record, change: Change) -> Outcome:
 
 
 def _says(entry: Entry) -> tuple[bool, Payload]:
-    """An entry without what differs between two events that say the same."""
+    """Return the entry without what differs between two events that say the same."""
     return entry.present, replace(entry.payload, causation_id="")

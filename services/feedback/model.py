@@ -1,4 +1,4 @@
-"""What a feedback is: a key, and for each slot the latest word said in it."""
+"""What a feedback is: a key, and for each slot the latest change of it."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ from typing import NamedTuple
 from uuid import UUID
 
 from contracts.base import CorrectionType, FeedbackType, Origin, Reaction, UserType
+from contracts.erasure import Person
 from contracts.ids import feedback_id
-from contracts.provenance import NOTHING_TOLD, Provenance
+from contracts.provenance import NO_PROVENANCE, Provenance
 
 ONLY_SLOT = ""
 """The slot of every kind but reactions, which have one per emoji."""
@@ -44,15 +45,8 @@ class Key(NamedTuple):
         )
 
 
-class Person(NamedTuple):
-    """Whose words a feedback holds: a user of a tenant, in all of its projects."""
-
-    tenant: str
-    user_id: str
-
-
 class Stamp(NamedTuple):
-    """Orders the words said in one slot: the highest stays, whatever order they arrive in.
+    """Orders the changes of one slot: the highest holds, whatever order they arrive in.
 
     `evaluation` is 0 but for inferred feedback. `removed` over added; `event_id` and `digest` (of the payload) break
     ties, so that two different events never compare equal.
@@ -68,7 +62,11 @@ class Stamp(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Payload:
-    """What one word says. `value` is the reward, -1 to 1."""
+    """What one change says. `value` is the reward, -1 to 1.
+
+    All but `provenance` are fields of `feedback.created` and, where an event brings them, of that event, by the same
+    names. A field added later is None where it is not said.
+    """
 
     turn_id: str
     agent_id: str
@@ -83,12 +81,12 @@ class Payload:
     correction: str | None = None
     emoji: str | None = None
     correction_type: CorrectionType | None = None
-    provenance: Provenance = NOTHING_TOLD
+    provenance: Provenance = NO_PROVENANCE
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """The latest word in a slot; `present` is False where it took the feedback away."""
+    """The latest change of a slot; `present` is False where it took the feedback away."""
 
     stamp: Stamp
     present: bool
@@ -115,7 +113,7 @@ class Record:
 
     @cached_property
     def shown(self) -> Entry:
-        """The latest word still present; where none is, the latest that took one away. A stub has none."""
+        """The latest entry still present; where none is, the latest that was taken back. A stub has none."""
         entries = self.slots.values()
         return max(entries, key=lambda entry: (entry.present, entry.stamp))
 
@@ -130,7 +128,7 @@ class Record:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """One event's word about one feedback."""
+    """What one event changes about one feedback."""
 
     key: Key
     feedback_type: FeedbackType

@@ -1,4 +1,4 @@
-"""PyMongo's errors told apart: what waiting may help becomes Unavailable, the rest stays what it is."""
+"""Turns those of PyMongo's errors that waiting may help into Unavailable; the rest stay what they are."""
 
 from __future__ import annotations
 

@@ -9,9 +9,9 @@ from typing import TypeVar
 from aiokafka import AIOKafkaConsumer, TopicPartition
 from aiokafka.errors import IllegalStateError, KafkaError
 
-from contracts.topics import CHAT_MESSAGE
+from contracts.topics import consumed_by
 from servicekit.failures import Unavailable
-from servicekit.subscriber import Subscription
+from servicekit.kafka.subscriber import Subscription
 
 T = TypeVar("T")
 Ends = Mapping[TopicPartition, int]
@@ -33,8 +33,11 @@ class Reach:
     async def ends(self) -> Ends:
         """Where the log ends now. Raises Unavailable where it does not answer in time."""
         consumer = self._consumer
-        partitions = consumer.partitions_for_topic(CHAT_MESSAGE.name) or set(range(CHAT_MESSAGE.partitions))
-        wanted = [TopicPartition(CHAT_MESSAGE.name, partition) for partition in sorted(partitions)]
+        wanted = [
+            TopicPartition(topic.name, partition)
+            for topic in consumed_by("feedback_turns")
+            for partition in sorted(consumer.partitions_for_topic(topic.name) or range(topic.partitions))
+        ]
         return dict(await self._ask(consumer.end_offsets(wanted)))
 
     async def passed(self, ends: Ends) -> bool:

@@ -8,6 +8,7 @@ from typing import NamedTuple, Protocol
 
 from contracts.chat import ChatMessageIngested
 from contracts.provenance import Provenance, provenance_of
+from contracts.versions import MessageEvent, message_in, version_of
 
 
 class TurnKey(NamedTuple):
@@ -18,17 +19,17 @@ class TurnKey(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
-    """An agent's message. `at` in microseconds; of several on one turn the latest stands."""
+class AgentAnswer:
+    """An agent's message. Of several on one turn, as of one message's versions, the greatest version stands."""
 
-    at: int
+    version: bytes
     message_id: str
     agent_id: str
     provenance: Provenance
 
     @property
-    def place(self) -> tuple[int, str]:
-        return self.at, self.message_id
+    def rank(self) -> tuple[bytes, str]:
+        return self.version, self.message_id
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,39 +44,60 @@ class Asker:
         return self.at, self.user_id
 
 
+class Person(NamedTuple):
+    """Somebody who writes in a project."""
+
+    tenant: str
+    project: str
+    user_id: str
+
+
 @dataclass(frozen=True, slots=True)
-class Turn:
+class Role:
+    """What a person was to the platform in a message: `user_type` is its own word. The greatest version holds."""
+
+    person: Person
+    user_type: str
+    version: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class RegisteredTurn:
     """One turn, as far as it is known: `answer` is None until an agent has written on it."""
 
     key: TurnKey
-    answer: Answer | None = None
+    answer: AgentAnswer | None = None
     asker: Asker | None = None
 
-    def joined(self, other: Turn) -> Turn:
+    def joined(self, other: RegisteredTurn) -> RegisteredTurn:
         """What both know together, whichever came first."""
         answers = [answer for answer in (self.answer, other.answer) if answer is not None]
         askers = [asker for asker in (self.asker, other.asker) if asker is not None]
         return replace(
             self,
-            answer=max(answers, key=lambda answer: answer.place, default=None),
+            answer=max(answers, key=lambda answer: answer.rank, default=None),
             asker=min(askers, key=lambda asker: asker.place, default=None),
         )
 
 
 class Registry(Protocol):
-    async def add(self, turns: Collection[Turn]) -> set[TurnKey]:
-        """Join what `turns` tell (at most one per key) with what is known; gives the turns that were new or changed.
+    async def add(self, turns: Collection[RegisteredTurn], roles: Collection[Role] = ()) -> set[TurnKey]:
+        """Join what `turns` and `roles` tell (at most one per key and person) with what is known.
 
-        Committed on return.
+        Gives the turns that were new or changed. Committed on return.
         """
         ...
 
-    async def find(self, key: TurnKey) -> Turn | None:
+    async def find(self, key: TurnKey) -> RegisteredTurn | None:
         """What is known of a turn."""
         ...
 
-    async def count(self, tenant: str, project: str, conversation_id: str) -> int:
-        """How many turns of a conversation are known."""
+    async def user_type(self, person: Person) -> str | None:
+        """What the platform's last message of a person calls them, if any did."""
+        ...
+
+    async def count(self, tenant: str, project: str | None, conversation_id: str) -> int:
+        """How many turns of a conversation are known, in all of the tenant's projects where `project` is None."""
         ...
 
     async def ping(self) -> None:
@@ -83,22 +105,40 @@ class Registry(Protocol):
         ...
 
 
-def turn_of(event: ChatMessageIngested) -> Turn | None:
+def turn_of(event: MessageEvent) -> RegisteredTurn | None:
     """What a message tells of its turn.
 
     An agent's message without a turn id is a turn of its own; a person's belongs to none.
     """
-    if event.sender_type == "agent" and event.agent_id is not None:
-        answer = Answer(event.occurred_at, event.message_id, event.agent_id, provenance_of(event))
-        return Turn(_key(event, event.turn_id or event.message_id), answer=answer)
-    if event.turn_id is None:
+    message = message_in(event)
+    if message.sender_type == "agent" and message.agent_id is not None:
+        answer = AgentAnswer(version_of(event), message.message_id, message.agent_id, provenance_of(message))
+        return RegisteredTurn(_key(message, message.turn_id or message.message_id), answer=answer)
+    if message.turn_id is None:
         return None
-    return Turn(_key(event, event.turn_id), asker=Asker(event.occurred_at, event.sender_id))
+    return RegisteredTurn(_key(message, message.turn_id), asker=Asker(message.occurred_at, message.sender_id))
 
 
-def collapse(turns: Iterable[Turn]) -> list[Turn]:
+def role_of(event: MessageEvent) -> Role | None:
+    """What a message says of its writer; None where it says nothing, or an agent wrote it."""
+    message = message_in(event)
+    if message.sender_type == "agent" or message.user_type is None:
+        return None
+    return Role(Person(message.tenant, message.project, message.sender_id), message.user_type, version_of(event))
+
+
+def newest_roles(roles: Iterable[Role | None]) -> list[Role]:
+    """One role per person, in their order."""
+    newest: dict[Person, Role] = {}
+    for role in roles:
+        if role is not None and (role.person not in newest or role.version > newest[role.person].version):
+            newest[role.person] = role
+    return [newest[person] for person in sorted(newest)]
+
+
+def collapse(turns: Iterable[RegisteredTurn]) -> list[RegisteredTurn]:
     """One turn per key, by key."""
-    joined: dict[TurnKey, Turn] = {}
+    joined: dict[TurnKey, RegisteredTurn] = {}
     for turn in turns:
         held = joined.get(turn.key)
         joined[turn.key] = turn if held is None else held.joined(turn)

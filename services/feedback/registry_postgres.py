@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+import json
+from collections.abc import Collection, Sequence
 from typing import Any
 
 import asyncpg
 
-from contracts.provenance import NOTHING_TOLD, Provenance
-from feedback.registry import Answer, Asker, Registry, Turn, TurnKey
+from contracts.provenance import NO_PROVENANCE, Provenance
+from feedback.registry import AgentAnswer, Asker, Person, RegisteredTurn, Registry, Role, TurnKey
+from servicekit.coalesced import Coalesced
 
-_LATER = """(excluded.agent_at is not null and (t.agent_at is null
-    or (excluded.agent_at, excluded.agent_message_id) > (t.agent_at, t.agent_message_id)))"""
+_LATER = """(excluded.answer_version is not null and (t.answer_version is null
+    or (excluded.answer_version, excluded.agent_message_id) > (t.answer_version, t.agent_message_id)))"""
 _EARLIER = """(excluded.user_at is not null and (t.user_at is null
     or (excluded.user_at, excluded.user_id) < (t.user_at, t.user_id)))"""
-_ANSWER = ("agent_id", "agent_message_id", "agent_at", "track_id", "bundle_id", "agent_version", "model", "trace_id")
+_ANSWER = ("agent_id", "agent_message_id", "answer_version", "about")
 _ASKER = ("user_id", "user_at")
 _COLUMNS = (*TurnKey._fields, *_ANSWER, *_ASKER)
-_TYPES = {name: "bigint" if name.endswith("_at") else "text" for name in _COLUMNS}
+_TYPES = dict.fromkeys(_COLUMNS, "text") | {"answer_version": "bytea", "user_at": "bigint"}
 _SETS = [f"{name} = case when {_LATER} then excluded.{name} else t.{name} end" for name in _ANSWER] + [
     f"{name} = case when {_EARLIER} then excluded.{name} else t.{name} end" for name in _ASKER
 ]
@@ -29,9 +31,23 @@ where {_LATER} or {_EARLIER}
 returning tenant, project, conversation_id, turn_id
 """
 _FIND = """
-select * from turns where tenant = $1 and project = $2 and conversation_id = $3 and turn_id = $4
+select t.* from turns t
+join unnest($1::text[], $2::text[], $3::text[], $4::text[]) as wanted (tenant, project, conversation_id, turn_id)
+using (tenant, project, conversation_id, turn_id)
 """
-_COUNT = "select count(*) from turns where tenant = $1 and project = $2 and conversation_id = $3"
+_ADD_ROLES = """
+insert into people as p (tenant, project, user_id, user_type, version)
+select * from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::bytea[])
+on conflict (user_id, tenant, project) do update set user_type = excluded.user_type, version = excluded.version,
+    stored_at = now()
+where excluded.version > p.version
+"""
+_USER_TYPES = """
+select p.* from people p join unnest($1::text[], $2::text[], $3::text[]) as wanted (tenant, project, user_id)
+using (tenant, project, user_id)
+"""
+_COUNT = "select count(*) from turns where tenant = $1 and conversation_id = $2"
+_COUNT_IN = _COUNT + " and project = $3"
 
 
 class PostgresRegistry(Registry):
@@ -39,8 +55,13 @@ class PostgresRegistry(Registry):
 
     def __init__(self, pool: asyncpg.Pool) -> None:
         self._pool = pool
+        self._find = Coalesced(self._find_together)
+        self._user_type = Coalesced(self._user_types)
 
-    async def add(self, turns: Collection[Turn]) -> set[TurnKey]:
+    async def add(self, turns: Collection[RegisteredTurn], roles: Collection[Role] = ()) -> set[TurnKey]:
+        if roles:
+            known = [(*role.person, role.user_type, role.version) for role in sorted(roles, key=lambda one: one.person)]
+            await self._pool.execute(_ADD_ROLES, *(list(column) for column in zip(*known, strict=True)))
         if not turns:
             return set()
         # Always in the same order, so that two batches never hold rows that the other waits for.
@@ -48,29 +69,45 @@ class PostgresRegistry(Registry):
         written = await self._pool.fetch(_ADD, *(list(column) for column in zip(*rows, strict=True)))
         return {TurnKey(*row) for row in written}
 
-    async def find(self, key: TurnKey) -> Turn | None:
-        row = await self._pool.fetchrow(_FIND, *key)
-        return None if row is None else _turn(key, row)
+    async def find(self, key: TurnKey) -> RegisteredTurn | None:
+        return await self._find(key)
 
-    async def count(self, tenant: str, project: str, conversation_id: str) -> int:
-        return int(await self._pool.fetchval(_COUNT, tenant, project, conversation_id))
+    async def _find_together(self, keys: Sequence[TurnKey]) -> list[RegisteredTurn | None]:
+        rows = await self._pool.fetch(_FIND, *(list(column) for column in zip(*set(keys), strict=True)))
+        found = {turn.key: turn for turn in map(_turn, rows)}
+        return [found.get(key) for key in keys]
+
+    async def user_type(self, person: Person) -> str | None:
+        return await self._user_type(person)
+
+    async def _user_types(self, people: Sequence[Person]) -> list[str | None]:
+        rows = await self._pool.fetch(_USER_TYPES, *(list(column) for column in zip(*set(people), strict=True)))
+        found = {Person(row["tenant"], row["project"], row["user_id"]): row["user_type"] for row in rows}
+        return [found.get(person) for person in people]
+
+    async def count(self, tenant: str, project: str | None, conversation_id: str) -> int:
+        if project is None:
+            return int(await self._pool.fetchval(_COUNT, tenant, conversation_id))
+        return int(await self._pool.fetchval(_COUNT_IN, tenant, conversation_id, project))
 
     async def ping(self) -> None:
         await self._pool.execute("select 1")
 
 
-def _row(turn: Turn) -> tuple[Any, ...]:
+def _row(turn: RegisteredTurn) -> tuple[Any, ...]:
     answer, asker = turn.answer, turn.asker
-    told = (answer.provenance if answer else NOTHING_TOLD).fields()
-    said = (answer.agent_id, answer.message_id, answer.at) if answer else (None, None, None)
-    return (*turn.key, *said, *told.values(), *((asker.user_id, asker.at) if asker else (None, None)))
+    made = answer.provenance if answer else NO_PROVENANCE
+    about = None if made == NO_PROVENANCE else json.dumps(made.fields())
+    said = (answer.agent_id, answer.message_id, answer.version) if answer else (None, None, None)
+    return (*turn.key, *said, about, *((asker.user_id, asker.at) if asker else (None, None)))
 
 
-def _turn(key: TurnKey, row: asyncpg.Record) -> Turn:
+def _turn(row: asyncpg.Record) -> RegisteredTurn:
+    key = TurnKey(*(row[name] for name in TurnKey._fields))
     answer = asker = None
-    if row["agent_at"] is not None:
-        told = Provenance(*(row[name] for name in Provenance.__slots__))
-        answer = Answer(row["agent_at"], row["agent_message_id"], row["agent_id"], told)
+    if row["answer_version"] is not None:
+        made = NO_PROVENANCE if row["about"] is None else Provenance(**json.loads(row["about"]))
+        answer = AgentAnswer(row["answer_version"], row["agent_message_id"], row["agent_id"], made)
     if row["user_at"] is not None:
         asker = Asker(row["user_at"], row["user_id"])
-    return Turn(key, answer, asker)
+    return RegisteredTurn(key, answer, asker)

@@ -1,13 +1,14 @@
-"""From a received event to one word about one feedback. Pure; the rewards are the specification's constants."""
+"""Turns a received event into a change of one feedback. Pure; the rewards are the specification's constants."""
 
 from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
-from dataclasses import fields
+from dataclasses import fields, replace
 from functools import singledispatch
 from typing import Any
 
+from contracts.announcing import ANNOUNCED_FROM
 from contracts.base import FeedbackType, Origin, Reaction
 from contracts.feedback import (
     FeedbackExplicitReceived,
@@ -15,25 +16,31 @@ from contracts.feedback import (
     FeedbackReactionReceived,
     FeedbackReplyReceived,
 )
+from contracts.fields import TAGS_LIMIT
 from contracts.ids import canonical
-from contracts.provenance import provenance_of
+from contracts.provenance import Provenance, provenance_of
 from feedback.emojis import DEFAULT_REWARDS, normalise, reward_of
 from feedback.model import ONLY_SLOT, Change, Entry, Key, Payload, Stamp
-from servicekit.outcome import Ignored
+from servicekit.kafka.outcome import Ignored
 
 REPLY_VALUE = 0.4
 EXPLICIT_VALUES: Mapping[Reaction, float] = {"ok": 1.0, "neutral": 0.0, "not_ok": -1.0}
 INFERRED_VALUES: Mapping[str, float] = {"accepted": 0.5, "rejected": -1.0}
-LEAST_CONFIDENCE = 0.70
-"""A verdict below it is no feedback."""
+AboutAnAnswer = FeedbackReplyReceived | FeedbackReactionReceived | FeedbackExplicitReceived | FeedbackInferredReceived
 
-
-_SAID = tuple(field.name for field in fields(Payload) if field.name != "provenance")
+_ALWAYS_SAID = (
+    *("turn_id", "agent_id", "agent_message_id", "user_type", "causation_id", "reaction", "value", "confidence"),
+    *("text", "tags", "correction", "emoji", "correction_type"),
+)
+_SAID = tuple(one.name for one in fields(Payload) if one.name != "provenance")
+_LATER_SAID = tuple(name for name in _SAID if name not in _ALWAYS_SAID)
+_FIRST_PROVENANCE = ("track_id", "bundle_id", "agent_version", "model", "trace_id")
+_LATER_PROVENANCE = tuple(name for name in Provenance.__slots__ if name not in _FIRST_PROVENANCE)
 
 
 @singledispatch
 def change_of(event: Any, rewards: Mapping[str, float] = DEFAULT_REWARDS) -> Change | Ignored:
-    """The word that `event` says, or why it says none. `rewards` maps normalised emoji to -1..1."""
+    """Return the change that `event` asks for, or why it asks for none. `rewards` maps normalised emoji to -1..1."""
     raise TypeError(f"{type(event).__name__} is no feedback")
 
 
@@ -41,16 +48,7 @@ def change_of(event: Any, rewards: Mapping[str, float] = DEFAULT_REWARDS) -> Cha
 def _(event: FeedbackReplyReceived, rewards: Mapping[str, float] = DEFAULT_REWARDS) -> Change | Ignored:
     if event.reply_sender_id == event.agent_id:
         return Ignored("self_feedback")
-    payload = Payload(
-        turn_id=event.turn_id,
-        agent_id=event.agent_id,
-        agent_message_id=event.agent_message_id,
-        user_type=event.reply_sender_type,
-        causation_id=event.event_id,
-        value=REPLY_VALUE,
-        text=event.reply_content,
-        provenance=provenance_of(event),
-    )
+    payload = _payload(event, user_type=event.reply_sender_type, value=REPLY_VALUE, text=event.reply_content)
     key = _key(event, "chat", event.reply_sender_id, event.agent_id, event.message_id)
     return _change(event, key, "implicit", "user", ONLY_SLOT, True, payload)
 
@@ -63,59 +61,39 @@ def _(event: FeedbackReactionReceived, rewards: Mapping[str, float] = DEFAULT_RE
     value = reward_of(event.emoji, rewards)
     if value is None:
         return Ignored("unmapped_emoji")
-    payload = Payload(
-        turn_id=event.turn_id,
-        agent_id=event.agent_id,
-        agent_message_id=event.agent_message_id,
-        user_type=event.reaction_user_type,
-        causation_id=event.event_id,
-        reaction="ok" if value > 0 else "not_ok" if value < 0 else "neutral",
-        value=value,
-        emoji=emoji,
-        provenance=provenance_of(event),
-    )
+    reaction = "ok" if value > 0 else "not_ok" if value < 0 else "neutral"
+    payload = _payload(event, user_type=event.reaction_user_type, reaction=reaction, value=value, emoji=emoji)
     key = _key(event, "chat", event.reaction_user_id, event.agent_id, event.agent_message_id)
     return _change(event, key, "reaction", "user", emoji, event.action == "added", payload)
 
 
 @change_of.register
 def _(event: FeedbackExplicitReceived, rewards: Mapping[str, float] = DEFAULT_REWARDS) -> Change | Ignored:
-    payload = Payload(
-        turn_id=event.turn_id,
-        agent_id=event.agent_id,
-        agent_message_id=event.agent_message_id,
-        user_type=event.user_type,
-        causation_id=event.event_id,
-        reaction=event.reaction,
-        value=None if event.reaction is None else EXPLICIT_VALUES[event.reaction],
-        text=event.text,
-        tags=event.tags,
-        correction=event.correction,
-        provenance=provenance_of(event),
-    )
+    payload = _payload(event, value=None if event.reaction is None else EXPLICIT_VALUES[event.reaction])
     key = _key(event, "api", event.user_id, "", event.turn_id)
     return _change(event, key, "explicit", "user", ONLY_SLOT, event.reaction is not None, payload)
 
 
 @change_of.register
 def _(event: FeedbackInferredReceived, rewards: Mapping[str, float] = DEFAULT_REWARDS) -> Change | Ignored:
-    verdict = event.verdict if event.confidence >= LEAST_CONFIDENCE else None
-    payload = Payload(
-        turn_id=event.turn_id,
-        agent_id=event.agent_id,
+    verdict = event.verdict if event.confidence >= ANNOUNCED_FROM else None
+    payload = _payload(
+        event,
         agent_message_id=event.target.message_id if event.target else None,
-        user_type="human",
-        causation_id=event.event_id,
         reaction=None if verdict is None else "ok" if verdict == "accepted" else "not_ok",
         value=None if verdict is None else INFERRED_VALUES[verdict],
-        confidence=event.confidence,
         text=event.user_said,
-        tags=event.rules,
-        correction_type=event.correction_type,
+        tags=event.rules[:TAGS_LIMIT],
     )
     source_id = f"{event.detected_in_message_id}:{event.detector}"
     key = _key(event, "inference", event.user_id, "", source_id)
     return _change(event, key, "inferred", "machine", ONLY_SLOT, verdict is not None, payload, event.evaluation)
+
+
+def _payload(event: AboutAnAnswer, **decided: Any) -> Payload:
+    """What is `decided` of a feedback; the rest is the event's own, by the names that both have."""
+    said = {name: getattr(event, name) for name in _SAID if name in type(event).model_fields}
+    return Payload(**said | decided | {"causation_id": event.event_id, "provenance": provenance_of(event)})
 
 
 def _key(event: Any, source: str, user_id: str, agent_id: str, source_id: str) -> Key:
@@ -132,11 +110,24 @@ def _change(
     payload: Payload,
     evaluation: int = 0,
 ) -> Change:
+    """Return the change with its stamp. A retraction drops text, tags and correction."""
+    if not present:
+        payload = replace(payload, text=None, tags=(), correction=None, correction_type=None)
     sequence = -1 if event.sequence is None else event.sequence
     stamp = Stamp(evaluation, event.occurred_at, sequence, not present, event.event_id, _digest(payload))
     return Change(key, feedback_type, origin, slot, Entry(stamp, present, payload))
 
 
 def _digest(payload: Payload) -> str:
-    said = [*(getattr(payload, name) for name in _SAID), tuple(payload.provenance.fields().values())]
+    """What tells two payloads of one stamp apart.
+
+    A field added later counts only where it says something: replayed events come to the digests they always had.
+    """
+    provenance = payload.provenance.fields()
+    said = [
+        *(getattr(payload, name) for name in _ALWAYS_SAID),
+        tuple(provenance[name] for name in _FIRST_PROVENANCE),
+        *((name, value) for name in _LATER_SAID if (value := getattr(payload, name)) is not None),
+        *((name, provenance[name]) for name in _LATER_PROVENANCE if provenance[name] is not None),
+    ]
     return hashlib.blake2b(canonical(*map(repr, said)).encode(), digest_size=16).hexdigest()

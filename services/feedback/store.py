@@ -8,8 +8,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 from uuid import UUID
 
-from feedback.erasure import ErasedAt, Erasure
-from feedback.model import Person, Record
+from contracts.erasure import ErasedAt, Erasure, Person
+from feedback.model import Record
 
 
 @dataclass(frozen=True, slots=True)

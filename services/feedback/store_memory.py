@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from uuid import UUID
 
-from feedback.erasure import ErasedAt, Erasure, latest
-from feedback.model import Person, Record
+from contracts.erasure import ErasedAt, Erasure, Person, latest
+from feedback.model import Record
 from feedback.store import Save, Totals
 
 

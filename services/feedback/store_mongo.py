@@ -11,9 +11,9 @@ from pymongo.asynchronous.collection import AsyncCollection
 from pymongo.asynchronous.database import AsyncDatabase
 from pymongo.errors import BulkWriteError, DuplicateKeyError
 
+from contracts.erasure import ErasedAt, Erasure, Person
 from feedback.document import from_document, to_document
-from feedback.erasure import ErasedAt, Erasure
-from feedback.model import Key, Person, Record
+from feedback.model import Key, Record
 from feedback.mongo_failures import DUPLICATE_KEY, told_apart, waiting_helps
 from feedback.store import Save, Totals, sum_up
 

@@ -8,10 +8,11 @@ from uuid import UUID
 
 import asyncpg
 
+from contracts.erasure import ErasedAt, Erasure, Person
 from feedback.document import shown_columns, slots_from_json, slots_to_json
-from feedback.erasure import ErasedAt, Erasure
-from feedback.model import Key, Person, Record
+from feedback.model import Key, Record
 from feedback.store import Save, Totals, sum_up
+from servicekit.erasure_ledger import ErasureLedger
 
 _COLUMNS = """feedback_id, tenant, project, conversation_id, source, user_id, agent_id, source_id, feedback_type,
     origin, slots, live, reaction, revision, created_revision"""
@@ -40,17 +41,6 @@ with wanted as (
 )
 select feedback_id from updated union all select feedback_id from inserted
 """
-_NOTE_ERASURES = """
-insert into erasures as e (tenant, user_id, request_id, erased_at)
-select * from unnest($1::text[], $2::text[], $3::text[], $4::bigint[])
-on conflict (tenant, user_id) do update set request_id = excluded.request_id, erased_at = excluded.erased_at
-where (e.erased_at, e.request_id) < (excluded.erased_at, excluded.request_id)
-returning tenant, user_id
-"""
-_ERASED_AT = """
-select tenant, user_id, erased_at from erasures
-join unnest($1::text[], $2::text[]) as wanted (tenant, user_id) using (tenant, user_id)
-"""
 _TOTALS = """
 select slots is null as forgotten, live, feedback_type, reaction, count(*) as n from feedback
 group by slots is null, live, feedback_type, reaction
@@ -61,14 +51,15 @@ class PostgresStore:
     """See `store.Store`. The pool's connections see the table `feedback`."""
 
     def __init__(self, pool: asyncpg.Pool) -> None:
-        self._pool = pool
+        self.pool = pool
+        self._ledger = ErasureLedger(pool)
 
     async def load(self, feedback_ids: Collection[UUID]) -> Mapping[UUID, Record]:
-        rows = await self._pool.fetch(_LOAD, list(feedback_ids))
+        rows = await self.pool.fetch(_LOAD, list(feedback_ids))
         return {row["feedback_id"]: _record(row) for row in rows}
 
     async def revisions(self, feedback_ids: Collection[UUID]) -> Mapping[UUID, int]:
-        rows = await self._pool.fetch(
+        rows = await self.pool.fetch(
             "select feedback_id, revision from feedback where feedback_id = any($1)", list(feedback_ids)
         )
         return {row["feedback_id"]: row["revision"] for row in rows}
@@ -77,7 +68,7 @@ class PostgresStore:
         if not saves:
             return set()
         rows = [_row(save) for save in sorted(saves, key=lambda save: save.record.feedback_id)]
-        written = await self._pool.fetch(_SAVE, *(list(column) for column in zip(*rows, strict=True)))
+        written = await self.pool.fetch(_SAVE, *(list(column) for column in zip(*rows, strict=True)))
         return {row["feedback_id"] for row in written}
 
     def scan(self, batch: int = 500) -> AsyncIterator[Sequence[Record]]:
@@ -88,28 +79,21 @@ class PostgresStore:
 
     async def _pages(self, query: str, batch: int, *arguments: str) -> AsyncIterator[Sequence[Record]]:
         last = UUID(int=0)
-        while rows := await self._pool.fetch(query, last, batch, *arguments):
+        while rows := await self.pool.fetch(query, last, batch, *arguments):
             last = rows[-1]["feedback_id"]
             yield [_record(row) for row in rows]
 
     async def note_erasures(self, erasures: Collection[Erasure]) -> set[Person]:
-        rows = sorted((*erasure.person, erasure.request_id, erasure.erased_at) for erasure in erasures)
-        if not rows:
-            return set()
-        noted = await self._pool.fetch(_NOTE_ERASURES, *(list(column) for column in zip(*rows, strict=True)))
-        return {Person(row["tenant"], row["user_id"]) for row in noted}
+        return await self._ledger.note(erasures)
 
     async def erased_at(self, people: Collection[Person]) -> ErasedAt:
-        if not people:
-            return {}
-        found = await self._pool.fetch(_ERASED_AT, *(list(column) for column in zip(*people, strict=True)))
-        return {Person(row["tenant"], row["user_id"]): row["erased_at"] for row in found}
+        return await self._ledger.erased_at(people)
 
     async def totals(self) -> Totals:
-        return sum_up([dict(row) for row in await self._pool.fetch(_TOTALS)])
+        return sum_up([dict(row) for row in await self.pool.fetch(_TOTALS)])
 
     async def ping(self) -> None:
-        await self._pool.execute("select 1")
+        await self.pool.execute("select 1")
 
 
 def _row(save: Save) -> tuple[Any, ...]:

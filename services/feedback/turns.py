@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from contracts.chat import ChatMessageIngested
-from feedback.registry import Registry, collapse, turn_of
-from servicekit.outcome import STORED, UNCHANGED, Ignored, Outcome
-from servicekit.records import Received
+from contracts.versions import MessageEvent
+from feedback.registry import Registry, collapse, newest_roles, role_of, turn_of
+from servicekit.kafka.outcome import STORED, UNCHANGED, Ignored, Outcome
+from servicekit.kafka.records import Received
 
 NO_TURN = Ignored("no_turn")
 
@@ -18,12 +18,13 @@ class TurnEvents:
     def __init__(self, registry: Registry) -> None:
         self._registry = registry
 
-    async def handle(self, batch: Sequence[Received[ChatMessageIngested]]) -> Sequence[Outcome]:
-        told = [turn_of(received.event) for received in batch]
-        changed = await self._registry.add(collapse(turn for turn in told if turn is not None))
-        return [NO_TURN if turn is None else STORED if turn.key in changed else UNCHANGED for turn in told]
+    async def handle(self, batch: Sequence[Received[MessageEvent]]) -> Sequence[Outcome]:
+        found = [turn_of(received.event) for received in batch]
+        roles = newest_roles(role_of(received.event) for received in batch)
+        changed = await self._registry.add(collapse(turn for turn in found if turn is not None), roles)
+        return [NO_TURN if turn is None else STORED if turn.key in changed else UNCHANGED for turn in found]
 
-    async def uncertain(self, batch: Sequence[Received[ChatMessageIngested]]) -> None:
+    async def commit_lost(self, batch: Sequence[Received[MessageEvent]]) -> None:
         """Nothing to mend: joining a turn twice changes nothing."""
 
     async def probe(self) -> None:

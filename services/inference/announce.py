@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
-from contracts.base import TEXT_LIMIT
+from contracts.base import TEXT_LIMIT, user_type_of
 from contracts.feedback import FeedbackInferredReceived, InferenceTarget
 from contracts.ids import derived_id, feedback_id
+from contracts.provenance import NO_PROVENANCE, Provenance
 from contracts.topics import INFERRED_RECEIVED
-from inference.model import Target, Verdict
+from detector.model import Target, Verdict
 from inference.store import Placed
 
 DETECTOR = "implicit"
 DETECTOR_VERSION = "1"
 
 
-def announcement(placed: Placed, verdict: Verdict) -> FeedbackInferredReceived | None:
+def announcement(
+    placed: Placed, verdict: Verdict, answer: Provenance = NO_PROVENANCE
+) -> FeedbackInferredReceived | None:
     """The event for a verdict on a human message; None where there is nothing to say and nothing to take back.
 
-    A look that finds nothing retracts what an earlier look announced. The event id depends on the feedback and the
+    `answer` says how the answer was made that the verdict is about.
+
+    A look that finds nothing retracts what an earlier look announced, without the message's text: it may have been
+    edited into something that is no feedback. The event id depends on the feedback and the
     evaluation only, so that the same look always makes the same event.
     """
     target = verdict.target if verdict.emitted else None
@@ -38,18 +44,20 @@ def announcement(placed: Placed, verdict: Verdict) -> FeedbackInferredReceived |
         detected_in_turn_id=message.turn_id,
         detected_in_message_id=message.message_id,
         user_id=message.sender_id,
+        user_type=user_type_of(indexed.user_type),
         verdict=None if target is None else "rejected" if verdict.feedback == "rejected" else "accepted",
         reaction=None if target is None else verdict.reaction,
         correction_type=verdict.correction_type if target else None,
         confidence=verdict.confidence,
-        user_said=message.text[:TEXT_LIMIT],
-        truncated=len(message.text) >= TEXT_LIMIT,
+        user_said=message.text[:TEXT_LIMIT] if target else "",
+        truncated=target is not None and len(message.text) >= TEXT_LIMIT,
         target=_target(target),
         rules=verdict.rules[:20] if target else (),
         decided_by=verdict.decided_by,
         detector=DETECTOR,
         detector_version=DETECTOR_VERSION,
         evaluation=placed.evaluation,
+        **answer.fields(),
     )
 
 

@@ -2,50 +2,52 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Path, Request, Response
 
-from contracts.base import Id, Scope
+from contracts.base import Id, Name
+from contracts.scopes import DETECT
+from detector.detector import Detector
+from detector.model import Message
 from inference.api_answers import Detected, FoundStrategies, FoundStrategy, TurnMetadata
 from inference.api_bodies import Body, Malformed, NewMessage, StrategySearch, read_body
 from inference.detection import detect
-from inference.detector import Detector
-from inference.llm_gate import LlmGate
-from inference.model import Message
+from inference.llm_gate.gate import LlmGate
 from inference.store import ConversationKey, Store
-from inference.turn_index import TurnIndex, Wanted
-from inference.turns import TurnKey
-from servicekit.auth import ON_BEHALF, Caller, caller_in
+from inference.turns.rules import TurnKey
+from inference.turns.store import TurnIndex, Wanted
 from servicekit.clock import Clock
-from servicekit.failures import is_transient
-from servicekit.logging import logger
-from servicekit.refusals import RETRY_SECONDS, invalid, refusal, require_media_type, told
+from servicekit.http.auth import Caller, caller_of
+from servicekit.http.permissions import Permissions, needs
+from servicekit.http.refusals import documented, invalid, refusal, require_media_type
 
 PROJECT = "/conversations/{tenant}/{project}"
-CONVERSATION = PROJECT + "/{conversation_id:path}"
+CONVERSATION = PROJECT + "/{conversation_id:segment}"
+PERMISSIONS: Permissions = {
+    ("GET", CONVERSATION + "/turns/{turn_id:segment}/metadata"): needs(DETECT),
+    ("POST", CONVERSATION + "/detect"): needs(DETECT),
+    ("POST", PROJECT + "/strategies/search"): needs(DETECT),
+}
 JSON = "application/json"
 UNNAMED = "new message"
 """The id of a message that comes without one."""
-TenantPath = Annotated[Scope, Path(examples=["acme"])]
-ProjectPath = Annotated[Scope, Path(examples=["support"])]
+TenantPath = Annotated[Name, Path(examples=["acme"])]
+ProjectPath = Annotated[Name, Path(examples=["support"])]
 ConversationPath = Annotated[Id, Path(examples=["c-42"])]
 TurnPath = Annotated[Id, Path(examples=["t-7"])]
 
 READ = (
-    told(401, "No valid access token.")
-    | told(403, "The token does not reach that project, or may not speak for others.")
-    | told(422, "The path or the body does not read as it must.")
-    | told(503, "The database does not answer; see Retry-After.")
+    documented(401, "No valid access token.")
+    | documented(403, "The token does not reach that project, or lacks the scope detect.")
+    | documented(422, "The path or the body does not read as it must.")
+    | documented(503, "The database does not answer; see Retry-After.")
 )
-SENT = READ | told(413, "The body is too large.") | told(415, "The body is not sent as JSON.")
+SENT = READ | documented(413, "The body is too large.") | documented(415, "The body is not sent as JSON.")
 EXAMPLES: dict[type[Body], dict[str, Any]] = {
     NewMessage: {"text": "No, that's wrong: I meant the museum.", "turn_id": "t-8", "ts": "2026-11-20T09:30:00Z"},
     StrategySearch: {"intent": "opening_hours", "text": "When can I visit on Sundays?", "limit": 5},
 }
-log = logger("inference")
 
 
 def taking(model: type[Body]) -> dict[str, Any]:
@@ -58,17 +60,17 @@ def inference_router(
     store: Store, turns: TurnIndex, detector: Detector, clock: Clock, gate: LlmGate | None = None
 ) -> APIRouter:
     """The routes; none of them publishes anything, or keeps more than what a language model answered."""
-    router = APIRouter(dependencies=[Depends(caller_in)], tags=["inference"])
+    router = APIRouter(dependencies=[Depends(caller_of)], tags=["inference"])
 
     @router.get(
-        CONVERSATION + "/turns/{turn_id:path}/metadata", responses=READ | told(404, "Nothing is known of that turn.")
+        CONVERSATION + "/turns/{turn_id:segment}/metadata",
+        responses=READ | documented(404, "Nothing is known of that turn."),
     )
     async def metadata(
         tenant: TenantPath, project: ProjectPath, conversation_id: ConversationPath, turn_id: TurnPath
     ) -> TurnMetadata:
         """What a turn was, and what machine and people make of it."""
-        with answering():
-            turn = await turns.find(TurnKey(tenant, project, conversation_id, turn_id))
+        turn = await turns.find(TurnKey(tenant, project, conversation_id, turn_id))
         if turn is None:
             raise refusal(404, "Nothing is known of that turn.")
         return TurnMetadata.of(turn)
@@ -86,8 +88,7 @@ def inference_router(
             body = read_body(StrategySearch, await request.body())
         except Malformed as error:
             return invalid(error.faults)
-        with answering():
-            found = await turns.search(Wanted(tenant, project, body.intent, body.user_id, body.text), body.limit)
+        found = await turns.search(Wanted(tenant, project, body.intent, body.user_id, body.text), body.limit)
         return FoundStrategies(items=[FoundStrategy.of(turn) for turn in found])
 
     @router.post(CONVERSATION + "/detect", response_model=Detected, responses=SENT, openapi_extra=taking(NewMessage))
@@ -96,7 +97,7 @@ def inference_router(
         tenant: TenantPath,
         project: ProjectPath,
         conversation_id: ConversationPath,
-        caller: Annotated[Caller, Depends(caller_in)],
+        caller: Annotated[Caller, Depends(caller_of)],
     ) -> Detected | Response:
         """What a new message says of the answers before it, and what the planner of the next answer should know."""
         require_media_type(request, [JSON])
@@ -104,27 +105,12 @@ def inference_router(
             body = read_body(NewMessage, await request.body())
         except Malformed as error:
             return invalid(error.faults)
-        if body.user_id not in (None, caller.subject) and ON_BEHALF not in caller.scopes:
-            raise refusal(403, "This token may not ask on behalf of others.")
         name = body.message_id or body.turn_id or UNNAMED
         at = clock.now() if body.ts is None else body.ts
         author = body.user_id or caller.subject
         message = Message(name, body.turn_id or name, author, "human", None, body.text, at)
         where = ConversationKey(tenant, project, conversation_id)
-        with answering():
-            found = await detect(store, turns, detector, where, message, gate, body.look_back)
+        found = await detect(store, turns, detector, where, message, gate, body.look_back)
         return Detected.of(found)
 
     return router
-
-
-@contextmanager
-def answering() -> Iterator[None]:
-    """Turns a database that does not answer into 503."""
-    try:
-        yield
-    except Exception as error:
-        if not is_transient(error):
-            raise
-        log.warning("database_unavailable", error=type(error).__name__)
-        raise refusal(503, "The database does not answer; send this again later.", RETRY_SECONDS) from None

@@ -9,25 +9,30 @@ from pydantic import BaseModel, ConfigDict
 
 from contracts.base import CorrectionType
 from contracts.instants import format_instant
+from contracts.reasons import reason_in_words
+from detector.model import DecidedBy, Feedback, GateCall, Reaction, Verdict
 from inference.detection import Detection
-from inference.model import DecidedBy, Feedback, GateCall, Reaction, Verdict
 from inference.planner import render
-from inference.turn_candidates import Candidate
-from inference.turns import Turn, metadata_name
+from inference.turns.candidates import Candidate
+from inference.turns.rules import Turn, metadata_name
 
 
 class FoundTarget(BaseModel):
     """The agent message a verdict is about: score = 0.85 * similarity + 0.15 * recency, each 0 to 1."""
 
-    model_config = ConfigDict(from_attributes=True)
+    model_config = ConfigDict(from_attributes=True, use_attribute_docstrings=True)
 
     turn_id: str
     message_id: str
     agent_id: str
     score: float
+    """0.85 * similarity + 0.15 * recency."""
     similarity: float
+    """How like the message that turn is, 0 to 1."""
     recency: float
+    """How recent that turn is, 0 to 1."""
     turns_back: int
+    """How many turns back it lies; 1 is the last answer."""
 
 
 class FoundCandidate(FoundTarget):
@@ -41,19 +46,36 @@ class FoundCandidate(FoundTarget):
 
 
 class FeedbackResult(BaseModel):
-    """What the message says. `would_be_announced`: as a feedback, once the chat publishes the message."""
+    """What the message says about the answer before it."""
+
+    model_config = ConfigDict(use_attribute_docstrings=True)
 
     feedback_type: Feedback
+    """rejected, accepted or neutral."""
     confidence: float
+    """How sure that is, 0 to 1, calibrated."""
     correction_type: CorrectionType | None
+    """How the message rejects the answer, where it does: outright, by asking again, or by giving up."""
     user_said: str
+    """The message's text."""
     reaction: Reaction | None
+    """The same as a reaction; null where nothing is said."""
     gate: GateCall
+    """What the gate takes the message for, where the rules of corrections abstain."""
     decided_by: DecidedBy
+    """What decided: rules, the learned layer, or a language model."""
+    reasons: list[str]
+    """What the message does, in words: what the names in `rules` stand for."""
     rules: list[str]
+    """The patterns that fired, by name."""
+    encoder: str | None
+    """The sentence encoder that reads likely rejections again; null where words alone were read."""
     scores: dict[str, float]
+    """The learned layer's probabilities and what else was weighed, by name."""
     new_topic: bool
+    """Whether the message turns to something else: that sets the turn's status and is never announced."""
     would_be_announced: bool
+    """Whether it becomes a feedback once the chat publishes the message."""
 
     @classmethod
     def of(cls, verdict: Verdict) -> FeedbackResult:
@@ -65,7 +87,9 @@ class FeedbackResult(BaseModel):
             reaction=verdict.reaction,
             gate=verdict.gate,
             decided_by=verdict.decided_by,
+            reasons=list(reason_in_words(verdict.rules)),
             rules=list(verdict.rules),
+            encoder=verdict.encoder,
             scores=dict(verdict.scores),
             new_topic=verdict.status_only,
             would_be_announced=verdict.emitted,
@@ -73,13 +97,20 @@ class FeedbackResult(BaseModel):
 
 
 class Detected(BaseModel):
-    """`planner_markdown` is null where nothing is said of the last answer."""
+    """What a message says, about which turn, and what the planner of the next answer should know."""
+
+    model_config = ConfigDict(use_attribute_docstrings=True)
 
     feedback: FeedbackResult
+    """What the message says."""
     target: FoundTarget | None
+    """The agent's message that it says it of."""
     candidates: list[FoundCandidate]
+    """The turns that it may be about, the likeliest first."""
     rejections_in_a_row: int
+    """How many of the last answers were rejected one after the other."""
     planner_markdown: str | None
+    """A section for the planner's prompt; null where nothing is said of the last answer."""
 
     @classmethod
     def of(cls, found: Detection) -> Detected:
@@ -94,11 +125,14 @@ class Detected(BaseModel):
 
 
 class KnownTurn(BaseModel):
-    """What is known of a turn. Scores: see the documentation of the turn index."""
+    """What is known of a turn."""
+
+    model_config = ConfigDict(use_attribute_docstrings=True)
 
     conversation_id: str
     turn_id: str
     ts: str | None
+    """When its last message was written."""
     user_id: str | None
     agent_id: str | None
     intent: str | None
@@ -108,40 +142,82 @@ class KnownTurn(BaseModel):
     user_feedback_status: Feedback
     feedback_confidence: float
     satisfaction: float
+    """The outcome of the platform's check and the person's feedback in one number, -1 to 1."""
     ranking_score: float
 
 
 class FoundStrategy(KnownTurn):
-    """A turn to learn from. `similarity` of its question to the text searched for, 0 to 1; null without one."""
+    """A turn to learn from."""
 
     similarity: float | None
+    """How like the text its question is, 0 to 1; null where no text was searched for."""
 
     @classmethod
     def of(cls, turn: Turn) -> FoundStrategy:
-        return cls(**_told(turn), similarity=turn.similarity)
+        return cls(**_known_fields(turn), similarity=turn.similarity)
 
 
 class FoundStrategies(BaseModel):
     items: list[FoundStrategy]
 
 
+class UserFeedback(BaseModel):
+    """How the person received a turn, as the strategy learner reads it."""
+
+    model_config = ConfigDict(use_attribute_docstrings=True)
+
+    status: Feedback
+    """rejected, accepted or neutral."""
+    detected_at: str | None
+    """When that was said; null where nobody has said anything."""
+    detected_in_turn: str | None
+    """The turn whose message said it; null where the person reacted to the turn itself."""
+    correction_type: str | None
+    """explicit_correction, rephrased_query or abandonment; null where the turn was not rejected."""
+    confidence: float
+    user_said: str | None
+
+    @classmethod
+    def of(cls, turn: Turn) -> UserFeedback:
+        return cls(
+            status=turn.status,
+            detected_at=None if turn.detected_at is None else format_instant(turn.detected_at),
+            detected_in_turn=turn.detected_in,
+            correction_type=metadata_name(turn.correction_type),
+            confidence=turn.confidence,
+            user_said=turn.user_said,
+        )
+
+
 class TurnMetadata(KnownTurn):
-    """The metadata.json of a turn; of one that only feedback is known of, what messages tell is null."""
+    """The metadata.json of a turn; where only feedback is known of it, the rest is null."""
 
     agent_message_id: str | None
     rejection_detected_in: str | None
+    """The turn whose message rejected this one."""
     correction_type: str | None
     user_said: str | None
     tags: list[str]
     correction: str | None
     judged_by_user: bool
+    """Whether the status is a person's own judgement, not read out of a message."""
     track_id: str | None
     bundle_id: str | None
+    session_id: str
+    """The conversation."""
+    timestamp: str | None
+    """The same as `ts`."""
+    user_feedback: UserFeedback
+    """What is made of the answer, and where it was said."""
 
     @classmethod
     def of(cls, turn: Turn) -> TurnMetadata:
+        known = _known_fields(turn)
         return cls(
-            **_told(turn),
+            **known,
+            session_id=turn.key.conversation_id,
+            timestamp=known["ts"],
+            user_feedback=UserFeedback.of(turn),
             agent_message_id=turn.agent_message_id,
             rejection_detected_in=turn.rejection_detected_in,
             correction_type=metadata_name(turn.correction_type),
@@ -154,7 +230,7 @@ class TurnMetadata(KnownTurn):
         )
 
 
-def _told(turn: Turn) -> dict[str, Any]:
+def _known_fields(turn: Turn) -> dict[str, Any]:
     return {
         "conversation_id": turn.key.conversation_id,
         "turn_id": turn.key.turn_id,

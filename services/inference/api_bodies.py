@@ -33,15 +33,17 @@ class NewMessage(Body):
     look_back: LookBack = Field(
         default="conversation", description="`user`: candidates among all of the person's turns."
     )
-    user_id: Id | None = Field(default=None, description="Who wrote it, if not the caller; needs the scope on_behalf.")
+    user_id: Id | None = Field(default=None, description="Who wrote it, if not the caller.")
 
 
 class StrategySearch(Body):
     """Narrows the search to one intent, to one person's turns, to questions like `text`, or any of these together."""
 
-    intent: Label | None = None
-    user_id: Id | None = None
-    text: Annotated[Text, Field(min_length=1)] | None = None
+    intent: Label | None = Field(default=None, description="Only turns whose question was taken for this.")
+    user_id: Id | None = Field(default=None, description="Only this person's turns.")
+    text: Annotated[Text, Field(min_length=1)] | None = Field(
+        default=None, description="Turns whose question is like this one come first."
+    )
     limit: Annotated[int, Field(ge=1, le=100, description="How many at most.")] = 10
 
 

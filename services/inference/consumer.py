@@ -4,26 +4,44 @@ note what that makes of the turns, publish the verdicts."""
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Sequence
-from typing import Any
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple
 
 from contracts.base import TEXT_LIMIT
-from contracts.chat import ChatMessageIngested
+from contracts.provenance import NO_PROVENANCE, Provenance, provenance_of
 from contracts.topics import INFERRED_RECEIVED
+from contracts.versions import MessageEvent, message_in, version_of
+from detector.detector import Detector
+from detector.model import NEIGHBOURHOOD, Message, Neighbourhood, Verdict
 from inference.announce import announcement
-from inference.detector import Detector
-from inference.llm_gate import Judged, LlmGate
-from inference.model import NEIGHBOURHOOD, Message, Neighbourhood, Verdict
-from inference.store import ConversationKey, Emission, IndexedMessage, MessageKey, Placed, Span, Store, version_of
-from inference.turn_facts import Facts, facts_of, joined, questions_of
-from inference.turn_index import TurnIntake
-from servicekit.outcome import STORED, UNCHANGED, Outcome
-from servicekit.producer import Message as Record
-from servicekit.producer import Producer
-from servicekit.records import Received
+from inference.llm_gate.gate import Judged, LlmGate
+from inference.neighbours import near, places_of, to_judge
+from inference.store import ConversationKey, Emission, IndexedMessage, MessageKey, Placed, Store
+from inference.turns.facts import Facts, facts_of, joined, questions_of
+from inference.turns.store import TurnIntake
+from servicekit.kafka.outcome import STORED, UNCHANGED, Outcome
+from servicekit.kafka.producer import Message as Record
+from servicekit.kafka.producer import Producer
+from servicekit.kafka.records import Received
 
 JUDGED_AT_ONCE = 500
 """Messages judged without letting anything else run: well under a second."""
+
+
+class Look(NamedTuple):
+    """What a look at the index found: verdicts, what answers answer, and the messages that it read."""
+
+    pairs: Sequence[tuple[Placed, Verdict]]
+    questions: Sequence[Facts]
+    messages: Mapping[MessageKey, IndexedMessage]
+
+    def answer_to(self, placed: Placed, verdict: Verdict) -> Provenance:
+        """How the answer was made that a verdict is about, as far as it is known."""
+        if verdict.target is None:
+            return NO_PROVENANCE
+        answer = self.messages.get(MessageKey(*placed.indexed.conversation, verdict.target.message_id))
+        return answer.provenance if answer else NO_PROVENANCE
 
 
 class ConversationEvents:
@@ -46,9 +64,10 @@ class ConversationEvents:
     async def handle(self, batch: Sequence[Received[Any]]) -> Sequence[Outcome]:
         messages = [indexed(received.event) for received in batch]
         changed = await self._store.index(collapse(messages))
-        pairs, questions = await self._look(messages)
-        await self._turns.take(joined([*map(facts_of, (received.event for received in batch)), *questions]), pairs)
-        events = (announcement(placed, verdict) for placed, verdict in pairs)
+        look = await self._look({message.key for message in messages})
+        facts = joined([*map(facts_of, (received.event for received in batch)), *look.questions])
+        await self._turns.take(facts, look.pairs)
+        events = (announcement(placed, verdict, look.answer_to(placed, verdict)) for placed, verdict in look.pairs)
         await self._producer.send(
             [
                 Record(
@@ -62,17 +81,16 @@ class ConversationEvents:
         )
         return [STORED if message.key in changed else UNCHANGED for message in messages]
 
-    async def _look(self, messages: Sequence[IndexedMessage]) -> tuple[list[tuple[Placed, Verdict]], list[Facts]]:
-        """A verdict on every human message that `messages` may bear on, and what the answers among them answer.
+    async def _look(self, arrived: Collection[MessageKey]) -> Look:
+        """A verdict on every human message that the `arrived` ones may bear on, and what the answers among them answer.
 
         What will be announced is noted first, and then the index is looked at again: of two processes at work on one
         conversation the one that comes second sees the other's message or the other's note.
         """
-        arrived = {message.key for message in messages}
         while True:
-            placed = await self._store.placed([message.key for message in messages])
-            stretches = await self._store.around(spans(placed), NEIGHBOURHOOD)
-            judged = [pair for stretch in stretches for pair in to_judge(stretch, arrived)]
+            places = places_of(await self._store.placed(arrived))
+            stretches = [near(stretch, places) for stretch in await self._store.around(places, NEIGHBOURHOOD)]
+            judged = [pair for stretch in stretches for pair in to_judge(stretch)]
             verdicts = await self._judge([neighbourhood for _, neighbourhood in judged])
             if self._gate is not None:
                 verdicts = await self._gate.settle(
@@ -85,7 +103,9 @@ class ConversationEvents:
             emitted = [(placed, verdict.target) for placed, verdict in pairs if verdict.emitted and verdict.target]
             await self._store.emitting([Emission(p.indexed.key, t.turn_id, t.agent_id) for p, t in emitted])
             if not await self._store.outdated([placed for placed, _ in emitted]):
-                return pairs, [facts for stretch in stretches for facts in questions_of(stretch, arrived)]
+                questions = [facts for stretch in stretches for facts in questions_of(stretch)]
+                answers = {placed.indexed.key: placed.indexed for stretch in stretches for placed in stretch.rows}
+                return Look(pairs, questions, answers)
 
     async def _judge(self, neighbourhoods: Sequence[Neighbourhood]) -> list[Verdict]:
         """Piece by piece, so that heartbeats get through while a long conversation is judged again."""
@@ -95,68 +115,39 @@ class ConversationEvents:
             await asyncio.sleep(0)
         return verdicts
 
-    async def uncertain(self, batch: Sequence[Received[Any]]) -> None:
+    async def commit_lost(self, batch: Sequence[Received[Any]]) -> None:
         """Nothing to mend: of two looks the one with the higher evaluation wins wherever it lies in the log."""
 
     async def probe(self) -> None:
         await self._store.ping()
 
 
-def indexed(event: ChatMessageIngested) -> IndexedMessage:
-    """What the index keeps of a message."""
+def indexed(event: MessageEvent) -> IndexedMessage:
+    """What the index keeps of the message that an event carries."""
+    said = message_in(event)
+    from_agent = said.sender_type == "agent"
     message = Message(
-        message_id=event.message_id,
-        turn_id=event.turn_id or event.message_id,
-        sender_id=event.sender_id,
-        role=event.sender_type,
-        agent_id=event.agent_id if event.sender_type == "agent" else None,
-        text=event.content[:TEXT_LIMIT],
-        at=event.occurred_at,
+        message_id=said.message_id,
+        turn_id=said.turn_id or said.message_id,
+        sender_id=said.sender_id,
+        role=said.sender_type,
+        agent_id=said.agent_id if from_agent else None,
+        text=said.content[:TEXT_LIMIT],
+        at=said.occurred_at,
     )
     return IndexedMessage(
-        ConversationKey(event.tenant, event.project, event.conversation_id), message, event.occurred_at
+        ConversationKey(said.tenant, said.project, said.conversation_id),
+        message,
+        version_of(event),
+        provenance_of(said) if from_agent else NO_PROVENANCE,
+        None if from_agent else said.user_type,
     )
 
 
 def collapse(messages: Iterable[IndexedMessage]) -> list[IndexedMessage]:
-    """One message per key: the earliest time as its place, the latest version's text."""
+    """One message per key, whatever order its versions stand in."""
     kept: dict[MessageKey, IndexedMessage] = {}
     for one in messages:
         held = kept.get(one.key)
-        if held is None:
-            kept[one.key] = one
-            continue
-        newer = max(one, held, key=version_of)
-        at = min(one.message.at, held.message.at)
-        message = newer.message
-        placed = Message(
-            message.message_id, message.turn_id, message.sender_id, message.role, message.agent_id, message.text, at
-        )
-        kept[one.key] = IndexedMessage(newer.conversation, placed, newer.said_at)
+        kept[one.key] = one if held is None else replace(held.merged(one), stood_at=())
     return list(kept.values())
-
-
-def spans(messages: Iterable[IndexedMessage]) -> list[Span]:
-    """For each conversation the stretch from the first place of its messages to the time of their last version.
-
-    A version that came before an earlier one stood at its own time until then, so what is near that time counts too.
-    """
-    found: dict[ConversationKey, Span] = {}
-    for one in messages:
-        begin, end = (one.message.at, one.message.message_id), (one.said_at, one.message.message_id)
-        span = found.get(one.conversation)
-        first, last = (begin, end) if span is None else (min(span.first, begin), max(span.last, end))
-        found[one.conversation] = Span(one.conversation, first, last)
-    return list(found.values())
-
-
-def to_judge(stretch: Sequence[Placed], arrived: set[MessageKey]) -> list[tuple[Placed, Neighbourhood]]:
-    """The human messages of an ordered stretch from the first that arrived, each with all of its neighbourhood."""
-    found: list[tuple[Placed, Neighbourhood]] = []
-    messages = tuple(placed.indexed.message for placed in stretch)
-    touched = False
-    for index, placed in enumerate(stretch):
-        touched = touched or placed.indexed.key in arrived
-        if touched and placed.indexed.message.role == "human":
-            found.append((placed, Neighbourhood(messages[max(0, index - NEIGHBOURHOOD) : index], messages[index])))
-    return found

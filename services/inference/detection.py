@@ -6,16 +6,16 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Final, Literal
 
-from inference.correction import UNRELATED
-from inference.detector import Detector
-from inference.llm_gate import Judged, LlmGate
-from inference.location import MAX_AGE_US
-from inference.model import NEIGHBOURHOOD, Message, Neighbourhood, Verdict
+from detector.detector import Detector
+from detector.dialogue import UNRELATED
+from detector.location import MAX_AGE_US
+from detector.model import NEIGHBOURHOOD, Message, Neighbourhood, Verdict
+from inference.llm_gate.gate import Judged, LlmGate
 from inference.planner import Advice
-from inference.store import ConversationKey, Span, Store
-from inference.turn_candidates import Candidate, candidates
-from inference.turn_index import Looked, TurnIndex
-from inference.turns import MachineWord, Turn, TurnKey, rejections_in_a_row
+from inference.store import ConversationKey, Place, Store
+from inference.turns.candidates import Candidate, candidates
+from inference.turns.rules import MachineStatus, Turn, TurnKey, rejections_in_a_row
+from inference.turns.store import Looked, TurnIndex
 
 LOOKED_BACK: Final = 10
 """So many of the latest turns are looked at for rejections in a row."""
@@ -53,7 +53,7 @@ async def detect(
     stands for the answer.
     """
     place = (message.at, message.message_id)
-    [stretch] = await store.around([Span(where, place, place)], NEIGHBOURHOOD + 1)
+    [stretch] = await store.around([Place(where, *place)], NEIGHBOURHOOD + 1)
     said = [one.indexed.message for one in stretch]
     before = tuple(one for one in said if (one.at, one.message_id) < place and one.message_id != message.message_id)
     asked = Neighbourhood(before[-NEIGHBOURHOOD:], message)
@@ -71,10 +71,10 @@ async def detect(
         key = TurnKey(*where, verdict.target.turn_id)
         known = next((one for one in latest if one.key == key), None) or await turns.find(key)
         about = known or Turn(key, agent_id=verdict.target.agent_id)
-        about = replace(about, machine=_word(message, verdict))
+        about = replace(about, machine=_status_of(message, verdict))
         latest = [about if one.key == key else one for one in latest]
     rejections = rejections_in_a_row(latest, message.at)
-    return Detection(verdict, Advice(about, rejections) if about else None, rejections, found)
+    return Detection(verdict, Advice(about, rejections, tuple(latest)) if about else None, rejections, found)
 
 
 async def _answered_elsewhere(
@@ -88,7 +88,7 @@ async def _answered_elsewhere(
     verdict = replace(verdict, target=None)
     if about is None or not _says_something(verdict):
         return Detection(verdict, None, 0)
-    return Detection(verdict, Advice(replace(about, machine=_word(message, verdict)), 0), 0, found)
+    return Detection(verdict, Advice(replace(about, machine=_status_of(message, verdict)), 0), 0, found)
 
 
 def _exchange(turn: Turn) -> tuple[Message, Message]:
@@ -100,7 +100,7 @@ def _exchange(turn: Turn) -> tuple[Message, Message]:
 
 
 def _says_something(verdict: Verdict) -> bool:
-    return verdict.feedback != "neutral" and not verdict.status_only
+    return verdict.status != "neutral" and not verdict.status_only
 
 
 async def _among_all_turns(turns: TurnIndex, where: ConversationKey, message: Message) -> tuple[Candidate, ...]:
@@ -108,13 +108,14 @@ async def _among_all_turns(turns: TurnIndex, where: ConversationKey, message: Me
     return candidates(message.text, await turns.nearby(looked, message.text))
 
 
-def _word(message: Message, verdict: Verdict) -> MachineWord:
-    return MachineWord(
-        status=verdict.feedback,
+def _status_of(message: Message, verdict: Verdict) -> MachineStatus:
+    return MachineStatus(
+        status=verdict.status,
         confidence=verdict.confidence,
         correction_type=verdict.correction_type,
         user_said=verdict.user_said,
         detected_in_turn_id=message.turn_id,
         detected_in_message_id=message.message_id,
         decided_by=verdict.decided_by,
+        at=message.at,
     )

@@ -5,23 +5,30 @@ from __future__ import annotations
 import asyncio
 from pathlib import Path
 
-from inference.api import inference_router
+from detector.detector import Detector
+from detector.encoders.choice import sentence_encoder
+from detector.encoders.minilm_files import ModelMissing
+from inference.api import PERMISSIONS, inference_router
 from inference.consumer import ConversationEvents
-from inference.detector import Detector
-from inference.encoders import sentence_encoder
-from inference.gate_answers import GateAnswers
-from inference.gate_answers_postgres import PostgresGateAnswers
-from inference.llm_asking import Asking
-from inference.llm_endpoint import LlmEndpoint
-from inference.llm_gate import LlmGate
+from inference.erasure import InferenceErasures
+from inference.llm_gate.asking import Asking
+from inference.llm_gate.endpoint import LlmEndpoint
+from inference.llm_gate.gate import LlmGate
+from inference.llm_gate.store import GateAnswers
+from inference.llm_gate.store_postgres import PostgresGateAnswers
+from inference.retention import expiries
 from inference.settings import InferenceSettings
 from inference.store_postgres import PostgresStore
-from inference.turn_events import JudgementEvents
-from inference.turn_index_postgres import PostgresTurnIndex
-from inference.turn_vectors import TurnVectors
-from inference.turn_vectors_postgres import take_bytes
+from inference.turns.store_postgres import PostgresTurnIndex
+from inference.turns.user_reactions import UserReactionEvents
+from inference.turns.vectors import TurnVectors
+from inference.turns.vectors_postgres import take_bytes
 from servicekit.clock import Clock
 from servicekit.database import open_pool
+from servicekit.failures import StartError
+from servicekit.http.application import Surface
+from servicekit.kafka.erasing import ErasingHandler
+from servicekit.launcher import Program
 from servicekit.service import Service, Surroundings
 
 
@@ -33,12 +40,25 @@ async def build(settings: InferenceSettings, surroundings: Surroundings) -> Serv
     migrations = Path(__file__).parent / "migrations"
     pool = await open_pool(settings.database_url, "inference", migrations, say=surroundings.say, init=take_bytes)
     service.resources.push_async_callback(pool.close)
-    encoder = await asyncio.to_thread(sentence_encoder, settings.sentence_encoder, surroundings.say)
+    service.expire(pool, expiries(settings))
+    try:
+        encoder = await asyncio.to_thread(sentence_encoder, settings.sentence_encoder, surroundings.say)
+    except ModelMissing as error:
+        raise StartError(str(error)) from error
+    if encoder is None and settings.sentence_encoder == "auto":
+        surroundings.say(
+            "The sentence encoder is not on this machine, so messages are judged by words alone, less surely:"
+            " fetch it with `agent-feedback encoder`."
+        )
     detector = Detector.default(encoder)
     store, turns = PostgresStore(pool), await PostgresTurnIndex.over(pool, TurnVectors(detector.embedder))
     gate = _gate(settings, endpoint, PostgresGateAnswers(pool), detector, surroundings.clock) if endpoint else None
-    service.consume("inference", ConversationEvents(store, turns, service.producer, detector, gate))
-    service.consume("inference_status", JudgementEvents(turns))
+    erasures = InferenceErasures(pool, turns)
+    events = ConversationEvents(store, turns, service.producer, detector, gate)
+    service.consume("inference", ErasingHandler(events, erasures, service.producer, "inference"))
+    service.consume(
+        "inference_status", ErasingHandler(UserReactionEvents(turns), erasures, service.producer, "inference")
+    )
     service.routers.append(inference_router(store, turns, detector, surroundings.clock, gate))
     return service
 
@@ -56,3 +76,7 @@ def _gate(
 ) -> LlmGate:
     asking = Asking(endpoint, clock, seconds=settings.gate_seconds, at_once=settings.gate_at_once)
     return LlmGate(asking, answers, detector, model=settings.gate_model, seconds=settings.gate_batch_seconds)
+
+
+PROGRAM = Program("inference", InferenceSettings, build, Surface(PERMISSIONS))
+"""The service as it is started on its own."""

@@ -5,30 +5,38 @@ from __future__ import annotations
 from typing import Annotated, Self
 
 from pydantic import AfterValidator, Field, SecretStr, model_validator
-from pydantic_settings import BaseSettings, SettingsConfigDict
+from pydantic_settings import SettingsConfigDict
+
+from servicekit.settings import Settings
 
 
 def _sendable(key: SecretStr) -> SecretStr:
-    told = key.get_secret_value()
-    if not (told.isascii() and told.isprintable()):
+    text = key.get_secret_value()
+    if not (text.isascii() and text.isprintable()):
         raise ValueError("must be printable ASCII")
     return key
 
 
-class InferenceSettings(BaseSettings):
+class InferenceSettings(Settings):
     """`broker` is host:port[,host:port]; `database_url` a PostgreSQL address; `sentence_encoder` see
     `encoders.sentence_encoder`: let all processes of a group have the same, or verdicts depend on who judges.
 
     `gate_url` is the base address of an OpenAI-compatible endpoint (up to /v1) that `gate_model` is asked at where no
     rule alone decides; empty: nobody is asked. One question takes at most `gate_seconds`, all those of one batch
     `gate_batch_seconds`, which stays below the time that a rebalance waits for the batch at work unless set otherwise.
+
+    Kept, in days after the conversation's last message came in (0: for ever): `conversation_days` its texts,
+    `turn_days` its turns and verdicts; `gate_answer_days` after the answer, what the language model said.
     """
 
-    model_config = SettingsConfigDict(env_prefix="INFERENCE_", frozen=True, hide_input_in_errors=True)
+    model_config = SettingsConfigDict(env_prefix="INFERENCE_")
 
     broker: str = "localhost:9092"
     database_url: str = "postgresql://localhost/agent_feedback"
     sentence_encoder: str = "auto"
+    conversation_days: float = Field(default=365, ge=0)
+    turn_days: float = Field(default=730, ge=0)
+    gate_answer_days: float = Field(default=30, ge=0)
     gate_url: str = Field(default="", pattern=r"^(https?://[^\x00-\x20@?#]+)?$")
     gate_model: str = ""
     gate_key: Annotated[SecretStr, AfterValidator(_sendable)] = SecretStr("")

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
-from typing import NamedTuple, Protocol
+from dataclasses import dataclass, replace
+from typing import Final, NamedTuple, Protocol
 
-from inference.model import Message
+from contracts.provenance import NO_PROVENANCE, Provenance
+from detector.model import Message
 
-
-class MessageKey(NamedTuple):
-    tenant: str
-    project: str
-    message_id: str
+PLACES_KEPT: Final = 16
+"""Earlier places that are remembered of a message, the latest ones."""
 
 
 class ConversationKey(NamedTuple):
@@ -21,23 +19,47 @@ class ConversationKey(NamedTuple):
     conversation_id: str
 
 
+class MessageKey(NamedTuple):
+    """What names a message. Its id alone does not: many chats count their messages per conversation."""
+
+    tenant: str
+    project: str
+    conversation_id: str
+    message_id: str
+
+
 @dataclass(frozen=True, slots=True)
 class IndexedMessage:
-    """A message in its conversation. `said_at` is the time of the version whose text it holds, in microseconds."""
+    """A message in its conversation: what the version that holds says, at the time of the earliest one.
+
+    `stood_at` holds the times at which it stood before an earlier version came, the latest first. `user_type` is the
+    person's role as the platform names it.
+    """
 
     conversation: ConversationKey
     message: Message
-    said_at: int
+    version: bytes
+    provenance: Provenance = NO_PROVENANCE
+    user_type: str | None = None
+    stood_at: tuple[int, ...] = ()
 
     @property
     def key(self) -> MessageKey:
-        return MessageKey(self.conversation.tenant, self.conversation.project, self.message.message_id)
+        return MessageKey(*self.conversation, self.message.message_id)
 
+    @property
+    def said(self) -> tuple[object, ...]:
+        """What a verdict and its announcement may depend on."""
+        return self.message, self.provenance, self.user_type
 
-def version_of(indexed: IndexedMessage) -> tuple[int, str, str, str, str, str]:
-    """Orders the versions of a message; the greatest one is kept."""
-    message = indexed.message
-    return indexed.said_at, message.text, message.turn_id, message.sender_id, message.role, message.agent_id or ""
+    def merged(self, other: IndexedMessage) -> IndexedMessage:
+        """The message after another of its versions came; the very same object where that one adds nothing."""
+        at = min(self.message.at, other.message.at)
+        if other.version <= self.version and at == self.message.at:
+            return self
+        holds = other if other.version > self.version else self
+        moved = (self.message.at,) if at < self.message.at else ()
+        return replace(holds, message=replace(holds.message, at=at), stood_at=(*moved, *self.stood_at)[:PLACES_KEPT])
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,14 +75,17 @@ class Placed:
     emitted_turn_id: str | None
     emitted_agent_id: str | None
 
+    @property
+    def place(self) -> tuple[int, str]:
+        return self.indexed.message.at, self.indexed.message.message_id
 
-@dataclass(frozen=True, slots=True)
-class Span:
-    """A stretch of a conversation, from the first to the last (at, message_id)."""
+
+class Place(NamedTuple):
+    """Where a message stands in a conversation, stood or would stand."""
 
     conversation: ConversationKey
-    first: tuple[int, str]
-    last: tuple[int, str]
+    at: int
+    message_id: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,9 +99,8 @@ class Emission:
 
 class Store(Protocol):
     async def index(self, messages: Collection[IndexedMessage]) -> set[MessageKey]:
-        """Keep messages, at most one per key: the earliest time as its place, the text of the latest version.
+        """Merge messages, at most one per key, with what is held: see `IndexedMessage.merged`.
 
-        Of versions of one time the greater one stands, so that the order of arrival does not matter.
         Gives the keys that were added or changed. Committed on return.
         """
         ...
@@ -85,8 +109,11 @@ class Store(Protocol):
         """The known ones of `keys`, as the index holds them."""
         ...
 
-    async def around(self, spans: Collection[Span], reach: int) -> Sequence[Sequence[Placed]]:
-        """For each span the messages in it, with `reach` messages before and after, in order of (at, message_id)."""
+    async def around(self, places: Collection[Place], reach: int) -> Sequence[Sequence[Placed]]:
+        """For each conversation the messages at these places, with `reach` messages before and after each of them.
+
+        In order of (at, message_id), each once. Between two places that are far apart messages are missing.
+        """
         ...
 
     async def emitting(self, emissions: Collection[Emission]) -> None:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left, bisect_right
+from bisect import bisect_left
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 
-from inference.store import ConversationKey, Emission, IndexedMessage, MessageKey, Placed, Span, version_of
+from inference.store import ConversationKey, Emission, IndexedMessage, MessageKey, Place, Placed
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,34 +25,39 @@ class MemoryStore:
     """See `store.Store`."""
 
     def __init__(self) -> None:
-        self._held: dict[MessageKey, _Held] = {}
+        self._held: dict[ConversationKey, dict[MessageKey, _Held]] = {}
 
     async def index(self, messages: Collection[IndexedMessage]) -> set[MessageKey]:
         changed = set()
         for indexed in messages:
-            held = self._held.get(indexed.key)
+            conversation = self._held.setdefault(indexed.conversation, {})
+            held = conversation.get(indexed.key)
             if held is None:
-                self._held[indexed.key] = _Held(indexed)
+                conversation[indexed.key] = _Held(indexed)
             else:
-                merged = _merged(held.indexed, indexed)
-                if merged == held.indexed:
+                merged = held.indexed.merged(indexed)
+                if merged is held.indexed:
                     continue
-                news = merged.message != held.indexed.message
-                self._held[indexed.key] = replace(held, indexed=merged, versions=held.versions + news)
+                news = merged.said != held.indexed.said
+                conversation[indexed.key] = replace(held, indexed=merged, versions=held.versions + news)
             changed.add(indexed.key)
         return changed
 
     async def placed(self, keys: Collection[MessageKey]) -> Sequence[IndexedMessage]:
-        return [self._held[key].indexed for key in sorted(set(keys)) if key in self._held]
+        found = (self._held.get(ConversationKey(*key[:3]), {}).get(key) for key in sorted(set(keys)))
+        return [held.indexed for held in found if held is not None]
 
-    async def around(self, spans: Collection[Span], reach: int) -> Sequence[Sequence[Placed]]:
-        return [self._around(span, reach) for span in spans]
+    async def around(self, places: Collection[Place], reach: int) -> Sequence[Sequence[Placed]]:
+        by_conversation: dict[ConversationKey, list[tuple[int, str]]] = {}
+        for place in places:
+            by_conversation.setdefault(place.conversation, []).append((place.at, place.message_id))
+        return [self._around(conversation, asked, reach) for conversation, asked in sorted(by_conversation.items())]
 
     async def emitting(self, emissions: Collection[Emission]) -> None:
         for one in emissions:
-            held = self._held.get(one.key)
-            if held is not None:
-                self._held[one.key] = replace(held, emitted_turn_id=one.turn_id, emitted_agent_id=one.agent_id)
+            conversation = self._held.get(ConversationKey(*one.key[:3]), {})
+            if (held := conversation.get(one.key)) is not None:
+                conversation[one.key] = replace(held, emitted_turn_id=one.turn_id, emitted_agent_id=one.agent_id)
 
     async def outdated(self, looked_at: Collection[Placed]) -> bool:
         return any(self._evaluation(one.indexed.conversation) > one.evaluation for one in looked_at)
@@ -60,26 +65,15 @@ class MemoryStore:
     async def ping(self) -> None:
         return None
 
-    def _around(self, span: Span, reach: int) -> list[Placed]:
-        rows = self._conversation(span.conversation)
+    def _around(self, conversation: ConversationKey, asked: Sequence[tuple[int, str]], reach: int) -> list[Placed]:
+        rows = sorted(self._held.get(conversation, {}).values(), key=lambda held: held.place)
         places = [held.place for held in rows]
-        first = max(0, bisect_left(places, span.first) - reach)
-        last = bisect_right(places, span.last) + reach
-        known = self._evaluation(span.conversation)
-        return [Placed(held.indexed, known, held.emitted_turn_id, held.emitted_agent_id) for held in rows[first:last]]
+        near: set[int] = set()
+        for place in asked:
+            at = bisect_left(places, place)
+            near.update(range(max(0, at - reach), min(len(rows), at + reach + 1)))
+        known = self._evaluation(conversation)
+        return [Placed(rows[n].indexed, known, rows[n].emitted_turn_id, rows[n].emitted_agent_id) for n in sorted(near)]
 
     def _evaluation(self, conversation: ConversationKey) -> int:
-        return sum(held.versions for held in self._conversation(conversation))
-
-    def _conversation(self, conversation: ConversationKey) -> list[_Held]:
-        rows = (held for held in self._held.values() if held.indexed.conversation == conversation)
-        return sorted(rows, key=lambda held: held.place)
-
-
-def _merged(held: IndexedMessage, newcomer: IndexedMessage) -> IndexedMessage:
-    """The earliest time as the place, and the text and turn of the later version; the very held one if all is known."""
-    message, new = held.message, newcomer.message
-    at, said_at = min(message.at, new.at), max(held.said_at, newcomer.said_at)
-    if version_of(newcomer) > version_of(held):
-        message = new
-    return IndexedMessage(held.conversation, replace(message, at=at), said_at)
+        return sum(held.versions for held in self._held.get(conversation, {}).values())

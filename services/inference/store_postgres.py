@@ -2,74 +2,76 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Collection, Sequence
 from itertools import groupby
-from typing import Any
+from typing import Any, Final
 
 import asyncpg
 
-from inference.model import Message
-from inference.store import ConversationKey, Emission, IndexedMessage, MessageKey, Placed, Span
+from contracts.provenance import NO_PROVENANCE, Provenance
+from detector.model import Message
+from inference.store import PLACES_KEPT, ConversationKey, Emission, IndexedMessage, MessageKey, Place, Placed
+from servicekit.database import columns_of
 
-_LATER = """((excluded.said_at, excluded.text collate "C", excluded.turn_id collate "C", excluded.sender_id collate "C",
-         excluded.role collate "C", coalesce(excluded.agent_id, '') collate "C")
-        > (m.said_at, m.text collate "C", m.turn_id collate "C", m.sender_id collate "C", m.role collate "C",
-           coalesce(m.agent_id, '') collate "C"))"""
-_INDEX = f"""
-insert into messages as m
-    (tenant, project, message_id, conversation_id, turn_id, sender_id, role, agent_id, text, at, said_at)
+_KEY: Final = "tenant, project, conversation_id, message_id"
+_SAID: Final = ("turn_id", "sender_id", "role", "agent_id", "text", "about", "user_type")
+_LATER: Final = "excluded.version > m.version"
+_EARLIER: Final = "excluded.at < m.at"
+_HELD_SAID: Final = ", ".join(f"m.{name}" for name in _SAID)
+_NEW_SAID: Final = ", ".join(f"excluded.{name}" for name in _SAID)
+_INDEX: Final = f"""
+insert into messages as m ({_KEY}, {", ".join(_SAID)}, at, version)
 select * from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[],
-                     $9::text[], $10::bigint[], $11::bigint[])
-on conflict (tenant, project, message_id) do update set
-    turn_id = case when {_LATER} then excluded.turn_id else m.turn_id end,
-    text = case when {_LATER} then excluded.text else m.text end,
-    sender_id = case when {_LATER} then excluded.sender_id else m.sender_id end,
-    role = case when {_LATER} then excluded.role else m.role end,
-    agent_id = case when {_LATER} then excluded.agent_id else m.agent_id end,
-    at = least(m.at, excluded.at), said_at = greatest(m.said_at, excluded.said_at),
-    versions = m.versions + case when excluded.at < m.at
-        or (excluded.text, excluded.turn_id, excluded.sender_id, excluded.role, excluded.agent_id)
-            is distinct from (m.text, m.turn_id, m.sender_id, m.role, m.agent_id) then 1 else 0 end
-where excluded.at < m.at or {_LATER}
-returning tenant, project, message_id
+                     $9::text[], $10::text[], $11::text[], $12::bigint[], $13::bytea[])
+on conflict ({_KEY}) do update set
+    {", ".join(f"{name} = case when {_LATER} then excluded.{name} else m.{name} end" for name in _SAID)},
+    at = least(m.at, excluded.at), version = greatest(m.version, excluded.version),
+    stood_at = case when {_EARLIER} then (m.at || m.stood_at)[1:{PLACES_KEPT}] else m.stood_at end,
+    versions = m.versions
+        + case when {_EARLIER} or ({_LATER} and ({_NEW_SAID}) is distinct from ({_HELD_SAID})) then 1 else 0 end
+where {_EARLIER} or {_LATER}
+returning {_KEY}
 """
-_ROW = """m.message_id, m.turn_id, m.sender_id, m.role, m.agent_id, m.text, m.at, m.said_at, m.versions,
-    m.emitted_turn_id, m.emitted_agent_id"""
-_IN = "m.tenant = s.tenant and m.project = s.project and m.conversation_id = s.conversation_id"
-_AROUND = f"""
-with spans as (
-    select * from unnest($1::int[], $2::text[], $3::text[], $4::text[], $5::bigint[], $6::text[], $7::bigint[],
-                         $8::text[])
-        as s (n, tenant, project, conversation_id, first_at, first_id, last_at, last_id)
+_ROW: Final = f"m.message_id, m.at, m.version, m.stood_at, m.emitted_turn_id, m.emitted_agent_id, {_HELD_SAID}"
+_IN: Final = "m.tenant = s.tenant and m.project = s.project and m.conversation_id = s.conversation_id"
+_ENDLESS: Final = 2**63 - 1
+# From each place on up to the next, and from each back to the one before: no message is read for two places.
+_AROUND: Final = f"""
+with places as (
+    select *, lag(at, 1, -1::bigint) over w as before_at, lag(message_id, 1, '') over w as before_id,
+        lead(at, 1, {_ENDLESS}) over w as after_at, lead(message_id, 1, '') over w as after_id
+    from unnest($1::int[], $2::text[], $3::text[], $4::text[], $5::bigint[], $6::text[])
+        as p (n, tenant, project, conversation_id, at, message_id)
+    window w as (partition by n order by at, message_id)
 ), rows as (
-    select s.n, r.* from spans s, lateral (
-        (select {_ROW} from messages m where {_IN} and (m.at, m.message_id) < (s.first_at, s.first_id)
-         order by m.at desc, m.message_id desc limit $9)
+    select s.n, r.* from places s, lateral (
+        (select {_ROW} from messages m where {_IN} and (m.at, m.message_id) < (s.at, s.message_id)
+            and (m.at, m.message_id) > (s.before_at, s.before_id)
+         order by m.at desc, m.message_id desc limit $7)
         union all
-        (select {_ROW} from messages m where {_IN} and (m.at, m.message_id) >= (s.first_at, s.first_id)
-            and (m.at, m.message_id) <= (s.last_at, s.last_id))
-        union all
-        (select {_ROW} from messages m where {_IN} and (m.at, m.message_id) > (s.last_at, s.last_id)
-         order by m.at, m.message_id limit $9)
+        (select {_ROW} from messages m where {_IN} and (m.at, m.message_id) >= (s.at, s.message_id)
+            and (m.at, m.message_id) < (s.after_at, s.after_id)
+         order by m.at, m.message_id limit $7 + 1)
     ) r
 ), known as (
-    select s.n, sum(m.versions)::bigint as evaluation from spans s join messages m on {_IN} group by s.n
+    select s.n, sum(m.versions)::bigint as evaluation
+    from (select distinct n, tenant, project, conversation_id from places) s join messages m on {_IN} group by s.n
 )
-select * from rows join known using (n) order by n, at, message_id
+select distinct on (n, at, message_id) * from rows join known using (n) order by n, at, message_id
 """
-_PLACED = """
+_PLACED: Final = f"""
 select m.* from messages m
-join unnest($1::text[], $2::text[], $3::text[]) as wanted (tenant, project, message_id)
-using (tenant, project, message_id)
+join unnest($1::text[], $2::text[], $3::text[], $4::text[]) as wanted ({_KEY}) using ({_KEY})
 """
-_EMITTING = """
+_EMITTING: Final = f"""
 update messages m set emitted_turn_id = e.turn_id, emitted_agent_id = e.agent_id
-from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[])
-    as e (tenant, project, message_id, turn_id, agent_id)
-where m.tenant = e.tenant and m.project = e.project and m.message_id = e.message_id
+from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[]) as e ({_KEY}, turn_id, agent_id)
+where m.tenant = e.tenant and m.project = e.project and m.conversation_id = e.conversation_id
+  and m.message_id = e.message_id
   and (m.emitted_turn_id, m.emitted_agent_id) is distinct from (e.turn_id, e.agent_id)
 """
-_OUTDATED = f"""
+_OUTDATED: Final = f"""
 select exists (
     select from unnest($1::text[], $2::text[], $3::text[], $4::bigint[])
         as s (tenant, project, conversation_id, evaluation)
@@ -85,69 +87,49 @@ class PostgresStore:
         self._pool = pool
 
     async def index(self, messages: Collection[IndexedMessage]) -> set[MessageKey]:
-        rows = []
-        for indexed in sorted(messages, key=lambda one: one.key):
-            conversation, message = indexed.conversation, indexed.message
-            rows.append(
-                (
-                    conversation.tenant,
-                    conversation.project,
-                    message.message_id,
-                    conversation.conversation_id,
-                    message.turn_id,
-                    message.sender_id,
-                    message.role,
-                    message.agent_id,
-                    message.text,
-                    message.at,
-                    indexed.said_at,
-                )
-            )
-        return {MessageKey(*row) for row in await self._pool.fetch(_INDEX, *_columns(rows, 11))}
+        rows = [_values(one) for one in sorted(messages, key=lambda one: one.key)]
+        return {MessageKey(*row) for row in await self._pool.fetch(_INDEX, *columns_of(rows, 13))}
 
     async def placed(self, keys: Collection[MessageKey]) -> Sequence[IndexedMessage]:
-        found = await self._pool.fetch(_PLACED, *_columns(sorted(set(keys)), 3))
-        return [
-            IndexedMessage(
-                ConversationKey(row["tenant"], row["project"], row["conversation_id"]), _message(row), row["said_at"]
-            )
-            for row in found
-        ]
+        found = await self._pool.fetch(_PLACED, *columns_of(sorted(set(keys)), 4))
+        return [_indexed(row, ConversationKey(row["tenant"], row["project"], row["conversation_id"])) for row in found]
 
-    async def around(self, spans: Collection[Span], reach: int) -> Sequence[Sequence[Placed]]:
-        ordered = list(spans)
-        rows = [(n, *span.conversation, *span.first, *span.last) for n, span in enumerate(ordered)]
-        found = await self._pool.fetch(_AROUND, *_columns(rows, 8), reach)
-        by_span = {n: list(group) for n, group in groupby(found, key=lambda row: row["n"])}
-        return [[_placed(row, span.conversation) for row in by_span.get(n, ())] for n, span in enumerate(ordered)]
+    async def around(self, places: Collection[Place], reach: int) -> Sequence[Sequence[Placed]]:
+        conversations = sorted({place.conversation for place in places})
+        numbers = {conversation: n for n, conversation in enumerate(conversations)}
+        rows = [(numbers[place.conversation], *place.conversation, *place[1:]) for place in sorted(set(places))]
+        found = await self._pool.fetch(_AROUND, *columns_of(rows, 6), reach)
+        by_number = {n: list(group) for n, group in groupby(found, key=lambda row: row["n"])}
+        return [[_placed(row, one) for row in by_number.get(n, ())] for n, one in enumerate(conversations)]
 
     async def emitting(self, emissions: Collection[Emission]) -> None:
         rows = [(*one.key, one.turn_id, one.agent_id) for one in sorted(emissions, key=lambda one: one.key)]
         if rows:
-            await self._pool.execute(_EMITTING, *_columns(rows, 5))
+            await self._pool.execute(_EMITTING, *columns_of(rows, 6))
 
     async def outdated(self, looked_at: Collection[Placed]) -> bool:
         rows = sorted({(*one.indexed.conversation, one.evaluation) for one in looked_at})
-        return bool(rows) and bool(await self._pool.fetchval(_OUTDATED, *_columns(rows, 4)))
+        return bool(rows) and bool(await self._pool.fetchval(_OUTDATED, *columns_of(rows, 4)))
 
     async def ping(self) -> None:
         await self._pool.execute("select 1")
 
 
-def _columns(rows: Sequence[Sequence[Any]], width: int) -> list[list[Any]]:
-    return [list(column) for column in zip(*rows, strict=True)] if rows else [[] for _ in range(width)]
+def _values(indexed: IndexedMessage) -> tuple[Any, ...]:
+    message = indexed.message
+    said = (message.turn_id, message.sender_id, message.role, message.agent_id, message.text)
+    about = None if indexed.provenance == NO_PROVENANCE else json.dumps(indexed.provenance.fields())
+    return (*indexed.key, *said, about, indexed.user_type, message.at, indexed.version)
 
 
-def _message(row: asyncpg.Record) -> Message:
-    return Message(
+def _indexed(row: asyncpg.Record, conversation: ConversationKey) -> IndexedMessage:
+    message = Message(
         row["message_id"], row["turn_id"], row["sender_id"], row["role"], row["agent_id"], row["text"], row["at"]
     )
+    about = row["about"]
+    provenance = NO_PROVENANCE if about is None else Provenance(**json.loads(about))
+    return IndexedMessage(conversation, message, row["version"], provenance, row["user_type"], tuple(row["stood_at"]))
 
 
 def _placed(row: asyncpg.Record, conversation: ConversationKey) -> Placed:
-    return Placed(
-        IndexedMessage(conversation, _message(row), row["said_at"]),
-        row["evaluation"],
-        row["emitted_turn_id"],
-        row["emitted_agent_id"],
-    )
+    return Placed(_indexed(row, conversation), row["evaluation"], row["emitted_turn_id"], row["emitted_agent_id"])

@@ -75,12 +75,12 @@ class AgentText(Answer):
 class Counts(Answer):
     """total = user + machine = ok + not_ok + neutral."""
 
-    total: int
-    user: int
-    machine: int
-    ok: int
-    not_ok: int
-    neutral: int
+    total: Annotated[int, Field(description="user + machine = ok + not_ok + neutral.")]
+    user: Annotated[int, Field(description="Given by people.")]
+    machine: Annotated[int, Field(description="Inferred from what people wrote.")]
+    ok: Annotated[int, Field(description="Satisfied.")]
+    not_ok: Annotated[int, Field(description="Not satisfied.")]
+    neutral: Annotated[int, Field(description="Neither.")]
 
 
 class Window(Answer):

@@ -5,48 +5,75 @@ from __future__ import annotations
 from typing import Annotated
 
 import asyncpg
-from fastapi import APIRouter, Depends, HTTPException, Path, Query
+from fastapi import APIRouter, Depends, Path, Query
 
-from contracts.base import Id, Scope
+from contracts.base import Id, Name
 from contracts.instants import DAY
-from reporting.bodies import ArtifactsBody, LatestBody, PeriodBody, TurnsBody
-from reporting.cursor import decode
-from reporting.errors import FAILURES, Route
+from contracts.scopes import DETECT, READ
+from reporting.bodies import ArtifactsBody, LatestBody, PeriodBody, SearchBody, TurnsBody
 from reporting.queries.artifacts import Artifacts, artifacts
 from reporting.queries.conversations import ConversationsInPeriod, conversations_in_period
-from reporting.queries.latest import Latest, OwnFeedback, latest, own_feedback
+from reporting.queries.latest import Latest, LatestQuestion, OwnFeedback, latest, own_feedback
+from reporting.queries.search import FoundFeedbacks, search
 from reporting.queries.turns import TurnsWithFeedbacks, turns_with_feedbacks
-from reporting.scope import Conversation, Project
-from servicekit.auth import ON_BEHALF, Caller, caller_in
+from reporting.selection import Conversation, Project
 from servicekit.clock import Clock
+from servicekit.http.auth import Caller, caller_of
+from servicekit.http.permissions import ANY_TOKEN, Permissions, needs
+from servicekit.http.refusals import documented
 
-TenantPath = Annotated[Scope, Path(examples=["acme"])]
-ProjectPath = Annotated[Scope, Path(examples=["support"])]
+TenantPath = Annotated[Name, Path(examples=["acme"])]
+ProjectPath = Annotated[Name, Path(examples=["support"])]
 ConversationPath = Annotated[Id, Path(examples=["c-42"])]
 TurnPath = Annotated[Id, Path(examples=["t-7"])]
 PROJECT = "/conversations/{tenant}/{project}"
-CONVERSATION = PROJECT + "/{conversation_id:path}"
+CONVERSATION = PROJECT + "/{conversation_id:segment}"
+PERMISSIONS: Permissions = {
+    ("POST", PROJECT + "/feedback/conversations-in-period"): needs(READ),
+    ("POST", PROJECT + "/feedback/search"): needs(READ),
+    ("POST", PROJECT + "/feedback/artifacts"): needs(READ),
+    ("POST", CONVERSATION + "/turns-with-feedbacks"): needs(READ),
+    ("POST", CONVERSATION + "/feedback/latest"): needs(READ, DETECT),
+    ("GET", CONVERSATION + "/turns/{turn_id:segment}/feedback"): ANY_TOKEN,
+}
+FAILURES = (
+    documented(400, "The body cannot be read at all, or the cursor or watermark is of another question.")
+    | documented(401, "No valid access token.")
+    | documented(403, "The token does not reach this tenant, project or person, or lacks the scope.")
+    | documented(413, "The body is too large.")
+    | documented(422, "The path, the query or the body breaks a rule.")
+    | documented(503, "The database does not answer; see Retry-After.")
+)
+"""What every route may answer instead."""
 
 
 def conversations_router(pool: asyncpg.Pool, clock: Clock, hosted_uri_base: str | None = None) -> APIRouter:
     """Questions about conversations and their turns."""
-    router = APIRouter(route_class=Route, dependencies=[Depends(caller_in)], responses=FAILURES, tags=["reporting"])
+    router = APIRouter(dependencies=[Depends(caller_of)], responses=FAILURES, tags=["reporting"])
 
     @router.post(PROJECT + "/feedback/conversations-in-period")
     async def period(tenant: TenantPath, project: ProjectPath, body: PeriodBody) -> ConversationsInPeriod:
-        """Conversations with reactions in a window, newest activity first; `next_cursor` is null at the end."""
+        """List conversations with reactions in a window, newest activity first.
+
+        None comes twice; one that changed since the first page may be missed until asked again.
+        """
         return await conversations_in_period(
             pool,
             Project(tenant, project),
             body.span,
             include_turns=body.include_turns,
             limit=body.limit,
-            cursor=decode(body.cursor) if body.cursor else None,
+            cursor=body.cursor,
         )
 
+    @router.post(PROJECT + "/feedback/search")
+    async def find(tenant: TenantPath, project: ProjectPath, body: SearchBody) -> FoundFeedbacks:
+        """List single feedbacks that match every given filter, newest first."""
+        return await search(pool, Project(tenant, project), body.span, body.filters, body.limit, body.cursor)
+
     @router.post(PROJECT + "/feedback/artifacts")
-    async def search(tenant: TenantPath, project: ProjectPath, body: ArtifactsBody) -> Artifacts:
-        """The index search: reaction artifacts and turn logs of a conversation or a person."""
+    async def find_artifacts(tenant: TenantPath, project: ProjectPath, body: ArtifactsBody) -> Artifacts:
+        """Search the index: reaction artifacts and turn logs of a conversation or a person."""
         return await artifacts(
             pool,
             Project(tenant, project),
@@ -59,36 +86,37 @@ def conversations_router(pool: asyncpg.Pool, clock: Clock, hosted_uri_base: str 
     async def turns(
         tenant: TenantPath, project: ProjectPath, conversation_id: ConversationPath, body: TurnsBody
     ) -> TurnsWithFeedbacks:
-        """The conversation's turns with their texts and the reactions that count."""
+        """List the conversation's turns in time order, with their texts and the reactions that count."""
         since = max(0, clock.now() - body.days * DAY)
+        at = Conversation(tenant, project, conversation_id)
         async with pool.acquire() as connection, connection.transaction(isolation="repeatable_read", readonly=True):
-            return await turns_with_feedbacks(
-                connection, Conversation(tenant, project, conversation_id), body.turn_ids, since
-            )
+            return await turns_with_feedbacks(connection, at, body.turn_ids, since, body.limit, body.cursor)
 
     @router.post(CONVERSATION + "/feedback/latest")
     async def latest_feedback(
         tenant: TenantPath, project: ProjectPath, conversation_id: ConversationPath, body: LatestBody
     ) -> Latest:
-        """The latest reaction of each turn that changed since a moment; taken back ones come with reaction null."""
-        since = -1 if body.since is None else body.since
-        async with pool.acquire() as connection:
-            return await latest(connection, Conversation(tenant, project, conversation_id), body.turn_ids, since)
+        """List the latest reaction of each changed turn, oldest change first; a null reaction was taken back.
 
-    @router.get(CONVERSATION + "/turns/{turn_id:path}/feedback")
+        Asking with the last page's `watermark` gives everything that was not shown, whoever writes at the same time.
+        """
+        at = Conversation(tenant, project, conversation_id)
+        asked = LatestQuestion(body.turn_ids, body.since, body.watermark, body.limit, body.cursor)
+        async with pool.acquire() as connection, connection.transaction(isolation="repeatable_read", readonly=True):
+            return await latest(connection, at, asked)
+
+    @router.get(CONVERSATION + "/turns/{turn_id:segment}/feedback")
     async def own(
         tenant: TenantPath,
         project: ProjectPath,
         conversation_id: ConversationPath,
         turn_id: TurnPath,
-        caller: Annotated[Caller, Depends(caller_in)],
+        caller: Annotated[Caller, Depends(caller_of)],
         user_id: Annotated[Id | None, Query(description="Another person's; needs the scope on_behalf.")] = None,
     ) -> OwnFeedback:
-        """What the caller holds on a turn."""
-        if user_id not in (None, caller.subject) and ON_BEHALF not in caller.scopes:
-            raise HTTPException(403, "This token may not ask on behalf of others.")
+        """Get what the caller holds on a turn."""
         at = Conversation(tenant, project, conversation_id)
         async with pool.acquire() as connection:
-            return await own_feedback(connection, at, turn_id, user_id or caller.subject)
+            return await own_feedback(connection, at, turn_id, caller.person(user_id))
 
     return router

@@ -6,11 +6,11 @@ from typing import Annotated, Literal, Self
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints, model_validator
 
-from contracts.base import Id, Label
+from contracts.base import Confidence, FeedbackType, Id, Label, Origin, Reaction
 from contracts.instants import DAY, Instant
 from reporting.cursor import CURSOR_LIMIT
 from reporting.queries.artifacts import KINDS, Operator, Search
-from reporting.scope import Span
+from reporting.selection import ALWAYS, Filters, Span
 
 
 def _text_only(value: object) -> object:
@@ -31,17 +31,27 @@ class Body(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
-class TurnsBody(Body):
+class Paged(Body):
+    """A listing that comes in pages: send the same question with the answer's `next_cursor` until that is null."""
+
+    limit: Limit = 100
+    cursor: Annotated[str, Field(min_length=1, max_length=CURSOR_LIMIT)] | None = Field(
+        default=None, description="The page before's `next_cursor`; of another question it is refused with 400."
+    )
+
+
+class TurnsBody(Paged):
     """`turn_ids` null means every turn with feedback."""
 
     model_config = ConfigDict(json_schema_extra={"examples": [{"turn_ids": None, "days": 365}]})
 
-    turn_ids: TurnIds | None = None
+    turn_ids: TurnIds | None = Field(default=None, description="Which turns; null: every turn with feedback.")
     days: Days = 365
+    limit: Limit = 500
 
 
-class PeriodBody(Body):
-    """Reactions given from `start` on and before `end`."""
+class PeriodBody(Paged):
+    """Reactions given from `start` to `end`, both included."""
 
     model_config = ConfigDict(
         json_schema_extra={
@@ -57,30 +67,98 @@ class PeriodBody(Body):
         }
     )
 
-    start: Moment
-    end: Moment
-    include_turns: Annotated[bool, Field(strict=True)] = False
-    limit: Limit = 100
-    cursor: Annotated[str, Field(min_length=1, max_length=CURSOR_LIMIT)] | None = None
+    start: Moment = Field(description="From this moment on.")
+    end: Moment = Field(description="Up to and including this moment.")
+    include_turns: Annotated[bool, Field(strict=True, description="Give each turn with its reactions, too.")] = False
 
     @model_validator(mode="after")
     def _runs_forward(self) -> Self:
-        if self.start >= self.end:
-            raise ValueError("start must be before end")
+        if self.start > self.end:
+            raise ValueError("start must not be after end")
         return self
 
     @property
     def span(self) -> Span:
-        return Span(self.start, self.end)
+        return Span(self.start, self.end + 1)
 
 
-class LatestBody(Body):
-    """`turn_ids` null means all turns; `since` compares when a feedback was recorded."""
+class LatestBody(Paged):
+    """Ask without `since` and `watermark` first, then with the answer's watermark for what was written meanwhile."""
 
     model_config = ConfigDict(json_schema_extra={"examples": [{"turn_ids": ["t-7"], "since": "2026-11-20T09:00:00Z"}]})
 
-    turn_ids: TurnIds | None = None
-    since: Moment | None = None
+    turn_ids: TurnIds | None = Field(default=None, description="Which turns; null: all.")
+    since: Moment | None = Field(
+        default=None,
+        description="Only what was recorded after this moment. To miss nothing, use `watermark` instead: a feedback"
+        " may be recorded first and become visible last.",
+    )
+    watermark: Annotated[str, Field(min_length=1, max_length=CURSOR_LIMIT)] | None = Field(
+        default=None, description="An earlier answer's: only what that answer could not show."
+    )
+    limit: Limit = 500
+
+    @model_validator(mode="after")
+    def _one_beginning(self) -> Self:
+        if self.since is not None and self.watermark is not None:
+            raise ValueError("give since or watermark, not both")
+        return self
+
+
+class FilterBody(Body):
+    """Every filter that is given must match; none means every effective feedback of the project."""
+
+    agent_id: Id | None = Field(default=None, description="Who answered.")
+    agent_version: Label | None = Field(default=None, description="The answering agent's version.")
+    model: Label | None = Field(default=None, description="The language model behind the answer.")
+    reaction: Reaction | None = Field(default=None, description="The verdict.")
+    origin: Origin | None = Field(default=None, description="`user` for people, `machine` for inferred ones.")
+    feedback_type: FeedbackType | None = Field(default=None, description="`reaction`, `explicit` or `inferred`.")
+    tag: Label | None = Field(default=None, description="A reason: a tag, or a machine's correction type.")
+    min_confidence: Confidence | None = Field(default=None, description="At least this sure, 0 to 1.")
+    text: Annotated[str, StringConstraints(min_length=1, max_length=200, pattern=r"^[^\x00]+$")] | None = Field(
+        default=None, description="Part of the text or the correction, in any case."
+    )
+    user_id: Id | None = Field(default=None, description="Whose verdict, or whose message the machine read.")
+    conversation_id: Id | None = Field(default=None, description="In this conversation alone.")
+    start: Moment | None = Field(default=None, description="Given from this moment on.")
+    end: Moment | None = Field(default=None, description="Given up to and including this moment.")
+
+    @model_validator(mode="after")
+    def _runs_forward(self) -> Self:
+        if self.start is not None and self.end is not None and self.start > self.end:
+            raise ValueError("start must not be after end")
+        return self
+
+    @property
+    def span(self) -> Span:
+        return Span(self.start or 0, ALWAYS.end if self.end is None else self.end + 1)
+
+    @property
+    def filters(self) -> Filters:
+        return Filters(
+            agent_id=self.agent_id,
+            agent_version=self.agent_version,
+            model=self.model,
+            reaction=self.reaction,
+            origin=self.origin,
+            feedback_type=self.feedback_type,
+            reason=self.tag,
+            min_confidence=self.min_confidence,
+            text=self.text,
+            user_id=self.user_id,
+            conversation_id=self.conversation_id,
+        )
+
+
+class SearchBody(FilterBody, Paged):
+    """Every filter that is given must match; none means every effective feedback of the project."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [{"agent_id": "trip-planner", "reaction": "not_ok", "start": "2026-11-01T00:00:00Z"}]
+        }
+    )
 
 
 class MomentFilter(Body):
@@ -121,7 +199,9 @@ class ArtifactsBody(Body):
     all_tags: Annotated[list[Tag], Field(max_length=20)] = []
     days: Days = 365
     timestamp_filters: Annotated[list[MomentFilter], Field(max_length=10)] = []
-    sort: Literal["newest", "oldest"] = "newest"
+    sort: Annotated[
+        Literal["recency", "newest", "oldest"], Field(description="`recency` is another name for `newest`.")
+    ] = "newest"
     limit: Limit = 100
     with_payload: Annotated[bool, Field(strict=True)] = False
 

@@ -5,21 +5,21 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from contracts.chat import ChatMessageIngested
 from contracts.feedback import FeedbackCreated
+from contracts.versions import MessageEvent
 from reporting.projection import (
     ENGAGEMENT,
     feedback_outcomes,
     feedback_row,
     forgotten_of,
+    merged_messages,
     message_outcomes,
     message_row,
     newest_feedbacks,
-    newest_messages,
 )
 from reporting.store import Store
-from servicekit.outcome import STORED, Outcome
-from servicekit.records import Received, Tombstone
+from servicekit.kafka.outcome import STORED, Outcome
+from servicekit.kafka.records import Received, Tombstone
 
 
 class Projector:
@@ -33,10 +33,10 @@ class Projector:
     async def handle(self, batch: Sequence[Received[Any] | Tombstone]) -> Sequence[Outcome]:
         """Project the batch in one transaction. Each record's outcome, in the batch's order."""
         events = [None if isinstance(received, Tombstone) else received.event for received in batch]
-        messages = [message_row(event) for event in events if type(event) is ChatMessageIngested]
+        messages = [message_row(event) for event in events if isinstance(event, MessageEvent)]
         feedbacks = [feedback_row(event) for event in events if type(event) is FeedbackCreated]
         countable = [row for row in feedbacks if row is not None]
-        applied = await self._store.apply(newest_messages(messages), newest_feedbacks(countable))
+        applied = await self._store.apply(merged_messages(messages), newest_feedbacks(countable))
         ended = (forgotten_of(received) for received in batch if isinstance(received, Tombstone))
         if forgotten := [one for one in ended if one is not None]:
             await self._store.forget(forgotten)
@@ -44,11 +44,11 @@ class Projector:
         of_countable = iter(feedback_outcomes(countable, applied.before))
         of_feedbacks = iter([ENGAGEMENT if row is None else next(of_countable) for row in feedbacks])
         return [
-            STORED if event is None else next(of_messages if type(event) is ChatMessageIngested else of_feedbacks)
+            STORED if event is None else next(of_messages if isinstance(event, MessageEvent) else of_feedbacks)
             for event in events
         ]
 
-    async def uncertain(self, batch: Sequence[Received[Any] | Tombstone]) -> None:
+    async def commit_lost(self, batch: Sequence[Received[Any] | Tombstone]) -> None:
         """Nothing to do: a row only ever gives way to a higher revision, whoever writes it."""
 
     async def probe(self) -> None:

@@ -1,4 +1,4 @@
-"""How sure a share is: Wilson's interval, which holds for few votes too. Pure."""
+"""Confidence intervals of shares: Wilson's, which holds for few votes too. Pure."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from math import sqrt
 from typing import Final, NamedTuple
 
 _Z: Final = 1.959964
-"""Of 95 %."""
+"""The z-score of a 95 % confidence interval."""
 
 
 class Interval(NamedTuple):
@@ -15,7 +15,7 @@ class Interval(NamedTuple):
 
 
 def wilson(good: int, votes: int) -> Interval:
-    """Where the true share of good votes lies with 95 % confidence; the whole range while there is no vote."""
+    """Bound the true share of good votes with 95 % confidence; 0 to 1 while there is no vote."""
     if votes == 0:
         return Interval(0.0, 1.0)
     share, z2 = good / votes, _Z * _Z
@@ -27,3 +27,19 @@ def wilson(good: int, votes: int) -> Interval:
 def satisfaction(good: int, votes: int) -> float | None:
     """ok / (ok + not_ok + neutral), None while there is no vote."""
     return good / votes if votes else None
+
+
+def difference(good: int, votes: int, good_before: int, votes_before: int) -> Interval:
+    """Bound the change of the true share with 95 % confidence (Newcombe's hybrid of two Wilson intervals).
+
+    -1 to 1; the whole range while either side has no vote.
+    """
+    if votes == 0 or votes_before == 0:
+        return Interval(-1.0, 1.0)
+    share, before = good / votes, good_before / votes_before
+    now, was = wilson(good, votes), wilson(good_before, votes_before)
+    change = share - before
+    return Interval(
+        change - sqrt((share - now.low) ** 2 + (was.high - before) ** 2),
+        change + sqrt((now.high - share) ** 2 + (before - was.low) ** 2),
+    )

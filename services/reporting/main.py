@@ -5,14 +5,23 @@ from __future__ import annotations
 from functools import partial
 from pathlib import Path
 
+from reporting import api, api_exports, api_figures
 from reporting.api import conversations_router
+from reporting.api_exports import exports_router
 from reporting.api_figures import figures_router
 from reporting.consumer import Projector
+from reporting.erasure import ReportingErasures
+from reporting.pages import routes as pages
 from reporting.pages.routes import Health, pages_router
 from reporting.queries.counts import totals
+from reporting.retention import expiries
 from reporting.settings import ReportingSettings
 from reporting.store_postgres import PostgresStore
 from servicekit.database import open_pool
+from servicekit.http.application import Surface
+from servicekit.http.permissions import merged
+from servicekit.kafka.erasing import ErasingHandler
+from servicekit.launcher import Program
 from servicekit.service import Service, Surroundings
 
 MIGRATIONS = Path(__file__).parent / "migrations"
@@ -23,16 +32,38 @@ async def build(settings: ReportingSettings, surroundings: Surroundings, health:
 
     `health` gives the dashboard what it shows of the whole platform; without it that panel says so.
     """
+    service = Service("reporting", surroundings)
     pool = await open_pool(
         settings.database_url, "reporting", MIGRATIONS, size=settings.pool_size, say=surroundings.say
     )
-    service = Service("reporting", surroundings)
     service.resources.push_async_callback(pool.close)
+    service.expire(pool, expiries(settings))
     store = PostgresStore(pool)
     await store.adopt()
-    service.consume("reporting", Projector(store))
-    service.routers.append(conversations_router(pool, surroundings.clock, settings.hosted_uri_base))
-    service.routers.append(figures_router(pool, surroundings.clock))
-    service.routers.append(pages_router(pool, surroundings.clock, health))
+    erasures = ReportingErasures(pool)
+    service.consume("reporting", ErasingHandler(Projector(store), erasures, service.producer, "reporting"))
+    # Readers wait for each other, never the consumer for them: their connections, and so what one loop serialises at
+    # once, are bounded.
+    reads = await open_pool(
+        settings.database_url,
+        "reporting",
+        MIGRATIONS,
+        size=settings.read_pool_size,
+        say=surroundings.say,
+        tenants_apart=settings.row_security,
+    )
+    service.resources.push_async_callback(reads.close)
+    service.routers.append(conversations_router(reads, surroundings.clock, settings.hosted_uri_base))
+    service.routers.append(figures_router(reads, surroundings.clock))
+    service.routers.append(exports_router(reads))
+    service.routers.append(pages_router(reads, surroundings.clock, health, settings.trace_url_template))
     service.facts["report"] = partial(totals, pool)
     return service
+
+
+SURFACE = Surface(
+    merged(api.PERMISSIONS, api_figures.PERMISSIONS, api_exports.PERMISSIONS, pages.PERMISSIONS),
+    refused_pages=pages.REFUSED_PAGES,
+)
+PROGRAM = Program("reporting", ReportingSettings, build, SURFACE)
+"""The service as it is started on its own."""

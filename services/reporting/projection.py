@@ -7,24 +7,27 @@ detour through dictionaries.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import NamedTuple
+from typing import Final, NamedTuple
 from uuid import UUID
 
-from contracts.chat import ChatMessageIngested
 from contracts.feedback import FeedbackCreated
 from contracts.ids import derived_id
-from servicekit.outcome import STORED, UNCHANGED, Ignored, Outcome
-from servicekit.records import REVISION, Tombstone, header
+from contracts.versions import MessageEvent, message_in, place_of, version_of
+from servicekit.kafka.outcome import STORED, UNCHANGED, Ignored, Outcome
+from servicekit.kafka.records import REVISION, Tombstone, header
 
 ENGAGEMENT = Ignored("engagement")
 SUPERSEDED = Ignored("superseded")
 
-MessageKey = tuple[str, str, str]
-"""Tenant, project, message id."""
+MessageKey = tuple[str, str, str, str]
+"""Tenant, project, conversation id, message id."""
 
 
 class FeedbackRow(NamedTuple):
-    """A row of `feedbacks`; from `slot` on it is what readers are shown."""
+    """A row of `feedbacks`; from `slot` on it is what readers are shown.
+
+    All but the slot are fields of `feedback.created`, by the same names. The table has a column for each.
+    """
 
     feedback_id: UUID
     revision: int
@@ -56,10 +59,14 @@ class FeedbackRow(NamedTuple):
     agent_version: str | None
     model: str | None
     trace_id: str | None
+    intent: str | None
 
     @property
     def shown(self) -> tuple[object, ...]:
         return self[3:]
+
+
+_ANNOUNCED: Final = tuple(name for name in FeedbackRow._fields if name != "slot")
 
 
 class Forgotten(NamedTuple):
@@ -83,32 +90,45 @@ def forgotten_of(tombstone: Tombstone) -> Forgotten | None:
 
 
 class MessageRow(NamedTuple):
-    """A row of `messages`. `sequence` is -1 where the event has none."""
+    """A row of `messages`: what the version that holds says, and where the earliest one stood.
+
+    `sequence` is -1 where the event has none.
+    """
 
     tenant: str
     project: str
-    message_id: str
     conversation_id: str
+    message_id: str
     turn_id: str | None
     sender_type: str
     sender_id: str
     user_type: str | None
     agent_id: str | None
     content: str
-    occurred_at: int
-    sequence: int
     intent: str | None
     strategy: str | None
     track_id: str | None
     bundle_id: str | None
+    agent_version: str | None
+    model: str | None
+    trace_id: str | None
+    version: bytes
+    occurred_at: int
+    sequence: int
 
     @property
     def key(self) -> MessageKey:
-        return self[:3]
+        return self[:4]
 
     @property
-    def stamp(self) -> tuple[int, int]:
+    def place(self) -> tuple[int, int]:
         return self.occurred_at, self.sequence
+
+    def merged(self, other: MessageRow) -> MessageRow:
+        """Both versions' row, whichever came first."""
+        occurred_at, sequence = min(self.place, other.place)
+        holds = other if other.version > self.version else self
+        return holds._replace(occurred_at=occurred_at, sequence=sequence)
 
 
 def feedback_row(event: FeedbackCreated) -> FeedbackRow | None:
@@ -118,38 +138,7 @@ def feedback_row(event: FeedbackCreated) -> FeedbackRow | None:
     slot = event.feedback_id
     if event.origin == "user":
         slot = person_slot(event.tenant, event.project, event.conversation_id, event.turn_id, event.user_id)
-    return FeedbackRow(
-        event.feedback_id,
-        event.revision,
-        event.recorded_at,
-        slot,
-        event.tenant,
-        event.project,
-        event.conversation_id,
-        event.turn_id,
-        event.user_id,
-        event.user_type,
-        event.agent_id,
-        event.agent_message_id,
-        event.origin,
-        event.feedback_type,
-        event.source,
-        event.reaction,
-        event.value,
-        event.confidence,
-        event.text,
-        event.tags,
-        event.correction,
-        event.emoji,
-        event.correction_type,
-        event.occurred_at,
-        event.rn,
-        event.track_id,
-        event.bundle_id,
-        event.agent_version,
-        event.model,
-        event.trace_id,
-    )
+    return FeedbackRow(slot=slot, **{name: getattr(event, name) for name in _ANNOUNCED})
 
 
 def person_slot(tenant: str, project: str, conversation_id: str, turn_id: str, user_id: str) -> UUID:
@@ -157,34 +146,39 @@ def person_slot(tenant: str, project: str, conversation_id: str, turn_id: str, u
     return derived_id(tenant, project, conversation_id, turn_id, user_id)
 
 
-def message_row(event: ChatMessageIngested) -> MessageRow:
-    """The row of a chat message. An agent's message without a turn is a turn of its own."""
-    turn_id = event.turn_id
-    if turn_id is None and event.sender_type == "agent":
-        turn_id = event.message_id
-    sequence = -1 if event.sequence is None else event.sequence
+def message_row(event: MessageEvent) -> MessageRow:
+    """The row of the message that an event carries. An agent's message without a turn is a turn of its own."""
+    message = message_in(event)
+    turn_id = message.turn_id
+    if turn_id is None and message.sender_type == "agent":
+        turn_id = message.message_id
+    occurred_at, sequence = place_of(event)
     return MessageRow(
-        event.tenant,
-        event.project,
-        event.message_id,
-        event.conversation_id,
+        message.tenant,
+        message.project,
+        message.conversation_id,
+        message.message_id,
         turn_id,
-        event.sender_type,
-        event.sender_id,
-        event.user_type,
-        event.agent_id,
-        event.content,
-        event.occurred_at,
+        message.sender_type,
+        message.sender_id,
+        message.user_type,
+        message.agent_id,
+        message.content,
+        message.intent,
+        message.strategy,
+        message.track_id,
+        message.bundle_id,
+        message.agent_version,
+        message.model,
+        message.trace_id,
+        version_of(event),
+        occurred_at,
         sequence,
-        event.intent,
-        event.strategy,
-        event.track_id,
-        event.bundle_id,
     )
 
 
 def newest_feedbacks(rows: Iterable[FeedbackRow]) -> list[FeedbackRow]:
-    """The highest revision of each feedback, in the order of their ids, so that writers never lock crosswise."""
+    """Keep the highest revision of each feedback, sorted by id to avoid deadlocks."""
     newest: dict[UUID, FeedbackRow] = {}
     for row in rows:
         held = newest.get(row.feedback_id)
@@ -193,14 +187,13 @@ def newest_feedbacks(rows: Iterable[FeedbackRow]) -> list[FeedbackRow]:
     return sorted(newest.values())
 
 
-def newest_messages(rows: Iterable[MessageRow]) -> list[MessageRow]:
-    """One row per message: the first, unless another is later. In the order of their keys."""
-    newest: dict[MessageKey, MessageRow] = {}
+def merged_messages(rows: Iterable[MessageRow]) -> list[MessageRow]:
+    """One row per message, in the order of their keys."""
+    merged: dict[MessageKey, MessageRow] = {}
     for row in rows:
-        held = newest.get(row.key)
-        if held is None or row.stamp > held.stamp:
-            newest[row.key] = row
-    return [newest[key] for key in sorted(newest)]
+        held = merged.get(row.key)
+        merged[row.key] = row if held is None else held.merged(row)
+    return [merged[key] for key in sorted(merged)]
 
 
 def feedback_outcomes(rows: Sequence[FeedbackRow], before: Mapping[UUID, FeedbackRow]) -> list[Outcome]:
@@ -219,12 +212,13 @@ def feedback_outcomes(rows: Sequence[FeedbackRow], before: Mapping[UUID, Feedbac
 
 def message_outcomes(rows: Sequence[MessageRow], written: set[MessageKey]) -> list[Outcome]:
     """What became of each message, in arrival order; `written` names those that the store did not have like this."""
-    taken: dict[MessageKey, tuple[int, int]] = {}
+    taken: dict[MessageKey, MessageRow] = {}
     outcomes: list[Outcome] = []
     for row in rows:
-        stamp = taken.get(row.key)
-        takes = row.key in written and (stamp is None or row.stamp > stamp)
+        held = taken.get(row.key)
+        after = row if held is None else held.merged(row)
+        takes = row.key in written and after != held
         if takes:
-            taken[row.key] = row.stamp
+            taken[row.key] = after
         outcomes.append(STORED if takes else UNCHANGED)
     return outcomes

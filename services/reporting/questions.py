@@ -9,16 +9,16 @@ from pydantic import Field, model_validator
 from contracts.base import Id, Label, Origin
 from contracts.instants import DAY
 from reporting.bodies import Body, Moment
-from reporting.scope import Bucket, Filters, Span
+from reporting.selection import Bucket, Filters, Span
 
 DEFAULT_DAYS = 30
 
 
-class Window(Body):
+class WindowQuestion(Body):
     """From `start` on and before `end`; the end is now and the start 30 days earlier where they are not given."""
 
-    start: Moment | None = None
-    end: Moment | None = None
+    start: Moment | None = Field(default=None, description="From this moment on; else 30 days before the end.")
+    end: Moment | None = Field(default=None, description="Before this moment; else now.")
 
     @model_validator(mode="after")
     def _runs_forward(self) -> Self:
@@ -33,19 +33,21 @@ class Window(Body):
         return Span(min(start, max(0, end - 1)), end)
 
 
-class Narrowed(Window):
-    agent_id: Id | None = None
-    agent_version: Label | None = None
-    origin: Origin | None = None
+class Narrowed(WindowQuestion):
+    """A window, and what narrows it."""
+
+    agent_id: Id | None = Field(default=None, description="This agent alone.")
+    agent_version: Label | None = Field(default=None, description="This version alone.")
+    origin: Origin | None = Field(default=None, description="`user` for people's, `machine` for inferred ones.")
 
     @property
     def filters(self) -> Filters:
-        return Filters(self.agent_id, self.agent_version, self.origin)
+        return Filters(agent_id=self.agent_id, agent_version=self.agent_version, origin=self.origin)
 
 
 class SummaryQuestion(Narrowed):
-    bucket: Bucket = "day"
+    bucket: Bucket = Field(default="day", description="The width of a step over time, in UTC.")
 
 
 class RankingQuestion(Narrowed):
-    min_votes: Annotated[int, Field(ge=1, le=1_000_000)] = 10
+    min_votes: Annotated[int, Field(ge=1, le=1_000_000, description="Votes from which on an agent is ranked.")] = 10

@@ -2,20 +2,38 @@
 
 from __future__ import annotations
 
-from pydantic import Field
-from pydantic_settings import BaseSettings, SettingsConfigDict
+from pydantic import AliasChoices, Field
+from pydantic_settings import SettingsConfigDict
+
+from servicekit.settings import Settings
 
 
-class ReportingSettings(BaseSettings):
+class ReportingSettings(Settings):
     """Read from `REPORTING_*`. Nonsense is refused when made."""
 
-    model_config = SettingsConfigDict(env_prefix="REPORTING_", env_ignore_empty=True, frozen=True, extra="ignore")
+    model_config = SettingsConfigDict(env_prefix="REPORTING_", extra="ignore")
 
     broker: str = "localhost:9092"
     """Where Kafka answers, `host:port` separated by commas."""
     database_url: str = "postgresql://localhost/agent_feedback"
     """PostgreSQL's address; the service keeps to the schema `reporting` in it."""
     pool_size: int = Field(default=4, ge=2, le=100)
-    """Database connections at most."""
+    """Database connections of the consumer at most."""
+    read_pool_size: int = Field(default=3, ge=1, le=100)
+    """Database connections of HTTP and the dashboard at most; further requests wait for one."""
+    message_days: float = Field(default=0, ge=0)
+    """Days after which a message's text goes, by the time it was written; 0 keeps all: transcripts show them."""
+    feedback_days: float = Field(default=0, ge=0)
+    """Days after which a feedback goes, by the time it counts for; 0 keeps all: reports count them."""
+    tombstone_days: float = Field(default=30, ge=0)
+    """Days that the ids of erased feedback are kept, longer than the topics keep what was said; 0 keeps all."""
+    trace_url_template: str | None = Field(
+        default=None,
+        validation_alias=AliasChoices("REPORTING_TRACE_URL_TEMPLATE", "TRACE_URL_TEMPLATE", "trace_url_template"),
+        pattern=r"^https?://[^\x00-\x20]*\{trace_id\}[^\x00-\x20]*$",
+    )
+    """Where a trace is looked at, with `{trace_id}` in its place; transcripts then link to it."""
+    row_security: bool = True
+    """Whether PostgreSQL itself keeps reads to one tenant; needs the role `agent_feedback_reader`."""
     hosted_uri_base: str | None = Field(default=None, pattern=r"^[a-z][a-z0-9+.-]*://[^\x00-\x20]+$")
     """Where the object store is seen from outside; artifacts then carry a `hosted_uri` below it."""

@@ -12,7 +12,7 @@ from reporting.projection import FeedbackRow, Forgotten, MessageKey, MessageRow
 
 @dataclass(frozen=True, slots=True)
 class Applied:
-    """What a batch met: the feedbacks as they were held before it, and the messages that were new or newer."""
+    """What a batch met: the feedbacks as they were held before it, and the messages that were added or changed."""
 
     before: Mapping[UUID, FeedbackRow]
     written: set[MessageKey]
@@ -22,7 +22,8 @@ class Store(Protocol):
     async def apply(self, messages: Sequence[MessageRow], feedbacks: Sequence[FeedbackRow]) -> Applied:
         """Write a batch in one transaction: at most one row per key, sorted.
 
-        A feedback yields to a higher revision that is there already, a message to one as late or later.
+        A feedback yields to a higher revision that is there already. Of a message's versions the greatest holds, at the
+        place of the earliest.
         """
         ...
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final
+from typing import Final, get_args, get_type_hints
 from uuid import UUID
 
 import asyncpg
@@ -14,23 +14,23 @@ from reporting.store import Applied
 
 _SEPARATOR: Final = "\x1f"  # no label holds a control character; unnest would flatten arrays of arrays
 
-_UUID, _BIGINT, _FLOAT = "uuid", "bigint", "double precision"
-_TYPES: Final = {
-    "feedback_id": _UUID,
-    "slot": _UUID,
-    "revision": _BIGINT,
-    "recorded_at": _BIGINT,
-    "occurred_at": _BIGINT,
-    "sequence": _BIGINT,
-    "value": _FLOAT,
-    "confidence": _FLOAT,
-}
+_ADOPT_SECONDS: Final = 3_600.0
+
+_TYPES: Final = {UUID: "uuid", int: "bigint", float: "double precision", bytes: "bytea"}
 FEEDBACK_COLUMNS: Final = FeedbackRow._fields
 MESSAGE_COLUMNS: Final = MessageRow._fields
 
 
-def _arrays(columns: Sequence[str]) -> str:
-    return ", ".join(f"${at}::{_TYPES.get(name, 'text')}[]" for at, name in enumerate(columns, 1))
+def _column_types(row: type[FeedbackRow | MessageRow]) -> dict[str, str]:
+    """The type of each column, from what the row holds there; text where it is anything else."""
+    hints = get_type_hints(row).items()
+    return {
+        name: next((_TYPES[one] for one in (hint, *get_args(hint)) if one in _TYPES), "text") for name, hint in hints
+    }
+
+
+def _arrays(row: type[FeedbackRow | MessageRow]) -> str:
+    return ", ".join(f"${at}::{kind}[]" for at, kind in enumerate(_column_types(row).values(), 1))
 
 
 def _selected(columns: Sequence[str]) -> str:
@@ -46,33 +46,48 @@ select {", ".join(FEEDBACK_COLUMNS)} from feedbacks where feedback_id = any($1::
 """
 _WRITE_FEEDBACKS: Final = f"""
 insert into feedbacks as held ({", ".join(FEEDBACK_COLUMNS)})
-select {_selected(FEEDBACK_COLUMNS)} from unnest({_arrays(FEEDBACK_COLUMNS)}) as new ({", ".join(FEEDBACK_COLUMNS)})
+select {_selected(FEEDBACK_COLUMNS)} from unnest({_arrays(FeedbackRow)}) as new ({", ".join(FEEDBACK_COLUMNS)})
 where not exists (select from forgotten f where f.feedback_id = new.feedback_id and f.revision >= new.revision)
 on conflict (feedback_id) do update
 set {_replaced(FEEDBACK_COLUMNS[1:])}, written_by = pg_current_xact_id()
 where held.revision < excluded.revision
 """
+_LATER: Final = "excluded.version > held.version"
+_EARLIER: Final = "(excluded.occurred_at, excluded.sequence) < (held.occurred_at, held.sequence)"
+
+
+def _chosen(columns: Sequence[str], when: str) -> str:
+    return ", ".join(f"{name} = case when {when} then excluded.{name} else held.{name} end" for name in columns)
+
+
 _WRITE_MESSAGES: Final = f"""
 insert into messages as held ({", ".join(MESSAGE_COLUMNS)})
-select * from unnest({_arrays(MESSAGE_COLUMNS)})
-on conflict (tenant, project, message_id) do update
-set {_replaced(MESSAGE_COLUMNS[3:])}
-where (held.occurred_at, held.sequence) < (excluded.occurred_at, excluded.sequence)
-returning tenant, project, message_id
+select * from unnest({_arrays(MessageRow)})
+on conflict (tenant, project, conversation_id, message_id) do update
+set {_chosen(MESSAGE_COLUMNS[4:-2], _LATER)}, {_chosen(MESSAGE_COLUMNS[-2:], _EARLIER)}
+where {_LATER} or {_EARLIER}
+returning tenant, project, conversation_id, message_id
 """
 _FORGET: Final = """
 with gone as (
     select feedback_id, max(revision) as revision from unnest($1::uuid[], $2::bigint[]) as g (feedback_id, revision)
     group by feedback_id
 ), noted as (
-    insert into forgotten as f select * from gone order by feedback_id
-    on conflict (feedback_id) do update set revision = greatest(f.revision, excluded.revision)
+    insert into forgotten as f (feedback_id, revision) select * from gone order by feedback_id
+    on conflict (feedback_id) do update
+    set revision = greatest(f.revision, excluded.revision), written_by = pg_current_xact_id()
 )
 delete from feedbacks held using gone where held.feedback_id = gone.feedback_id and held.revision <= gone.revision
 """
-_ADOPT: Final = """
-update feedbacks set written_by = '0' where written_by >= pg_snapshot_xmax(pg_current_snapshot())
+_SAME_SERVER: Final = """
+select system_identifier = (select system_identifier from pg_control_system()) from database_server
 """
+_ADOPT: Final = (
+    "update feedbacks set written_by = '0' where written_by >= pg_snapshot_xmax(pg_current_snapshot())",
+    "update forgotten set written_by = '0' where written_by >= pg_snapshot_xmax(pg_current_snapshot())",
+    "delete from database_server",
+    "insert into database_server select system_identifier from pg_control_system()",
+)
 
 
 class PostgresStore:
@@ -82,8 +97,16 @@ class PostgresStore:
         self._pool = pool
 
     async def adopt(self) -> None:
-        """Make rows ours that came from another server's dump: its transaction ids may lie in our future."""
-        await self._pool.execute(_ADOPT)
+        """Mark rows from another server's dump as written long ago: its transaction ids may lie in our future.
+
+        Costs a look at one row, but for the first start on another server.
+        """
+        async with self._pool.acquire() as connection, connection.transaction():
+            await connection.execute("lock table database_server in exclusive mode")
+            if await connection.fetchval(_SAME_SERVER):
+                return
+            for statement in _ADOPT:
+                await connection.execute(statement, timeout=_ADOPT_SECONDS)
 
     async def apply(self, messages: Sequence[MessageRow], feedbacks: Sequence[FeedbackRow]) -> Applied:
         async with self._pool.acquire() as connection, connection.transaction():
@@ -99,7 +122,7 @@ class PostgresStore:
 
     async def _write_messages(self, connection: Connection, rows: Sequence[MessageRow]) -> set[MessageKey]:
         written = await connection.fetch(_WRITE_MESSAGES, *zip(*rows, strict=True))
-        return {(row[0], row[1], row[2]) for row in written}
+        return {(row[0], row[1], row[2], row[3]) for row in written}
 
     async def _write_feedbacks(self, connection: Connection, rows: Sequence[FeedbackRow]) -> dict[UUID, FeedbackRow]:
         held = await connection.fetch(_LOCK_FEEDBACKS, [row.feedback_id for row in rows])

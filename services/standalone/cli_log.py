@@ -3,21 +3,26 @@
 from __future__ import annotations
 
 import base64
+import sys
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Annotated, Any
+from uuid import UUID
 
 import typer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
+from servicekit.kafka.dead_letter_reasons import meaning_of
 from servicekit.logging import configure_logging
 from standalone.state import DEFAULT_STATE
 from standalone.terminal import FAILED, AsJson, Running, State, harmless, instant, print_json, run, say, show
 
 SHOWN = 50
+UNFOLDED = 1_000
+"""Columns for what no terminal reads: a letter stays one line."""
 Reason = Annotated[str | None, typer.Option(help="Only this reason, such as invalid_json.")]
 Topic = Annotated[str | None, typer.Option(help="Only records of this topic.")]
 Since = Annotated[str | None, typer.Option(help="Only letters written at or after this RFC 3339 time.")]
@@ -62,11 +67,12 @@ def list_letters(
     if as_json:
         print_json({"count": len(found), "reasons": dict(reasons), "letters": found})
         return
-    Console().print(letters_table(found))
+    Console(width=None if sys.stdout.isatty() else UNFOLDED).print(letters_table(found))
     if len(found) > SHOWN:
         say(f"The newest {SHOWN} of {len(found):,}; --json gives all.")
     for name, count in reasons.most_common():
-        say(f"{count:8,} {name}")
+        meaning = meaning_of(name)
+        say(f"{count:8,} {name}{f': {meaning}' if meaning else ''}")
 
 
 def letters_table(found: Sequence[dict[str, Any]]) -> Table:
@@ -78,7 +84,7 @@ def letters_table(found: Sequence[dict[str, Any]]) -> Table:
     table.add_column("detail", overflow="fold")
     for facts in found[-SHOWN:]:
         written = facts["written_at"][5:16].replace("T", " ")
-        table.add_row(*(harmless(told) for told in (facts["letter"], written, facts["reason"], facts["detail"])))
+        table.add_row(*(harmless(cell) for cell in (facts["letter"], written, facts["reason"], facts["detail"])))
     return table
 
 
@@ -114,6 +120,8 @@ def show_letter(
         return
     for key, value in facts.items():
         show(f"{key}: {value}")
+    if meaning := meaning_of(found.reason):
+        show(f"means: {meaning}")
     if found.value is not None:
         show(found.value.decode("utf-8", "replace"))
 
@@ -124,6 +132,9 @@ def replay_letters(
     topic: Topic = None,
     since: Since = None,
     until: Until = None,
+    yes: Annotated[
+        bool, typer.Option("--yes", help="Send all of them without asking, where no filter is given.")
+    ] = False,
     broker: Running = None,
     state: State = DEFAULT_STATE,
     as_json: AsJson = False,
@@ -136,6 +147,10 @@ def replay_letters(
     from standalone.log_access import target_of, writing_to
 
     wanted = Filter(reason, topic, instant(since), instant(until))
+    if wanted == Filter() and not yes:
+        if as_json or not sys.stdin.isatty():
+            raise typer.BadParameter("Without a filter this sends every dead letter again: say so with --yes.")
+        typer.confirm("Send every dead letter of every topic again?", abort=True)
 
     async def work() -> dict[str, int]:
         target = target_of(broker, state)
@@ -158,10 +173,11 @@ def republish(
     store: StoreUrl = None, broker: Running = None, state: State = DEFAULT_STATE, as_json: AsJson = False
 ) -> None:
     """Announce every stored feedback on feedback.created once more: after a lost log, or one made anew."""
+    from standalone.ledger import Republished
     from standalone.ledger import republish as announce_all
     from standalone.log_access import store_of, target_of, writing_to
 
-    async def work() -> int:
+    async def work() -> Republished:
         target = target_of(broker, state, store)
         async with store_of(target) as records, writing_to(target) as producer:
             totals = await records.totals()
@@ -169,23 +185,41 @@ def republish(
                 return await announce_all(records, producer, advance)
 
     configure_logging(quiet=True)
-    announced = run(work())
+    result = run(work())
+    impossible = {str(id_): fault for id_, fault in result.impossible.items()}
     if as_json:
-        print_json({"announced": announced})
+        print_json({"announced": result.announced, "impossible": impossible})
     else:
-        say(f"Announced {announced:,} feedbacks.")
+        say(f"Announced {result.announced:,} feedbacks.")
+        for id_, fault in list(impossible.items())[:SHOWN]:
+            say(f"Feedback {id_} cannot be announced: {fault}.")
+    if impossible:
+        raise typer.Exit(FAILED)
 
 
 def verify_ledger(
-    store: StoreUrl = None, broker: Running = None, state: State = DEFAULT_STATE, as_json: AsJson = False
+    clear: Annotated[
+        bool, typer.Option("--clear", help="First write a null behind each record that is no announcement.")
+    ] = False,
+    store: StoreUrl = None,
+    broker: Running = None,
+    state: State = DEFAULT_STATE,
+    as_json: AsJson = False,
 ) -> None:
     """Read feedback.created from its beginning and compare it with the store. Exit code 1 where they differ."""
-    from standalone.ledger import agrees, verify
-    from standalone.log_access import store_of, target_of
+    from standalone.ledger import agrees, clear_junk, verify
+    from standalone.log_access import store_of, target_of, writing_to
 
     async def work() -> dict[str, Any]:
         target = target_of(broker, state, store)
         async with store_of(target) as records:
+            if clear:
+
+                async def is_stored(feedback_id: UUID) -> bool:
+                    return bool(await records.load([feedback_id]))
+
+                async with writing_to(target) as producer:
+                    await clear_junk(target.bootstrap, producer, is_stored)
             return await verify(target.bootstrap, records, (lambda _: None) if as_json else say)
 
     configure_logging(quiet=True)
@@ -195,11 +229,16 @@ def verify_ledger(
     elif agrees(facts):
         say(f"The ledger and the store agree on {facts['stored']:,} feedbacks.")
     else:
-        say(facts["first_difference"] or f"{facts['unreadable']:,} records of the ledger cannot be read.")
-        say(", ".join(f"{facts[kind]:,} {kind}" for kind in ("missing", "extra", "differing", "stale", "unreadable")))
-        say(
-            "A log in memory begins anew with each run; `agent-feedback republish` announces the whole store once more."
-        )
+        if facts["unreadable"]:
+            places = ", ".join(facts["unreadable_at"][:SHOWN])
+            say(f"{facts['unreadable']:,} records of the ledger are no announcements: {places}")
+            say("Consumers pass over them. `verify-ledger --clear` has compaction remove them, `republish` those whose")
+            say("key is a stored feedback's.")
+        if facts["first_difference"]:
+            say(facts["first_difference"])
+            kinds = ("missing", "extra", "differing", "stale", "impossible")
+            say(", ".join(f"{facts[kind]:,} {kind}" for kind in kinds))
+            say("`republish` announces the whole store once more; a log in memory begins anew with each run.")
     if not agrees(facts):
         raise typer.Exit(FAILED)
 

@@ -9,10 +9,12 @@ from typing import Any
 
 import httpx
 
-from servicekit.embedded.postgres import EmbeddedPostgres
 from servicekit.failures import StartError
-from servicekit.producer import BatchProducer, Producer
-from servicekit.topics import wait_for_broker
+from servicekit.kafka.cluster import cluster_at
+from servicekit.kafka.producer import BatchProducer, Producer
+from servicekit.kafka.topics import wait_for_broker
+from standalone.embedded.postgres import EmbeddedPostgres
+from standalone.log import log_of
 from standalone.outside import held_back
 from standalone.replay import Account
 from standalone.replay import replay as replay_files
@@ -23,7 +25,7 @@ from standalone.state import StateFolder, running
 async def publish(files: Sequence[Path], broker: str | None, state: Path) -> dict[str, Any]:
     """Publish the lines of `files`; gives `{"lines", "events", "rejected"}`."""
     facts = {} if broker else running(state)
-    bootstrap = broker or str(facts["broker"])
+    bootstrap = cluster_at(broker) if broker else log_of(facts)
     producer, account = BatchProducer(bootstrap, client_id="agent-feedback-replay"), Account()
     async with AsyncExitStack() as parts:
         admin = await wait_for_broker(bootstrap, lambda _: None)

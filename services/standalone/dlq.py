@@ -11,13 +11,15 @@ from aiokafka import ConsumerRecord
 
 from contracts.instants import format_instant
 from contracts.topics import BY_NAME, TOPICS
-from servicekit.producer import Message, Producer
-from servicekit.records import CAUSE, TRACEPARENT, Coordinates
-from standalone.log_tail import records_of
+from servicekit.kafka.cluster import Bootstrap
+from servicekit.kafka.producer import Message, Producer
+from servicekit.kafka.reader import records_of
+from servicekit.kafka.records import CAUSE, TRACEPARENT, Coordinates, RefusedBatch
+from standalone.terminal import say
 
 REPLAY_BATCH = 200
 _KEPT = (CAUSE, TRACEPARENT)
-"""Headers that a replayed record takes over; the rest told why it was set aside."""
+"""Headers that a replayed record takes over; the rest said why it was set aside."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,19 +66,19 @@ class Filter:
 
 def letter_of(record: ConsumerRecord) -> Letter:
     """The letter that a record of a dead-letter topic is, whoever wrote it."""
-    told = {name: value.decode("utf-8", "replace") for name, value in record.headers if value is not None}
-    topic = told.get("topic") or record.topic.removesuffix(".dlq")
+    marks = {name: value.decode("utf-8", "replace") for name, value in record.headers if value is not None}
+    topic = marks.get("topic") or record.topic.removesuffix(".dlq")
     return Letter(
         Coordinates(record.topic, record.partition, record.offset),
         record.timestamp * 1_000,
         topic,
-        f"{topic}:{told.get('partition', '?')}:{told.get('offset', '?')}",
-        told.get("reason", "unknown"),
-        told.get("error-class", "unknown"),
-        told.get("detail", ""),
-        told.get("service", "unknown"),
+        f"{topic}:{marks.get('partition', '?')}:{marks.get('offset', '?')}",
+        marks.get("reason", "unknown"),
+        marks.get("error-class", "unknown"),
+        marks.get("detail", ""),
+        marks.get("service", "unknown"),
         record.key,
-        record.value,
+        None if isinstance(record.value, RefusedBatch) else record.value,
         tuple(record.headers),
     )
 
@@ -103,10 +105,10 @@ def facts_of(letter: Letter) -> dict[str, Any]:
     }
 
 
-async def letters(bootstrap: str, wanted: Filter) -> AsyncIterator[Letter]:
+async def letters(bootstrap: Bootstrap, wanted: Filter) -> AsyncIterator[Letter]:
     """The letters that `wanted` admits, topic by topic in the order they were written."""
     topics = [topic.dead_letters for topic in TOPICS if wanted.topic in (None, topic.name, topic.dead_letters)]
-    async for records in records_of(bootstrap, topics):
+    async for records in records_of(bootstrap, topics, say=say):
         for record in records:
             letter = letter_of(record)
             if wanted.admits(letter):

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from contracts.topics import CHAT_TOPICS
-from servicekit.delivery import Observation
-from servicekit.outcome import DeadLettered, Ignored, Outcome, Parked, Stored, Unchanged, reason_of
+from servicekit.kafka.delivery import Observation
+from servicekit.kafka.outcome import DeadLettered, Ignored, Outcome, Parked, Stored, Unchanged, reason_of
 from standalone.replay import Account
 
 _CHAT = frozenset(topic.name for topic in CHAT_TOPICS)
@@ -23,10 +23,10 @@ _FATES: dict[type[Outcome], str] = {
 
 
 class Outcomes:
-    """An observer of the outcome stream: counts for the summary, and the last word on every chat record.
+    """An observer of the outcome stream: counts for the summary, and the last outcome of every chat record.
 
-    On a message only the bridge's word counts. On a reply or reaction that the bridge forwarded, the word of the
-    feedback service on the derived event does.
+    For a message only the bridge's outcome counts. For a reply or reaction that the bridge forwarded, the feedback
+    service's outcome of the derived event does.
     """
 
     def __init__(self, *, keep: bool = False) -> None:
@@ -52,7 +52,7 @@ class Outcomes:
             _note(self._derived, observation.cause, outcome)
 
     def of(self, cause: str) -> Outcome | None:
-        """The last word on the chat record at those coordinates, or None where none was said."""
+        """Return the last outcome of the chat record at those coordinates, or None where there is none."""
         bridge = self._bridge.get(cause)
         return self._derived.get(cause, bridge) if isinstance(bridge, Stored | None) else bridge
 
@@ -72,10 +72,10 @@ class Outcomes:
                 yield row | {"fate": _FATES[type(outcome)], "reason": reason_of(outcome)}
 
 
-def _note(words: dict[str, Outcome], cause: str, outcome: Outcome) -> None:
+def _note(noted: dict[str, Outcome], cause: str, outcome: Outcome) -> None:
     """One cause is one record: where it comes again after a lost commit, its first fate stands."""
-    if not (isinstance(outcome, Unchanged) and cause in words):
-        words[cause] = outcome
+    if not (isinstance(outcome, Unchanged) and cause in noted):
+        noted[cause] = outcome
 
 
 def write_fates(path: Path, outcomes: Outcomes, account: Account) -> None:

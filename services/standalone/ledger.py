@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 from uuid import UUID
@@ -13,55 +13,84 @@ from pydantic import ValidationError
 
 from contracts.feedback import FeedbackCreated
 from contracts.topics import FEEDBACK_CREATED
-from feedback.announce import announcement
+from feedback.announce import announcement, message_of
 from feedback.model import Record
-from feedback.settle import Settler, Touched
 from feedback.store import Store
-from servicekit.producer import Producer
-from servicekit.records import REVISION, header
-from standalone.log_tail import records_of
+from feedback.writer import FeedbackWriter, PendingUpdate
+from servicekit.complaints import sentence
+from servicekit.kafka.cluster import Bootstrap
+from servicekit.kafka.producer import Message, Producer
+from servicekit.kafka.reader import records_of
+from servicekit.kafka.records import REVISION, header
+from standalone.terminal import say
 
+IsStored = Callable[[UUID], Awaitable[bool]]
 ROUNDS = 5
 """Times that a difference is looked at again before it counts: what is being written now is on its way."""
 ROUND_SECONDS = 1.0
 
 
-async def republish(store: Store, producer: Producer, progress: Callable[[int], None] = lambda _: None) -> int:
-    """Announce every stored feedback once more; gives how many. People erased meanwhile stay erased.
+@dataclass
+class Republished:
+    """What came of announcing a store: how many were announced, and which cannot be, with the field at fault."""
 
-    Safe to repeat and to run beside the services: the same revision is announced under the same event id.
+    announced: int = 0
+    impossible: dict[UUID, str] = field(default_factory=dict)
+
+
+async def republish(store: Store, producer: Producer, progress: Callable[[int], None] = lambda _: None) -> Republished:
+    """Announce every stored feedback once more. People erased meanwhile stay erased.
+
+    Safe to repeat and to run beside the services: the same revision is announced under the same event id. A record
+    that no announcement can hold is left out.
     """
-    settler, announced = Settler(store, producer), 0
+    writer, result = FeedbackWriter(store, producer), Republished()
     async for records in store.scan():
-        await settler.restate({record.feedback_id: Touched(record.key) for record in records})
-        announced += len(records)
+        faults = {record.feedback_id: _fault(record) for record in records}
+        result.impossible |= {id_: fault for id_, fault in faults.items() if fault}
+        sound = {one.feedback_id: PendingUpdate(one.key) for one in records if not faults[one.feedback_id]}
+        await writer.announce_until_current(sound)
+        result.announced += len(sound)
         progress(len(records))
-    return announced
+    return result
+
+
+def _fault(record: Record) -> str:
+    """Why no announcement can hold `record`, in words, or empty."""
+    try:
+        message_of(record)
+    except ValidationError as error:
+        return sentence(error.errors(include_url=False, include_context=False, include_input=False))
+    return ""
 
 
 @dataclass
 class Ledger:
-    """The topic as a consumer ends up with it: the highest revision of each feedback, unless its last word is a null.
+    """What a consumer of the topic ends up with: the highest revision of each feedback that no tombstone ends.
 
-    `stale` are those whose last record is not their highest: compaction would keep the older word. `ended` gives the
-    revisions at which people were forgotten.
+    `stale` are those whose last record is not their highest: compaction would keep the older revision. `ended` has the
+    revisions at which people were forgotten. `junk` has the offset of the last record of each partition and key that
+    is no announcement; compaction removes it where a later one of the same key is, or is a null.
     """
 
     records: int = 0
     highest: dict[UUID, FeedbackCreated] = field(default_factory=dict)
     stale: set[UUID] = field(default_factory=set)
     ended: dict[UUID, int] = field(default_factory=dict)
-    unreadable: int = 0
+    junk: dict[tuple[int, bytes], int] = field(default_factory=dict)
     ends: dict[TopicPartition, int] = field(default_factory=dict)
 
     def take(self, record: ConsumerRecord) -> None:
         self.records += 1
         self.ends[TopicPartition(record.topic, record.partition)] = record.offset + 1
+        key = record.key or b""
+        self.junk.pop((record.partition, key), None)
         try:
-            feedback_id = UUID((record.key or b"").decode("ascii"))
             event = None if record.value is None else FeedbackCreated.model_validate_json(record.value)
-        except (ValueError, ValidationError):
-            self.unreadable += 1
+            feedback_id = UUID(key.decode("ascii"))
+        except (TypeError, ValueError):
+            if record.value is not None:
+                self.junk[record.partition, key] = record.offset
             return
         self.stale.discard(feedback_id)
         if event is None:
@@ -80,16 +109,19 @@ class Ledger:
             self.stale.add(feedback_id)
 
 
-async def verify(bootstrap: str, store: Store, progress: Callable[[str], None] = lambda _: None) -> dict[str, Any]:
+async def verify(
+    bootstrap: Bootstrap, store: Store, progress: Callable[[str], None] = lambda _: None
+) -> dict[str, Any]:
     """Compare ledger and store; `{"records", "feedbacks", "stored", "unreadable", "missing", "extra", "differing",
-    "stale", "first_difference"}`, the four counts all 0 and the last null where they agree."""
+    "stale", "impossible", "first_difference", "unreadable_at"}`, the counts of differences all 0 and the first one null
+    where they agree."""
     ledger = Ledger()
     await _read_on(bootstrap, ledger)
     progress(f"{ledger.records:,} records read")
     stored: dict[UUID, Record] = {}
     async for records in store.scan():
         stored.update((record.feedback_id, record) for record in records)
-    found = _differences(ledger, stored)
+    found = differences(ledger, stored)
     for _ in range(ROUNDS):
         if not found:
             break
@@ -99,14 +131,17 @@ async def verify(bootstrap: str, store: Store, progress: Callable[[str], None] =
             stored.pop(feedback_id, None)
         stored.update((id_, record) for id_, record in now.items() if not record.forgotten)
         await _read_on(bootstrap, ledger)
-        found = {id_: kind for id_, kind in _differences(ledger, stored).items() if id_ in found}
+        found = {id_: kind for id_, kind in differences(ledger, stored).items() if id_ in found}
     kinds = list(found.values())
     first = min(found, key=str) if found else None
     return {
         "records": ledger.records,
         "feedbacks": len(ledger.highest),
         "stored": len(stored),
-        "unreadable": ledger.unreadable,
+        "unreadable": len(ledger.junk),
+        "unreadable_at": [
+            f"{FEEDBACK_CREATED.name}:{partition}:{offset}" for (partition, _), offset in sorted(ledger.junk.items())
+        ],
         **{kind: kinds.count(kind) for kind in _WORDS},
         "first_difference": None if first is None else _in_words(first, found[first], ledger, stored),
     }
@@ -117,29 +152,63 @@ def agrees(facts: Mapping[str, Any]) -> bool:
     return facts["first_difference"] is None and not facts["unreadable"]
 
 
-async def _read_on(bootstrap: str, ledger: Ledger) -> None:
-    async for records in records_of(bootstrap, [FEEDBACK_CREATED.name], ledger.ends):
+async def clear_junk(bootstrap: Bootstrap, producer: Producer, is_stored: IsStored) -> int:
+    """Write a null behind each record of the ledger that is no announcement; gives how many were written."""
+    ledger = Ledger()
+    await _read_on(bootstrap, ledger)
+    return len(await producer.send(await nulls_behind(ledger.junk, is_stored)))
+
+
+async def nulls_behind(junk: Collection[tuple[int, bytes]], is_stored: IsStored) -> list[Message]:
+    """The nulls that have compaction remove junk, by partition and key; they end no revision of any feedback.
+
+    Junk under the key of a stored feedback is left: `republish` writes behind it. So is a key that is no UTF-8.
+    """
+    nulls = []
+    for partition, key in sorted(junk):
+        try:
+            text = key.decode("utf-8")
+        except UnicodeDecodeError:
+            continue
+        if not await _names_a_stored_one(text, is_stored):
+            nulls.append(Message(FEEDBACK_CREATED.name, text, None, [(REVISION, b"0")], partition))
+    return nulls
+
+
+async def _names_a_stored_one(key: str, is_stored: IsStored) -> bool:
+    try:
+        feedback_id = UUID(key)
+    except ValueError:
+        return False
+    return await is_stored(feedback_id)
+
+
+async def _read_on(bootstrap: Bootstrap, ledger: Ledger) -> None:
+    async for records in records_of(bootstrap, [FEEDBACK_CREATED.name], ledger.ends, say):
         for record in records:
             ledger.take(record)
 
 
 _WORDS = {
     "missing": "is stored at revision {stored} and not in the ledger",
-    "extra": "is in the ledger at revision {told} and not stored",
-    "differing": "is stored at revision {stored}, the ledger says revision {told} or something else in it",
+    "extra": "is in the ledger at revision {latest} and not stored",
+    "differing": "is stored at revision {stored}, the ledger says revision {latest} or something else in it",
     "stale": "was announced last at a revision older than its newest: compaction would keep that",
+    "impossible": "is stored at revision {stored} and no announcement can hold it: `republish` says why",
 }
 
 
-def _differences(ledger: Ledger, stored: Mapping[UUID, Record]) -> dict[UUID, str]:
+def differences(ledger: Ledger, stored: Mapping[UUID, Record]) -> dict[UUID, str]:
     found: dict[UUID, str] = {}
     for feedback_id in ledger.highest.keys() | stored.keys() | ledger.stale:
-        told, record = ledger.highest.get(feedback_id), stored.get(feedback_id)
-        if told is None:
+        latest, record = ledger.highest.get(feedback_id), stored.get(feedback_id)
+        if record is not None and _fault(record):
+            found[feedback_id] = "impossible"
+        elif latest is None:
             found[feedback_id] = "stale" if record is None else "missing"
         elif record is None:
             found[feedback_id] = "extra"
-        elif told != announcement(record):
+        elif latest != announcement(record):
             found[feedback_id] = "differing"
         elif feedback_id in ledger.stale:
             found[feedback_id] = "stale"
@@ -147,6 +216,6 @@ def _differences(ledger: Ledger, stored: Mapping[UUID, Record]) -> dict[UUID, st
 
 
 def _in_words(feedback_id: UUID, kind: str, ledger: Ledger, stored: Mapping[UUID, Record]) -> str:
-    told, record = ledger.highest.get(feedback_id), stored.get(feedback_id)
-    words = _WORDS[kind].format(stored=record.revision if record else None, told=told.revision if told else None)
+    latest, record = ledger.highest.get(feedback_id), stored.get(feedback_id)
+    words = _WORDS[kind].format(stored=record.revision if record else None, latest=latest.revision if latest else None)
     return f"Feedback {feedback_id} {words}."

@@ -31,7 +31,7 @@ class Routed:
 
 
 def route(line: bytes) -> Routed | str:
-    """Where `line` goes, or in words why it goes nowhere."""
+    """Return where `line` goes, or a sentence that says why it goes nowhere."""
     if len(line) > RECORD_LIMIT:
         return f"larger than {RECORD_LIMIT} bytes"
     value = line.strip()

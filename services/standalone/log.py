@@ -2,30 +2,56 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
+from secrets import token_hex
+from typing import Any
 
-from servicekit.topics import ensure_topics, partitions_by_topic
+from servicekit.kafka.cluster import Bootstrap, Cluster, cluster_at
+from servicekit.kafka.topics import ensure_topics, partitions_by_topic
 
 Say = Callable[[str], None]
 
 
 @asynccontextmanager
-async def open_log(choice: str, state: Path, say: Say) -> AsyncIterator[str]:
-    """The bootstrap address of the log that `choice` names (memory, local or HOST:PORT,...), with all topics made."""
+async def open_log(choice: str, state: Path, say: Say) -> AsyncIterator[Bootstrap]:
+    """The log that `choice` names (memory, local or HOST:PORT,...), with all topics made."""
     match choice:
         case "memory":
-            from servicekit.embedded.memory_broker import MemoryBroker
+            from standalone.embedded.memory_broker import MemoryBroker
 
             with MemoryBroker(partitions_by_topic()) as memory:
                 yield memory.bootstrap
         case "local":
-            from servicekit.embedded.local_kafka import LocalKafka
+            from standalone.embedded.local_kafka import LocalKafka
 
-            async with LocalKafka(state / "kafka", say=say) as kafka:
-                await ensure_topics(kafka.bootstrap, say=say)
-                yield kafka.bootstrap
+            async with LocalKafka(state / "kafka", secret=token_hex(24), say=say) as kafka:
+                await ensure_topics(kafka.cluster, say=say)
+                yield kafka.cluster
         case address:
-            await ensure_topics(address, say=say)
-            yield address
+            cluster = cluster_at(address)
+            await ensure_topics(cluster, say=say)
+            yield cluster
+
+
+def facts_of_log(choice: str, log: Bootstrap) -> dict[str, Any]:
+    """What other commands need to reach the log that `choice` named: `log_of` takes it back."""
+    facts: dict[str, Any] = {"log": choice, "broker": str(log)}
+    if choice == "local" and isinstance(log, Cluster) and log.security.sasl_password is not None:
+        facts["kafka_secret"] = log.security.sasl_password.get_secret_value()
+    return facts
+
+
+def log_of(facts: Mapping[str, Any]) -> Bootstrap:
+    """The log of a run, by the facts it left. Raises StartError where the settings KAFKA_* are not sound."""
+    servers = str(facts["broker"])
+    match facts.get("log"):
+        case "memory":
+            return servers
+        case "local":
+            from standalone.embedded.kafka_parts import cluster_with
+
+            return cluster_with(servers, facts.get("kafka_secret"))
+        case _:
+            return cluster_at(servers)

@@ -11,9 +11,11 @@ from contracts.topics import Consumer
 from feedback.main import open_store
 from feedback.settings import FeedbackSettings
 from feedback.store import Store
-from servicekit.producer import BatchProducer, Producer
+from servicekit.kafka.cluster import Bootstrap, cluster_at
+from servicekit.kafka.producer import BatchProducer, Producer
+from servicekit.kafka.topics import wait_for_broker
 from servicekit.service import Service, Surroundings
-from servicekit.topics import wait_for_broker
+from standalone.log import log_of
 from standalone.outside import held_back
 from standalone.state import running
 from standalone.terminal import say
@@ -23,7 +25,7 @@ from standalone.terminal import say
 class Target:
     """A log, and the feedback store that belongs to it. `groups` are the readers to wait for, of a log in memory."""
 
-    bootstrap: str
+    bootstrap: Bootstrap
     store_url: str
     groups: tuple[Consumer, ...] = ()
 
@@ -31,10 +33,10 @@ class Target:
 def target_of(broker: str | None, state: Path, store: str | None = None) -> Target:
     """The named broker and store (else FEEDBACK_STORE_URL), or those of the run on `state`. Raises StartError."""
     if broker is not None:
-        return Target(broker, store or FeedbackSettings().store_url)
+        return Target(cluster_at(broker), store or FeedbackSettings().store_url)
     facts = running(state)
     groups = facts.get("groups", ()) if facts.get("log") == "memory" else ()
-    return Target(str(facts["broker"]), store or str(facts["database"]), tuple(groups))
+    return Target(log_of(facts), store or str(facts["database"]), tuple(groups))
 
 
 @asynccontextmanager

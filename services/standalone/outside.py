@@ -12,9 +12,9 @@ from aiokafka.admin import AIOKafkaAdminClient
 from aiokafka.errors import KafkaError
 
 from contracts.topics import Consumer, consumed_by
-from servicekit.holdback import OUTSIDE_BYTES, Holdback
-from servicekit.holding_producer import HoldingProducer
-from servicekit.producer import Producer
+from servicekit.kafka.producer import Producer
+from standalone.embedded.holdback import OUTSIDE_BYTES, Holdback
+from standalone.embedded.holding_producer import HoldingProducer
 
 ASK_SECONDS = 0.05
 

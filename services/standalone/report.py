@@ -7,14 +7,15 @@ from typing import Any
 
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
 import feedback.main
 import reporting.main
-from contracts.topics import TOPICS
+from contracts.topics import DAY_MS, FOREVER, TOPICS
 from feedback.store_postgres import PostgresStore
 from reporting.queries.counts import totals
 from servicekit.database import open_pool
-from servicekit.topics import DEAD_LETTER_PARTITIONS
+from servicekit.kafka.topics import DEAD_LETTER_PARTITIONS
 from standalone.summary import FEEDBACK_TYPES, feedback_facts
 
 
@@ -63,11 +64,10 @@ def topic_rows() -> list[dict[str, Any]]:
 
 
 def print_topics(console: Console) -> None:
-    table = Table(title="Topics", title_justify="left")
-    table.add_column("topic", no_wrap=True, overflow="fold")
-    for name in ("means", "key", "written by", "read by"):
-        table.add_column(name)
+    """Two lines a topic, readable at 80 columns."""
     for topic in TOPICS:
-        readers = ", ".join(topic.consumers) or "whoever subscribes"
-        table.add_row(topic.name, topic.meaning, topic.key_name, topic.producer, readers)
-    console.print(table)
+        console.print(Text(topic.name, "bold"), Text(f"  {topic.meaning}"), soft_wrap=True, sep="")
+        kept = "for ever" if topic.retention_ms == FOREVER else f"{topic.retention_ms // DAY_MS} days"
+        kept += ", compacted" if topic.compacted else ""
+        console.print(f"    {topic.producer} -> {', '.join(topic.consumers) or 'whoever subscribes'}", soft_wrap=True)
+        console.print(f"    key {topic.key_name}; {topic.partitions} partitions; kept {kept}", soft_wrap=True)

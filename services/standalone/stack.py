@@ -17,11 +17,17 @@ from contracts.topics import Consumer
 from feedback.settings import FeedbackSettings
 from inference.settings import InferenceSettings
 from reporting.settings import ReportingSettings
-from servicekit.holdback import Holdback
-from servicekit.producer import BatchProducer, Producer
+from servicekit.kafka.producer import BatchProducer, Producer
 from servicekit.service import Service, Surroundings
+from standalone.embedded.holdback import Holdback
 
 T = TypeVar("T")
+PROGRAMS = (
+    chat_bridge.main.PROGRAM,
+    feedback.main.PROGRAM,
+    inference.main.PROGRAM,
+    reporting.main.PROGRAM,
+)
 
 
 class Stack:
@@ -43,7 +49,7 @@ class Stack:
         self.log: Producer = surroundings.wrap_producer(self.intake)
 
     async def start(self) -> None:
-        around, broker, url = self._surroundings, self._surroundings.bootstrap, self.database_url
+        around, broker, url = self._surroundings, str(self._surroundings.bootstrap), self.database_url
         built = await together(
             chat_bridge.main.build(ChatBridgeSettings(broker=broker, database_url=url), around),
             feedback.main.build(FeedbackSettings(broker=broker, database_url=url, store_url=url), around),
@@ -86,6 +92,11 @@ class Stack:
         return None
 
     @property
+    def warnings(self) -> list[str]:
+        """What an operator should know though the stack is ready, in sentences."""
+        return [warning for service in self.services.values() for warning in service.warnings]
+
+    @property
     def produced(self) -> Counter[str]:
         """Records written by this process, by topic."""
         producers = [self.intake, *(service.batch_producer for service in self.services.values())]
@@ -107,13 +118,15 @@ class Stack:
             await asyncio.sleep(0.03)
 
     async def health(self) -> dict[str, Any]:
-        """`{"lag": {group: records}, "parked": events, "dead_letters": {reason: letters of this run}}`."""
+        """`{"lag": {group: records}, "parked": events, "dead_letters": {reason: letters of this run},
+        "warnings": [sentence]}`."""
         subscriptions = [sub for service in self.services.values() for sub in service.subscriptions]
         lags = await asyncio.gather(*(subscription.lag() for subscription in subscriptions))
         return {
             "lag": {sub.group: lag for sub, lag in zip(subscriptions, lags, strict=True)},
             "parked": await self.fact("parked"),
             "dead_letters": dict(self._dead_letters()),
+            "warnings": self.warnings,
         }
 
     async def fact(self, name: str) -> Any:

@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
-import fcntl
 import json
 import os
 import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Self
 
 from servicekit.failures import StartError
+from standalone.embedded.file_lock import FileLock
 
 DEFAULT_STATE = Path(".agent-feedback")
+
+
+_ENTRIES = frozenset({"kafka", "lock", "postgres", "run", "sample", "token"})
+_MODE = 0o711 if os.geteuid() == 0 else 0o700
+"""Root's PostgreSQL runs as another user, who has to pass through the folder to its own."""
 
 
 class StateFolder:
@@ -19,50 +26,65 @@ class StateFolder:
 
     def __init__(self, path: Path) -> None:
         self.path = path.absolute()
-        self._lock: int | None = None
+        self._lock = FileLock(self.path / "lock")
 
     def __enter__(self) -> Self:
-        try:
+        with self.writing():
+            fresh = not self.path.exists()
             self.path.mkdir(parents=True, exist_ok=True)
-            self._lock = os.open(self.path / "lock", os.O_RDWR | os.O_CREAT, 0o600)
-        except OSError as error:
-            raise StartError(f"The state folder {self.path} cannot be used: {error.strerror}.") from None
-        try:
-            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            holder = os.read(self._lock, 20).decode("ascii", "replace").strip() or "unknown"
-            os.close(self._lock)
+            if fresh or _is_ours(self.path):
+                self.path.chmod(_MODE)
+            taken = self._lock.take()
+        if not taken:
             raise StartError(
-                f"The state folder {self.path} is in use by another run (process {holder}): "
+                f"The state folder {self.path} is in use by another run (process {self._lock.holder()}): "
                 "stop that one, or choose another folder with --state."
-            ) from None
-        os.ftruncate(self._lock, 0)
-        os.pwrite(self._lock, f"{os.getpid()}\n".encode(), 0)
+            )
         return self
 
     def __exit__(self, *_: object) -> None:
         (self.path / "run.json").unlink(missing_ok=True)
-        if self._lock is not None:
-            os.close(self._lock)
+        self._lock.give_back()
+
+    @contextmanager
+    def writing(self) -> Iterator[None]:
+        """Writes to the folder that fail raise StartError: it may not be written, or its disk is full."""
+        try:
+            yield
+        except OSError as error:
+            raise StartError(f"The state folder {self.path} cannot be used: {error.strerror}.") from None
 
     def token(self, given: str | None) -> str:
-        """The access token: the one given, else the one kept, else a fresh one, which is kept."""
+        """The access token: the one given, else the one kept, else a fresh one, which is kept.
+
+        An empty file, as a full disk leaves it, holds none.
+        """
         if given:
             return given
         file = self.path / "token"
-        if file.exists():
-            return file.read_text().strip()
+        if file.exists() and (kept := file.read_text("utf-8", "replace").strip()):
+            return kept
         token = secrets.token_urlsafe(24)
-        descriptor = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        with os.fdopen(descriptor, "w") as out:
-            out.write(token)
+        unfinished = file.with_name("token.part")
+        with self.writing():
+            unfinished.unlink(missing_ok=True)
+            descriptor = os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+            with os.fdopen(descriptor, "w") as out:
+                out.write(token)
+            unfinished.replace(file)
         return token
 
     def announce(self, facts: dict[str, Any]) -> None:
-        """Leave word of this run (address, broker) for other commands, readable by this user only."""
-        descriptor = os.open(self.path / "run.json", os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-        with os.fdopen(descriptor, "w") as out:
-            json.dump(facts, out)
+        """Write down where this run answers (address, broker) for other commands, readable by this user only."""
+        with self.writing():
+            descriptor = os.open(self.path / "run.json", os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+            with os.fdopen(descriptor, "w") as out:
+                json.dump(facts, out)
+
+
+def _is_ours(folder: Path) -> bool:
+    """Whether a folder holds nothing but what a run puts there; one that is used otherwise stays as open as it is."""
+    return all(entry.name.split(".")[0] in _ENTRIES for entry in folder.iterdir())
 
 
 def running(path: Path) -> dict[str, Any]:

@@ -14,10 +14,11 @@ from rich.console import Console
 from rich.text import Text
 
 from contracts.instants import parse_instant
-from servicekit.embedded.local_kafka import LocalKafkaError
-from servicekit.embedded.memory_broker import MemoryBrokerError
-from servicekit.embedded.postgres import EmbeddedPostgresError
 from servicekit.failures import StartError
+from servicekit.interrupts import raise_again
+from standalone.embedded.local_kafka import LocalKafkaError
+from standalone.embedded.memory_broker import MemoryBrokerError
+from standalone.embedded.postgres import EmbeddedPostgresError
 
 T = TypeVar("T")
 FAILED = 1
@@ -49,6 +50,7 @@ def show(text: str) -> None:
 
 def run(work: Coroutine[Any, Any, T]) -> T:
     """Run to the end; what keeps it from starting is one sentence and exit code 3."""
+    raise_again()
     try:
         return uvloop.run(work)
     except (StartError, EmbeddedPostgresError, LocalKafkaError, MemoryBrokerError) as error:

@@ -16,21 +16,26 @@ from typing import Any, TypeVar
 from rich.console import Console
 from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeElapsedColumn
 
-from servicekit.auth import AccessToken
-from servicekit.collector import look_seldom
-from servicekit.embedded.postgres import EmbeddedPostgres
-from servicekit.holdback import Holdback
-from servicekit.holding_producer import HoldingProducer
-from servicekit.http import HttpServer
+from servicekit.clock import SystemClock
+from servicekit.garbage_collection import tune_gc
+from servicekit.http.access import AuthSettings, issuer_of
+from servicekit.http.application import add_routes, application, guarded
+from servicekit.http.auth import AccessToken, AnyOf, Authenticator
+from servicekit.http.server import HttpServer
+from servicekit.http.settings import HttpSettings
 from servicekit.service import Surroundings
-from standalone.access import auth_settings
+from servicekit.settings import read_settings
+from standalone.api import SURFACE, routers_of
+from standalone.embedded.holdback import Holdback
+from standalone.embedded.holding_producer import HoldingProducer
+from standalone.embedded.postgres import EmbeddedPostgres
 from standalone.fates import Outcomes, write_fates
-from standalone.log import open_log
+from standalone.log import facts_of_log, open_log
 from standalone.replay import Account, replay
+from standalone.sample import write_sample
 from standalone.stack import Stack
 from standalone.state import StateFolder
-from standalone.summary import print_summary, report_facts, summary
-from standalone.web import application, guarded
+from standalone.summary import print_summary, summary
 
 Say = Callable[[str], None]
 T = TypeVar("T")
@@ -43,6 +48,7 @@ class Options:
     """What `agent-feedback up` was asked for. `judge_at` is in microseconds."""
 
     replay: Sequence[Path]
+    sample: bool
     exit: bool
     json: bool
     host: str
@@ -65,48 +71,55 @@ async def up(options: Options, console: Console, say: Say) -> dict[str, Any]:
     async with AsyncExitStack() as parts:
         state = parts.enter_context(StateFolder(options.state))
         token = state.token(options.token)
-        server = HttpServer(options.host, options.port)
+        files = list(options.replay)
+        if options.sample:
+            with state.writing():
+                files.append(write_sample(state.path / "sample.jsonl", SystemClock().now()))
+        auth, http = read_settings(AuthSettings), read_settings(HttpSettings)
+        authenticator = _authenticator(auth, token)
+        server = HttpServer(options.host, options.port, http)
         parts.push_async_callback(server.stop)
         stack: Stack | None = None
 
         async def not_ready() -> str | None:
             return "the services are starting" if stack is None else await stack.not_ready()
 
-        authenticator = AccessToken(token)
-        app = application(authenticator, not_ready)
-        await server.start(guarded(app, authenticator, auth_settings().cors_origins))
+        app = application(not_ready, lambda: () if stack is None else stack.warnings)
+        await server.start(guarded(app, authenticator, SURFACE, auth.cors_origins, http.request_seconds))
         work = asyncio.create_task(_start(options, state, outcomes, parts, say))
         stack = await _unless(stopping, work)
         if stack is None:
             return {}
-        for service in stack.services.values():
-            for router in service.routers:
-                app.include_router(router)
-        app.add_api_route("/report", partial(report_facts, stack), summary="What was said, over the whole state")
+        add_routes(app, routers_of(stack))
         url = f"http://{options.host}:{server.port}/"
         facts_of_run = {
             "url": url,
             "token": token,
-            "broker": stack.intake.bootstrap,
-            "log": options.broker,
+            **facts_of_log(options.broker, stack.intake.bootstrap),
             "database": stack.database_url,
             "groups": stack.groups,
         }
         state.announce(facts_of_run)
         say(f"Ready after {time.monotonic() - began:.1f} s.")
-        facts = await _unless(stopping, asyncio.create_task(_replay(options, stack, account, outcomes, began)))
+        facts = await _unless(stopping, asyncio.create_task(_replay(options, files, stack, account, outcomes, began)))
         if facts is None:
             return {}
         if options.fates is not None:
             write_fates(options.fates, outcomes, account)
-        if not options.json:
-            if options.replay:
-                print_summary(console, facts)
-            console.print(f"\nDashboard: [link]{url}?token={token}[/link]", soft_wrap=True)
+        if files and not options.json:
+            print_summary(console, facts)
         if not options.exit:
+            if not options.json:
+                console.print(f"\nDashboard: [link]{url}?token={token}[/link]", soft_wrap=True)
             say("Serving until you press Ctrl-C.")
             await stopping.wait()
         return facts
+
+
+def _authenticator(auth: AuthSettings, token: str) -> Authenticator:
+    """The access token opens everything, for the operator of this machine; an issuer's tokens what their scopes say."""
+    issuer = issuer_of(auth)
+    return AccessToken(token) if issuer is None else AnyOf(AccessToken(token), issuer)
 
 
 async def _start(options: Options, state: StateFolder, outcomes: Outcomes, parts: AsyncExitStack, say: Say) -> Stack:
@@ -134,7 +147,7 @@ async def _start(options: Options, state: StateFolder, outcomes: Outcomes, parts
     await stack.start()
     while await stack.not_ready():
         await asyncio.sleep(0.02)
-    look_seldom()
+    tune_gc()
     if holdback is not None:
         parts.push_async_callback(_drain, stack, say)
     return stack
@@ -145,21 +158,23 @@ async def _drain(stack: Stack, say: Say) -> None:
         say("Stopped before all records were taken in; the in-process log forgets them: replay their files again.")
 
 
-async def _replay(options: Options, stack: Stack, account: Account, outcomes: Outcomes, began: float) -> dict[str, Any]:
-    total = sum(file.stat().st_size for file in options.replay)
+async def _replay(
+    options: Options, files: Sequence[Path], stack: Stack, account: Account, outcomes: Outcomes, began: float
+) -> dict[str, Any]:
+    total = sum(file.stat().st_size for file in files)
     bar = Progress(
         TextColumn("{task.description}"),
         BarColumn(),
         DownloadColumn(),
         TimeElapsedColumn(),
         console=Console(stderr=True),
-        disable=options.json or not options.replay,
+        disable=options.json or not files,
         transient=True,
     )
     with bar:
         task = bar.add_task("Replaying", total=total)
         await replay(
-            options.replay,
+            files,
             stack.log,
             account,
             keep_places=options.fates is not None,

@@ -9,6 +9,7 @@ import random
 import sys
 from pathlib import Path
 
+from chaos.lanes import EDGES
 from chaos.report import print_result
 from chaos.run import Options, run
 
@@ -23,7 +24,11 @@ def main() -> int:
     parser.add_argument("--rate", type=float, default=300.0, help="events per second")
     parser.add_argument("--keep", type=Path, default=None, help="a folder to keep logs, ledger and data in")
     parser.add_argument("--only", default=None, help="selfcheck: one planted bug")
+    parser.add_argument("--edges", default="", help=f"further faults with commas between, or all: {', '.join(EDGES)}")
     given = parser.parse_args()
+    edges = tuple(EDGES) if given.edges == "all" else tuple(filter(None, given.edges.split(",")))
+    if unknown := sorted(set(edges) - set(EDGES)):
+        parser.error(f"no such fault: {', '.join(unknown)}")
     logging.getLogger("aiokafka").setLevel(logging.CRITICAL)
     seed = random.randrange(1_000_000) if given.seed is None else given.seed
     if given.what == "selfcheck":
@@ -34,7 +39,7 @@ def main() -> int:
         from chaos.outage import outage
 
         return asyncio.run(outage(given.minutes, seed, given.rate, given.keep))
-    result = asyncio.run(run(Options(given.minutes, seed, given.rate, keep=given.keep)))
+    result = asyncio.run(run(Options(given.minutes, seed, given.rate, keep=given.keep, edges=edges)))
     print_result(result)
     return 0 if result.ok else 1
 

@@ -15,10 +15,11 @@ import asyncpg
 from aiokafka.errors import KafkaError
 
 from chaos.proxy import Door
-from servicekit.embedded.local_kafka import LocalKafka
-from servicekit.embedded.postgres import EmbeddedPostgres
+from chaos.small_disk import mount, unmount
 from servicekit.failures import StartError
-from servicekit.topics import ensure_topics
+from servicekit.kafka.topics import ensure_topics
+from standalone.embedded.local_kafka import LocalKafka
+from standalone.embedded.postgres import EmbeddedPostgres
 
 SERVICES = ("chat_bridge", "feedback", "inference", "reporting")
 
@@ -30,6 +31,8 @@ class Cluster:
         self.folder = folder
         self.kafka = LocalKafka(folder / "kafka")
         self.postgres = EmbeddedPostgres(folder / "postgres")
+        self.disk: Path | None = None
+        """A small disk that the services' tables lie on, where one was asked for."""
         self.doors = {name: Door(self._socket) for name in SERVICES}
 
     async def __aenter__(self) -> Self:
@@ -45,6 +48,8 @@ class Cluster:
         for door in self.doors.values():
             await door.stop()
         await asyncio.gather(self.kafka.stop(), self.postgres.stop())
+        if self.disk is not None:
+            await unmount(self.disk)
 
     async def make_topics(self, seconds: float = 30.0) -> None:
         """Make the topics that are missing; a topic that was just made may take a moment to be seen."""
@@ -57,6 +62,15 @@ class Cluster:
                 if time.monotonic() > deadline:
                     raise
             await asyncio.sleep(0.5)
+
+    async def keep_tables_small(self) -> None:
+        """Have all tables made from now on lie on a small disk of their own, where this user may mount one."""
+        connection = await self.connect()
+        try:
+            assert self.postgres.pid is not None
+            self.disk = await mount(connection, self.postgres.pid)
+        finally:
+            await connection.close()
 
     def database_url(self, service: str) -> str:
         """The database as `service` sees it: through its door."""

@@ -41,7 +41,7 @@ class Observations:
     parked: Collection[tuple[str, str, str]]
     people: Mapping[tuple[str, ...], tuple[str, UUID]]
     machine: Mapping[UUID, str]
-    messages: Collection[tuple[str, str, str]]
+    messages: Collection[tuple[str, str, str, str]]
     judged_turns: Mapping[tuple[str, str, str, str], str]
 
 
@@ -144,8 +144,8 @@ def _letters(wanted: Wanted, letters: Iterable[Letter]) -> Finding:
     expected = wanted.expected
     held = list(letters)
     lost = expected.letters - {letter.place for letter in held}
-    unheard = expected.mismatched - {letter.sha256 for letter in held}
-    digests = expected.letter_digests | expected.mismatched
+    unheard = expected.hostile - {letter.sha256 for letter in held}
+    digests = expected.letter_digests | expected.hostile
     # A record that the harness published twice lies at a second place, with the same bytes.
     extra = [letter for letter in held if letter.place not in expected.letters and letter.sha256 not in digests]
     first = ""
@@ -155,5 +155,5 @@ def _letters(wanted: Wanted, letters: Iterable[Letter]) -> Finding:
         first = f"dead letters: an unusable event is in none (SHA-256 {min(unheard)})"
     elif extra:
         first = f"dead letters: the good record at {extra[0].place} was given up ({extra[0].reason})"
-    checked = len(expected.letters) + len(expected.mismatched)
+    checked = len(expected.letters) + len(expected.hostile)
     return Finding("P5", "dead letters", checked, len(lost) + len(unheard), len(extra), first)

@@ -52,6 +52,10 @@ class Fleet:
         self.main[name] = self.spawn(name, plan)
         return self.main[name]
 
+    def alive(self, pid: int) -> bool:
+        """Whether a main process of that id runs."""
+        return any(process.pid == pid and process.code is None for process in self.main.values())
+
     def hold(self, name: str) -> None:
         """Do not start `name` again until `release`."""
         self._held.add(name)

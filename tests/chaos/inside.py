@@ -14,9 +14,9 @@ from aiokafka.errors import KafkaTimeoutError
 from chaos.plan import Plan, Point, plan_from
 from chaos.planted import plant
 from servicekit.clock import SystemClock
-from servicekit.producer import Message, Producer, Written
+from servicekit.kafka.producer import Message, Producer, Written
+from servicekit.kafka.subscriber import Subscription
 from servicekit.service import Service, Surroundings
-from servicekit.subscriber import Subscription
 
 
 class Countdown:
@@ -40,6 +40,16 @@ class ShiftedClock(SystemClock):
 
     def now(self) -> int:
         return super().now() + self._ahead
+
+
+class JumpingClock(SystemClock):
+    """Shows, in turns of three seconds, the time, a time ahead of it, and one behind it."""
+
+    def __init__(self, seconds: float) -> None:
+        self._far = int(seconds * 1_000_000)
+
+    def now(self) -> int:
+        return super().now() + (0, self._far, -self._far)[int(self.monotonic() / 3) % 3]
 
 
 class FaultyProducer:
@@ -70,9 +80,14 @@ class InsideFaults:
     def surround(self, surroundings: Surroundings) -> Surroundings:
         return replace(
             surroundings,
-            clock=ShiftedClock(self._plan.clock_ahead) if self._plan.clock_ahead else surroundings.clock,
+            clock=self._clock() or surroundings.clock,
             wrap_producer=lambda inner: FaultyProducer(inner, self._countdown, self._plan.refuse_letters),
         )
+
+    def _clock(self) -> SystemClock | None:
+        if self._plan.clock_jumps:
+            return JumpingClock(self._plan.clock_jumps)
+        return ShiftedClock(self._plan.clock_ahead) if self._plan.clock_ahead else None
 
     def arm(self, service: Service) -> None:
         for subscription in service.subscriptions:

@@ -6,14 +6,16 @@ import asyncio
 import random
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import replace
 
 from chaos.cluster import SERVICES
-from chaos.disasters import DISASTERS, redelivery, topic_made_again
-from chaos.hurts import SERVICE_FAULTS, Scene
+from chaos.database_faults import cancelled_backends, database_full, database_read_only, locked_tables
+from chaos.log_faults import compressed_bomb, foreign_member, records_deleted
 from chaos.progress import GROUPS, Progress, groups_of
+from chaos.service_faults import SERVICE_FAULTS, Scene, ServiceFault, jumping_clock, stopped_minute
+from chaos.shared_faults import SHARED_FAULTS, SharedFault, redelivery, topic_made_again
 
 
 def say(text: str) -> None:
@@ -22,22 +24,22 @@ def say(text: str) -> None:
 
 
 async def service_lane(scene: Scene, name: str, until: float) -> None:
-    """Hurts one service, waits until it has recovered, and again."""
+    """Faults of one service: strikes, waits until it has recovered, and again."""
     lane = replace(scene, rng=random.Random(f"{scene.seed}-{name}"))
     rng = lane.rng
     await asyncio.sleep(rng.uniform(0, 5))
     while time.monotonic() < until:
-        fault, hurt, _ = rng.choices(SERVICE_FAULTS, [weight for _, _, weight in SERVICE_FAULTS])[0]
+        fault, strike, _ = rng.choices(SERVICE_FAULTS, [weight for _, _, weight in SERVICE_FAULTS])[0]
         async with lane.locks[name], lane.recovery.under(fault, groups_of(name)):
             lane.note(fault)
             say(f"{fault} {name}")
-            await hurt(lane, name)
+            await strike(lane, name)
         await _recovered(lane, groups_of(name))
         await asyncio.sleep(rng.uniform(0.5, 3))
 
 
 async def common_lane(scene: Scene, progress: Progress, until: float) -> None:
-    """Hurts everybody: everything comes again, a topic is made anew, then broker, database and racing writers."""
+    """Faults for everybody: all comes again, a topic is made anew, then broker, database and racing writers."""
     lane = replace(scene, rng=random.Random(f"{scene.seed}-common"))
     rng = lane.rng
     began = time.monotonic()
@@ -47,11 +49,11 @@ async def common_lane(scene: Scene, progress: Progress, until: float) -> None:
         if once:
             await _once(lane, once.pop(0), progress)
         else:
-            name, disaster, _ = rng.choices(DISASTERS, [weight for _, _, weight in DISASTERS])[0]
+            name, strike, _ = rng.choices(SHARED_FAULTS, [weight for _, _, weight in SHARED_FAULTS])[0]
             lane.note(name)
             say(name)
             async with lane.recovery.under(name, GROUPS if name != "racing_producers" else []):
-                await disaster(lane)
+                await strike(lane)
         await _recovered(lane, GROUPS)
         await asyncio.sleep(rng.uniform(5, 15))
 
@@ -71,6 +73,44 @@ async def _once(lane: Scene, name: str, progress: Progress) -> None:
                 await held.enter_async_context(lock)
             async with lane.recovery.under(name, GROUPS):
                 await topic_made_again(lane, progress)
+
+
+async def edge_lane(scene: Scene, progress: Progress, names: Sequence[str]) -> None:
+    """The faults called `names` one after another, with nothing else going wrong meanwhile."""
+    for name in names:
+        lane = replace(scene, rng=random.Random(f"{scene.seed}-{name}"))
+        strike = EDGES[name]
+        lane.note(name)
+        say(name)
+        async with lane.recovery.under(name, GROUPS):
+            try:
+                await strike(lane, progress)
+            except Exception as error:
+                scene.wrong.append(f"{name} ended with {error!r}")
+        await _recovered(lane, GROUPS)
+
+
+def _on_one_service(strike: ServiceFault) -> Edge:
+    return lambda scene, _: strike(scene, scene.rng.choice(SERVICES))
+
+
+def _on_all(strike: SharedFault) -> Edge:
+    return lambda scene, _: strike(scene)
+
+
+Edge = Callable[[Scene, Progress], Awaitable[None]]
+EDGES: dict[str, Edge] = {
+    "database_read_only": _on_all(database_read_only),
+    "database_full": _on_all(database_full),
+    "cancelled_backends": _on_all(cancelled_backends),
+    "locked_tables": _on_all(locked_tables),
+    "stopped_minute": _on_one_service(stopped_minute),
+    "records_deleted": records_deleted,
+    "foreign_member": _on_all(foreign_member),
+    "compressed_bomb": compressed_bomb,
+    "jumping_clock": _on_one_service(jumping_clock),
+}
+"""Faults that strike only where they are asked for: they take long, need rights, or want quiet around them."""
 
 
 async def _recovered(lane: Scene, groups: Sequence[str], limit: float = 60.0) -> None:

@@ -77,15 +77,15 @@ async def machine_effective(connection: asyncpg.Connection) -> dict[UUID, str]:
     return {row[0]: row[1] for row in rows}
 
 
-async def reported_messages(connection: asyncpg.Connection) -> set[tuple[str, str, str]]:
-    rows = await connection.fetch("select tenant, project, message_id from reporting.messages")
-    return {(row[0], row[1], row[2]) for row in rows}
+async def reported_messages(connection: asyncpg.Connection) -> set[tuple[str, str, str, str]]:
+    rows = await connection.fetch("select tenant, project, conversation_id, message_id from reporting.messages")
+    return {(row[0], row[1], row[2], row[3]) for row in rows}
 
 
 async def judged_turns(connection: asyncpg.Connection) -> dict[tuple[str, str, str, str], str]:
     """The turns that people have judged, as inference tells planners of them."""
     rows = await connection.fetch(
         "select tenant, project, conversation_id, turn_id, user_feedback_status from inference.turns "
-        "where explicit_status is not null"
+        "where user_status is not null"
     )
     return {(row[0], row[1], row[2], row[3]): row[4] for row in rows}

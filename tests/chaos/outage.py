@@ -16,12 +16,12 @@ from rich.console import Console
 from rich.table import Table
 
 from chaos.cluster import SERVICES
-from chaos.hurts import Scene
 from chaos.lanes import say
 from chaos.process import TOKEN
 from chaos.progress import AWAY, Positions, Progress, groups_of
 from chaos.report import RSS_LIMIT, print_result
 from chaos.run import Options, run
+from chaos.service_faults import Scene
 
 GRACE = 20.0
 """Seconds after a change within which health may still say what was true before."""
@@ -42,7 +42,7 @@ class Watch:
     progress: Progress
     phase: Phase = "idle"
     since: float = field(default_factory=time.monotonic)
-    lies: list[str] = field(default_factory=list)
+    wrong_answers: list[str] = field(default_factory=list)
     asked: int = 0
     peaks: defaultdict[str, float] = field(default_factory=lambda: defaultdict(float))
     lags: list[tuple[float, Positions]] = field(default_factory=list)
@@ -71,12 +71,12 @@ class Watch:
             ready = (await client.get(f"http://127.0.0.1:{process.port}/health/ready")).json()
             page = (await client.get(f"http://127.0.0.1:{process.port}/metrics")).text
         except httpx.HTTPError as error:
-            self.lies.append(f"{name} does not answer in phase {self.phase}: {type(error).__name__}")
+            self.wrong_answers.append(f"{name} does not answer in phase {self.phase}: {type(error).__name__}")
             return
         self.asked += 1
         is_ready = ready["status"] == "ready"
         if settled and is_ready == (self.phase == "outage"):
-            self.lies.append(f"{name} says {ready} in phase {self.phase}")
+            self.wrong_answers.append(f"{name} says {ready} in phase {self.phase}")
         for group, value in _LAG.findall(page):
             self._check_lag(group, float(value))
 
@@ -87,7 +87,7 @@ class Watch:
             positions.lag(group) for at, positions in self.lags if now - at <= LAG_AGE and group in positions.committed
         ]
         if recent and now - self.since > GRACE and not min(recent) * 0.7 - 1_500 <= said <= max(recent) * 1.3 + 1_500:
-            self.lies.append(
+            self.wrong_answers.append(
                 f"{group} says lag {said:.0f} in phase {self.phase}; it was {min(recent)} to {max(recent)}"
             )
 
@@ -158,7 +158,7 @@ async def outage(minutes: float, seed: int, rate: float, keep: Path | None) -> i
     watch = it.watch
     assert watch is not None
     table = Table("group", "memory at most", "backlog", "caught up in", "records/s", "input/s", "verdict")
-    good = result.ok and not watch.lies
+    good = result.ok and not watch.wrong_answers
     for drain in sorted(it.drains, key=lambda one: one.group):
         memory = next(peak for service, peak in watch.peaks.items() if drain.group in groups_of(service))
         # What arrives from a service that catches up is itself faster than the load: twice the load's own rate counts.
@@ -170,11 +170,12 @@ async def outage(minutes: float, seed: int, rate: float, keep: Path | None) -> i
                       f"{drain.rate:.0f}", f"{drain.input_rate:.0f}", "holds" if enough else "BROKEN")  # fmt: skip
     print_result(result)
     Console(width=140).print(table)
-    print(f"Health and lag were asked {watch.asked} times; {len(watch.lies)} answers were not true")
-    for lie in watch.lies[:10]:
-        print(f"  {lie}")
+    print(f"Health and lag were asked {watch.asked} times; {len(watch.wrong_answers)} answers were not true")
+    for answer in watch.wrong_answers[:10]:
+        print(f"  {answer}")
     print(json.dumps({"seed": seed, "minutes": minutes, "events": result.events, "asked": watch.asked,
-                      "lies": len(watch.lies), "memory_mb": {n: round(p) for n, p in watch.peaks.items()},
+                      "wrong_answers": len(watch.wrong_answers),
+                      "memory_mb": {n: round(p) for n, p in watch.peaks.items()},
                       "drain_per_s": {d.group: round(d.rate) for d in it.drains},
                       "verdict": "ok" if good else "failed"}), flush=True)  # fmt: skip
     return 0 if good else 1

@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 from uuid import UUID
 
 from faststream import AckPolicy
 
 import feedback.store_postgres
-import servicekit.subscriber
+import servicekit.kafka.subscriber
 from chaos.plan import Bug
 from contracts.topics import FEEDBACK_CREATED
-from servicekit.deadletter import dead_letter
-from servicekit.delivery import Delivery
-from servicekit.producer import Message, Producer, Written
-from servicekit.records import RawRecord, Refused
+from servicekit.kafka.dead_letters import dead_letter
+from servicekit.kafka.delivery import Commit, Delivery
+from servicekit.kafka.producer import Message, Producer, Written
+from servicekit.kafka.records import RawRecord, Unreadable
 from servicekit.service import Service
 
 
@@ -24,15 +24,15 @@ def plant(bug: Bug, service: Service) -> None:
     """Put `bug` into a service that was built and has not started."""
     match bug:
         case "auto_commit":
-            servicekit.subscriber.SUBSCRIBER_SETTINGS = {
-                **servicekit.subscriber.SUBSCRIBER_SETTINGS,
+            servicekit.kafka.subscriber.SUBSCRIBER_SETTINGS = {
+                **servicekit.kafka.subscriber.SUBSCRIBER_SETTINGS,
                 "ack_policy": AckPolicy.ACK_FIRST,
                 "auto_commit_interval_ms": 200,
             }
         case "unguarded_write":
             feedback.store_postgres._SAVE = _without_guard(feedback.store_postgres._SAVE)
         case "parser_raises_on_header":
-            servicekit.subscriber._raw_parser = _parser_that_raises(servicekit.subscriber._raw_parser)
+            servicekit.kafka.subscriber._raw_parser = _parser_that_raises(servicekit.kafka.subscriber._raw_parser)
         case "announce_only_changes":
             _announce_only_changes(service)
         case "commit_before_write":
@@ -67,21 +67,21 @@ def _parser_that_raises(parse: Any) -> Any:
 def _commit_first(delivery: Delivery) -> None:
     deliver = delivery.deliver
 
-    async def commit_then_deliver(records: Sequence[RawRecord], commit: Callable[[], Awaitable[bool]]) -> None:
-        await commit()
+    async def commit_then_deliver(records: Sequence[RawRecord], commit: Commit) -> None:
+        await commit(records)
         await deliver(records, _committed)
 
     vars(delivery)["deliver"] = commit_then_deliver
 
 
-async def _committed() -> bool:
+async def _committed(_: Sequence[RawRecord]) -> bool:
     return True
 
 
 def _forget_letters(delivery: Delivery) -> None:
-    producer = delivery._producer
+    producer = delivery._letters
 
-    async def set_aside(refused: Sequence[Refused]) -> None:
+    async def set_aside(refused: Sequence[Unreadable]) -> None:
         letters = [dead_letter(one.raw, service=delivery.group, reason=one.reason,
                                                    error_class="permanent") for one in refused]  # fmt: skip
         with contextlib.suppress(Exception):

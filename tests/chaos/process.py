@@ -1,4 +1,4 @@
-"""One service as a process that the harness starts, watches and hurts."""
+"""One service as a process that the harness starts, watches and harms."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import time
 from collections.abc import Mapping
 from pathlib import Path
 
-from servicekit.embedded.children import ended, spawn
+from standalone.embedded.children import ended, spawn
 
 TOKEN = "chaos"
 ROOT = Path(__file__).resolve().parents[2]
@@ -32,7 +32,7 @@ class ServiceProcess:
         given = {**os.environ, "AGENT_FEEDBACK_TOKEN": TOKEN, "PYTHONPATH": path, **environment}
         with log.open("ab") as output:
             self.process: subprocess.Popen[bytes] = spawn(
-                [sys.executable, "-m", "standalone.cli", "run", name, "--port", "0"],
+                [sys.executable, "-m", "standalone", "run", name, "--port", "0"],
                 output=output,
                 environment=given,
                 on_our_death=signal.SIGKILL,
@@ -67,10 +67,10 @@ class ServiceProcess:
 
     def peak_rss_mb(self) -> float:
         """The most memory it ever held; 0 once it has ended."""
-        return _status_mb(self.pid, "VmHWM")
+        return status_mb(self.pid, "VmHWM")
 
     def rss_mb(self) -> float:
-        return _status_mb(self.pid, "VmRSS")
+        return status_mb(self.pid, "VmRSS")
 
     @property
     def port(self) -> int | None:
@@ -90,7 +90,8 @@ class ServiceProcess:
             await asyncio.sleep(0.05)
 
 
-def _status_mb(pid: int, field: str) -> float:
+def status_mb(pid: int, field: str) -> float:
+    """A figure of `/proc/PID/status` in megabytes; 0 once the process has ended."""
     try:
         for line in Path(f"/proc/{pid}/status").read_text().splitlines():
             if line.startswith(field):

@@ -32,7 +32,7 @@ class Writer:
 
     def __init__(self, bootstrap: str, ledger: Ledger, seed: int, name: str = "chaos") -> None:
         self._bootstrap = bootstrap
-        self._ledger = ledger
+        self.ledger = ledger
         self._name = name
         self._rng = random.Random(seed)
         self._producer: AIOKafkaProducer | None = None
@@ -60,7 +60,7 @@ class Writer:
             entries.append(
                 Entry(record.topic, place.partition, place.offset, record.fate, record.kind, digest(record.value), text)
             )
-        await asyncio.to_thread(self._ledger.write, entries)
+        await asyncio.to_thread(self.ledger.write, entries)
         if failed:
             await self.close()
         return failed

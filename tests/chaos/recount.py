@@ -10,7 +10,7 @@ from uuid import UUID, uuid5
 
 from chaos.ledger import Entry
 from chaos.outgoing import EXPLICIT, MESSAGE, REACTION, REPLY
-from chaos.words import EMOJI
+from chaos.phrases import EMOJI
 from contracts.instants import parse_instant
 
 NAMESPACE = UUID("6f0c1a52-3f43-5d0e-9a38-9d6b1f1f7c55")
@@ -56,7 +56,9 @@ class Slot(NamedTuple):
     user: str
 
 
-Word = tuple[tuple[int, int, bool, str], bool, str | None, float | None, str]
+Where = tuple[str, str, str, str]
+"""Tenant, project, conversation, message."""
+Change = tuple[tuple[int, int, bool, str], bool, str | None, float | None, str]
 """Stamp (time, sequence, removed, event id), live, reaction, value, turn."""
 
 
@@ -68,59 +70,74 @@ class Expected:
     parked: set[tuple[str, str, str]] = field(default_factory=set)
     letters: set[tuple[str, int, int]] = field(default_factory=set)
     letter_digests: set[str] = field(default_factory=set)
-    mismatched: set[str] = field(default_factory=set)
-    """Digests of what must have one letter for all copies of it: events about a message of another conversation."""
-    messages: dict[tuple[str, str, str], list[dict[str, Any]]] = field(default_factory=dict)
+    hostile: set[str] = field(default_factory=set)
+    """Digests of what must have one letter for all copies of it."""
+    messages: dict[Where, list[dict[str, Any]]] = field(default_factory=dict)
 
 
 def recount(entries: Iterable[Entry]) -> Expected:
     """What a ledger amounts to, whatever order its records arrived in."""
     expected = Expected()
     about: list[tuple[Entry, dict[str, Any]]] = []
-    words: dict[Key, dict[str, Word]] = {}
+    changes: dict[Key, dict[str, Change]] = {}
     for entry in entries:
         if entry.fate != "good" or entry.value is None:
             _set_aside(expected, entry)
             continue
         event = json.loads(entry.value)
-        if entry.topic == MESSAGE:
-            key = event["tenant"], event["project"], event["messageId"]
-            expected.messages.setdefault(key, []).append(event)
-        elif entry.topic == EXPLICIT:
-            _say(words, *_explicit(event))
-        else:
+        if entry.topic in (MESSAGE, REPLY):
+            expected.messages.setdefault(_where(event, event["messageId"]), []).append(_message_in(entry, event))
+        if entry.topic == EXPLICIT:
+            _apply(changes, *_explicit(event))
+        elif entry.topic != MESSAGE:
             about.append((entry, event))
     for entry, event in about:
-        _judge(expected, words, entry, event)
-    expected.records = {said: _shown(_kind(said, slots), slots) for said, slots in words.items()}
+        _judge(expected, changes, entry, event)
+    expected.records = {said: _shown(_kind(said, slots), slots) for said, slots in changes.items()}
     return expected
 
 
-def _kind(key: Key, slots: dict[str, Word]) -> str:
+def _kind(key: Key, slots: dict[str, Change]) -> str:
     if key.source == "api":
         return "explicit"
     return "implicit" if ONLY_SLOT in slots else "reaction"
 
 
-def _judge(expected: Expected, words: dict[Key, dict[str, Word]], entry: Entry, event: dict[str, Any]) -> None:
+def _judge(expected: Expected, changes: dict[Key, dict[str, Change]], entry: Entry, event: dict[str, Any]) -> None:
     wanted = event["originalMessageId"] if entry.topic == REPLY else event["messageId"]
-    known = expected.messages.get((event["tenant"], event["project"], wanted), [])
-    original = event.get("original") or (known[0] if known else None)
+    known = expected.messages.get(_where(event, wanted), [])
+    copy = event.get("original")
+    sound = copy is not None and (copy["messageId"], copy["conversationId"]) == (wanted, event["conversationId"])
+    original = copy if sound else max(known, key=version) if known else None
     if original is None:
         expected.parked.add((event["tenant"], event["project"], event["eventId"]))
-    elif original["conversationId"] != event["conversationId"]:
-        expected.mismatched.add(entry.sha256)
     elif original["senderType"] == "agent":
         author = event["senderId"] if entry.topic == REPLY else event["userId"]
         said = _reply(event, original) if entry.topic == REPLY else _reaction(event, original)
         if author not in (original["agentId"], original["senderId"]) and said is not None:
-            _say(words, *said)
+            _apply(changes, *said)
+
+
+def _where(event: dict[str, Any], message: str) -> Where:
+    return event["tenant"], event["project"], event["conversationId"], message
+
+
+def _message_in(entry: Entry, event: dict[str, Any]) -> dict[str, Any]:
+    """The message that an event carries; a reply event says neither its turn nor its agent's name."""
+    if entry.topic == MESSAGE:
+        return event | {"rank": 1}
+    return event | {"rank": 0, "agentId": event["senderId"]}
+
+
+def version(event: dict[str, Any]) -> tuple[int, int, int]:
+    """Of a message's versions the greatest holds: its own event before a reply's, then the later one."""
+    return event["rank"], parse_instant(event["occurredAt"]), event.get("sequence", -1)
 
 
 def _set_aside(expected: Expected, entry: Entry) -> None:
     match entry.fate:
         case "hostile":
-            expected.mismatched.add(entry.sha256)
+            expected.hostile.add(entry.sha256)
         case "either":
             expected.letter_digests.add(entry.sha256)
         case "poison":
@@ -128,14 +145,14 @@ def _set_aside(expected: Expected, entry: Entry) -> None:
             expected.letter_digests.add(entry.sha256)
 
 
-def _say(words: dict[Key, dict[str, Word]], key: Key, slot: str, word: Word) -> None:
-    slots = words.setdefault(key, {})
-    if slot not in slots or word[0] > slots[slot][0]:
-        slots[slot] = word
+def _apply(changes: dict[Key, dict[str, Change]], key: Key, slot: str, change: Change) -> None:
+    slots = changes.setdefault(key, {})
+    if slot not in slots or change[0] > slots[slot][0]:
+        slots[slot] = change
 
 
-def _shown(kind: str, slots: dict[str, Word]) -> Shown:
-    stamp, live, reaction, value, turn = max(slots.values(), key=lambda word: (word[1], word[0]))
+def _shown(kind: str, slots: dict[str, Change]) -> Shown:
+    stamp, live, reaction, value, turn = max(slots.values(), key=lambda change: (change[1], change[0]))
     return Shown(kind, live, reaction if live else None, value if live else None, stamp[0], turn)
 
 
@@ -143,28 +160,34 @@ def _stamp(event: dict[str, Any], live: bool, event_id: str) -> tuple[int, int, 
     return parse_instant(event["occurredAt"]), event.get("sequence", -1), not live, event_id
 
 
-def _explicit(event: dict[str, Any]) -> tuple[Key, str, Word]:
+def _explicit(event: dict[str, Any]) -> tuple[Key, str, Change]:
     reaction = event["reaction"]
     scope = event["tenant"], event["project"], event["conversationId"]
     live = reaction is not None
     value = EXPLICIT_WORTH.get(reaction)
-    word = _stamp(event, live, event["eventId"]), live, reaction, value, event["turnId"]
-    return Key(*scope, "api", event["userId"], "", event["turnId"]), ONLY_SLOT, word
+    change = _stamp(event, live, event["eventId"]), live, reaction, value, event["turnId"]
+    return Key(*scope, "api", event["userId"], "", event["turnId"]), ONLY_SLOT, change
 
 
-def _reply(event: dict[str, Any], original: dict[str, Any]) -> tuple[Key, str, Word]:
+def _reply(event: dict[str, Any], original: dict[str, Any]) -> tuple[Key, str, Change]:
     key = _chat_key(event, original, event["senderId"], event["messageId"])
     return key, ONLY_SLOT, (_stamp(event, True, _derived(event, REPLY)), True, None, 0.4, _turn(original))
 
 
-def _reaction(event: dict[str, Any], original: dict[str, Any]) -> tuple[Key, str, Word] | None:
+def _reaction(event: dict[str, Any], original: dict[str, Any]) -> tuple[Key, str, Change] | None:
     emoji, value = MEANT[event["emoji"]]
     if value is None:
         return None
     live = event.get("action", "added") == "added"
     key = _chat_key(event, original, event["userId"], original["messageId"])
-    word = _stamp(event, live, _derived(event, REACTION)), live, "ok" if value > 0 else "not_ok", value, _turn(original)
-    return key, emoji, word
+    change = (
+        _stamp(event, live, _derived(event, REACTION)),
+        live,
+        "ok" if value > 0 else "not_ok",
+        value,
+        _turn(original),
+    )
+    return key, emoji, change
 
 
 def _chat_key(event: dict[str, Any], original: dict[str, Any], user: str, source_id: str) -> Key:
@@ -198,11 +221,11 @@ def effective(records: dict[Key, Shown]) -> dict[Slot, tuple[str, UUID]]:
 
 
 def turns_judged(records: dict[Key, Shown]) -> dict[tuple[str, str, str, str], str]:
-    """The status that people's explicit words give each turn: the newest word that was not taken back."""
+    """The status that people give each turn: the latest of their effective reactions."""
+    at = {key.feedback_id: shown.at for key, shown in records.items()}
     newest: dict[tuple[str, str, str, str], tuple[tuple[int, UUID], str]] = {}
-    for key, shown in records.items():
-        if shown.kind == "explicit" and shown.reaction is not None:
-            turn, place = (key.tenant, key.project, key.conversation, shown.turn), (shown.at, key.feedback_id)
-            if turn not in newest or place > newest[turn][0]:
-                newest[turn] = place, STATUS[shown.reaction]
+    for slot, (reaction, feedback_id) in effective(records).items():
+        place = at[feedback_id], feedback_id
+        if slot[:4] not in newest or place > newest[slot[:4]][0]:
+            newest[slot[:4]] = place, STATUS[reaction]
     return {turn: status for turn, (_, status) in newest.items()}

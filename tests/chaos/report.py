@@ -11,8 +11,8 @@ from rich.console import Console
 from rich.table import Table
 
 from chaos.compare import Finding
-from chaos.hurts import TESTED_BY
 from chaos.recovery import TARGET
+from chaos.service_faults import TESTED_BY
 
 STOP_LIMIT = 20.0
 RSS_LIMIT = 300.0
@@ -89,12 +89,14 @@ def print_result(result: Result) -> None:
     stops_ok = all(seconds <= STOP_LIMIT for seconds in result.stops)
     slowest = max(result.stops, default=0.0)
     table.add_row("P7", f"recovery by itself, {result.max_recovery_s:.1f} s at most", _sum(result, "P7"), "", "", "",
-                  _word(result.max_recovery_s <= TARGET))  # fmt: skip
+                  _verdict(result.max_recovery_s <= TARGET))  # fmt: skip
     table.add_row("P7", f"memory, {result.max_rss_mb:.0f} MB at most", _sum(result, "P7"), "", "", "",
-                  _word(result.max_rss_mb <= RSS_LIMIT))  # fmt: skip
+                  _verdict(result.max_rss_mb <= RSS_LIMIT))  # fmt: skip
     table.add_row("P8", "consumers coming and going", _sum(result, "P8"), f"{result.events:,}", "", "",
-                  _word(all(f.holds for f in result.findings)))  # fmt: skip
-    table.add_row("P9", f"normal stops, {slowest:.1f} s at most", str(len(result.stops)), "", "", "", _word(stops_ok))
+                  _verdict(all(f.holds for f in result.findings)))  # fmt: skip
+    table.add_row(
+        "P9", f"normal stops, {slowest:.1f} s at most", str(len(result.stops)), "", "", "", _verdict(stops_ok)
+    )
     Console(width=140).print(table)
     print(f"Faults: {', '.join(f'{name} {count}' for name, count in sorted(result.faults.items()))}")
     for line in [*(finding.first for finding in result.findings if finding.first), *result.wrong]:
@@ -107,5 +109,5 @@ def _sum(result: Result, promise: str) -> str:
     return str(sum(result.faults.get(fault, 0) for fault in TESTED_BY[promise]))
 
 
-def _word(holds: bool) -> str:
+def _verdict(holds: bool) -> str:
     return "holds" if holds else "BROKEN"

@@ -19,8 +19,7 @@ from chaos.compaction import compact
 from chaos.compare import Finding, sets
 from chaos.fleet import NO_PLAN, Fleet
 from chaos.hostile import hostile
-from chaos.hurts import Scene
-from chaos.lanes import common_lane, say, service_lane
+from chaos.lanes import common_lane, edge_lane, say, service_lane
 from chaos.ledger import Ledger
 from chaos.logs import announcements
 from chaos.plan import Plan
@@ -28,6 +27,7 @@ from chaos.progress import Progress
 from chaos.publisher import Load, Writer
 from chaos.recovery import Recovery
 from chaos.report import Result
+from chaos.service_faults import Scene
 from chaos.traffic import Traffic
 from chaos.verdict import judge
 
@@ -51,6 +51,8 @@ class Options:
     compacted: bool = True
     poison: float = 0.01
     drain: float = DRAIN_LIMIT
+    edges: tuple[str, ...] = ()
+    """Further faults that strike one after another, each once."""
 
 
 Script = Callable[[Scene, Progress, float], Awaitable[None]]
@@ -85,6 +87,8 @@ async def run(options: Options, script: Script = everything) -> Result:
         load = Load(Traffic(options.seed, poison=options.poison), writers[0], options.rate)
         scene = Scene(cluster, fleet, load, writers[0], (writers[1], writers[2]), recovery,
                       random.Random(options.seed), options.seed)  # fmt: skip
+        if "database_full" in options.edges:
+            await cluster.keep_tables_small()
         say(f"starting the services in {folder}")
         await fleet.start()
         connection = await cluster.connect()
@@ -97,6 +101,8 @@ async def run(options: Options, script: Script = everything) -> Result:
                 await writers[1].write(hostile())
             loading = asyncio.create_task(load.run())
             until = time.monotonic() + options.minutes * 60
+            if options.edges:
+                await edge_lane(scene, drain, options.edges)
             await script(scene, progress, until)
             while time.monotonic() < until:
                 await asyncio.sleep(0.2)
@@ -111,7 +117,7 @@ async def run(options: Options, script: Script = everything) -> Result:
         finally:
             for task in watching:
                 task.cancel()
-            await asyncio.gather(*watching, return_exceptions=True)
+            await asyncio.wait(watching, timeout=10)
         recovery.close()
         with contextlib.suppress(ProcessLookupError):
             scene.stops.extend((await fleet.stop()).values())
@@ -119,7 +125,7 @@ async def run(options: Options, script: Script = everything) -> Result:
             await writer.close()
         await asyncio.gather(progress.close(), drain.close())
         ledger.close()
-        wrong = list(fleet.gave_up)
+        wrong = [*fleet.gave_up, *scene.wrong]
         if not drained:
             wrong.append(f"there was no quiet within {options.drain:.0f} s of the load's end")
         for note in scene.trouble:

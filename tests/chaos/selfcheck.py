@@ -10,7 +10,6 @@ from dataclasses import dataclass, replace
 from rich.console import Console
 from rich.table import Table
 
-from chaos.hurts import Scene, _guest, kill_and_replace
 from chaos.lanes import say
 from chaos.plan import Bug, Plan
 from chaos.progress import Progress
@@ -18,6 +17,7 @@ from chaos.publisher import now_us
 from chaos.racing import races
 from chaos.report import Result
 from chaos.run import Options, Script, run
+from chaos.service_faults import Scene, _guest, kill_and_replace
 
 SECONDS = 24.0
 

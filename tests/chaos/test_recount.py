@@ -89,10 +89,18 @@ def test_an_event_about_an_unknown_message_is_parked_until_a_copy_or_the_message
     assert not recount([reaction(1, "👍", 1, original=copy)]).parked
 
 
-def test_an_event_that_names_another_conversation_goes_to_the_dead_letters() -> None:
+def test_an_event_that_names_another_conversation_waits_for_a_message_there() -> None:
     astray = entry(REACTION, 1, conversationId="d", messageId="m", userId="ann", userType="human", emoji="👍")
     expected = recount([ANSWER, astray])
-    assert expected.records == {} and expected.mismatched == {astray.sha256}
+    assert (expected.records, expected.parked) == ({}, {("t", "p", "e1")})
+
+
+def test_a_reply_event_carries_a_message() -> None:
+    given = entry(REPLY, 1, messageId="r", originalMessageId="m", senderId="bot2", senderType="agent", content="so?")
+    on_it = entry(REACTION, 2, messageId="r", userId="ann", userType="human", emoji="👍")
+    expected = recount([ANSWER, given, on_it])
+    assert ("t", "p", "c", "r") in expected.messages
+    assert Key("t", "p", "c", "chat", "ann", "bot2", "r") in expected.records
 
 
 def test_poison_is_expected_in_the_dead_letters_at_its_place() -> None:

@@ -11,7 +11,7 @@ from chaos.racing import races
 from chaos.traffic import Traffic
 from contracts.base import Envelope
 from contracts.topics import BY_NAME
-from servicekit.records import Coordinates, RawRecord, Received, Refused, read
+from servicekit.kafka.records import Coordinates, RawRecord, Received, Unreadable, read
 
 NOW = 1_795_000_000_000_000
 MODELS = {name: BY_NAME[name].event for name in (MESSAGE, REPLY, REACTION, EXPLICIT)}
@@ -22,7 +22,7 @@ def outgoing(seed: int, count: int) -> list[Outgoing]:
     return [traffic.next(NOW + n * 3_333) for n in range(count)]
 
 
-def read_back(topic: str, value: bytes | None) -> Received[Envelope] | Refused:
+def read_back(topic: str, value: bytes | None) -> Received[Envelope] | Unreadable:
     return read(RawRecord(Coordinates(topic, 0, 0), None, value, (), NOW + 60_000_000), MODELS)
 
 
@@ -32,7 +32,7 @@ def test_a_seed_always_makes_the_same_load() -> None:
 
 def test_good_records_can_be_read_and_poison_cannot() -> None:
     records = [*outgoing(4, 6_000), *races(4, 50, NOW)[0]]
-    wrong = [r.kind for r in records if isinstance(read_back(r.topic, r.value), Refused) != (r.fate == "poison")]
+    wrong = [r.kind for r in records if isinstance(read_back(r.topic, r.value), Unreadable) != (r.fate == "poison")]
     assert wrong == []
 
 
@@ -40,7 +40,7 @@ def test_good_records_can_be_read_and_poison_cannot() -> None:
 @pytest.mark.parametrize("topic", [MESSAGE, REPLY, REACTION, EXPLICIT])
 def test_every_kind_of_poison_is_refused_on_every_topic(kind: str, topic: str) -> None:
     good = next(r for r in outgoing(4, 2_000) if r.topic == topic and r.fate == "good")
-    assert isinstance(read_back(topic, SPOIL[kind](json.loads(good.value or b""))), Refused)
+    assert isinstance(read_back(topic, SPOIL[kind](json.loads(good.value or b""))), Unreadable)
 
 
 def test_everything_that_the_system_takes_in_is_in_the_load() -> None:

@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from chaos.outgoing import EXPLICIT, MESSAGE, REACTION, REPLY, Fate, Outgoing
+from chaos.phrases import AGENT, EMOJI, HUMAN
 from chaos.poison import BROKEN_HEADERS, spoil
-from chaos.words import AGENT, EMOJI, HUMAN
 from contracts.instants import format_instant
 
 SECOND = 1_000_000

@@ -7,13 +7,13 @@ from pathlib import Path
 from chaos import observed
 from chaos.cluster import Cluster
 from chaos.compare import Finding, Observations, Wanted, compare
+from chaos.expected_verdicts import expected_verdicts
 from chaos.hostile import TENANTS
 from chaos.ledger import entries_of
 from chaos.logs import announcements, letters
-from chaos.machine import expected_verdicts
 from chaos.recount import effective, recount
-from inference.detector import Detector
-from inference.encoders import sentence_encoder
+from detector.detector import Detector
+from detector.encoders.choice import sentence_encoder
 
 
 def wanted_of(ledger: Path) -> Wanted:

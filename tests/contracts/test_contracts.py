@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
 import pytest
+from faststream.specification.asyncapi.v3_0_0.schema import ApplicationSchema
+from jsonschema import Draft202012Validator
 from pydantic import ValidationError
 
 import contracts
+from contracts.asyncapi import asyncapi
 from contracts.compatibility import facts_of, incompatibilities
-from contracts.export import stale
+from contracts.events_page import events_page
+from contracts.export import schema_of, stale
 from contracts.topics import BY_NAME, TOPICS, Topic, consumed_by
 
 EXAMPLES = Path(contracts.__file__).parent / "examples"
@@ -22,10 +27,10 @@ GOLDEN = sorted(EXAMPLES.glob("*/v1/*.json"))
 @pytest.mark.parametrize("file", GOLDEN, ids=lambda file: f"{file.parts[-3]}/{file.stem}")
 def test_golden_messages_are_read_and_written_alike(file: Path) -> None:
     topic = BY_NAME[file.parts[-3]]
-    told = json.loads(file.read_text("utf-8"))
+    given = json.loads(file.read_text("utf-8"))
     event = topic.event.model_validate_json(file.read_bytes(), by_alias=True, by_name=False)
     again = json.loads(event.model_dump_json(by_alias=True))
-    assert _known_part(told, again) == _known_part(again, told)
+    assert _known_part(given, again) == _known_part(again, given)
     assert topic.event.model_validate_json(json.dumps(again)) == event
 
 
@@ -40,8 +45,37 @@ def test_every_topic_has_golden_messages() -> None:
     assert {file.parts[-3] for file in GOLDEN} == set(BY_NAME)
 
 
-def test_exported_schemas_are_up_to_date() -> None:
-    assert [topic.name for topic in stale()] == []
+def test_what_is_exported_from_the_models_is_up_to_date() -> None:
+    assert stale() == []
+
+
+@pytest.mark.parametrize("topic", TOPICS, ids=lambda topic: topic.name)
+def test_every_field_is_described_in_the_schema(topic: Topic) -> None:
+    schema = json.loads(schema_of(topic))
+    models = {topic.name: schema, **schema.get("$defs", {})}
+    fields = [(name, field, facts) for name, model in models.items() for field, facts in model["properties"].items()]
+    assert [f"{name}.{field}" for name, field, facts in fields if not facts.get("description")] == []
+
+
+def test_the_asyncapi_document_is_sound_and_names_every_topic() -> None:
+    document = asyncapi()
+    ApplicationSchema.model_validate(document)
+    assert set(document["channels"]) == set(BY_NAME)
+    for reference in re.findall(r'"\$ref": "#/([^"]+)"', json.dumps(document)):
+        found: Any = document
+        for part in reference.split("/"):
+            found = found[part]
+    for name, message in document["components"]["messages"].items():
+        validator = Draft202012Validator({"$ref": f"#/components/schemas/{name}", "components": document["components"]})
+        for example in message["examples"]:
+            validator.validate(example["payload"])
+
+
+def test_the_page_of_events_has_every_field_of_every_topic() -> None:
+    page = events_page()
+    for topic in TOPICS:
+        assert f"## `{topic.name}`" in page
+        assert all(f"| `{name}` |" in page for name in topic.event.model_json_schema(by_alias=True)["properties"])
 
 
 @pytest.mark.parametrize("topic", TOPICS, ids=lambda topic: topic.name)
@@ -127,5 +161,11 @@ def test_a_group_reads_what_the_table_says() -> None:
         "chat.message.ingested",
         "chat.message.reply.ingested",
         "chat.message.reaction.ingested",
+        "feedback.erasure.requested",
     ]
-    assert [topic.name for topic in consumed_by("reporting")] == ["chat.message.ingested", "feedback.created"]
+    assert [topic.name for topic in consumed_by("reporting")] == [
+        "chat.message.ingested",
+        "chat.message.reply.ingested",
+        "feedback.erasure.requested",
+        "feedback.created",
+    ]

@@ -13,7 +13,9 @@ from chat_bridge.settings import ChatBridgeSettings
 from feedback.settings import FeedbackSettings
 from inference.settings import InferenceSettings
 from reporting.settings import ReportingSettings
-from standalone.access import AuthSettings
+from servicekit.http.access import AuthSettings
+from servicekit.http.settings import HttpSettings
+from servicekit.kafka.cluster import KafkaSettings
 
 ROOT = Path(__file__).parents[2]
 SETTINGS: tuple[type[BaseSettings], ...] = (
@@ -22,6 +24,8 @@ SETTINGS: tuple[type[BaseSettings], ...] = (
     InferenceSettings,
     ReportingSettings,
     AuthSettings,
+    HttpSettings,
+    KafkaSettings,
 )
 
 
@@ -46,6 +50,13 @@ def test_the_shown_values_are_taken(settings: type[BaseSettings], monkeypatch: p
         if name in names_of(settings):
             monkeypatch.setenv(name, value)
     settings()
+
+
+@pytest.mark.parametrize("settings", SETTINGS, ids=lambda one: one.__name__)
+def test_an_empty_setting_is_not_set(settings: type[BaseSettings], monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in names_of(settings):
+        monkeypatch.setenv(name, "")
+    assert settings() == settings.model_construct()
 
 
 def test_compose_sets_what_exists_and_runs_what_exists() -> None:

@@ -5,14 +5,21 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import signal
 import socket
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
+from importlib import metadata
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import httpx
-from command import COMMAND, agent_feedback, state_folder
+import pytest
+from command import COMMAND, agent_feedback, serving, state_folder
 
 GOOD = {
     "topic": "chat.message.ingested",
@@ -27,26 +34,6 @@ GOOD = {
     "agentId": "bot",
     "content": "It opens at nine.",
 }
-
-
-@asynccontextmanager
-async def serving(state: Path, *arguments: str) -> AsyncIterator[tuple[str, str]]:
-    """A run that keeps serving; gives its address and token once it is ready."""
-    process = await asyncio.create_subprocess_exec(
-        COMMAND, "up", "--port", "0", "--state", str(state), *arguments, stderr=asyncio.subprocess.PIPE
-    )
-    try:
-        assert process.stderr is not None
-        async with asyncio.timeout(60):
-            while b"Serving" not in (line := await process.stderr.readline()):
-                assert line, "it ended before it served"
-        run = json.loads((state / "run.json").read_text())
-        yield run["url"], run["token"]
-    finally:
-        if process.returncode is None:
-            process.terminate()
-        async with asyncio.timeout(20):
-            await process.communicate()
 
 
 async def test_a_port_in_use() -> None:
@@ -146,7 +133,7 @@ async def test_serving_needs_the_token_and_survives_wrong_requests() -> None:
         assert "is in use by another run (process" in second.err
         async with httpx.AsyncClient(base_url=url, trust_env=False) as client:
             assert (await client.get("/health/ready")).status_code == 200
-            for path in ("/metrics", "/openapi.json", "/nothing/here"):
+            for path in ("/metrics", "/dashboard/live"):
                 assert (await client.get(path)).status_code == 401, path
             client.headers["Authorization"] = "Bearer wrong"
             assert (await client.get("/metrics")).status_code == 401
@@ -169,3 +156,92 @@ async def test_a_stop_signal_ends_a_run_within_its_time() -> None:
 
 def test_the_command_is_installed() -> None:
     assert os.access(COMMAND, os.X_OK)
+
+
+@pytest.mark.parametrize("options", [("--sample",), ()], ids=["with the sample", "alone"])
+async def test_a_state_folder_that_cannot_be_made(tmp_path: Path, options: tuple[str, ...]) -> None:
+    file = tmp_path / "file"
+    file.touch()
+    ended = await agent_feedback("up", "--exit", "--json", "--state", file / "state", *options)
+    assert (ended.code, ended.out) == (3, "")
+    assert ended.err.strip() == f"The state folder {file / 'state'} cannot be used: Not a directory."
+
+
+@contextmanager
+def disk_of(size: str) -> Iterator[Path]:
+    """A folder on a disk of that size, open to PostgreSQL's own user."""
+    with TemporaryDirectory() as folder:
+        Path(folder).chmod(0o755)
+        options = ("-t", "tmpfs", "-o", f"size={size},mode=755", "tmpfs")
+        if (
+            os.geteuid() != 0
+            or subprocess.run(["mount", *options, folder], capture_output=True, check=False).returncode
+        ):
+            pytest.skip("only a root that may mount can fill a disk of its own")
+        try:
+            yield Path(folder)
+        finally:
+            subprocess.run(["umount", folder], check=True)
+
+
+@pytest.mark.parametrize("size", ["4k", "20m"], ids=["no room for the sample", "no room for a database"])
+async def test_a_full_disk(size: str) -> None:
+    with disk_of(size) as disk:
+        ended = await agent_feedback("up", "--sample", "--exit", "--json", "--state", disk / "state")
+    assert (ended.code, ended.out) == (3, "")
+    [sentence] = ended.err.strip().splitlines()
+    assert "No space left on device" in sentence
+
+
+@pytest.mark.parametrize("program", [("standalone", "up", "--exit"), ("chat_bridge",)], ids=lambda program: program[0])
+async def test_ctrl_c_while_modules_are_imported(tmp_path: Path, program: tuple[str, ...]) -> None:
+    process = await asyncio.create_subprocess_exec(
+        sys.executable,
+        "-m",
+        *program,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.PIPE,
+        cwd=tmp_path,
+        preexec_fn=partial(signal.signal, signal.SIGINT, signal.SIG_DFL),  # a shell in the background has it ignored
+    )
+    maps = Path(f"/proc/{process.pid}/maps")
+    async with asyncio.timeout(30):
+        while "pydantic_core" not in maps.read_text():
+            await asyncio.sleep(0.001)
+        process.send_signal(signal.SIGINT)
+        out, err = await process.communicate()
+    assert (process.returncode, out, err) == (-signal.SIGINT, b"", b"")
+
+
+async def test_a_run_that_ends_names_no_page(tmp_path: Path) -> None:
+    file = tmp_path / "one.jsonl"
+    file.write_text(json.dumps(GOOD))
+    async with state_folder() as state:
+        ended = await agent_feedback("up", "--exit", "--state", state, "--replay", file)
+    assert ended.code == 0, ended.err
+    assert "chat events published" in ended.out
+    assert "http://" not in ended.out
+
+
+async def test_the_version() -> None:
+    ended = await agent_feedback("--version")
+    assert (ended.code, ended.out.split()) == (0, ["agent-feedback", metadata.version("agent-feedback")])
+
+
+async def test_settings_come_from_the_file_too_and_the_environment_goes_before(tmp_path: Path) -> None:
+    (tmp_path / ".env").write_text("AGENT_FEEDBACK_TOKEN=\nCHAT_BRIDGE_PARKED_DAYS=-1\nFEEDBACK_LOG_SECONDS=-1\n")
+    environment = {**os.environ, "FEEDBACK_LOG_SECONDS": "-2", "AGENT_FEEDBACK_TOKEN": "test"}
+
+    async def refusal(*program: str) -> str:
+        process = await asyncio.create_subprocess_exec(
+            sys.executable, "-m", *program, "--port", "0", stderr=asyncio.subprocess.PIPE, cwd=tmp_path, env=environment
+        )
+        assert process.stderr is not None
+        _, err = await asyncio.wait_for(process.communicate(), 60)
+        assert process.returncode == 3
+        return err.decode()
+
+    assert "parked_days" in await refusal("chat_bridge")
+    assert "parked_days" in await refusal("standalone", "run", "chat_bridge")
+    (tmp_path / ".env").write_text("FEEDBACK_LOG_SECONDS=3\n")
+    assert "log_seconds" in await refusal("feedback")

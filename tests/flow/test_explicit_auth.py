@@ -13,11 +13,11 @@ from issuer import AUDIENCE, ISSUER, Issuer, issuer
 from running_stack import RunningStack, exchange
 
 from servicekit.clock import SystemClock
-from servicekit.embedded.memory_broker import MemoryBroker
-from servicekit.embedded.ports import free_port
-from servicekit.jwks import KeySet
-from servicekit.jwt import JwtAuthenticator
-from servicekit.topics import partitions_by_topic
+from servicekit.http.jwks import KeySet
+from servicekit.http.jwt import JwtAuthenticator
+from servicekit.kafka.topics import partitions_by_topic
+from standalone.embedded.memory_broker import MemoryBroker
+from standalone.embedded.ports import free_port
 
 PATH = "/conversations/acme/support/c-jwt/turns/t1/feedback"
 SITE = "https://shop.example"
@@ -82,7 +82,7 @@ async def test_only_named_sites_may_call_and_never_with_cookies(stack: RunningSt
 async def test_a_service_of_its_own_asks_the_issuer(source: Issuer, postgres_url: str) -> None:
     port = free_port()
     with MemoryBroker(partitions_by_topic()) as broker:
-        told = {name: value for name, value in os.environ.items() if name != "AGENT_FEEDBACK_TOKEN"} | {
+        found = {name: value for name, value in os.environ.items() if name != "AGENT_FEEDBACK_TOKEN"} | {
             "FEEDBACK_BROKER": broker.bootstrap,
             "FEEDBACK_DATABASE_URL": postgres_url,
             "FEEDBACK_STORE_URL": postgres_url,
@@ -92,7 +92,7 @@ async def test_a_service_of_its_own_asks_the_issuer(source: Issuer, postgres_url
             "AUTH_CORS_ORIGINS": SITE,
         }
         process = await asyncio.create_subprocess_exec(
-            COMMAND, "run", "feedback", "--port", str(port), env=told, stderr=asyncio.subprocess.DEVNULL
+            COMMAND, "run", "feedback", "--port", str(port), env=found, stderr=asyncio.subprocess.DEVNULL
         )
         try:
             async with httpx.AsyncClient(base_url=f"http://127.0.0.1:{port}") as http, asyncio.timeout(60):

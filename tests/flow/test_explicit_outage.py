@@ -5,6 +5,7 @@ from __future__ import annotations
 from time import monotonic
 
 import asyncpg
+import httpx
 from running_stack import exchange, running_stack
 
 
@@ -48,6 +49,35 @@ async def test_what_cannot_be_taken_now_is_to_be_sent_again(postgres_url: str) -
         assert full.status_code == 429
         assert int(full.headers["retry-after"]) > 0
         assert running.stack.produced["feedback.explicit.received"] == before
+
+
+async def test_a_database_that_hangs_gets_503_in_time_on_every_route(postgres_url: str) -> None:
+    async with running_stack(postgres_url) as running:
+        await running.publish(*exchange("c1", "t1"))
+        await running.quiet()
+        transport = httpx.ASGITransport(running.app(seconds=1))
+        headers = {"Authorization": "Bearer all"}
+        database = await asyncpg.connect(postgres_url)
+        try:
+            async with (
+                httpx.AsyncClient(transport=transport, base_url="http://stack", headers=headers) as http,
+                database.transaction(),
+            ):
+                tables = ("feedback.turns", "inference.turns", "inference.messages", "reporting.messages")
+                await database.execute(f"lock table {', '.join(tables)} in access exclusive mode")
+                project = "/conversations/acme/support"
+                for path, body in (
+                    ("/c1/turns/t1/feedback", {"reaction": "ok"}),
+                    ("/c1/detect", {"text": "No, that's wrong."}),
+                    ("/c1/turns-with-feedbacks", {}),
+                ):
+                    began = monotonic()
+                    answer = await http.post(project + path, json=body)
+                    assert monotonic() - began < 4
+                    assert answer.status_code == 503, path
+                    assert answer.json() == {"detail": "There was no answer within 1 s; send this again later."}
+        finally:
+            await database.close()
 
 
 async def test_a_log_that_is_gone(postgres_url: str) -> None:

@@ -33,8 +33,8 @@ async def metadata(stack: RunningStack, conversation: str, turn: str) -> Any:
     return answer.json()
 
 
-async def post(stack: RunningStack, path: str, body: Any, token: str = "ann") -> Any:
-    async with stack.client(token) as http:
+async def post(stack: RunningStack, path: str, body: Any, token: str | None = None) -> Any:
+    async with stack.client(token or ("ann" if path.endswith("/feedback") else "runtime")) as http:
         return await http.post(f"{BASE}/{path}", json=body)
 
 
@@ -46,6 +46,15 @@ async def test_metadata_follows_machine_then_person_then_machine(stack: RunningS
     assert (found["feedback_confidence"], found["rejection_detected_in"]) == (0.9, "t2")
     assert (found["correction_type"], found["user_said"]) == ("explicit_correction", "That's wrong, it opens at ten.")
     assert (found["strategy"], found["satisfaction"], found["ranking_score"]) == ("lookup", -1.0, -0.4)
+    assert (found["session_id"], found["timestamp"]) == ("c-meta", "2026-01-01T10:00:00.000000Z")
+    assert found["user_feedback"] == {
+        "status": "rejected",
+        "detected_at": "2026-01-01T10:02:00.000000Z",
+        "detected_in_turn": "t2",
+        "correction_type": "explicit_correction",
+        "confidence": 0.9,
+        "user_said": "That's wrong, it opens at ten.",
+    }
     assert (await post(stack, "c-meta/turns/t1/feedback", {"reaction": "ok", "text": "Fine."})).status_code == 202
     found = await metadata(stack, "c-meta", "t1")
     assert (found["user_feedback_status"], found["feedback_confidence"]) == ("accepted", 1.0)
@@ -73,6 +82,43 @@ async def test_strategies_leave_out_what_was_rejected(stack: RunningStack) -> No
     assert (await post(stack, "strategies/search", {"intent": "nothing"})).json() == {"items": []}
 
 
+async def test_an_emoji_is_the_persons_verdict(stack: RunningStack) -> None:
+    answer = turn_of("c-emoji", 1, 0, "How long?", "Two days.", strategy="guess", intent="emoji", qualityScore=0.9)
+    about = {"messageId": "c-emoji-1a", "conversationId": "c-emoji", "tenant": "acme", "project": "support"}
+    reaction = about | {
+        "topic": "chat.message.reaction.ingested",
+        "eventId": "r-1",
+        "occurredAt": "2026-01-01T10:05:00Z",
+        "userId": "ann",
+        "userType": "human",
+        "emoji": "👎",
+    }
+    await stack.publish(*answer, reaction)
+    found = await metadata(stack, "c-emoji", "t1")
+    assert (found["user_feedback_status"], found["judged_by_user"]) == ("rejected", True)
+    assert found["user_feedback"]["detected_at"] == "2026-01-01T10:05:00.000000Z"
+    assert (await post(stack, "strategies/search", {"intent": "emoji"})).json() == {"items": []}
+    taken_back = reaction | {"eventId": "r-2", "occurredAt": "2026-01-01T10:06:00Z", "action": "removed"}
+    await stack.publish(taken_back)
+    assert (await metadata(stack, "c-emoji", "t1"))["user_feedback_status"] == "neutral"
+
+
+async def test_calibration_counts_an_emoji_as_a_persons_word(stack: RunningStack) -> None:
+    await stack.publish(
+        *turn_of("c-calib", 1, 0, "When does it open?", "It opens at nine."),
+        *turn_of("c-calib", 2, 2, "That's wrong, it opens at ten.", "At ten, sorry."),
+    )
+    thumb = {"topic": "chat.message.reaction.ingested", "eventId": "r-9", "occurredAt": "2026-01-01T10:07:00Z"}
+    about = {"messageId": "c-calib-1a", "conversationId": "c-calib", "tenant": "acme", "project": "support"}
+    window = "start=2020-01-01T00:00:00Z&end=2100-01-01T00:00:00Z"
+    async with stack.client() as http:
+        await stack.quiet()
+        before = (await http.get(f"{BASE}/feedback/calibration?{window}")).json()["pairs"]
+        await stack.publish(thumb | about | {"userId": "ann", "userType": "human", "emoji": "👎"})
+        await stack.quiet()
+        assert (await http.get(f"{BASE}/feedback/calibration?{window}")).json()["pairs"] == before + 1
+
+
 async def test_detect_tells_the_planner_and_publishes_nothing(stack: RunningStack) -> None:
     await stack.publish(
         *turn_of("c-now", 1, 0, "When does it open?", "It opens at nine.", strategy="lookup"),
@@ -89,8 +135,12 @@ async def test_detect_tells_the_planner_and_publishes_nothing(stack: RunningStac
     assert target["score"] == pytest.approx(0.85 * target["similarity"] + 0.15 * target["recency"], abs=1e-5)
     assert found["rejections_in_a_row"] == 2
     markdown = found["planner_markdown"]
-    assert markdown.startswith("## Previous Response Feedback\n")
-    assert "- Detected in: turn `t3`\n- Previous strategy: `guess`" in markdown
+    assert markdown.startswith("## 2. Gathered Context\n\n### Previous Response Feedback\n\n- Status: REJECTED (")
+    assert "- Detected: turn `t3` detected the rejection of turn `t2`\n" in markdown
+    assert "- Previous strategy: `guess`, for the query `That's wrong, it opens at ten.`\n" in markdown
+    assert "- Do not reuse the answer of turn `t2`" in markdown
+    assert "- Turn `t1`, REJECTED: asked `When does it open?`, answered `It opens at nine.`\n" in markdown
+    assert "- Rejected turn `t1`, saying `That's wrong, it opens at ten.`." in markdown
     assert "> No, that's wrong again." in markdown
     assert "2 answers in a row were rejected: be more careful" in markdown
     await stack.quiet()
@@ -113,7 +163,7 @@ async def test_detect_looks_back_over_all_of_a_persons_turns(stack: RunningStack
         "look_back": "user",
         "user_id": "cyd",
     }
-    found = (await post(stack, "c-train/detect", body, token="chat")).json()
+    found = (await post(stack, "c-train/detect", body)).json()
     assert (found["feedback"]["feedback_type"], found["target"]["turn_id"]) == ("rejected", "t2")
     assert [(one["conversation_id"], one["turn_id"], one["turns_back"]) for one in found["candidates"]] == [
         ("c-hotel", "t1", 3),
@@ -122,15 +172,15 @@ async def test_detect_looks_back_over_all_of_a_persons_turns(stack: RunningStack
     ]
     best = found["candidates"][0]
     assert best["score"] == pytest.approx(0.85 * best["similarity"] + 0.15 / 3, abs=1e-5)
-    live = (await post(stack, "c-train/detect", body | {"look_back": "conversation"}, token="chat")).json()
+    live = (await post(stack, "c-train/detect", body | {"look_back": "conversation"})).json()
     assert live == found | {"candidates": []}
-    idle = (await post(stack, "c-train/detect", body | {"text": "🙂"}, token="chat")).json()
+    idle = (await post(stack, "c-train/detect", body | {"text": "🙂"})).json()
     assert (idle["feedback"]["feedback_type"], idle["candidates"]) == ("neutral", [])
-    afresh = (await post(stack, "c-fresh/detect", body, token="chat")).json()
+    afresh = (await post(stack, "c-fresh/detect", body)).json()
     assert (afresh["feedback"]["feedback_type"], afresh["feedback"]["would_be_announced"]) == ("rejected", False)
     assert (afresh["target"], afresh["candidates"][0]["conversation_id"]) == (None, "c-hotel")
-    assert "- Turn: `t1`" in afresh["planner_markdown"]
-    unknown = (await post(stack, "c-fresh/detect", body | {"text": "That's wrong, Paris has no metro."}, "chat")).json()
+    assert "rejection of turn `t1`" in afresh["planner_markdown"]
+    unknown = (await post(stack, "c-fresh/detect", body | {"text": "That's wrong, Paris has no metro."})).json()
     assert (unknown["feedback"]["feedback_type"], unknown["candidates"]) == ("neutral", [])
 
 
@@ -143,9 +193,10 @@ async def test_looking_back_for_somebody_else_needs_the_scope(stack: RunningStac
         "look_back": "user",
         "user_id": "dan",
     }
-    assert len((await post(stack, "c-own/detect", body, token="chat")).json()["candidates"]) == 1
-    assert (await post(stack, "c-own/detect", body | {"user_id": "eve"}, token="chat")).json()["candidates"] == []
-    assert (await post(stack, "c-own/detect", body | {"user_id": "bob"}, token="ann")).status_code == 403
+    assert len((await post(stack, "c-own/detect", body)).json()["candidates"]) == 1
+    assert (await post(stack, "c-own/detect", body | {"user_id": "eve"})).json()["candidates"] == []
+    for token in ("ann", "chat"):
+        assert (await post(stack, "c-own/detect", body, token)).status_code == 403
 
 
 async def test_strategies_are_found_by_a_question_like_the_one_asked(stack: RunningStack) -> None:
@@ -190,7 +241,7 @@ async def test_what_cannot_be_read_is_refused(
     assert isinstance(answer.json()["detail"], str)
 
 
-async def test_who_may_not_ask_is_told_so(stack: RunningStack) -> None:
+async def test_who_may_not_ask_is_refused(stack: RunningStack) -> None:
     for path in ("c-42/detect", "strategies/search"):
         async with stack.client(None) as nobody:
             assert (await nobody.post(f"{BASE}/{path}", json={"text": "hi"})).status_code == 401

@@ -11,7 +11,7 @@ import pytest_asyncio
 from llm_server import REJECTED, LlmServer, completion, llm_server
 from running_stack import RunningStack, exchange, message, running_stack
 
-from standalone.log_tail import records_of
+from servicekit.kafka.reader import records_of
 
 BASE = "/conversations/acme/support"
 UNSURE = "Odd, a friend said otherwise."
@@ -44,7 +44,7 @@ async def test_a_models_verdict_is_announced_once_and_the_same_to_everybody(
         await stack.publish(*exchange("c1", "t1"))
         await stack.quiet()
         said = {"text": UNSURE, "message_id": "m3", "turn_id": "t2", "ts": "2026-01-01T10:01:00Z"}
-        async with stack.client("ann") as http:
+        async with stack.client() as http:
             seen = (await http.post(f"{BASE}/c1/detect", json=said)).json()
         assert (seen["feedback"]["decided_by"], seen["feedback"]["rules"]) == ("llm", ["llm.explicit"])
         assert (seen["feedback"]["confidence"], seen["target"]["turn_id"]) == (0.77, "t1")

@@ -82,9 +82,9 @@ async def test_each_line_is_checked_by_itself(stack: RunningStack) -> None:
     ]
     answer = await send(stack, lines(*(line for line, _ in cases)))
     assert answer.status_code == 200
-    told = {one["line"]: one["reason"] for one in answer.json()["refused"]}
+    found = {one["line"]: one["reason"] for one in answer.json()["refused"]}
     expected = {number: reason for number, (_, reason) in enumerate(cases, 1) if reason}
-    assert told == expected
+    assert found == expected
     assert answer.json()["accepted"] == 2
     assert "globex" not in answer.text
 

@@ -20,7 +20,7 @@ from starlette.types import Receive, Scope, Send
 
 from chat_bridge.model import MessageKey
 from chat_bridge.source_http import HttpMessageSource
-from servicekit.http import HttpServer
+from servicekit.http.server import HttpServer
 
 
 @dataclass
@@ -74,8 +74,8 @@ async def chat() -> AsyncIterator[ChatService]:
         await server.stop()
 
 
-def key(name: str, tenant: str = "acme") -> MessageKey:
-    return MessageKey(tenant, "support", name)
+def key(name: str, tenant: str = "acme", conversation: str = "c1") -> MessageKey:
+    return MessageKey(tenant, "support", conversation, name)
 
 
 async def test_one_request_asks_for_many_and_gives_what_is_sound(chat: ChatService) -> None:
@@ -87,7 +87,9 @@ async def test_one_request_asks_for_many_and_gives_what_is_sound(chat: ChatServi
     found = await source.fetch([key("m1"), key("m2"), key("broken"), key("unknown"), key("m1")])
     assert set(found) == {key("m1"), key("m2")}
     assert found[key("m1")].turn_id == "turn-of-m1"
-    assert chat.asked == [{"tenant": "acme", "project": "support", "message_ids": ["broken", "m1", "m2", "unknown"]}]
+    ids = ["broken", "m1", "m2", "unknown"]
+    messages = [{"conversation_id": "c1", "message_id": one} for one in ids]
+    assert chat.asked == [{"tenant": "acme", "project": "support", "message_ids": ids, "messages": messages}]
     assert chat.authorizations == {"Bearer secret"}
     await source.fetch([key(f"n{number}") for number in range(101)] + [key("m1", "globex")])
     assert [(one["tenant"], len(one["message_ids"])) for one in chat.asked[1:]] == [
@@ -103,6 +105,7 @@ async def test_an_answer_about_something_else_is_passed_over(chat: ChatService) 
     chat.has("m1", "c1")
     chat.answer = json.dumps({"messages": [chat.messages["m1"]]}).encode()
     assert await source.fetch([key("m2")]) == {}
+    assert await source.fetch([key("m1", conversation="c2")]) == {}
     assert set(await source.fetch([key("m1")])) == {key("m1")}
     await source.close()
 

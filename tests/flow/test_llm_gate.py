@@ -15,14 +15,14 @@ from hand_clock import HandClock
 from llm_server import ACCEPTED, NEUTRAL, REJECTED, LlmServer, completion, llm_server, response
 from prometheus_client import REGISTRY
 
-from inference.detector import Detector
-from inference.gate_answers_memory import MemoryGateAnswers
-from inference.llm_asking import Asking
-from inference.llm_endpoint import LlmEndpoint
-from inference.llm_gate import Judged, LlmGate
-from inference.model import Message, Neighbourhood, Verdict
+from detector.detector import Detector
+from detector.model import Message, Neighbourhood, Verdict
+from inference.llm_gate.asking import Asking
+from inference.llm_gate.endpoint import LlmEndpoint
+from inference.llm_gate.gate import Judged, LlmGate
+from inference.llm_gate.store_memory import MemoryGateAnswers
 from inference.store import ConversationKey
-from servicekit.circuit import Circuit
+from servicekit.circuit_breaker import CircuitBreaker
 
 HERE = ConversationKey("acme", "support", "c1")
 KEY = "sk-not-to-be-seen"
@@ -53,8 +53,8 @@ async def gates(server: LlmServer, detector: Detector) -> AsyncIterator[Gates]:
         at_once = options.get("at_once", 4)
         endpoints.append(LlmEndpoint(options.pop("url", server.url), KEY, 2 * at_once))
         batch_seconds = options.pop("batch_seconds", 30.0)
-        told = {"seconds": 30.0, "at_once": at_once} | options
-        asking = Asking(endpoints[-1], told.pop("clock", HandClock()), **told)
+        found = {"seconds": 30.0, "at_once": at_once} | options
+        asking = Asking(endpoints[-1], found.pop("clock", HandClock()), **found)
         return LlmGate(asking, answers, detector, model="m", seconds=batch_seconds)
 
     yield make
@@ -124,11 +124,11 @@ async def test_feedback_is_about_the_answer_that_it_names(server: LlmServer, gat
 
 
 async def test_only_what_no_rule_decides_is_asked(server: LlmServer, gates: Gates, detector: Detector) -> None:
-    texts = ["That's wrong.", "Thanks!", "🙂", "Odd, a friend said otherwise."]
+    texts = ["That's wrong.", "Thanks!", "🙂", "Odd, a friend took bus nine."]
     items = [item(text) for text in texts]
     judged = [Judged(HERE, one, verdict) for one, verdict in zip(items, detector.judge(items), strict=True)]
     verdicts = await gates().settle(judged)
-    assert server.messages() == ["Odd, a friend said otherwise."]
+    assert server.messages() == ["Odd, a friend took bus nine."]
     assert verdicts[:3] == verdicts_of(judged)[:3]
     assert verdicts[3].decided_by == "llm"
 
@@ -188,7 +188,7 @@ async def test_it_is_asked_directly(
 ) -> None:
     for name in ("HTTP_PROXY", "http_proxy", "ALL_PROXY"):
         monkeypatch.setenv(name, "http://127.0.0.1:9")
-    [verdict] = await gates().settle(unsure(detector, "Odd, a friend said otherwise."))
+    [verdict] = await gates().settle(unsure(detector, "Odd, a friend took bus nine."))
     assert verdict.decided_by == "llm"
 
 
@@ -239,7 +239,7 @@ async def test_questions_go_out_side_by_side_but_not_too_many(
 
 async def test_the_circuit_opens_tries_again_and_closes(server: LlmServer, gates: Gates, detector: Detector) -> None:
     clock = HandClock()
-    gate = gates(clock=clock, at_once=1, circuit=Circuit(failures_limit=3, rest_seconds=30))
+    gate = gates(clock=clock, at_once=1, circuit=CircuitBreaker(failures_limit=3, rest_seconds=30))
     server.respond = lambda _: response(b"{}", 503)
     texts = iter(f"Odd, friend {n} said otherwise." for n in range(100))
 
@@ -261,11 +261,13 @@ async def test_the_circuit_opens_tries_again_and_closes(server: LlmServer, gates
 async def test_wrong_answers_do_not_open_the_circuit(server: LlmServer, gates: Gates, detector: Detector) -> None:
     server.respond = lambda _: completion("as you like")
     before = counted()
-    await gates(circuit=Circuit(3, 30)).settle(unsure(detector, *(f"Odd, friend {n} said so." for n in range(12))))
+    await gates(circuit=CircuitBreaker(3, 30)).settle(
+        unsure(detector, *(f"Odd, friend {n} said so." for n in range(12)))
+    )
     assert grown(before) == {"wrong": 12}
 
 
-async def test_somebody_who_waits_settles_nothing_by_impatience(
+async def test_a_caller_that_gives_up_waiting_settles_nothing(
     server: LlmServer, gates: Gates, detector: Detector
 ) -> None:
     [judged] = unsure(detector, "Odd, a friend said otherwise.")
@@ -306,12 +308,12 @@ async def test_an_answer_to_somebody_who_waits_is_the_one_announced(
     assert (seen.decided_by, grown(before)) == ("llm", {"known": 1})
 
 
-async def test_of_two_at_once_the_first_word_stands_for_both(
+async def test_of_two_at_once_the_first_answer_stands_for_both(
     server: LlmServer, gates: Gates, detector: Detector
 ) -> None:
     judged = unsure(detector, "Odd, a friend said otherwise.")
-    told = iter([completion(REJECTED), completion(ACCEPTED)])
-    server.respond = lambda _: next(told)
+    found = iter([completion(REJECTED), completion(ACCEPTED)])
+    server.respond = lambda _: next(found)
     server.released.clear()
     both = [asyncio.create_task(gates().settle(judged)) for _ in range(2)]
     await working(server, 2)
@@ -343,8 +345,8 @@ async def test_neither_key_nor_text_is_ever_logged(
     for number, answer in enumerate([completion(REJECTED), response(KEY.encode(), 500), completion(KEY), b""]):
         server.respond = lambda _, answer=answer: answer
         await gates().settle(unsure(detector, f"Odd, secret friend {number} said otherwise."))
-    told = caplog.text + "".join(capsys.readouterr())
-    assert "fell_back" in told
-    assert "status 500" in told, "the reason is"
-    assert KEY not in told
-    assert "secret friend" not in told
+    found = caplog.text + "".join(capsys.readouterr())
+    assert "fell_back" in found
+    assert "status 500" in found, "the reason is"
+    assert KEY not in found
+    assert "secret friend" not in found

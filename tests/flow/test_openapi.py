@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import re
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
@@ -12,7 +13,9 @@ import httpx
 import pytest
 from running_stack import RunningStack, exchange
 
-from servicekit.http import HttpServer
+from servicekit.http.descriptions import MEANINGS
+from servicekit.http.server import HttpServer
+from standalone.http_page import openapi
 
 schemathesis = pytest.importorskip("schemathesis")
 hypothesis = pytest.importorskip("hypothesis")
@@ -185,6 +188,53 @@ async def test_ways_in_are_described_with_examples_and_every_refusal(stack: Runn
         assert all(
             parameter["schema"].get("examples") or parameter.get("examples") for parameter in route["parameters"]
         )
+
+
+def _properties(node: Any, place: str) -> list[tuple[str, dict[str, Any]]]:
+    """Every property of every schema below `node`, with its place."""
+    if isinstance(node, list):
+        return [found for one in node for found in _properties(one, place)]
+    if not isinstance(node, dict):
+        return []
+    own = node.get("properties") if isinstance(node.get("properties"), dict) else {}
+    found = [(f"{place}.{name}", field) for name, field in own.items()]
+    return found + [each for name, one in node.items() if name != "examples" for each in _properties(one, name)]
+
+
+async def test_every_property_and_parameter_is_described(stack: RunningStack) -> None:
+    document = await described(stack)
+    properties = _properties(document["components"]["schemas"], "") + _properties(document["paths"], "")
+    assert len(properties) > 250
+    assert [place for place, field in properties if not field.get("description")] == []
+    routes = [(path, route) for path, methods in document["paths"].items() for route in methods.values()]
+    parameters = [(path, one) for path, route in routes for one in route.get("parameters", ())]
+    assert [(path, one["name"]) for path, one in parameters if not one.get("description")] == []
+    assert [path for path, route in routes if len(route["summary"].split()) < 3] == []
+
+
+async def test_no_meaning_is_kept_for_a_name_that_is_gone(stack: RunningStack) -> None:
+    document = await described(stack)
+    schemas = document["components"]["schemas"]
+    names = {f"{model}.{name}" for model, schema in schemas.items() for name in schema.get("properties", {})}
+    names |= {name.partition(".")[2] for name in names}
+    names |= {one["name"] for ms in document["paths"].values() for m in ms.values() for one in m.get("parameters", ())}
+    assert set(MEANINGS) - names == set()
+
+
+async def test_the_reference_page_shows_every_route_and_loads_nothing(stack: RunningStack) -> None:
+    document = await described(stack)
+    async with stack.client(token=None) as http:
+        page = await http.get("/docs")
+    assert page.status_code == 200
+    assert "default-src 'none'" in page.headers["content-security-policy"]
+    assert not re.search(r"<(script|link|img|iframe)|https?://|@import|url\(", page.text)
+    for path, methods in document["paths"].items():
+        assert all(f"<code>{method.upper()} {path}</code>" in page.text for method in methods)
+
+
+async def test_the_page_in_the_docs_is_of_the_routes_that_run(stack: RunningStack) -> None:
+    running = await described(stack)
+    assert set(running["paths"]) - set(openapi()["paths"]) == {"/report"}
 
 
 async def test_the_examples_work(stack: RunningStack) -> None:

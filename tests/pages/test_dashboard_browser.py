@@ -145,14 +145,14 @@ async def test_hostile_text_is_shown_and_does_nothing(site, page):
     )
     await page.goto(f"{site.url}/?token=all")
     assert await page.inner_text("#newest .said") == hostile
-    await page.click("#newest a")
+    await page.click("#newest li a")
     await page.wait_for_selector(".transcript")
     assert await page.inner_text(".message.agent > .text") == hostile
     assert await page.locator("main img, main script").count() == 0
     assert page.complaints == []
 
 
-async def test_a_service_that_stops_answering_is_told_and_tried_again(site, page):
+async def test_a_service_that_stops_answering_is_shown_and_tried_again(site, page):
     await site.take(feedback("f1", at=seconds_ago(5)))
     await page.goto(f"{site.url}/?token=all")
     await page.route("**/*period=7d*", lambda route: route.abort())
@@ -190,9 +190,43 @@ async def test_nothing_runs_over_the_edge(site, page, width):
     over = "document.documentElement.scrollWidth - innerWidth"
     await page.goto(f"{site.url}/?token=all")
     assert await page.evaluate(over) <= 0
-    await page.click("#newest a")
+    await page.click("#newest li a")
     await page.wait_for_selector(".transcript")
     assert await page.evaluate(over) <= 0
+    for path in ("feedback", "feedback?type=explicit", f"agent?agent={wide}", "calibration"):
+        await page.goto(f"{site.url}/dashboard/{path}")
+        await page.wait_for_selector("nav.pages")
+        assert await page.evaluate(over) <= 0, path
+
+
+async def test_from_the_sign_in_form_to_a_rejected_answer_and_back(site, browser):
+    await site.take(
+        message("a1", turn="t1", content="**In** Leipzig.", agent="agent-a", at=seconds_ago(90)),
+        feedback("f1", turn="t1", reaction="not_ok", agent="agent-a", at=seconds_ago(60)),
+        feedback("f2", turn="t2", reaction="ok", agent="agent-b", at=seconds_ago(50)),
+    )
+    context = await browser.new_context(timezone_id="Asia/Tokyo")
+    page = await context.new_page()
+    page.set_default_timeout(10_000)
+    await page.goto(site.url)
+    await page.fill("#token", "wrong")
+    await page.click("text=Sign in >> visible=true >> nth=-1")
+    await page.wait_for_selector("[role=alert]")
+    await page.fill("#token", "all")
+    await page.keyboard.press("Enter")
+    await page.wait_for_selector("main[data-zone='Asia/Tokyo']")
+    await page.click(".tile.main a.not_ok")
+    await page.wait_for_selector(".found")
+    assert await page.locator(".found > li").count() == 1
+    await page.click("text=Read the conversation")
+    assert await page.inner_text(".message.agent strong") == "In"
+    await page.click("text=The list")
+    await page.wait_for_selector(".found")
+    assert "reaction=not_ok" in page.url
+    await page.select_option("select[name=reaction]", "ok")
+    await page.wait_for_selector(".found .badge.ok")
+    assert page.url.startswith(f"{site.url}/dashboard/feedback?")
+    await context.close()
 
 
 async def test_without_scripts_the_filters_still_work(site, browser):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import AsyncIterator
 
 import asyncpg
@@ -80,11 +81,9 @@ async def test_the_overview_counts_what_is_effective(pool, take):
     )
     async with visitor(pool) as http:
         text = (await http.get("/")).text
-        assert '<p class="figure">67%</p>' in text
-        assert '<p class="figure">3</p>' in text
+        assert re.findall(r'<p class="figure">(.*?)</p>', text) == ["100%", "0%"], "people, then the machine"
         people = (await http.get("/?origin=user")).text
-        assert '<p class="figure">100%</p>' in people
-        assert '<p class="figure">2</p>' in people
+        assert re.findall(r'<p class="figure">(.*?)</p>', people) == ["100%", "–"]
 
 
 async def test_users_text_stays_text_everywhere(pool, take):
@@ -170,7 +169,7 @@ async def test_health_that_fails_or_hangs_does_not_take_the_page_along(pool, tak
         async with visitor(pool, "all", health) as http:
             assert "could not be read" in (await http.get("/")).text
     async with visitor(pool, "all", None) as http:
-        assert "Nobody tells this service" in (await http.get("/")).text
+        assert "A service that runs alone" in (await http.get("/")).text
 
 
 @pytest.mark.parametrize("query", ["period=1y", "origin=alien", "agent=%00", "tenant=a%20b", f"agent={'x' * 300}"])
@@ -197,3 +196,84 @@ async def test_assets_come_from_the_package(pool, name):
         assert answer.status_code == 200
         assert "//" not in answer.text.replace("http://www.w3.org", "").replace("// ", "")
         assert (await http.get("/dashboard/assets/../routes.py")).status_code == 404
+
+
+async def test_the_sign_in_form_takes_a_token_and_goes_where_one_was_going(pool, take):
+    await take(feedback("f1"))
+    async with visitor(pool, None) as http:
+        asked = await http.get("/dashboard/feedback?at=acme/support&q=%3Cb%3E")
+        assert asked.status_code == 401
+        assert 'name="next" value="/dashboard/feedback?at=acme%2Fsupport&amp;q=%3Cb%3E"' in asked.text
+        assert "does not work" not in asked.text
+        wrong = await http.post("/sign-in", data={"token": "wrong", "next": "/dashboard/feedback"})
+        assert wrong.status_code == 422
+        assert "This token does not work" in wrong.text
+        assert 'value="/dashboard/feedback"' in wrong.text
+        assert "set-cookie" not in wrong.headers
+        right = await http.post("/sign-in", data={"token": "acme", "next": "/dashboard/feedback?at=acme/support"})
+        assert (right.status_code, right.headers["location"]) == (303, "/dashboard/feedback?at=acme/support")
+        assert (await http.get("/dashboard/feedback")).status_code == 200
+
+
+@pytest.mark.parametrize("target", ["//evil.example", "https://evil.example", "/\\evil.example", "", "/a b", "x"])
+async def test_the_sign_in_form_never_leads_to_another_site(pool, target):
+    async with visitor(pool, None) as http:
+        answer = await http.post("/sign-in", data={"token": "acme", "next": target})
+        assert (answer.status_code, answer.headers["location"]) == (303, "/")
+
+
+@pytest.mark.parametrize("body", [b"", b"\xff\xfe", b"token", b"token=" + b"x" * 60_000, b"&" * 2_000, b"token=%C3%A9"])
+async def test_a_sign_in_that_makes_no_sense_is_a_wrong_one(pool, body):
+    async with visitor(pool, None) as http:
+        answer = await http.post("/sign-in", content=body)
+        assert answer.status_code == 422
+        assert "This token does not work" in answer.text
+
+
+async def test_an_old_cookie_says_that_the_token_no_longer_works(pool):
+    async with visitor(pool, None) as http:
+        http.cookies.set("agent_feedback_token", "expired")
+        assert "This token does not work" in (await http.get("/")).text
+
+
+async def test_health_is_asked_for_once_for_all_viewers(pool, take):
+    await take(feedback("f1"))
+    asked = []
+
+    async def health():
+        asked.append(1)
+        return {"lag": {"reporting": 5}}
+
+    async with visitor(pool, "all", health) as http:
+        answers = await asyncio.gather(*(http.get("/dashboard/live") for _ in range(6)))
+        answers.append(await http.get("/"))
+    assert all("Waiting in the log" in answer.text for answer in answers)
+    assert len(asked) == 1
+
+
+async def test_an_address_of_nobodys_gets_a_page_in_a_browser_and_json_elsewhere(pool):
+    browser = {"Accept": "text/html,*/*"}
+    async with visitor(pool) as http:
+        answer = await http.get("/dashboard/nowhere", headers=browser)
+        assert answer.status_code == 404
+        assert "There is no page at this address." in answer.text
+        assert 'href="/"' in answer.text
+        assert (await http.get("/dashboard/nowhere")).json() == {"detail": "Not Found"}
+    async with visitor(pool, None) as http:
+        assert (await http.get("/dashboard/nowhere", headers=browser)).status_code == 401
+
+
+async def test_pages_are_compressed_for_those_who_take_it(pool, take):
+    await take(feedback("f1"))
+    async with visitor(pool) as http:
+        assert (await http.get("/")).headers["content-encoding"] == "gzip"
+        plain = await http.get("/", headers={"Accept-Encoding": "identity"})
+        assert "content-encoding" not in plain.headers
+
+
+async def test_a_period_with_nothing_before_it_is_compared_with_nothing(pool, take):
+    await take(feedback("f1"))
+    async with visitor(pool) as http:
+        assert "There is nothing before this period to compare with." in (await http.get("/")).text
+        await take(feedback("f2", turn="t2", at=-40 * 86_400))
+        assert "No agent or version changed by more than chance makes." in (await http.get("/")).text

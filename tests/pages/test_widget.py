@@ -2,49 +2,19 @@
 
 from __future__ import annotations
 
-import os
-import shutil
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
-from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
 import pytest_asyncio
+from chromium import expect, launched, needs_chromium, opened, picture
 from running_stack import RunningStack, exchange, running_stack
-from starlette.types import ASGIApp, Receive, Scope, Send
+from served import served
+from starlette.types import Receive, Scope, Send
 
-from servicekit.http import HttpServer
-
-playwright = pytest.importorskip("playwright.async_api")
-expect = playwright.expect
-CHROMIUM = shutil.which("chromium")
-FLAGS = (
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-)
-SCREENSHOTS = os.environ.get("WIDGET_SCREENSHOTS")
 MARKUP = "<img src=x onerror=\"document.title='taken over'\"> & <b>ünï</b>"
-pytestmark = [
-    pytest.mark.browser,
-    pytest.mark.skipif(CHROMIUM is None, reason="Chromium needed: apt-get install chromium"),
-]
-
-
-@asynccontextmanager
-async def served(app: ASGIApp) -> AsyncIterator[str]:
-    server = HttpServer("127.0.0.1", 0)
-    await server.start(app)
-    try:
-        yield f"http://127.0.0.1:{server.port}"
-    finally:
-        await server.stop()
+pytestmark = needs_chromium
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="session")
@@ -55,28 +25,8 @@ async def stack(postgres_url: str) -> AsyncIterator[RunningStack]:
 
 @pytest_asyncio.fixture(scope="module", loop_scope="session")
 async def browser() -> AsyncIterator[Any]:
-    async with playwright.async_playwright() as parts:
-        chromium = await parts.chromium.launch(executable_path=CHROMIUM, args=list(FLAGS))
+    async with launched() as chromium:
         yield chromium
-        await chromium.close()
-
-
-@asynccontextmanager
-async def opened(browser: Any, **options: Any) -> AsyncIterator[tuple[Any, list[str]]]:
-    """A page, and what its console and its network complained of."""
-    context = await browser.new_context(**options)
-    page = await context.new_page()
-    complaints: list[str] = []
-    page.on("console", lambda line: complaints.append(line.text) if line.type in ("error", "warning") else None)
-    page.on("pageerror", lambda error: complaints.append(str(error)))
-    page.on("requestfailed", lambda request: complaints.append(request.url))
-    yield page, complaints
-    await context.close()
-
-
-async def picture(page: Any, name: str) -> None:
-    if SCREENSHOTS:
-        await page.screenshot(path=str(Path(SCREENSHOTS) / f"{name}.png"), full_page=True)
 
 
 async def test_vote_change_say_why_reload_and_take_back(stack: RunningStack, browser: Any) -> None:
@@ -163,8 +113,7 @@ async def test_it_reads_well(stack: RunningStack, browser: Any, scheme: str, wid
 
 async def test_what_is_refused_is_taken_back_on_screen(stack: RunningStack, browser: Any) -> None:
     await stack.publish(*exchange("c-widget", "t1"))
-    html = """<!doctype html><title>shop</title><body><script type="module">
-        import "%s/widget.js";
+    html = """<!doctype html><title>shop</title><body><script src="%s/widget.js"></script><script>
         const thumbs = document.createElement("agent-feedback-thumbs");
         thumbs.token = async () => "ann";
         for (const [name, value] of Object.entries({tenant: "acme", project: "support", conversation: "c-widget"}))

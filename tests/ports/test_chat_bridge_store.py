@@ -15,7 +15,7 @@ from chat_bridge.model import IndexedMessage, MessageKey, ParkedEvent, ParkedKey
 from chat_bridge.store import Store
 from chat_bridge.store_memory import MemoryStore
 from chat_bridge.store_postgres import PostgresStore
-from contracts.provenance import NOTHING_TOLD, Provenance
+from contracts.provenance import NO_PROVENANCE, Provenance
 from servicekit.database import open_pool
 
 MIGRATIONS = Path(chat_bridge.main.__file__).parent / "migrations"
@@ -32,32 +32,45 @@ async def store(request: pytest.FixtureRequest, postgres_url: str) -> AsyncItera
     await pool.close()
 
 
-def message(message_id: str = "m1", at: int = 100, tenant: str = "acme", **fields: Any) -> IndexedMessage:
-    return replace(
-        IndexedMessage(
-            MessageKey(tenant, "p", message_id), "c1", "t1", "bot", "agent", "bot", "hi", False, NOTHING_TOLD, at
-        ),
-        **fields,
-    )
+def named(message_id: str = "m1", tenant: str = "acme", conversation: str = "c1") -> MessageKey:
+    return MessageKey(tenant, "p", conversation, message_id)
 
 
-def waiting(event_id: str = "e1", original: str = "m1", **fields: Any) -> ParkedEvent:
+def at_version(at: int, rank: int = 2) -> bytes:
+    return bytes([rank]) + at.to_bytes(24)
+
+
+def message(
+    message_id: str = "m1",
+    at: int = 100,
+    tenant: str = "acme",
+    conversation: str = "c1",
+    version: bytes | None = None,
+    **fields: Any,
+) -> IndexedMessage:
+    key = named(message_id, tenant, conversation)
+    held = version or at_version(at)
+    return replace(IndexedMessage(key, "t1", "bot", "agent", "bot", "hi", False, NO_PROVENANCE, held), **fields)
+
+
+def waiting(event_id: str = "e1", original: str = "m1", conversation: str = "c1", **fields: Any) -> ParkedEvent:
     key = ParkedKey(fields.pop("tenant", "acme"), "p", "chat.message.reply.ingested", event_id)
     fields = {"cause": f"{key.topic}:0:{event_id[1:]}", "log_time": 5, "parked_at": 10} | fields
-    return ParkedEvent(key, original, None, b"\x00\xff", traceparent=None, **fields)
+    about = named(original, key.tenant, conversation)
+    return ParkedEvent(key, about, None, b"\x00\xff", traceparent=None, **fields)
 
 
 async def test_a_message_is_found_as_it_was_indexed(store: Store) -> None:
-    told = message(provenance=Provenance(track_id="t", model="m"), truncated=True)
+    found = message(provenance=Provenance(track_id="t", model="m"), truncated=True)
     person = message("m2", sender_id="ann", sender_type="human", agent_id=None, content=None)
-    assert await store.index([told, person]) == {told.key, person.key}
-    assert await store.find([told.key, person.key, MessageKey("acme", "p", "m3")]) == {
-        told.key: told,
+    assert await store.index([found, person]) == {found.key, person.key}
+    assert await store.find([found.key, person.key, named("m3")]) == {
+        found.key: found,
         person.key: person,
     }
 
 
-async def test_the_first_content_stands_unless_the_newcomer_is_later(store: Store) -> None:
+async def test_of_two_versions_the_greater_holds(store: Store) -> None:
     await store.index([message(at=100, content="first")])
     assert await store.index([message(at=100, content="as late")]) == set()
     assert await store.index([message(at=99, content="earlier")]) == set()
@@ -70,6 +83,20 @@ async def test_a_later_message_that_says_the_same_changes_nothing(store: Store) 
     assert await store.index([message(at=200)]) == set()
     assert await store.index([message(at=150, content="older than the last word")]) == set()
     assert (await store.find([message().key]))[message().key] == message(at=200)
+
+
+async def test_a_messages_own_event_after_a_reply_event_is_news_even_where_it_says_the_same(store: Store) -> None:
+    found, own = message(version=at_version(900, rank=1)), message(at=100)
+    assert await store.index([found]) == {found.key}
+    assert await store.index([own]) == {own.key}
+    assert await store.index([found]) == set()
+    assert await store.find([own.key]) == {own.key: own}
+
+
+async def test_equal_ids_in_two_conversations_are_two_messages(store: Store) -> None:
+    one, other = message(content="one"), message(content="other", conversation="c2")
+    assert await store.index([one, other]) == {one.key, other.key}
+    assert await store.find([one.key, other.key]) == {one.key: one, other.key: other}
 
 
 async def test_equal_ids_of_two_tenants_are_two_messages(store: Store) -> None:
@@ -92,7 +119,7 @@ async def test_parked_events_are_released_by_their_original_only(store: Store) -
     assert await store.released_by([message().key]) == []
     await store.index([message()])
     assert await store.released_by([message().key]) == [(early, message()), (late, message())]
-    assert await store.released_by([MessageKey("globex", "p", "m1"), other.original]) == []
+    assert await store.released_by([named("m1", "globex"), named("m1", conversation="c2"), other.original]) == []
     assert await store.releasable(1) == [(early, message())]
 
 
@@ -118,13 +145,13 @@ async def test_nothing_asked_for_is_nothing_found(store: Store) -> None:
 
 
 async def test_what_is_waited_for_comes_in_pages_and_each_once(store: Store) -> None:
-    beginning = MessageKey("", "", "")
+    beginning = MessageKey("", "", "", "")
     assert await store.waited_for(beginning, 10) == []
     theirs = waiting("e9", "m0", tenant="globex")
     await store.park([waiting("e1", "m2"), waiting("e2", "m1"), waiting("e3", "m2"), theirs])
     first = await store.waited_for(beginning, 2)
-    assert first == [MessageKey("acme", "p", "m1"), MessageKey("acme", "p", "m2")]
-    assert await store.waited_for(first[-1], 2) == [MessageKey("globex", "p", "m0")]
+    assert first == [named("m1"), named("m2")]
+    assert await store.waited_for(first[-1], 2) == [named("m0", "globex")]
 
 
 async def test_what_is_parked_is_found_by_its_key(store: Store) -> None:
@@ -132,3 +159,12 @@ async def test_what_is_parked_is_found_by_its_key(store: Store) -> None:
     await store.park([first])
     assert await store.parked_under([again.key, other.key]) == {first.key: first.cause}
     assert await store.parked_under([]) == {}
+
+
+async def test_a_tenants_parked_events_are_read_page_by_page(store: Store) -> None:
+    theirs = [waiting(f"e{n}") for n in range(5)]
+    await store.park([*theirs, waiting("e9", tenant="globex")])
+    pages = [list(page) async for page in store.scan_parked("acme", 2)]
+    assert [len(page) for page in pages] == [2, 2, 1]
+    assert [event for page in pages for event in page] == theirs
+    assert [page async for page in store.scan_parked("nobody", 2)] == []

@@ -13,9 +13,8 @@ from pathlib import Path
 import asyncpg
 import pytest
 
-from servicekit.embedded import postgres_home
-from servicekit.embedded.postgres import EmbeddedPostgres, EmbeddedPostgresError
-from servicekit.embedded.postmaster_file import clear_if_stale
+from standalone.embedded import postgres_home
+from standalone.embedded.postgres import EmbeddedPostgres, EmbeddedPostgresError, clear_if_stale
 
 pytestmark = [
     pytest.mark.skipif(sys.platform != "linux", reason="elsewhere the package's own launcher is used"),
@@ -107,7 +106,7 @@ async def test_a_crash_of_the_server_keeps_what_was_committed(state: Path) -> No
 OWNER = """
 import asyncio, sys
 from pathlib import Path
-from servicekit.embedded.postgres import EmbeddedPostgres
+from standalone.embedded.postgres import EmbeddedPostgres
 
 async def main() -> None:
     server = EmbeddedPostgres(Path(sys.argv[1]))

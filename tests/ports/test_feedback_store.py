@@ -8,7 +8,7 @@ from dataclasses import replace
 from uuid import UUID
 
 import pytest
-from feedback_words import START, entry, key, record
+from feedback_events import START, entry, key, record
 
 from contracts.provenance import Provenance
 from feedback.model import Entry, Key, Payload, Record, Stamp
@@ -88,7 +88,7 @@ async def test_a_batch_may_succeed_in_part(store):
     assert [one and one.shown.payload.text for one in found] == [None, "free", None, None]
 
 
-async def test_a_writer_that_lost_to_the_same_revision_is_told_so(store):
+async def test_a_writer_that_lost_to_the_same_revision_gets_nothing_back(store):
     await store.save([insert(record(revision=1)), insert(record("other", revision=1))])
     assert await store.save([Save(record(revision=2, text="winner"), 1)]) == {record().feedback_id}
     both = [Save(record(revision=2, text="loser"), 1), Save(record("other", revision=2), 1)]
@@ -96,7 +96,7 @@ async def test_a_writer_that_lost_to_the_same_revision_is_told_so(store):
     assert [one and one.shown.payload.text for one in await held(store, record())] == ["winner"]
 
 
-async def test_racing_writers_all_get_their_word_in(store):
+async def test_racing_writers_all_get_their_changes_in(store):
     async def write(name: str) -> None:
         while True:
             (found,) = await held(store, record())

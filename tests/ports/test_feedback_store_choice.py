@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from feedback_words import record
+from feedback_events import record
 
 from feedback.main import open_store
 from feedback.store import Save

@@ -10,7 +10,7 @@ from typing import Any
 from uuid import UUID
 
 import pytest
-from feedback_words import (
+from feedback_events import (
     START,
     RecordingProducer,
     batch,
@@ -24,13 +24,13 @@ from feedback_words import (
     reply,
 )
 
+from contracts.erasure import Erasure, Person
 from contracts.ids import partition_of
 from feedback.consumer import FeedbackEvents
 from feedback.emojis import DEFAULT_REWARDS
-from feedback.erasure import ERASED, Erasure
-from feedback.model import Person, Record
+from feedback.model import Record
 from feedback.store import Save, Store, Totals
-from servicekit.outcome import STORED, UNCHANGED
+from servicekit.kafka.outcome import ERASED, STORED, UNCHANGED
 
 ANN, BOB = Person("acme", "ann"), Person("acme", "bob")
 MINUTE = 60
@@ -130,6 +130,8 @@ async def test_an_erasure_leaves_no_text_and_tombstones_on_the_right_partition(h
     assert all(one.revision > before[one.feedback_id].revision for one in after)
     assert [one.key for one in after] == [before[one.feedback_id].key for one in after]
     assert await scanned(store) == []
+    (confirmed,) = [json.loads(message.value or b"") for message in log.confirmed]
+    assert (confirmed["service"], confirmed["requestId"], confirmed["removed"]) == ("feedback", "q1", 5)
     conversations = {id_: f"acme/{one.key.project}/c1" for id_, one in before.items()}
     assert sorted((m.topic, m.key, m.value, m.partition) for m in log.sent) == sorted(
         ("feedback.created", str(id_), None, partition_of(conversation, 6))
@@ -150,7 +152,7 @@ async def test_others_keep_what_they_said(handler, store, log):
     assert [message.key for message in log.sent] == [str(key().feedback_id)]
 
 
-async def test_what_was_said_up_to_five_minutes_after_is_forgotten_and_later_words_are_taken(handler, store, log):
+async def test_what_was_said_up_to_five_minutes_after_is_forgotten_and_what_comes_later_is_taken(handler, store, log):
     await handler.handle(batch(erasure(at=0)))
     outcomes = await handler.handle(
         batch(
@@ -166,7 +168,7 @@ async def test_what_was_said_up_to_five_minutes_after_is_forgotten_and_later_wor
     assert json.loads(log.last[str(stored.feedback_id)] or b"")["change"] == "created"
 
 
-async def test_a_late_old_word_does_not_bring_a_forgotten_feedback_back(handler, store, log):
+async def test_a_late_old_change_does_not_bring_a_forgotten_feedback_back(handler, store, log):
     await handler.handle(batch(explicit("ok", at=0, text=SECRET)))
     await handler.handle(batch(erasure(at=100)))
     assert await handler.handle(batch(received(explicit("not_ok", at=50, event="x2", text=SECRET), logged=900))) == [
@@ -187,7 +189,7 @@ async def test_a_person_who_comes_back_makes_the_feedback_anew(handler, store, l
     assert announced["revision"] == stored.revision > stub.revision
 
 
-async def test_later_words_stay_when_the_erasure_is_read_late(handler, store, log):
+async def test_later_changes_stay_when_the_erasure_is_read_late(handler, store, log):
     await handler.handle(batch(reaction("👍", at=0), reaction("❤️", at=1_000, event="r2")))
     await handler.handle(batch(erasure(at=100)))
     (stored,) = await scanned(store)
@@ -228,8 +230,8 @@ async def test_an_uncertain_commit_announces_the_tombstone_once_more(handler, lo
     await handler.handle(said)
     await handler.handle(batch(erasure(at=10)))
     log.sent.clear()
-    await handler.uncertain(said)
-    await handler.uncertain(batch(erasure(at=10)))
+    await handler.commit_lost(said)
+    await handler.commit_lost(batch(erasure(at=10)))
     assert [message.value for message in log.sent] == [None, None]
 
 
@@ -295,12 +297,12 @@ class Overtaken(RecordingProducer):
         return await self._log.send(messages)
 
 
-@pytest.mark.parametrize("what", ["uncertain", "erasure"])
-async def test_the_newest_word_is_announced_last_though_an_older_one_was_on_its_way(store, log, handler, what):
+@pytest.mark.parametrize("what", ["commit_lost", "erasure"])
+async def test_the_newest_state_is_announced_last_though_an_older_one_was_on_its_way(store, log, handler, what):
     said = batch(reaction("👍", at=1_000))
     await handler.handle(said)
     slow = FeedbackEvents(store, Overtaken(log, handler), DEFAULT_REWARDS)
-    await (slow.uncertain(said) if what == "uncertain" else slow.handle(batch(erasure(at=10))))
+    await (slow.commit_lost(said) if what == "commit_lost" else slow.handle(batch(erasure(at=10))))
     assert [json.loads(message.value or b"")["emoji"] for message in log.sent] == ["👍", "❤", "👍", "❤"]
 
 

@@ -11,7 +11,7 @@ from urllib.parse import parse_qs, urlsplit
 
 import asyncpg
 import pytest
-from feedback_words import record
+from feedback_events import record
 from mongo_server import ADDRESS
 from pymongo.errors import (
     AutoReconnect,
@@ -28,8 +28,8 @@ from pymongo.errors import (
     WTimeoutError,
 )
 
+from contracts.erasure import Person
 from feedback.main import MIGRATIONS
-from feedback.model import Person
 from feedback.mongo_connection import client_of, database_of, wait_until_up
 from feedback.mongo_failures import told_apart
 from feedback.store import Save, Store
@@ -204,7 +204,7 @@ def test_what_waiting_cannot_help_stays_what_it_is(error):
     assert raised_as(error) is type(error)
 
 
-async def test_an_outage_tells_no_document(line):
+async def test_an_outages_error_quotes_no_document(line):
     store, wire = line
     await wire.cut()
     (error,) = await asyncio.gather(store.save([Save(record(text="secret"), 0)]), return_exceptions=True)
@@ -235,4 +235,4 @@ async def test_a_migrated_schema_holds_one_feedback_per_id(postgres_url):
     async with postgres_on_a_line(postgres_url) as (store, _):
         await store.save([Save(record("once"), 0)])
         with pytest.raises(asyncpg.UniqueViolationError):
-            await store._pool.execute("insert into feedback select * from feedback")
+            await store.pool.execute("insert into feedback select * from feedback")

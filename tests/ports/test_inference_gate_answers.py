@@ -10,15 +10,15 @@ import pytest
 import pytest_asyncio
 
 import inference.main
-from inference.gate_answers import GateAnswers, Told
-from inference.gate_answers_memory import MemoryGateAnswers
-from inference.gate_answers_postgres import PostgresGateAnswers
-from inference.llm_answer import Answer
+from inference.llm_gate.answer import LlmAnswer
+from inference.llm_gate.store import GateAnswers, NewAnswer
+from inference.llm_gate.store_memory import MemoryGateAnswers
+from inference.llm_gate.store_postgres import PostgresGateAnswers
 from servicekit.database import open_pool
 
 MIGRATIONS = Path(inference.main.__file__).parent / "migrations"
-NO = Answer(is_feedback=True, reaction="not_ok", confidence=0.123457, about=2, reason="rephrased")
-YES = Answer(is_feedback=True, reaction="ok", confidence=1.0, about=None, reason="thanks")
+NO = LlmAnswer(is_feedback=True, reaction="not_ok", confidence=0.123457, about=2, reason="rephrased")
+YES = LlmAnswer(is_feedback=True, reaction="ok", confidence=1.0, about=None, reason="thanks")
 
 
 @pytest_asyncio.fixture(params=["memory", "postgres"])
@@ -32,13 +32,13 @@ async def answers(request: pytest.FixtureRequest, postgres_url: str) -> AsyncIte
     await pool.close()
 
 
-def told(answer: Answer | None) -> Told:
-    return Told("acme", "support", answer)
+def new(answer: LlmAnswer | None) -> NewAnswer:
+    return NewAnswer("acme", "support", answer)
 
 
 async def test_what_was_settled_comes_back_and_nothing_else_does(answers: GateAnswers) -> None:
     assert await answers.known([b"a", b"b"]) == {}
-    assert await answers.keep({b"a": told(NO), b"\x00\xff": told(YES), b"none": told(None)}) == {
+    assert await answers.keep({b"a": new(NO), b"\x00\xff": new(YES), b"none": new(None)}) == {
         b"a": NO,
         b"\x00\xff": YES,
         b"none": None,
@@ -50,19 +50,19 @@ async def test_what_was_settled_comes_back_and_nothing_else_does(answers: GateAn
 
 @pytest.mark.parametrize("first", [NO, None])
 @pytest.mark.parametrize("second", [YES, None])
-async def test_the_first_word_stands(answers: GateAnswers, first: Answer | None, second: Answer | None) -> None:
-    await answers.keep({b"a": told(first)})
-    assert await answers.keep({b"a": told(second), b"b": told(second)}) == {b"a": first, b"b": second}
+async def test_the_first_answer_stands(answers: GateAnswers, first: LlmAnswer | None, second: LlmAnswer | None) -> None:
+    await answers.keep({b"a": new(first)})
+    assert await answers.keep({b"a": new(second), b"b": new(second)}) == {b"a": first, b"b": second}
     assert await answers.known([b"a"]) == {b"a": first}
 
 
-async def test_of_many_at_once_all_hear_the_same(answers: GateAnswers) -> None:
+async def test_of_many_at_once_all_get_the_same(answers: GateAnswers) -> None:
     digests = [number.to_bytes(2, "big") for number in range(5_000)]
     words = [NO, YES, None] * 4
     await asyncio.gather(*(answers.known(digests) for _ in words))  # every connection is open and can start at once
     heard = await asyncio.gather(
         *(
-            answers.keep(dict.fromkeys(digests if turn % 2 else reversed(digests), told(word)))
+            answers.keep(dict.fromkeys(digests if turn % 2 else reversed(digests), new(word)))
             for turn, word in enumerate(words)
         )
     )

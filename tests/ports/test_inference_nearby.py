@@ -12,15 +12,15 @@ import pytest_asyncio
 from turn_database import url_without_pgvector
 
 import inference.main
-import inference.turn_reads_postgres
-from inference.embed import Vectors, WordLlamaEmbedder
-from inference.turn_facts import Facts, Question, Reply
-from inference.turn_index import Looked, Wanted
-from inference.turn_index_postgres import PostgresTurnIndex
-from inference.turn_reads_postgres import LATEST, NEAREST
-from inference.turn_vectors import TurnVectors
-from inference.turn_vectors_postgres import take_bytes
-from inference.turns import TurnKey
+import inference.turns.search_postgres
+from detector.encoders.embedder import Vectors, WordLlamaEmbedder
+from inference.turns.facts import Facts, Question, Reply
+from inference.turns.rules import TurnKey
+from inference.turns.search_postgres import LATEST, NEAREST
+from inference.turns.store import Looked, Wanted
+from inference.turns.store_postgres import PostgresTurnIndex
+from inference.turns.vectors import TurnVectors
+from inference.turns.vectors_postgres import take_bytes
 from servicekit.database import open_pool
 
 MIGRATIONS = Path(inference.main.__file__).parent / "migrations"
@@ -42,7 +42,7 @@ class Renamed:
 async def pool(request: pytest.FixtureRequest, postgres_url: str) -> AsyncIterator[Any]:
     url = postgres_url if request.param == "halfvec" else await url_without_pgvector(postgres_url)
     opened = await open_pool(url, "inference", MIGRATIONS, size=2, init=take_bytes)
-    await opened.execute("truncate messages, turns, verdicts, explicit_feedback")
+    await opened.execute("truncate messages, turns, verdicts, user_reactions")
     yield opened
     await opened.close()
 
@@ -86,7 +86,9 @@ def turn(
     **told: Any,
 ) -> Facts:
     key = TurnKey(tenant, "p", conversation, name)
-    return Facts(key, at, Question(at, f"{name}-q", user, question), Reply(at, f"{name}-a", "bot", answer, **told))
+    version = at.to_bytes(8)
+    asked, replied = Question(version, f"{name}-q", user, question), Reply(version, f"{name}-a", "bot", answer, **told)
+    return Facts(key, at, asked, replied)
 
 
 async def names(turns: PostgresTurnIndex, looked: Looked, text: str) -> list[tuple[str, int]]:
@@ -106,7 +108,7 @@ async def test_a_persons_turns_come_from_all_their_conversations_and_from_nowher
             turn("older", 9),
             turn("other", 15, user="bob"),
             turn("elsewhere", 15, tenant="globex"),
-            Facts(TurnKey("acme", "p", "c1", "unanswered"), 25, Question(25, "u", "ann", "z")),
+            Facts(TurnKey("acme", "p", "c1", "unanswered"), 25, Question(b"\x19", "u", "ann", "z")),
         ],
         [],
     )
@@ -132,7 +134,7 @@ async def test_the_nearest_answers_and_the_latest_are_picked(turns: PostgresTurn
 async def test_of_a_name_that_many_share_the_latest_turns_are_looked_at(
     turns: PostgresTurnIndex, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(inference.turn_reads_postgres, "LOOKED_AT", 2)
+    monkeypatch.setattr(inference.turns.search_postgres, "LOOKED_AT", 2)
     await turns.take([turn(f"t{n}", n) for n in range(1, 5)], [])
     assert await names(turns, ALL, "y") == [("t3", 2), ("t4", 1)]
 

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Sequence
+import asyncio
+from collections.abc import AsyncIterator, Iterator, Sequence
+from dataclasses import replace
 from itertools import permutations
 from pathlib import Path
 
 import pytest
 import pytest_asyncio
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 import inference.main
-from inference.model import Message
-from inference.store import ConversationKey, Emission, IndexedMessage, MessageKey, Placed, Span, Store
+from contracts.provenance import Provenance
+from detector.model import Message
+from inference.store import PLACES_KEPT, ConversationKey, Emission, IndexedMessage, MessageKey, Place, Placed, Store
 from inference.store_memory import MemoryStore
 from inference.store_postgres import PostgresStore
 from servicekit.database import open_pool
@@ -34,12 +39,13 @@ async def store(request: pytest.FixtureRequest, postgres_url: str) -> AsyncItera
 def said(
     message_id: str, at: int, text: str = "hi", *, said_at: int | None = None, where: ConversationKey = HERE
 ) -> IndexedMessage:
+    """A version said at `said_at` (by default `at`); of one time the one with the greater text is the greater."""
     message = Message(message_id, f"t-{message_id}", "ann", "human", None, text, at)
-    return IndexedMessage(where, message, at if said_at is None else said_at)
+    return IndexedMessage(where, message, (at if said_at is None else said_at).to_bytes(8) + text.encode())
 
 
 async def all_of(store: Store, where: ConversationKey = HERE) -> Sequence[Placed]:
-    (found,) = await store.around([Span(where, (0, ""), (10**9, ""))], 0)
+    (found,) = await store.around([Place(where, 0, "")], 10**6)
     return found
 
 
@@ -48,7 +54,7 @@ def ids(placed: Sequence[Placed]) -> list[str]:
 
 
 def key(message_id: str) -> MessageKey:
-    return MessageKey(HERE.tenant, HERE.project, message_id)
+    return MessageKey(*HERE, message_id)
 
 
 async def test_messages_come_back_in_order_with_the_conversations_evaluation(store: Store) -> None:
@@ -65,14 +71,30 @@ async def test_a_later_version_changes_the_text_and_an_earlier_one_the_place(sto
     assert await store.index([said("a", 70, "third")]) == {key("a")}
     assert await store.index([said("a", 30, "first")]) == {key("a")}
     (one,) = await all_of(store)
-    assert (one.indexed.message.text, one.indexed.message.at, one.indexed.said_at) == ("third", 30, 70)
+    assert (one.indexed.message.text, one.indexed.message.at, one.indexed.stood_at) == ("third", 30, (50,))
     assert one.evaluation == 3
+
+
+async def test_the_places_where_a_message_stood_are_remembered_latest_first_and_not_without_end(store: Store) -> None:
+    for at in range(100, 80, -1):
+        await store.index([said("a", at)])
+    (one,) = await store.placed([key("a")])
+    assert (one.message.at, one.stood_at) == (81, tuple(range(82, 82 + PLACES_KEPT)))
+
+
+async def test_provenance_and_user_type_come_back(store: Store) -> None:
+    told = replace(said("a", 1), provenance=Provenance(track_id="t", model="m"), user_type="paid")
+    await store.index([told])
+    assert await store.placed([told.key]) == [told]
+    other = replace(told, provenance=Provenance(track_id="u"), version=b"\xff")
+    assert await store.index([other]) == {told.key}
+    assert [(one.indexed, one.evaluation) for one in await all_of(store)] == [(other, 2)]
 
 
 async def test_what_is_known_already_changes_nothing(store: Store) -> None:
     await store.index([said("a", 50, "said")])
     assert await store.index([said("a", 50, "said")]) == set()
-    assert await store.index([said("a", 50, "as late")]) == set()
+    assert await store.index([said("a", 50, "a lesser version")]) == set()
     (one,) = await all_of(store)
     assert (one.indexed.message.text, one.evaluation) == ("said", 1)
 
@@ -83,16 +105,70 @@ async def test_the_order_of_arrival_does_not_matter(store: Store) -> None:
         for at, text in order:
             await store.index([said(f"m{number}", at, text)])
     for one in await all_of(store):
-        assert (one.indexed.message.text, one.indexed.message.at, one.indexed.said_at) == ("said", 50, 60)
+        assert (one.indexed.message.text, one.indexed.message.at) == ("said", 50)
 
 
 async def test_a_stretch_reaches_so_many_messages_to_either_side(store: Store) -> None:
     await store.index([said(name, at) for at, name in enumerate("abcdefgh", 1)])
-    (found,) = await store.around([Span(HERE, (4, "d"), (5, "e"))], 2)
+    (found,) = await store.around([Place(HERE, 4, "d"), Place(HERE, 5, "e")], 2)
     assert ids(found) == ["b", "c", "d", "e", "f", "g"]
     assert [one.evaluation for one in found] == [8] * 6
-    (edge,) = await store.around([Span(HERE, (1, "a"), (1, "a"))], 3)
+    (edge,) = await store.around([Place(HERE, 1, "a")], 3)
     assert ids(edge) == ["a", "b", "c", "d"]
+
+
+async def test_between_two_places_far_apart_nothing_is_read(store: Store) -> None:
+    names = [f"{number:03}" for number in range(200)]
+    await store.index([said(name, at) for at, name in enumerate(names)])
+    (found,) = await store.around([Place(HERE, 10, "010"), Place(HERE, 150, "150"), Place(HERE, 153, "153")], 2)
+    assert ids(found) == names[8:13] + names[148:156]
+    (gone,) = await store.around([Place(HERE, 10, "010 that moved away")], 2)
+    assert ids(gone) == names[9:14]
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    held=st.sets(st.integers(0, 60), max_size=40),
+    places=st.lists(st.integers(0, 60), min_size=1, max_size=6),
+    reach=st.integers(0, 5),
+)
+def test_every_index_reads_the_same_stretches(
+    both: tuple[asyncio.Runner, PostgresStore], held: set[int], places: list[int], reach: int
+) -> None:
+    running, postgres = both
+    memory = MemoryStore()
+
+    async def read(store: Store) -> list[str]:
+        await store.index([said(f"m{at:02}", at) for at in held])
+        (found,) = await store.around([Place(HERE, at, f"m{at:02}") for at in places], reach)
+        return ids(found)
+
+    async def both_read() -> tuple[list[str], list[str]]:
+        await postgres._pool.execute("truncate messages")
+        return await read(memory), await read(postgres)
+
+    one, other = running.run(both_read())
+    wanted = {n for place in places for n in _within(sorted(held), place, reach)}
+    exact = [f"m{at:02}" for at in sorted(wanted)]
+    assert set(exact) <= set(one) and set(exact) <= set(other)
+    most = len(set(places)) * (2 * reach + 1)
+    assert len(one) <= most and len(other) <= most
+
+
+def _within(order: list[int], place: int, reach: int) -> list[int]:
+    """The `reach` messages before the place, and from it on those whose `reach` messages before hold it."""
+    before = [at for at in order if at < place]
+    behind = [at for at in order if at >= place]
+    return before[max(0, len(before) - reach) :] + behind[: reach + (place in order)]
+
+
+@pytest.fixture(scope="module")
+def both(postgres_url: str) -> Iterator[tuple[asyncio.Runner, PostgresStore]]:
+    """The index in PostgreSQL with a loop of its own, since hypothesis drives plain functions."""
+    with asyncio.Runner() as running:
+        pool = running.run(open_pool(postgres_url, "inference", MIGRATIONS, size=1))
+        yield running, PostgresStore(pool)
+        running.run(pool.close())
 
 
 async def test_conversations_and_tenants_stay_apart(store: Store) -> None:
@@ -100,9 +176,17 @@ async def test_conversations_and_tenants_stay_apart(store: Store) -> None:
     await store.index([said("a", 1), said("b", 2, where=other), said("a", 3, where=foreign)])
     assert ids(await all_of(store)) == ["a"]
     assert ids(await all_of(store, other)) == ["b"]
-    found = await store.around([Span(foreign, (0, ""), (9, "")), Span(other, (0, ""), (9, ""))], 5)
-    assert [ids(stretch) for stretch in found] == [["a"], ["b"]]
-    assert found[0][0].indexed.conversation == foreign
+    found = await store.around([Place(foreign, 0, ""), Place(other, 0, "")], 5)
+    assert {stretch[0].indexed.conversation: ids(stretch) for stretch in found} == {foreign: ["a"], other: ["b"]}
+
+
+async def test_two_conversations_may_count_their_messages_alike(store: Store) -> None:
+    other = ConversationKey("acme", "p", "c2")
+    await store.index([said("1", 1, "here"), said("1", 2, "there", where=other)])
+    assert [one.indexed.message.text for one in await all_of(store)] == ["here"]
+    assert [one.indexed.message.text for one in await all_of(store, other)] == ["there"]
+    await store.emitting([Emission(key("1"), "t9", "bot")])
+    assert [one.emitted_turn_id for one in await all_of(store, other)] == [None]
 
 
 async def test_an_announced_verdict_is_remembered(store: Store) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import AsyncIterator, Sequence
+from functools import partial
 from itertools import permutations
 from pathlib import Path
 from typing import Any
@@ -15,24 +16,24 @@ from turn_database import url_without_pgvector
 
 import inference.main
 from contracts.chat import ChatMessageIngested
+from detector.detector import Detector
+from detector.encoders.embedder import WordLlamaEmbedder
+from detector.model import Feedback, Message, Target, Verdict
 from inference.consumer import ConversationEvents
-from inference.detector import Detector
-from inference.embed import WordLlamaEmbedder
-from inference.model import Feedback, Message, Target, Verdict
 from inference.store import ConversationKey, IndexedMessage, Placed
 from inference.store_postgres import PostgresStore
-from inference.turn_facts import facts_of, joined
-from inference.turn_index import Judgement, Wanted
-from inference.turn_index_postgres import PostgresTurnIndex
-from inference.turn_vectors import TurnVectors
-from inference.turn_vectors_postgres import take_bytes
-from inference.turns import Turn, TurnKey
+from inference.turns.facts import facts_of, joined
+from inference.turns.rules import Turn, TurnKey
+from inference.turns.store import UserReaction, Wanted
+from inference.turns.store_postgres import PostgresTurnIndex
+from inference.turns.vectors import TurnVectors
+from inference.turns.vectors_postgres import take_bytes
 from servicekit.database import open_pool
-from servicekit.records import Coordinates, RawRecord, Received
+from servicekit.kafka.records import Coordinates, RawRecord, Received
 
 MIGRATIONS = Path(inference.main.__file__).parent / "migrations"
 HERE = ConversationKey("acme", "p", "c1")
-TABLES = "truncate messages, turns, verdicts, explicit_feedback"
+TABLES = "truncate messages, turns, verdicts, user_reactions"
 TYPE = "select pg_typeof(user_vector)::text from (select null) one left join turns on false"
 MINUTE = 60_000_000
 VECTOR = TurnVectors(WordLlamaEmbedder())
@@ -64,12 +65,21 @@ def verdict(feedback: Feedback, confidence: float, turn_id: str | None, evaluati
     reaction = {"rejected": "not_ok", "accepted": "ok", "neutral": None}[feedback]
     said = Verdict(feedback, reaction, confidence, kind, "no", target, (), "rules", "neutral")
     message = Message(by, f"t-{by}", "ann", "human", None, "no", 50)
-    return Placed(IndexedMessage(HERE, message, 50), evaluation, None, None), said
+    return Placed(IndexedMessage(HERE, message, b""), evaluation, None, None), said
 
 
-def judged(number: int, status: Feedback | None, revision: int, at: int = 60) -> Judgement:
+def judged(
+    number: int,
+    status: Feedback | None,
+    revision: int,
+    at: int = 60,
+    *,
+    explicit: bool = True,
+    user: str | None = None,
+) -> UserReaction:
     tags = ("wrong",) if status == "rejected" else ()
-    return Judgement(UUID(int=number), key("t1"), f"u{number}", status, None, tags, None, at, revision)
+    who = user or f"u{number}"
+    return UserReaction(UUID(int=number), key("t1"), who, explicit, status, None, tags, None, at, revision)
 
 
 def message(name: str, at: int, text: str, *, turn: str | None = None, agent: bool = False, **told: Any) -> Any:
@@ -145,19 +155,34 @@ async def test_of_two_messages_about_a_turn_the_announced_one_stands(turns: Post
 
 async def test_a_person_beats_the_machine_and_taking_back_falls_back(turns: PostgresTurnIndex) -> None:
     await turns.take([], [verdict("rejected", 0.9, "t1", 5)])
-    assert await turns.judge([judged(1, "accepted", 1)]) == {UUID(int=1)}
+    assert await turns.take_reactions([judged(1, "accepted", 1)]) == {UUID(int=1)}
     assert await told(turns) == ("accepted", 1.0, None)
-    assert await turns.judge([judged(1, None, 2)]) == {UUID(int=1)}
+    assert await turns.take_reactions([judged(1, None, 2)]) == {UUID(int=1)}
     assert await told(turns) == ("rejected", 0.9, "t-m9")
-    assert await turns.judge([judged(1, "accepted", 1)]) == set()
+    assert await turns.take_reactions([judged(1, "accepted", 1)]) == set()
     assert await told(turns) == ("rejected", 0.9, "t-m9")
 
 
 async def test_where_the_newest_judgement_is_taken_back_the_one_before_counts(turns: PostgresTurnIndex) -> None:
-    await turns.judge([judged(1, "rejected", 1, at=60), judged(2, "accepted", 1, at=70)])
+    await turns.take_reactions([judged(1, "rejected", 1, at=60), judged(2, "accepted", 1, at=70)])
     assert await told(turns) == ("accepted", 1.0, None)
-    await turns.judge([judged(2, None, 2, at=80)])
+    await turns.take_reactions([judged(2, None, 2, at=80)])
     assert await told(turns) == ("rejected", 1.0, None)
+
+
+async def test_a_persons_newest_of_explicit_and_live_emoji_is_their_verdict(turns: PostgresTurnIndex) -> None:
+    emoji = partial(judged, explicit=False, user="ann")
+    await turns.take([], [verdict("rejected", 0.9, "t1", 5)])
+    await turns.take_reactions([emoji(1, "accepted", 1, at=60)])
+    assert await told(turns) == ("accepted", 1.0, None)
+    await turns.take_reactions([judged(2, "rejected", 1, at=70, user="ann")])
+    assert (await told(turns))[:2] == ("rejected", 1.0)
+    await turns.take_reactions([emoji(1, "accepted", 2, at=80)])
+    assert (await told(turns))[:2] == ("accepted", 1.0)
+    await turns.take_reactions([emoji(1, None, 3, at=90)])
+    assert (await told(turns))[:2] == ("rejected", 1.0), "an emoji that was taken away leaves the one before"
+    await turns.take_reactions([judged(2, None, 2, at=95, user="ann"), emoji(3, "accepted", 1, at=94)])
+    assert (await told(turns))[:2] == ("rejected", 0.9), "an explicit null that is newest leaves none of the person's"
 
 
 async def test_revisions_and_verdicts_end_alike_in_any_order(turns: PostgresTurnIndex, pool: Any) -> None:
@@ -172,7 +197,7 @@ async def test_revisions_and_verdicts_end_alike_in_any_order(turns: PostgresTurn
     for order in permutations(steps):
         await pool.execute(TABLES)
         for step in order:
-            await (turns.judge([step]) if isinstance(step, Judgement) else turns.take([], [step]))
+            await (turns.take_reactions([step]) if isinstance(step, UserReaction) else turns.take([], [step]))
         found = await turns.find(key("t1"))
         assert found is not None and found.machine is not None and found.user is not None
         seen.add((found.status, found.confidence, found.rejection_detected_in, found.machine.status, found.user.tags))
@@ -180,7 +205,7 @@ async def test_revisions_and_verdicts_end_alike_in_any_order(turns: PostgresTurn
 
 
 async def test_feedback_on_an_unseen_turn_makes_a_stub_that_the_message_fills(turns: PostgresTurnIndex) -> None:
-    await turns.judge([judged(1, "rejected", 1)])
+    await turns.take_reactions([judged(1, "rejected", 1)])
     stub = await turns.find(key("t1"))
     assert stub is not None and (stub.status, stub.assistant_text) == ("rejected", None)
     await turns.take([facts_of(message("a", 20, "At nine.", turn="t1", agent=True))], [])
@@ -189,10 +214,10 @@ async def test_feedback_on_an_unseen_turn_makes_a_stub_that_the_message_fills(tu
 
 
 async def test_a_forgotten_person_leaves_no_judgement(turns: PostgresTurnIndex, pool: Any) -> None:
-    await turns.judge([judged(1, "rejected", 1), judged(2, "accepted", 1, at=10)])
+    await turns.take_reactions([judged(1, "rejected", 1), judged(2, "accepted", 1, at=10)])
     await turns.forget([UUID(int=1), UUID(int=77)])
     assert await told(turns) == ("accepted", 1.0, None)
-    assert await pool.fetchval("select count(*) from explicit_feedback") == 1
+    assert await pool.fetchval("select count(*) from user_reactions") == 1
 
 
 async def test_search_gives_accepted_before_neutral_by_quality_and_none_rejected(turns: PostgresTurnIndex) -> None:

@@ -8,6 +8,7 @@ import asyncpg
 import pytest
 
 from servicekit.database import open_pool
+from servicekit.failures import StartError
 
 SAID = "select query, state from pg_stat_activity where application_name = 'agent-feedback nothing'"
 
@@ -43,3 +44,41 @@ async def test_every_connection_is_prepared_once_the_tables_are_there(postgres_u
     async with pool.acquire(), pool.acquire():
         assert found == [0, 0]
     await pool.close()
+
+
+async def test_a_migration_that_was_changed_after_it_was_applied_is_refused(postgres_url: str, tmp_path: Path) -> None:
+    file = tmp_path / "0001_table.sql"
+    file.write_text("create table changed (n int)")
+    await (await open_pool(postgres_url, "checksums", tmp_path, size=1)).close()
+    await (await open_pool(postgres_url, "checksums", tmp_path, size=1)).close()
+    file.write_text("create table changed (n bigint)")
+    with pytest.raises(StartError, match=r"0001_table\.sql of checksums was changed after it was applied"):
+        await open_pool(postgres_url, "checksums", tmp_path, size=1)
+
+
+async def test_a_migration_from_before_checksums_gets_the_one_it_has(postgres_url: str, tmp_path: Path) -> None:
+    file = tmp_path / "0001_table.sql"
+    file.write_text("create table older (n int)")
+    pool = await open_pool(postgres_url, "older_checksums", tmp_path, size=1)
+    await pool.execute("alter table older_checksums.migrations drop column checksum")
+    await pool.close()
+    pool = await open_pool(postgres_url, "older_checksums", tmp_path, size=1)
+    assert await pool.fetchval("select count(checksum) from older_checksums.migrations") == 1
+    await pool.close()
+
+
+async def test_a_migration_may_take_longer_than_a_statement(
+    postgres_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("servicekit.database.COMMAND_SECONDS", 0.2)
+    (tmp_path / "0001_slow.sql").write_text("select pg_sleep(0.5); create table kept (n int)")
+    limited = await asyncpg.connect(postgres_url)
+    await limited.execute("alter role current_user set statement_timeout = '300ms'")
+    try:
+        pool = await open_pool(postgres_url, "slow", tmp_path, size=1)
+        with pytest.raises((TimeoutError, asyncpg.QueryCanceledError)):
+            await pool.execute("select pg_sleep(1)")
+        await pool.close()
+    finally:
+        await limited.execute("alter role current_user reset statement_timeout")
+        await limited.close()

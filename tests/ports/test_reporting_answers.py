@@ -86,7 +86,7 @@ async def test_latest_since_compares_when_it_was_recorded_not_when_it_happened(h
     assert await latest(http, since="2026-09-21T14:15:00.000000Z") == []
 
 
-async def test_latest_tells_of_what_was_taken_back(http, take):
+async def test_latest_shows_what_was_taken_back(http, take):
     await take(feedback("f1", turn="t1", reaction=None, at=5, recorded=6, revision=2))
     assert [(item["turn_id"], item["reaction"]) for item in await latest(http)] == [("t1", None)]
 
@@ -243,8 +243,8 @@ async def test_the_summary_counts_by_time_agent_version_and_origin(http, take):
     )
     answer = await http.get(f"{PROJECT}/feedback/summary")
     assert answer.status_code == 200
-    told = answer.json()
-    assert told["totals"] == {
+    found = answer.json()
+    assert found["totals"] == {
         "total": 4,
         "user": 3,
         "machine": 1,
@@ -253,13 +253,13 @@ async def test_the_summary_counts_by_time_agent_version_and_origin(http, take):
         "neutral": 1,
         "satisfaction": 0.5,
     }
-    assert [(b["start"], b["total"], b["satisfaction"]) for b in told["buckets"]] == [
+    assert [(b["start"], b["total"], b["satisfaction"]) for b in found["buckets"]] == [
         ("2026-09-20T00:00:00.000000Z", 2, 0.5),
         ("2026-09-21T00:00:00.000000Z", 2, 0.5),
     ]
-    assert [(a["name"], a["total"], a["ok"]) for a in told["by_agent"]] == [("a", 2, 1), ("b", 2, 1)]
-    assert [(a["name"], a["total"]) for a in told["by_agent_version"]] == [(None, 3), ("1", 1)]
-    assert [(a["name"], a["total"]) for a in told["by_origin"]] == [("user", 3), ("machine", 1)]
+    assert [(a["name"], a["total"], a["ok"]) for a in found["by_agent"]] == [("a", 2, 1), ("b", 2, 1)]
+    assert [(a["name"], a["total"]) for a in found["by_agent_version"]] == [(None, 3), ("1", 1)]
+    assert [(a["name"], a["total"]) for a in found["by_origin"]] == [("user", 3), ("machine", 1)]
     weeks = (await http.get(f"{PROJECT}/feedback/summary?bucket=week&origin=user")).json()
     assert [(b["start"], b["total"]) for b in weeks["buckets"]] == [
         ("2026-09-14T00:00:00.000000Z", 1),
@@ -293,7 +293,7 @@ async def test_agents_are_ranked_by_what_their_votes_prove(http, take):
     assert [a["agent_id"] for a in few] == ["solid", "mixed", "lucky"]
 
 
-async def test_calibration_compares_machine_and_explicit_on_the_same_turn(http, take):
+async def test_calibration_compares_machine_and_people_by_word_and_emoji_on_the_same_turn(http, take):
     await take(
         feedback("m1", turn="t1", kind="inferred", reaction="not_ok", confidence=0.9),
         feedback("f1", turn="t1", kind="explicit", reaction="not_ok"),
@@ -304,17 +304,51 @@ async def test_calibration_compares_machine_and_explicit_on_the_same_turn(http, 
         feedback("m4", turn="t4", kind="inferred", reaction="ok", confidence=1.0),
         feedback("f4", turn="t4", kind="reaction", reaction="ok"),
     )
-    told = (await http.get(f"{PROJECT}/feedback/calibration")).json()
-    assert (told["pairs"], told["agreeing"]) == (3, 2)
-    assert told["confusion"] == {
-        "ok": {"ok": 1, "neutral": 0, "not_ok": 0},
+    found = (await http.get(f"{PROJECT}/feedback/calibration")).json()
+    assert (found["pairs"], found["agreeing"]) == (4, 3)
+    assert found["confusion"] == {
+        "ok": {"ok": 2, "neutral": 0, "not_ok": 0},
         "neutral": {"ok": 0, "neutral": 0, "not_ok": 0},
         "not_ok": {"ok": 1, "neutral": 0, "not_ok": 1},
     }
-    assert [(b["low"], b["high"], b["pairs"], b["agreement"]) for b in told["bins"]] == [
+    assert [(b["low"], b["high"], b["pairs"], b["agreement"]) for b in found["bins"]] == [
         (0.7, 0.75, 1, 1.0),
         (0.9, 0.95, 2, 0.5),
+        (0.95, 1.0, 1, 1.0),
     ]
+    assert [(one["threshold"], one["verdicts"], one["pairs"], one["agreement"]) for one in found["thresholds"]] == [
+        (0.7, 4, 4, 0.75),
+        *((threshold, 3, 3, 2 / 3) for threshold in (0.75, 0.8, 0.85, 0.9)),
+        (0.95, 1, 1, 1.0),
+    ]
+
+
+async def test_reasons_are_tags_and_correction_types_with_what_they_went_with(http, take):
+    await take(
+        feedback("f1", turn="t1", kind="explicit", reaction="not_ok", tags=("wrong", "slow")),
+        feedback("f2", turn="t2", kind="explicit", reaction="not_ok", tags=("wrong",), agent="b"),
+        feedback("f3", turn="t3", kind="explicit", reaction="ok", tags=("friendly",)),
+        feedback(
+            "m1",
+            turn="t4",
+            kind="inferred",
+            reaction="not_ok",
+            correction_type="rephrased",
+            confidence=0.9,
+            tags=("en.again",),
+        ),
+        feedback("f4", turn="t5", reaction=None, tags=("taken back",)),
+    )
+    found = (await http.get(f"{PROJECT}/feedback/reasons")).json()["reasons"]
+    assert [(one["reason"], one["kind"], one["not_ok"], one["ok"], one["machine"]) for one in found] == [
+        ("wrong", "tag", 2, 0, 0),
+        ("en.again", "rule", 1, 0, 1),
+        ("rephrased", "correction_type", 1, 0, 1),
+        ("slow", "tag", 1, 0, 0),
+        ("friendly", "tag", 0, 1, 0),
+    ]
+    of_b = (await http.get(f"{PROJECT}/feedback/reasons?agent_id=b")).json()["reasons"]
+    assert [one["reason"] for one in of_b] == ["wrong"]
 
 
 @pytest.mark.parametrize(

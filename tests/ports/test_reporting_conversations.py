@@ -111,8 +111,10 @@ async def test_a_turn_with_its_texts_and_its_reaction(http, take):
                     "track_id": "k1",
                     "bundle_id": None,
                 },
+                "cut": False,
             }
         ],
+        "next_cursor": None,
     }
 
 
@@ -182,7 +184,7 @@ async def test_a_period_counts_what_is_effective_in_it(http, take):
     assert [item["conversation_id"] for item in answer["items"]] == ["c2", "c1"]
     first = answer["items"][1]
     assert first["last_activity_at"] == "2026-09-21T14:14:00.000000Z"
-    assert first["started_at"] == "2026-09-21T14:13:40.000000Z"
+    assert first["started_at"] is None
     assert first["feedback_counts"] == {"total": 3, "user": 2, "machine": 1, "ok": 0, "not_ok": 2, "neutral": 1}
     assert [(turn["turn_id"], turn["ts"], len(turn["feedbacks"])) for turn in first["turns"]] == [
         ("t1", "2026-09-21T14:13:40.000000Z", 1),
@@ -232,6 +234,79 @@ async def test_a_conversation_that_moves_up_while_paging_does_not_come_twice(htt
     assert await pages(http, 1, react) == [["c2"], ["c1"]]
 
 
+async def test_the_end_of_a_period_belongs_to_it_and_a_conversation_started_with_its_first_message(http, take):
+    await take(
+        message("q1", conversation="c1", at=-100),
+        message("a1", conversation="c1", agent="agent-a", at=-50),
+        feedback("f1", conversation="c1", turn="t1", at=10),
+        feedback("f2", conversation="c1", turn="t2", at=10.000001),
+        feedback("f3", conversation="c2", turn="t1", at=9),
+    )
+    window = {"start": "2026-09-21T14:13:30Z", "end": "2026-09-21T14:13:30Z"}  # exactly 10 s
+    answer = (await http.post(PERIOD, json=window)).json()
+    assert [(item["conversation_id"], item["feedback_counts"]["total"]) for item in answer["items"]] == [("c1", 1)]
+    assert answer["items"][0]["started_at"] == "2026-09-21T14:11:40.000000Z"
+    assert answer["window"] == {"start": "2026-09-21T14:13:30.000000Z", "end": "2026-09-21T14:13:30.000000Z"}
+
+
+async def test_a_cursor_of_another_window_or_listing_is_refused(http, take):
+    await take(*(feedback(f"f{at}", conversation=f"c{at}", turn=f"t{at}", at=at) for at in range(3)))
+    cursor = (await http.post(PERIOD, json={**DAY, "limit": 1})).json()["next_cursor"]
+    for body in (
+        {**DAY, "end": "2026-09-21T23:59:59Z", "cursor": cursor},
+        {**DAY, "cursor": "nonsense"},
+        {**DAY, "cursor": "W10="},
+        {**DAY, "cursor": cursor[:-8] + "AAAAAAAA"},
+    ):
+        answer = await http.post(PERIOD, json=body)
+        assert (answer.status_code, type(answer.json()["detail"])) == (400, str)
+    elsewhere = await http.post(PERIOD.replace("support", "sales"), json={**DAY, "cursor": cursor})
+    assert elsewhere.status_code == 400
+    for listing in ("turns-with-feedbacks", "feedback/latest"):
+        assert (
+            await http.post(f"/conversations/acme/support/c1/{listing}", json={"cursor": cursor})
+        ).status_code == 400
+    assert (await http.post(PERIOD, json={**DAY, "limit": 1, "cursor": cursor})).status_code == 200
+
+
+async def test_a_long_conversation_comes_in_pages_of_bounded_size(http, take):
+    long = "x" * 100_000
+    for at in range(40):
+        await take(
+            message(f"a{at}", turn=f"t{at:02}", agent="agent-a", content=long, at=at),
+            feedback(f"f{at}", turn=f"t{at:02}", at=at),
+        )
+    address, cursor, seen = "/conversations/acme/support/c1/turns-with-feedbacks", None, []
+    while True:
+        answer = await http.post(address, json={"turn_ids": None, "cursor": cursor})
+        assert len(answer.content) < 2_500_000
+        seen.append([turn["turn_id"] for turn in answer.json()["turns"]])
+        cursor = answer.json()["next_cursor"]
+        if cursor is None:
+            break
+    assert [turn for page in seen for turn in page] == [f"t{at:02}" for at in range(40)]
+    assert len(seen) > 1
+    few = (await http.post(address, json={"limit": 3})).json()
+    assert [turn["turn_id"] for turn in few["turns"]] == ["t00", "t01", "t02"]
+
+
+async def test_a_turn_that_is_too_long_says_that_something_is_left_out(http, take):
+    long = "x" * 200_000
+    for at in range(7):
+        await take(message(f"a{at}", turn="t1", agent="agent-a", content=long, at=at))
+    await take(*(feedback(f"f{at}", user=f"u{at}", turn="t1", text="y" * 9_000, at=at) for at in range(150)))
+    address = "/conversations/acme/support/c1/turns-with-feedbacks"
+    (turn,) = (await http.post(address, json={})).json()["turns"]
+    assert turn["cut"]
+    assert len(turn["assistant"]["text"]) == 5 * 200_000 + 4 * len("\n\n")
+    assert 0 < len(turn["feedbacks"]) < 60
+    assert turn["feedbacks"][-1]["ts"] == "2026-09-21T14:15:49.000000Z"
+    period = (await http.post(PERIOD, json={**DAY, "include_turns": True})).json()["items"][0]
+    assert period["turns_cut"]
+    assert period["feedback_counts"]["total"] == 150
+    assert 0 < sum(len(one["feedbacks"]) for one in period["turns"]) < 150
+
+
 @pytest.mark.parametrize(
     "body",
     [
@@ -240,10 +315,8 @@ async def test_a_conversation_that_moves_up_while_paging_does_not_come_twice(htt
         {**DAY, "limit": 501},
         {**DAY, "limit": 10**400},
         {**DAY, "limit": True},
-        {**DAY, "cursor": "nonsense"},
-        {**DAY, "cursor": "W10="},
-        {**DAY, "cursor": "WzEsImMxIiwiOTk5OTk5OTk5OTk5OTk5OTk5OToxOiJd"},
-        {**DAY, "start": "2026-09-22T00:00:00Z"},
+        {**DAY, "end": "9999-12-31T23:59:59-23:59"},
+        {**DAY, "start": "2026-09-22T00:00:00.000001Z"},
         {**DAY, "start": "2026-09-21"},
         {**DAY, "start": 1},
         {**DAY, "more": 1},
@@ -291,6 +364,6 @@ async def test_nobody_sees_another_tenants_conversations(pool, take):
             answer = await http.post(f"/conversations/globex/support{address}", json=DAY)
             assert answer.status_code == 403
         ours = await http.post("/conversations/acme/support/c1/turns-with-feedbacks", json={})
-        assert ours.json() == {"user_id": None, "conversation_id": "c1", "turns": []}
+        assert ours.json() == {"user_id": None, "conversation_id": "c1", "turns": [], "next_cursor": None}
     async with client([conversations_router(pool, NOW)], None) as http:
         assert (await http.post(PERIOD, json=DAY)).status_code == 401

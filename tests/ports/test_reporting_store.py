@@ -7,13 +7,14 @@ from collections.abc import AsyncIterator
 import asyncpg
 import pytest
 from reporting_database import empty_read_models
-from reporting_events import batch, feedback, message
+from reporting_events import batch, feedback, message, reply
 
 from reporting.consumer import Projector
+from reporting.projection import FeedbackRow
 from reporting.queries.counts import totals
 from reporting.store_postgres import PostgresStore
-from servicekit.outcome import STORED, UNCHANGED, Ignored
-from servicekit.records import Coordinates, RawRecord, Tombstone
+from servicekit.kafka.outcome import STORED, UNCHANGED, Ignored
+from servicekit.kafka.records import Coordinates, RawRecord, Tombstone
 
 
 @pytest.fixture
@@ -124,19 +125,46 @@ async def test_the_same_ids_in_another_tenant_are_another_persons(projector, poo
     assert await totals(pool) == counts(conversations=2, user=2, ok=1, not_ok=1)
 
 
-async def test_a_message_keeps_its_first_content_unless_another_is_later(projector, pool):
-    first, same_time, later = (
-        message("m1", content="first", at=100),
-        message("m1", content="second", at=100),
-        message("m1", content="third", at=101),
-    )
-    assert await projector.handle(batch(first, same_time)) == [STORED, UNCHANGED]
-    assert await pool.fetchval("select content from messages") == "first"
-    assert await projector.handle(batch(same_time)) == [UNCHANGED]
-    assert await pool.fetchval("select content from messages") == "first"
+async def test_a_message_shows_its_latest_version_at_the_place_of_its_first(projector, pool):
+    first, later = message("m1", content="first", at=100), message("m1", content="third", at=101)
+    assert await projector.handle(batch(first)) == [STORED]
     assert await projector.handle(batch(later)) == [STORED]
     assert await projector.handle(batch(first)) == [UNCHANGED]
-    assert await pool.fetchval("select content from messages") == "third"
+    held = await pool.fetchrow("select content, occurred_at from messages")
+    assert tuple(held) == ("third", first.occurred_at)
+
+
+async def test_of_two_versions_of_one_moment_every_order_keeps_the_same(projector, pool):
+    one, other = (message("m1", content=content, at=100) for content in ("one", "other"))
+    kept = []
+    for order in ((one, other), (other, one)):
+        await pool.execute("truncate messages")
+        for event in order:
+            await projector.handle(batch(event))
+        kept.append(await pool.fetchval("select content from messages"))
+    assert kept[0] == kept[1]
+
+
+async def test_an_edited_question_stays_before_its_answer(projector, pool):
+    await projector.handle(batch(message("q1", at=1), message("a1", agent="agent-a", at=2)))
+    await projector.handle(batch(message("q1", content="What I meant.", at=3)))
+    lines = await pool.fetch("select content from messages order by occurred_at, sequence")
+    assert [row["content"] for row in lines] == ["What I meant.", "Hello."]
+
+
+async def test_two_conversations_may_count_their_messages_alike(projector, pool):
+    events = [message("1", conversation=conversation, content=conversation) for conversation in ("c1", "c2")]
+    assert await projector.handle(batch(*events)) == [STORED, STORED]
+    assert sorted(await pool.fetch("select conversation_id, content from messages")) == [("c1", "c1"), ("c2", "c2")]
+
+
+async def test_a_reply_event_is_a_message_and_both_are_one(projector, pool):
+    question, told = message("q1", content="It was cancelled.", at=1, turn="t2"), reply("q1", "It was cancelled.", at=2)
+    assert await projector.handle(batch(told)) == [STORED]
+    assert await pool.fetchval("select content from messages") == "It was cancelled."
+    assert await projector.handle(batch(question)) == [STORED]
+    assert await projector.handle(batch(told)) == [UNCHANGED]
+    assert tuple(await pool.fetchrow("select count(*), min(turn_id) from messages")) == (1, "t2")
 
 
 async def test_outcomes_stand_in_the_batchs_order(projector):
@@ -187,3 +215,21 @@ async def test_a_tombstone_without_a_revision_ends_what_was_said_before_it(proje
     await projector.handle(batch(feedback("f1", reaction="ok", revision=4_999)))
     await projector.handle([tombstone(str(feedback("f1").feedback_id), None), tombstone("no feedback", "x")])
     assert await totals(pool) == counts(conversations=0)
+
+
+@pytest.mark.parametrize("relation", ["feedbacks", "effective"])
+async def test_table_and_view_have_a_column_for_every_field_of_a_row(pool, relation):
+    """A view's columns are fixed when it is made: whoever adds one makes the view again."""
+    columns = await pool.fetch(
+        "select column_name from information_schema.columns where table_schema = 'reporting' and table_name = $1",
+        relation,
+    )
+    assert set(FeedbackRow._fields) <= {row["column_name"] for row in columns}
+
+
+async def test_a_field_of_every_kind_is_kept_as_it_was_announced(projector, pool):
+    told = {"intent": "hours", "track_id": "t", "agent_version": "7", "emoji": "👍", "tags": ("a", "b")}
+    await projector.handle(batch(feedback("f1", confidence=0.75, **told)))
+    row = await pool.fetchrow("select * from effective")
+    assert {name: row[name] for name in told} == told | {"tags": ["a", "b"]}
+    assert (row["confidence"], row["value"], row["revision"]) == (0.75, 0.6, 1)

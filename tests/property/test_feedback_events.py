@@ -10,7 +10,7 @@ from random import Random
 from typing import Any
 from uuid import UUID
 
-from feedback_words import RecordingProducer, erasure, explicit, inferred, reaction, received, reply
+from feedback_events import RecordingProducer, erasure, explicit, inferred, reaction, received, reply
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -20,8 +20,8 @@ from feedback.emojis import DEFAULT_REWARDS
 from feedback.model import Entry
 from feedback.store import Store
 from feedback.store_memory import MemoryStore
-from servicekit.outcome import Outcome
-from servicekit.records import Received
+from servicekit.kafka.outcome import Outcome
+from servicekit.kafka.records import Received
 
 USERS = st.sampled_from(["ann", "bob"])
 TIMES = st.integers(0, 4).map(lambda n: n * 400)
@@ -159,7 +159,7 @@ class Yielding:
 
 @given(st.data(), st.integers(0, 2**32))
 @settings(max_examples=200, deadline=None)
-def test_racing_consumers_end_in_the_same_state_and_leave_no_word_of_the_forgotten_in_the_log(data, seed):
+def test_racing_consumers_end_in_the_same_state_and_leave_no_text_of_erased_people_in_the_log(data, seed):
     told = data.draw(events())
     histories_ = [data.draw(histories(told)) for _ in range(2)]
 

@@ -1,24 +1,25 @@
-"""Merging keeps the same words whatever the order, the grouping and the repetitions in which they come."""
+"""Merging keeps the same whatever the order, the grouping and the repetitions in which they come."""
 
 from __future__ import annotations
 
 from functools import reduce
 
-from feedback_words import START, key
+from feedback_events import START, key
 from hypothesis import given
 from hypothesis import strategies as st
 
-from feedback.erasure import MARGIN, forget
+from contracts.erasure import ERASURE_MARGIN as MARGIN
+from feedback.erasure import forget
 from feedback.merge import SUPERSEDED, merge, outcome_of, revise
 from feedback.model import Change, Entry, Payload, Record, Stamp
-from servicekit.outcome import STORED, UNCHANGED
+from servicekit.kafka.outcome import STORED, UNCHANGED
 
 SLOTS = st.sampled_from(["👍", "👎", "❤"])
 
 
 @st.composite
-def changes(draw: st.DrawFn) -> Change:
-    """A word in one of three slots; moments, sequences and even event ids meet often."""
+def a_change(draw: st.DrawFn) -> Change:
+    """A change of one of three slots; moments, sequences and even event ids meet often."""
     present = draw(st.booleans())
     text = draw(st.sampled_from(["one", "two"]))
     stamp = Stamp(
@@ -33,11 +34,11 @@ def changes(draw: st.DrawFn) -> Change:
     return Change(key(), "reaction", "user", draw(SLOTS), entry)
 
 
-def folded(words: list[Change], onto: Record | None = None) -> Record | None:
-    return reduce(merge, words, onto)
+def folded(changes: list[Change], onto: Record | None = None) -> Record | None:
+    return reduce(merge, changes, onto)
 
 
-def words_of(record: Record | None) -> list[Change]:
+def changes_of(record: Record | None) -> list[Change]:
     if record is None:
         return []
     return [
@@ -46,14 +47,14 @@ def words_of(record: Record | None) -> list[Change]:
 
 
 def join(one: Record | None, other: Record | None) -> Record | None:
-    return folded(words_of(other), one)
+    return folded(changes_of(other), one)
 
 
 def kept(record: Record | None) -> object:
     return None if record is None else (dict(record.slots), record.shown)
 
 
-SOME = st.lists(changes(), max_size=6)
+SOME = st.lists(a_change(), max_size=6)
 
 
 @given(SOME, SOME)
@@ -67,33 +68,33 @@ def test_merging_is_associative(one, two, three):
     assert kept(join(join(a, b), c)) == kept(join(a, join(b, c)))
 
 
-@given(st.lists(changes(), min_size=1, max_size=6), st.data())
-def test_merging_is_idempotent(words, data):
-    record = folded(words)
-    assert folded(data.draw(st.permutations(words)), record) is record
-    assert folded(words_of(record), record) is record
+@given(st.lists(a_change(), min_size=1, max_size=6), st.data())
+def test_merging_is_idempotent(changes, data):
+    record = folded(changes)
+    assert folded(data.draw(st.permutations(changes)), record) is record
+    assert folded(changes_of(record), record) is record
 
 
-@given(st.lists(changes(), min_size=1, max_size=8), st.data())
-def test_the_order_does_not_matter(words, data):
-    assert kept(folded(words)) == kept(folded(data.draw(st.permutations(words))))
+@given(st.lists(a_change(), min_size=1, max_size=8), st.data())
+def test_the_order_does_not_matter(changes, data):
+    assert kept(folded(changes)) == kept(folded(data.draw(st.permutations(changes))))
 
 
-@given(st.lists(changes(), min_size=1, max_size=8))
-def test_the_newest_word_of_each_slot_stays_and_the_newest_present_one_is_shown(words):
-    record = folded(words)
-    newest = {slot: max((w.entry for w in words if w.slot == slot), key=lambda e: e.stamp) for slot in record.slots}
+@given(st.lists(a_change(), min_size=1, max_size=8))
+def test_the_newest_change_of_each_slot_stays_and_the_newest_present_one_is_shown(changes):
+    record = folded(changes)
+    newest = {slot: max((w.entry for w in changes if w.slot == slot), key=lambda e: e.stamp) for slot in record.slots}
     assert record.slots == newest
     present = [entry for entry in newest.values() if entry.present]
     assert record.cleared == (not present)
     assert record.shown.stamp == max(entry.stamp for entry in present or newest.values())
 
 
-@given(st.lists(changes(), min_size=1, max_size=8), st.integers(0, 10**16))
-def test_whatever_changes_a_record_raises_its_revision(words, log_time):
+@given(st.lists(a_change(), min_size=1, max_size=8), st.integers(0, 10**16))
+def test_whatever_changes_a_record_raises_its_revision(changes, log_time):
     record: Record | None = None
-    for word in words:
-        merged = merge(record, word)
+    for change in changes:
+        merged = merge(record, change)
         if merged is record:
             continue
         revised = revise(merged, log_time)
@@ -103,28 +104,28 @@ def test_whatever_changes_a_record_raises_its_revision(words, log_time):
         record = revised
 
 
-@given(st.lists(changes(), min_size=1, max_size=6), changes())
-def test_an_outcome_says_whether_the_shown_value_changed(words, word):
-    before = folded(words)
-    after = merge(before, word)
+@given(st.lists(a_change(), min_size=1, max_size=6), a_change())
+def test_an_outcome_says_whether_the_shown_value_changed(changes, change):
+    before = folded(changes)
+    after = merge(before, change)
 
     def shown(record: Record) -> tuple[bool, str | None]:
         return record.shown.present, record.shown.payload.text
 
-    outcome = outcome_of(before, after, word)
+    outcome = outcome_of(before, after, change)
     if shown(before) != shown(after):
         assert outcome == STORED
     if after is before:
         assert outcome in (UNCHANGED, SUPERSEDED)
 
 
-@given(st.lists(changes(), min_size=1, max_size=6), st.integers(-2, 5), st.data())
-def test_forgetting_first_or_last_leaves_the_same(words, said_until, data):
-    """Words of one evaluation: a detector's looks at one message all bear the message's moment."""
-    words = [word for word in words if word.entry.stamp.evaluation == 0]
+@given(st.lists(a_change(), min_size=1, max_size=6), st.integers(-2, 5), st.data())
+def test_forgetting_first_or_last_leaves_the_same(changes, said_until, data):
+    """Changes of one evaluation: a detector's looks at one message all bear the message's moment."""
+    changes = [change for change in changes if change.entry.stamp.evaluation == 0]
     erased_at = START + said_until - MARGIN
-    later = [word for word in words if word.entry.stamp.occurred_at > START + said_until]
-    record = folded(words)
+    later = [change for change in changes if change.entry.stamp.occurred_at > START + said_until]
+    record = folded(changes)
     left = {} if record is None else forget(record, erased_at).slots
     expected = folded(data.draw(st.permutations(later)))
     assert left == ({} if expected is None else expected.slots)

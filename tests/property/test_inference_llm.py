@@ -15,16 +15,16 @@ from llm_server import ACCEPTED, NEUTRAL, REJECTED
 
 from contracts.chat import ChatMessageIngested
 from contracts.feedback import FeedbackInferredReceived
+from detector.detector import Detector
 from inference.consumer import ConversationEvents
-from inference.detector import Detector
-from inference.gate_answers_memory import MemoryGateAnswers
-from inference.llm_asking import Asking
-from inference.llm_endpoint import Broken
-from inference.llm_gate import LlmGate
+from inference.llm_gate.asking import Asking
+from inference.llm_gate.endpoint import Broken
+from inference.llm_gate.gate import LlmGate
+from inference.llm_gate.store_memory import MemoryGateAnswers
 from inference.store_memory import MemoryStore
-from servicekit.circuit import Circuit
+from servicekit.circuit_breaker import CircuitBreaker
 from servicekit.clock import SystemClock
-from servicekit.records import Coordinates, RawRecord, Received
+from servicekit.kafka.records import Coordinates, RawRecord, Received
 
 TEXTS = (
     *("When does it open?", "At nine.", "Odd, a friend said otherwise.", "Bus twelve.", "Hm.", "Then we walk."),
@@ -80,16 +80,16 @@ class Log:
     """Keeps what is announced."""
 
     def __init__(self) -> None:
-        self.told: list[FeedbackInferredReceived] = []
+        self.found: list[FeedbackInferredReceived] = []
 
     async def send(self, messages: Sequence[Any]) -> list[Any]:
-        self.told += [FeedbackInferredReceived.model_validate_json(one.value) for one in messages]
+        self.found += [FeedbackInferredReceived.model_validate_json(one.value) for one in messages]
         return []
 
     def final(self) -> dict[str, Any]:
         """The verdict on each message at its highest evaluation, the last one told; retracted ones left out."""
         best: dict[str, FeedbackInferredReceived] = {}
-        for one in self.told:
+        for one in self.found:
             held = best.get(one.detected_in_message_id)
             if held is None or one.evaluation >= held.evaluation:
                 best[one.detected_in_message_id] = one
@@ -106,7 +106,7 @@ class History:
         self.restart()
 
     def restart(self) -> None:
-        asking = Asking(self.model, SystemClock(), seconds=20, at_once=4, circuit=Circuit(2, 0))
+        asking = Asking(self.model, SystemClock(), seconds=20, at_once=4, circuit=CircuitBreaker(2, 0))
         gate = LlmGate(asking, self.answers, self._detector, model="m", seconds=30)
         self._handler = ConversationEvents(self.store, NoTurns(), self.log, self._detector, gate)
 
@@ -154,7 +154,7 @@ def test_once_announced_it_stays_whatever_the_model_says_later(
         assert history.log.final() == final
         assert history.model.asked == asked
         seen: dict[str, FeedbackInferredReceived] = {}
-        for one in history.log.told:
+        for one in history.log.found:
             assert seen.setdefault(one.event_id, one) == one, "one event id, one content"
 
     asyncio.run(run())
@@ -171,6 +171,6 @@ def test_a_steady_model_gives_the_same_in_any_order(
             await history.take(order[start : start + at_once])
         return history.log.final()
 
-    told = asyncio.run(run(first))
-    assert told == asyncio.run(run(second))
-    assert any(one["decided_by"] == "llm" for one in told.values())
+    found = asyncio.run(run(first))
+    assert found == asyncio.run(run(second))
+    assert any(one["decided_by"] == "llm" for one in found.values())

@@ -11,14 +11,14 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from samples import CHAT_EVENTS, HOSTILE, SAMPLES, needs_samples
 
-from inference.patterns import AGENT, LANGUAGES, Pattern
-from inference.patterns import screen as screen_module
-from inference.patterns.necessary import Sign, alternatives, needs
-from inference.patterns.screen import Screen
-from inference.text import Prepared, prepare
-from inference.training.make import DATA
+from detector.patterns import AGENT, LANGUAGES, Pattern
+from detector.patterns import screen as screen_module
+from detector.patterns.necessary import Sign, alternatives, needs
+from detector.patterns.screen import Screen
+from detector.text import Prepared, prepare
+from training.make import DATA
 
-TABLES = {**LANGUAGES, "agent": AGENT}
+TABLES = {**LANGUAGES, **{f"agent-{name}": patterns for name, patterns in AGENT.items()}}
 SCREENS = {name: Screen(patterns) for name, patterns in TABLES.items()}
 ALL = [p for patterns in TABLES.values() for p in patterns]
 #: The pieces that expressions are made of, so that texts often nearly match.
@@ -67,7 +67,7 @@ def test_every_text_of_the_training_data() -> None:
         row = json.loads(line)
         for text in (row["message"], row["answer"]):
             seen = prepare(text)
-            for table in ("en", "agent"):
+            for table in ("en", "agent-en"):
                 assert SCREENS[table].search(seen.text, seen.words) == plainly(table, seen.text), text
 
 

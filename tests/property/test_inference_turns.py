@@ -12,13 +12,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from contracts.chat import ChatMessageIngested
+from detector.model import Verdict
 from inference.consumer import ConversationEvents
-from inference.model import Verdict
 from inference.store import Placed
 from inference.store_memory import MemoryStore
-from inference.turn_facts import Facts
-from inference.turns import TurnKey
-from servicekit.records import Coordinates, RawRecord, Received
+from inference.turns.facts import Facts
+from inference.turns.rules import TurnKey
+from servicekit.kafka.records import Coordinates, RawRecord, Received
 from simulation.stub_detector import StubDetector
 
 
@@ -35,7 +35,9 @@ class JoinedTurns:
     def shown(self) -> dict[TurnKey, Any]:
         """What is told of the turns: of an evaluation only that it is one, for it counts looks."""
         return {
-            key: replace(one, question=replace(one.question, order=0) if one.question and one.question.text else None)
+            key: replace(
+                one, question=replace(one.question, version=b"") if one.question and one.question.text else None
+            )
             for key, one in self.held.items()
         }
 

@@ -9,11 +9,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from inference import reading
-from inference.detector import Detector
-from inference.model import NEIGHBOURHOOD, Message, Neighbourhood, Verdict
-from inference.patterns import Pattern
-from inference.patterns.screen import Screen
+from detector import reading
+from detector.detector import Detector
+from detector.model import NEIGHBOURHOOD, Message, Neighbourhood, Verdict
+from detector.patterns import Pattern
+from detector.patterns.screen import Screen
 
 MINUTE = 60_000_000
 PHRASES = [

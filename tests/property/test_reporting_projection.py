@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from reporting_database import empty_read_models
-from reporting_events import batch, feedback, message
+from reporting_events import batch, feedback, message, reply
 
 from reporting.consumer import Projector
 from reporting.queries.counts import totals
@@ -36,6 +36,10 @@ def ledgers(draw) -> list:
     for name in draw(st.lists(st.sampled_from("xyz"), unique=True, max_size=3)):
         for at in range(draw(st.integers(1, 2))):
             events.append(message(name, content=f"{name} as of {at}", at=at))
+        if draw(st.booleans()):
+            events.append(message(name, content="in another conversation", conversation="c2"))
+        if draw(st.booleans()):
+            events.append(reply(name, f"{name} as a reply", at=draw(st.integers(0, 3))))
     return events
 
 
@@ -81,7 +85,7 @@ async def _projected(pool, batches) -> tuple:
     for events in batches:
         await projector.handle(batch(*events))
     feedbacks = await pool.fetch("select f.*, null as written_by from feedbacks f order by feedback_id")
-    messages = await pool.fetch("select * from messages order by message_id")
+    messages = await pool.fetch("select * from messages order by conversation_id, message_id")
     shown = [{key: value for key, value in row.items() if key != "written_by"} for row in feedbacks]
     return shown, [dict(row) for row in messages], await totals(pool)
 

@@ -13,14 +13,13 @@ import pytest
 from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, TopicPartition
 from aiokafka.admin import AIOKafkaAdminClient, NewTopic
 
-from servicekit.embedded import kafka_parts
-from servicekit.embedded.kafka_settings import MAX_RECORD_BATCH_BYTES
-from servicekit.embedded.local_kafka import LocalKafka, LocalKafkaError
+from standalone.embedded import kafka_parts
+from standalone.embedded.kafka_parts import MAX_RECORD_BATCH_BYTES
+from standalone.embedded.local_kafka import LocalKafka, LocalKafkaError
 
 pytestmark = [
     pytest.mark.real,
     pytest.mark.timeout(240),
-    pytest.mark.skipif(sys.platform == "win32", reason="the launcher needs POSIX file locks"),
 ]
 
 
@@ -170,7 +169,7 @@ async def test_a_second_run_on_the_directory_is_refused(kafka: LocalKafka) -> No
 OWNER = """
 import asyncio, sys
 from pathlib import Path
-from servicekit.embedded.local_kafka import LocalKafka
+from standalone.embedded.local_kafka import LocalKafka
 
 async def main() -> None:
     kafka = LocalKafka(Path(sys.argv[1]))

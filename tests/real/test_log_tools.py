@@ -16,18 +16,18 @@ import pytest
 from aiokafka import AIOKafkaConsumer, TopicPartition
 
 from contracts.feedback import FeedbackExplicitReceived
-from contracts.topics import CHAT_REPLY, EXPLICIT_RECEIVED
+from contracts.topics import CHAT_REPLY, EXPLICIT_RECEIVED, FEEDBACK_CREATED
 from feedback.announce import message_of
 from feedback.consumer import FeedbackEvents
 from feedback.emojis import DEFAULT_REWARDS
 from feedback.main import open_store
 from feedback.store import Store
-from servicekit.deadletter import dead_letter
-from servicekit.embedded.local_kafka import LocalKafka
-from servicekit.producer import BatchProducer
-from servicekit.records import Coordinates, RawRecord, Received
+from servicekit.kafka.dead_letters import dead_letter
+from servicekit.kafka.producer import BatchProducer, Message
+from servicekit.kafka.records import Coordinates, RawRecord, Received
+from servicekit.kafka.topics import ensure_topics
 from servicekit.service import Service, Surroundings
-from servicekit.topics import ensure_topics
+from standalone.embedded.local_kafka import LocalKafka
 
 pytestmark = [pytest.mark.real, pytest.mark.timeout(240)]
 
@@ -41,7 +41,7 @@ class Place:
 
     async def command(self, *arguments: str) -> tuple[int, Any]:
         """Exit code and JSON of an `agent-feedback` command."""
-        full = ["-m", "standalone.cli", *arguments, "--json", "--broker", self.kafka.bootstrap]
+        full = ["-m", "standalone", *arguments, "--json", "--broker", self.kafka.bootstrap]
         process = await asyncio.create_subprocess_exec(sys.executable, *full, stdout=PIPE)
         out, _ = await process.communicate()
         return process.returncode or 0, json.loads(out)
@@ -98,7 +98,7 @@ async def place(_kafka: LocalKafka, _database: str) -> AsyncIterator[Place]:
     await service.resources.aclose()
 
 
-async def test_the_ledger_is_compared_mended_and_compared_again(place: Place) -> None:
+async def test_the_ledger_is_compared_repaired_and_compared_again(place: Place) -> None:
     await place.judged("t1", "t2", "t3")
     code, facts = await place.on_store("verify-ledger")
     assert (code, facts["first_difference"]) == (0, None)
@@ -108,21 +108,21 @@ async def test_the_ledger_is_compared_mended_and_compared_again(place: Place) ->
         async def send(self, messages: Any) -> Any:
             return []
 
-    told, place.producer = place.producer, Deaf(place.kafka.bootstrap, client_id="deaf")
+    found, place.producer = place.producer, Deaf(place.kafka.bootstrap, client_id="deaf")
     await place.judged("t4")
     await place.judged("t1", reaction="not_ok", sequence=1)
-    place.producer = told
+    place.producer = found
     code, facts = await place.on_store("verify-ledger")
     assert code == 1
     assert (facts["missing"], facts["differing"], facts["extra"]) == (1, 1, 0)
     assert facts["first_difference"].startswith("Feedback ")
 
-    assert await place.on_store("republish") == (0, {"announced": facts["stored"]})
+    assert await place.on_store("republish") == (0, {"announced": facts["stored"], "impossible": {}})
     code, facts = await place.on_store("verify-ledger")
     assert (code, facts["first_difference"]) == (0, None)
 
 
-async def test_a_stale_word_behind_a_newer_one_is_found_and_mended(place: Place) -> None:
+async def test_a_stale_announcement_behind_a_newer_one_is_found_and_repaired(place: Place) -> None:
     await place.judged("t9", sequence=5)
     old = [record async for part in place.store.scan() for record in part if record.shown.payload.turn_id == "t9"]
     await place.judged("t9", reaction="not_ok", sequence=6)
@@ -132,6 +132,16 @@ async def test_a_stale_word_behind_a_newer_one_is_found_and_mended(place: Place)
     assert "compaction" in facts["first_difference"]
     await place.on_store("republish")
     assert (await place.on_store("verify-ledger"))[0] == 0
+
+
+async def test_junk_on_the_ledger_is_named_and_cleared(place: Place) -> None:
+    topic = FEEDBACK_CREATED.name
+    junk = await place.producer.send([Message(topic, key, b"junk", partition=2) for key in ("no id", "no id", "other")])
+    code, facts = await place.on_store("verify-ledger")
+    assert (code, facts["unreadable"]) == (1, 2)
+    assert facts["unreadable_at"] == [f"{topic}:2:{place_.offset}" for place_ in junk[1:]]
+    code, facts = await place.on_store("verify-ledger", "--clear")
+    assert (code, facts["unreadable"], facts["first_difference"]) == (0, 0, None)
 
 
 async def test_dead_letters_are_listed_shown_and_sent_again_as_they_were(place: Place) -> None:
@@ -171,7 +181,7 @@ async def test_dead_letters_are_listed_shown_and_sent_again_as_they_were(place: 
 async def test_a_letter_that_is_not_there_is_said_to_be_missing(place: Place) -> None:
     full = [
         "-m",
-        "standalone.cli",
+        "standalone",
         "dlq",
         "show",
         f"{CHAT_REPLY.dead_letters}:0:999",

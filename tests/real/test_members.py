@@ -12,9 +12,9 @@ from processes import GROUPS, Members, stop_service, until_quiet
 from recount import lines_of, recount
 from samples import CHAT_EVENTS, needs_samples
 
-from servicekit.embedded.local_kafka import LocalKafka
-from servicekit.embedded.postgres import EmbeddedPostgres
-from servicekit.topics import ensure_topics
+from servicekit.kafka.topics import ensure_topics
+from standalone.embedded.local_kafka import LocalKafka
+from standalone.embedded.postgres import EmbeddedPostgres
 
 pytestmark = [pytest.mark.real, needs_samples, pytest.mark.samples]
 

@@ -10,14 +10,14 @@ from typing import Any
 import httpx
 import pytest
 from aiokafka import AIOKafkaProducer
-from fastapi import FastAPI
 from running_stack import Tokens, exchange
 
 import feedback.main
 from feedback.settings import FeedbackSettings
-from servicekit.embedded.local_kafka import LocalKafka
+from servicekit.http.application import application, guarded
+from servicekit.kafka.topics import ensure_topics
 from servicekit.service import Service, Surroundings
-from servicekit.topics import ensure_topics
+from standalone.embedded.local_kafka import LocalKafka
 
 pytestmark = pytest.mark.real
 
@@ -36,12 +36,15 @@ async def _in_transactions(bootstrap: str, *turns: str) -> None:
 
 
 def _client(service: Service) -> httpx.AsyncClient:
-    app = FastAPI()
-    app.state.authenticator = Tokens()
+    app = application(service.not_ready)
     for router in service.routers:
         app.include_router(router)
     headers = {"Authorization": "Bearer ann"}
-    return httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://feedback", headers=headers)
+    return httpx.AsyncClient(
+        transport=httpx.ASGITransport(guarded(app, Tokens(), feedback.main.PROGRAM.surface)),
+        base_url="http://feedback",
+        headers=headers,
+    )
 
 
 async def test_an_unknown_turn_is_unknown_once_all_is_read(postgres_url: str, tmp_path: Path) -> None:

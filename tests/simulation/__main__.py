@@ -15,7 +15,7 @@ from rich.progress import track
 from simulation.one_seed import Verdict, run_seed
 
 SHOWN = 5
-"""Failing seeds that are told in words."""
+"""Failing seeds that are described."""
 
 
 def main() -> int:
@@ -40,8 +40,8 @@ def main() -> int:
                 failed.append(verdict)
     for verdict in failed[:SHOWN]:
         print(f"Seed {verdict.seed} (history {verdict.fingerprint}, faults {verdict.faults}):")
-        for words in verdict.broken:
-            print(f"  {words}")
+        for promise in verdict.broken:
+            print(f"  {promise}")
     injected = ", ".join(f"{count} {name}" for name, count in faults.most_common())
     print(f"{len(seeds)} histories, {events} events, {sum(faults.values())} faults ({injected}).")
     print(f"{len(failed)} broke a promise. {time.monotonic() - began:.0f} s.")

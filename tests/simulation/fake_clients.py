@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from functools import partial
 from random import Random
 from typing import Any, Literal
 
 from aiokafka import TopicPartition
-from aiokafka.errors import IllegalStateError, KafkaConnectionError
+from aiokafka.errors import IllegalStateError, KafkaConnectionError, OutOfOrderSequenceNumber
 
+from contracts.topics import BY_NAME
 from feedback.store import Save
-from servicekit.failures import LogUnavailable
-from servicekit.producer import Message, Written, fixed_partition
+from servicekit.kafka.producer import BatchProducer, Message, Written
+from servicekit.kafka.records import Headers
 from simulation.fake_log import Entry, Group, Log, Membership
 
 Part = Literal["log", "commit", "store"]
@@ -32,6 +33,12 @@ class FakeConsumer:
 
     def assignment(self) -> frozenset[TopicPartition]:
         return self.membership.assignment
+
+    async def committed(self, lane: TopicPartition) -> int | None:
+        return self.group.committed.get(lane)
+
+    async def beginning_offsets(self, lanes: Sequence[TopicPartition]) -> dict[TopicPartition, int]:
+        return dict.fromkeys(lanes, 0)
 
     async def commit(self, offsets: dict[TopicPartition, int]) -> None:
         generation, assignment = self.membership.generation, self.membership.assignment
@@ -62,27 +69,77 @@ class FakeConsumer:
         return batch
 
 
-class FakeProducer:
-    """Writes lane by lane, so that a crash or a failure may leave a part of it written."""
+class FakeBatch:
+    """A record batch that is full after a few records."""
 
-    def __init__(self, log: Log, point: Point) -> None:
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self.records: list[tuple[str | None, bytes | None, Headers]] = []
+
+    def append(
+        self, *, key: bytes | None, value: bytes | None, timestamp: int | None, headers: Headers
+    ) -> object | None:
+        if len(self.records) >= self._most:
+            return None
+        self.records.append((None if key is None else key.decode(), value, headers))
+        return self
+
+
+class FakeProducerClient:
+    """What `BatchProducer` uses of aiokafka's producer. After a failure it refuses all further work.
+
+    Each batch is written by itself, so that a crash or a failure may leave a part of the messages written.
+    """
+
+    def __init__(self, log: Log, point: Point, rng: Random) -> None:
         self._log = log
         self._point = point
+        self._rng = rng
+        self._failed = False
 
-    async def send(self, messages: Sequence[Message]) -> list[Written]:
-        lanes: defaultdict[tuple[str, int], list[int]] = defaultdict(list)
-        for index, message in enumerate(messages):
-            partition = message.partition
-            if partition is None:
-                partition = 0 if message.topic.endswith(".dlq") else fixed_partition(message.topic, message.key or "")
-            lanes[message.topic, partition].append(index)
-        places: dict[int, Written] = {}
-        for indexes in lanes.values():
-            await self._point("send", "log")
-            places.update((index, self._log.append(messages[index])) for index in indexes)
-        if messages:
-            await self._point("sent", "log")
-        return [places[index] for index in range(len(messages))]
+    async def partitions_for(self, topic: str) -> range:
+        return range(BY_NAME[topic].partitions if topic in BY_NAME else 1)
+
+    def create_batch(self) -> FakeBatch:
+        return FakeBatch(self._rng.choice((1, 2, 3, 1_000)))
+
+    async def send_batch(self, batch: FakeBatch, topic: str, *, partition: int) -> asyncio.Future[Any]:
+        if self._failed:
+            raise OutOfOrderSequenceNumber
+        await self.reached("send")
+        places = [
+            self._log.append(Message(topic, key, value, headers, partition)) for key, value, headers in batch.records
+        ]
+        acknowledged: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
+        acknowledged.set_result(places[0])
+        return acknowledged
+
+    async def reached(self, label: str) -> None:
+        try:
+            await self._point(label, "log")
+        except BaseException:
+            self._failed = True
+            raise
+
+    async def stop(self) -> None:
+        return None
+
+
+class SimulatedProducer(BatchProducer):
+    """The real one on a fake client."""
+
+    def __init__(self, log: Log, point: Point, rng: Random) -> None:
+        super().__init__("nowhere", client_id="simulated")
+        self._new_client = partial(FakeProducerClient, log, point, rng)
+
+    async def start(self) -> None:
+        if self._producer is None:
+            self._producer = self._new_client()
+
+    async def _send(self, producer: Any, *what: Any) -> list[Written]:
+        written = await super()._send(producer, *what)
+        await producer.reached("sent")
+        return written
 
 
 class FaultyStore:
@@ -124,7 +181,7 @@ class FaultyFeedbackStore(FaultyStore):
 
 
 FAILURES: dict[Part, Callable[[], Exception]] = {
-    "log": LogUnavailable,
+    "log": KafkaConnectionError,
     "commit": KafkaConnectionError,
     "store": ConnectionError,
 }

@@ -12,9 +12,9 @@ from aiokafka.errors import CommitFailedError, IllegalStateError
 
 from contracts.ids import partition_of
 from contracts.topics import BY_NAME, Consumer, consumed_by
-from servicekit.producer import Message, Written
-from servicekit.records import Headers
-from servicekit.subscriber import LOG_APPEND_TIME
+from servicekit.kafka.producer import Message, Written
+from servicekit.kafka.records import Headers
+from servicekit.kafka.subscriber import LOG_APPEND_TIME
 
 
 @dataclass(frozen=True, slots=True)

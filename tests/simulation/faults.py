@@ -7,9 +7,9 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from contracts.topics import CHAT_TOPICS, Consumer
-from servicekit.producer import Message
+from servicekit.kafka.producer import Message
 from simulation.fake_clients import FAILURES, Part
-from simulation.processes import SESSION_SECONDS, Killed, Process, Wiring
+from simulation.processes import SESSION_SECONDS, Killed, Process, Unexpected, Wiring
 from simulation.world import KINDS, World
 
 FEWEST, MOST = 6, 14
@@ -17,7 +17,7 @@ FEWEST, MOST = 6, 14
 LAST_STEP = 400
 """The await point by which all of them have struck."""
 HEARTBEAT_SECONDS = 3.0
-PATIENCE = 60
+VICTIM_STEPS = 60
 """Await points for which a fault waits for its victim."""
 MOST_COPIES = 3
 """Processes of one service at a time."""
@@ -37,7 +37,7 @@ class Due(NamedTuple):
     part: Part
 
     def strikes(self, step: int, kind: Consumer, part: Part) -> bool:
-        return step >= self.step and ((kind, part) == (self.kind, self.part) or step >= self.step + PATIENCE)
+        return step >= self.step and ((kind, part) == (self.kind, self.part) or step >= self.step + VICTIM_STEPS)
 
 
 class Operator:
@@ -142,6 +142,12 @@ class Operator:
     def fail_once(self, process: Process, part: Part) -> None:
         raise FAILURES[part]()
 
+    def unexpected(self, process: Process, part: Part) -> None:
+        """Something fails that is neither the database nor the log: in the commit, or between the work and it."""
+        if part == "commit":
+            raise Unexpected
+        process.surprised = True
+
     def stall(self, process: Process, part: Part) -> float:
         """Slow, but its heartbeats go on; a rebalance may not wait so long."""
         return self.world.rng.uniform(0.5, 12)
@@ -206,6 +212,7 @@ class Operator:
 _FAULTS: dict[str, tuple[int, Callable[[Operator, Process, Part], float | None]]] = {
     "crash": (6, Operator.crash),
     "fail once": (4, Operator.fail_once),
+    "unexpected": (3, Operator.unexpected),
     "stall": (3, Operator.stall),
     "freeze": (5, Operator.freeze),
     "join": (2, Operator.join),

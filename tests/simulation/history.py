@@ -10,7 +10,7 @@ from typing import Any
 from contracts.ids import conversation_key
 from contracts.instants import SECOND, format_instant
 from contracts.topics import CHAT_MESSAGE, CHAT_REACTION, CHAT_REPLY, ERASURE_REQUESTED, EXPLICIT_RECEIVED, Topic
-from servicekit.producer import Message
+from servicekit.kafka.producer import Message
 from simulation.world import EPOCH_SECONDS
 
 START = (EPOCH_SECONDS - 86_400) * SECOND
@@ -60,6 +60,8 @@ class Author:
             self._explicit(rng.choice(judged))
         for message in rng.sample(self.messages, 3):
             self._edit(message)
+        for message in rng.sample([m for m in self.messages if m["senderType"] == "human"], 2):
+            self._as_reply(message, rng.choice(agents))
         for _ in range(rng.randint(1, 3)):
             self._nonsense()
         if rng.random() < 0.4:
@@ -72,7 +74,7 @@ class Author:
             at += self._rng.randint(0, 90) * SECOND
             agent = self._rng.random() < 0.5
             fields = self._event(tenant, conversation, at) | {
-                "messageId": f"{conversation}-m{number}",
+                "messageId": f"m{number}",
                 "turnId": f"{conversation}-t{number // 2}",
                 "senderId": "bot" if agent else f"user{self._rng.randint(1, 3)}",
                 "senderType": "agent" if agent else "human",
@@ -117,6 +119,17 @@ class Author:
             "content": f"reply {self._count}",
         }
         self._say(CHAT_REPLY, fields)
+
+    def _as_reply(self, message: Fields, about: Fields) -> None:
+        """A message that is published as a reply, too, at its own time or a little later."""
+        if message["messageId"] == about["messageId"]:
+            return
+        names = ("messageId", "senderId", "senderType", "content")
+        at = START + self._rng.randint(0, 600) * SECOND
+        found = self._event(message["tenant"], message["conversationId"], at)
+        self._say(
+            CHAT_REPLY, found | {name: message[name] for name in names} | {"originalMessageId": about["messageId"]}
+        )
 
     def _explicit(self, message: Fields) -> None:
         rng = self._rng

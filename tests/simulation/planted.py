@@ -8,17 +8,19 @@ from dataclasses import replace
 from typing import Any
 from uuid import UUID
 
+from chat_bridge.batch import Batch
 from chat_bridge.consumer import ChatEvents
 from chat_bridge.model import IndexedMessage, ParkedEvent, ParkedKey
 from chat_bridge.parking import Parking
 from feedback.consumer import FeedbackEvents
-from feedback.settle import Settler
 from feedback.store import Save
-from servicekit.delivery import Delivery
-from servicekit.outcome import Outcome
-from servicekit.producer import Message, Producer, Written
-from servicekit.records import RawRecord, Received
-from simulation.processes import Wiring
+from feedback.writer import FeedbackWriter
+from servicekit.kafka.delivery import Delivery
+from servicekit.kafka.outcome import Outcome
+from servicekit.kafka.producer import Message, Producer, Written
+from servicekit.kafka.records import RawRecord, Received
+from simulation.fake_clients import SimulatedProducer
+from simulation.processes import WITHOUT_SWEEP, SimulatedSubscription, Wiring
 
 LINGER = 1.5
 """Virtual seconds by which an answer comes late, where a bug shows only if somebody else comes between."""
@@ -64,25 +66,25 @@ class _Only:
         self._changed = changed
 
     async def send(self, messages: Sequence[Message]) -> list[Written]:
-        told = [message for message in messages if message.key and UUID(message.key) in self._changed]
+        changed = [message for message in messages if message.key and UUID(message.key) in self._changed]
         self._changed.clear()
-        return await self._producer.send(told)
+        return await self._producer.send(changed)
 
 
-class Oblivious(Settler):
+class Oblivious(FeedbackWriter):
     """Never looks whether somebody was faster."""
 
-    async def overtaken(self, *arguments: Any) -> Any:
+    async def changed_since(self, *arguments: Any) -> Any:
         return {}
 
 
 class NeverMends(FeedbackEvents):
-    """Lets a stale announcement be the last word."""
+    """Lets a stale announcement stand last."""
 
-    def _settler(self) -> Settler:
+    def _writer(self) -> FeedbackWriter:
         return Oblivious(self._store, self._producer)
 
-    async def uncertain(self, batch: Sequence[Received[Any]]) -> None:
+    async def commit_lost(self, batch: Sequence[Received[Any]]) -> None:
         return None
 
 
@@ -112,9 +114,10 @@ class Unguarded:
 class LooksBeforeItParks(ChatEvents):
     """Parks without a look at what has arrived since, and nobody sweeps."""
 
-    async def _park(self, *arguments: Any) -> dict[int, ParkedEvent]:
-        await super()._park(*arguments)
-        return {}
+    async def _release(self, batch: Batch) -> None:
+        for event in batch.events:
+            event.parked = None
+        await super()._release(batch)
 
 
 class ForgetsFirst(Parking):
@@ -158,6 +161,20 @@ class LosesTheLedger:
         return {}
 
 
+class GoesOn(SimulatedSubscription):
+    """Passes over a batch that failed in a way nobody has thought of."""
+
+    def _rewind(self, *arguments: Any) -> None:
+        return None
+
+
+class KeepsTheFailedOne(SimulatedProducer):
+    """Goes on with a producer whose sequence is broken."""
+
+    async def _drop(self, producer: Any) -> None:
+        return None
+
+
 def _for(kind: str, broken: Callable[[Any], Any]) -> Callable[[Any, Any], Any]:
     return lambda of, store: broken(store) if of == kind else store
 
@@ -165,11 +182,13 @@ def _for(kind: str, broken: Callable[[Any], Any]) -> Callable[[Any, Any], Any]:
 PLANTED: dict[str, Wiring] = {
     "commits before the work": Wiring(delivery=CommitsFirst),
     "announces only what changed": Wiring(feedback_events=AnnouncesChangesOnly),
-    "leaves a stale word standing": Wiring(feedback_events=NeverMends, likelier={"freeze": 60}),
+    "lets a stale announcement stand last": Wiring(feedback_events=NeverMends, likelier={"freeze": 60}),
     "writes unguarded": Wiring(store=_for("feedback", Unguarded)),
-    "takes in words of the forgotten": Wiring(store=_for("feedback", LosesTheLedger)),
-    "parks without looking again": Wiring(chat_events=LooksBeforeItParks, sweeps=False),
+    "takes in what an erased person says": Wiring(store=_for("feedback", LosesTheLedger)),
+    "parks without looking again": replace(WITHOUT_SWEEP, chat_events=LooksBeforeItParks),
     "forgets before it forwards": Wiring(parking=ForgetsFirst, likelier={"crash": 40}),
     "never looks at a conversation again": Wiring(store=_for("inference", NeverLooksAgain), likelier={"stall": 30}),
+    "passes over a batch after the unexpected": Wiring(subscription=GoesOn),
+    "keeps a producer that failed": Wiring(producer=KeepsTheFailedOne),
 }
-"""What is wrong, in words, and the parts that make it so."""
+"""What is wrong, and the parts that make it so."""

@@ -4,22 +4,25 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Callable, Collection, Coroutine, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from chat_bridge.consumer import ChatEvents
 from chat_bridge.parking import Parking
+from contracts.erasure import ErasedAt, Erasure, Person
+from contracts.feedback import FeedbackKeeper
 from contracts.instants import DAY
 from contracts.topics import Consumer
 from feedback.consumer import FeedbackEvents
 from feedback.emojis import DEFAULT_REWARDS
 from inference.consumer import ConversationEvents
 from reporting.consumer import Projector
-from servicekit.delivery import Delivery, Handler, Patience
 from servicekit.failures import LogUnavailable
-from servicekit.subscriber import Subscription
-from simulation.fake_clients import FAILURES, FakeConsumer, FakeProducer, FaultyFeedbackStore, FaultyStore, Part
+from servicekit.kafka.delivery import Backoff, Delivery, Handler
+from servicekit.kafka.erasing import ErasingHandler
+from servicekit.kafka.subscriber import Subscription
+from simulation.fake_clients import FAILURES, FakeConsumer, FaultyFeedbackStore, FaultyStore, Part, SimulatedProducer
 from simulation.stub_detector import StubDetector
 from simulation.stub_turns import StubTurns
 from simulation.world import EPOCH_SECONDS, World
@@ -31,6 +34,10 @@ SESSION_SECONDS = 10.0
 
 class Killed(BaseException):
     """The process is gone: nothing of it runs any more, not even what catches every Exception."""
+
+
+class Unexpected(Exception):
+    """What nobody has thought of."""
 
 
 class SimulatedSubscription(Subscription):
@@ -66,9 +73,17 @@ class Wiring:
     feedback_events: type[FeedbackEvents] = FeedbackEvents
     conversation_events: type[ConversationEvents] = ConversationEvents
     delivery: type[Delivery] = Delivery
+    subscription: type[SimulatedSubscription] = SimulatedSubscription
+    producer: type[SimulatedProducer] = SimulatedProducer
     store: Callable[[Consumer, Any], Any] = lambda _, store: store
     sweeps: bool = True
     likelier: Mapping[str, int] = field(default_factory=dict)
+
+
+NOTHING_CUT_OFF = dict.fromkeys(("crash", "fail once", "unexpected", "leave", "database down", "log down", "rewind"), 0)
+"""Weights without the faults that end work half-way."""
+WITHOUT_SWEEP = Wiring(sweeps=False, likelier=NOTHING_CUT_OFF)
+"""Histories in which nobody sweeps: every wait must be ended by whoever comes second."""
 
 
 @dataclass
@@ -97,6 +112,7 @@ class Process:
     wiring: Wiring
     on_point: OnPoint
     alive: bool = True
+    surprised: bool = False
     frozen_until: float = 0.0
     tasks: list[asyncio.Task[None]] = field(default_factory=list)
 
@@ -104,17 +120,17 @@ class Process:
         world = self.world
         self.consumer = FakeConsumer(world.groups[self.kind], self.point, world.rng)
         self.clock = SkewedClock(world, world.rng.choice((0, 0, -3_600_000_000, 3_600_000_000)))
-        self.producer = FakeProducer(world.log, self.point)
+        self.producer = self.wiring.producer(world.log, self.point, world.rng)
         self.sweep: Callable[[], Coroutine[Any, Any, None]] | None = None
         delivery = self.wiring.delivery(
             self.kind,
             _HANDLERS[self.kind](self),
             self.producer,
             clock=self.clock,
-            observers=[world.observe],
-            patience=Patience(pick=world.rng.uniform),
+            observers=[self._surprise, world.observe],
+            backoff=Backoff(pick=world.rng.uniform),
         )
-        self.subscription = SimulatedSubscription(delivery, self.clock, self.consumer)
+        self.subscription = self.wiring.subscription(delivery, self.clock, self.consumer)
 
     def store(self, store: Any, faulty: type[FaultyStore] = FaultyStore) -> Any:
         return faulty(self.wiring.store(self.kind, store), self.point)
@@ -151,6 +167,12 @@ class Process:
     def member(self) -> bool:
         return self.consumer.membership in self.world.groups[self.kind].members
 
+    def _surprise(self, _: object) -> None:
+        """An observer with a bug: it fails between the work and the commit."""
+        if self.surprised:
+            self.surprised = False
+            raise Unexpected
+
     def _breathe(self) -> None:
         if not self.alive:
             raise Killed
@@ -172,16 +194,35 @@ class Process:
             await work
 
 
+class NoErasures:
+    """Lets every erasure pass: what one leaves in the indexes is no promise that histories are held to."""
+
+    async def note(self, erasures: Collection[Erasure]) -> set[Person]:
+        return {erasure.person for erasure in erasures}
+
+    async def erased_at(self, people: Collection[Person]) -> ErasedAt:
+        return {}
+
+    async def erase(self, erased: ErasedAt) -> int:
+        return 0
+
+
+def _erasing(process: Process, service: FeedbackKeeper, handler: Handler) -> Handler:
+    return ErasingHandler(handler, NoErasures(), process.producer, service)
+
+
 def _bridge(process: Process) -> Handler:
     store = process.store(process.world.bridge)
     parking = process.wiring.parking(store, process.producer, process.clock, 7 * DAY, [process.world.observe])
     process.sweep = parking.sweep
-    return process.wiring.chat_events(store, process.producer, parking, process.clock, 10_000)
+    events = process.wiring.chat_events(store, process.producer, parking, process.clock, 10_000)
+    return _erasing(process, "chat_bridge", events)
 
 
 def _inference(process: Process) -> Handler:
     store = process.store(process.world.inference)
-    return process.wiring.conversation_events(store, StubTurns(), process.producer, StubDetector())
+    events = process.wiring.conversation_events(store, StubTurns(), process.producer, StubDetector())
+    return _erasing(process, "inference", events)
 
 
 def _feedback(process: Process) -> Handler:
@@ -190,7 +231,7 @@ def _feedback(process: Process) -> Handler:
 
 
 def _reporting(process: Process) -> Handler:
-    return Projector(process.store(process.world.reporting))
+    return _erasing(process, "reporting", Projector(process.store(process.world.reporting)))
 
 
 _HANDLERS: Mapping[str, Callable[[Process], Handler]] = {

@@ -11,7 +11,7 @@ from contracts.topics import BY_NAME, FEEDBACK_CREATED
 from feedback.announce import message_of
 from feedback.model import Record
 from reporting.projection import feedback_row
-from servicekit.records import Coordinates, RawRecord, cause_of
+from servicekit.kafka.records import Coordinates, RawRecord, cause_of
 from simulation.history import Said
 from simulation.recount import Recount, recount
 from simulation.world import World
@@ -26,7 +26,7 @@ async def broken(world: World, said: list[Said]) -> list[str]:
         *_stored(records, wanted),
         *_announced(world, records),
         *_reported(world, records),
-        *[word async for word in _parked(world, wanted)],
+        *[difference async for difference in _parked(world, wanted)],
         *_set_aside(world, wanted),
         *_accounted(world),
     ]
@@ -65,9 +65,9 @@ def _announced(world: World, records: Mapping[UUID, Record]) -> Iterator[str]:
             last.pop(ended, None)
             continue
         event = FeedbackCreated.model_validate_json(entry.value)
-        word = (event.revision, entry.value)
-        highest[event.feedback_id] = max(highest.get(event.feedback_id, word), word)
-        last[event.feedback_id] = word
+        announced = (event.revision, entry.value)
+        highest[event.feedback_id] = max(highest.get(event.feedback_id, announced), announced)
+        last[event.feedback_id] = announced
     held = {id_: (record.revision, message_of(record).value) for id_, record in records.items()}
     yield from _compared("P4: highest announcement", highest, held)
     if not world.unmended:
@@ -82,8 +82,8 @@ def _reported(world: World, records: Mapping[UUID, Record]) -> Iterator[str]:
 
 async def _parked(world: World, wanted: Recount) -> Any:
     waiting = {(event.key.tenant, event.key.event_id) for event in await world.bridge.expired(1 << 62, 1 << 30)}
-    for word in _compared("P5: parked", dict.fromkeys(waiting, True), dict.fromkeys(wanted.parked, True)):
-        yield word
+    for difference in _compared("P5: parked", dict.fromkeys(waiting, True), dict.fromkeys(wanted.parked, True)):
+        yield difference
 
 
 def _set_aside(world: World, wanted: Recount) -> Iterator[str]:

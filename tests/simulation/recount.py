@@ -9,7 +9,7 @@ from typing import Any
 
 from contracts.instants import parse_instant
 from contracts.topics import CHAT_MESSAGE, CHAT_REACTION, CHAT_REPLY, ERASURE_REQUESTED, EXPLICIT_RECEIVED
-from inference.model import NEIGHBOURHOOD, Message, Neighbourhood
+from detector.model import NEIGHBOURHOOD, Message, Neighbourhood
 from simulation.history import Fields, Said
 from simulation.stub_detector import judge
 
@@ -17,6 +17,8 @@ REWARDS = {"👍": 0.6, "❤️": 0.8, "👎": -0.6}
 EXPLICIT = {"ok": 1.0, "neutral": 0.0, "not_ok": -1.0}
 Key = tuple[str, ...]
 """Tenant, project, conversation, source, user, agent, source id."""
+Where = tuple[str, str, str]
+"""Tenant, conversation, message."""
 Shown = tuple[Any, ...]
 """Live, value, what was said (emoji, reaction or text), microseconds."""
 
@@ -33,16 +35,17 @@ class Recount:
 
 def recount(said: Iterable[Said]) -> Recount:
     found, erased = Recount(), set[tuple[str, str]]()
-    known: dict[tuple[str, str], list[Fields]] = defaultdict(list)
-    words: defaultdict[Key, dict[str, tuple[Any, ...]]] = defaultdict(dict)
+    known: dict[Where, list[Fields]] = defaultdict(list)
+    changes: defaultdict[Key, dict[str, tuple[Any, ...]]] = defaultdict(dict)
     everything = list(said)
     for one in everything:
         if one.fields is None:
             found.dead.add((one.topic.name, one.value))
         elif one.topic is ERASURE_REQUESTED:
             erased.add((one.fields["tenant"], one.fields["userId"]))
-        elif one.topic is CHAT_MESSAGE:
-            known[one.fields["tenant"], one.fields["messageId"]].append(one.fields)
+        elif one.topic in (CHAT_MESSAGE, CHAT_REPLY):
+            where = (one.fields["tenant"], one.fields["conversationId"], one.fields["messageId"])
+            known[where].append(_message_in(one))
     for one in everything:
         event = one.fields
         if event is None or one.topic in (CHAT_MESSAGE, ERASURE_REQUESTED):
@@ -50,30 +53,30 @@ def recount(said: Iterable[Said]) -> Recount:
         if one.topic is EXPLICIT_RECEIVED:
             key = _key(event, "api", event["userId"], "", event["turnId"])
             reaction = event["reaction"]
-            _say(words[key], "", event, reaction is not None, EXPLICIT.get(reaction), reaction)
+            _apply(changes[key], "", event, reaction is not None, EXPLICIT.get(reaction), reaction)
             continue
         about = event["originalMessageId"] if one.topic is CHAT_REPLY else event["messageId"]
         inline = event.get("original")
-        versions = known.get((event["tenant"], about))
-        original = inline if inline and inline["messageId"] == about else versions[0] if versions else None
+        versions = known.get((event["tenant"], event["conversationId"], about))
+        here = (about, event["conversationId"])
+        copy = inline if inline and (inline["messageId"], inline["conversationId"]) == here else None
+        original = copy or (versions[0] if versions else None)
         if original is None:
             found.parked.add((event["tenant"], event["eventId"]))
-        elif original["conversationId"] != event["conversationId"]:
-            found.dead.add((one.topic.name, one.value))
         elif original["senderType"] == "agent":
             author = event["senderId"] if one.topic is CHAT_REPLY else event["userId"]
             if author == "bot":
                 continue
             if one.topic is CHAT_REPLY:
                 key = _key(event, "chat", author, "bot", event["messageId"])
-                _say(words[key], "", event, True, 0.4, event["content"])
+                _apply(changes[key], "", event, True, 0.4, event["content"])
             elif one.topic is CHAT_REACTION and event["emoji"] in REWARDS:
                 key, value = _key(event, "chat", author, "bot", about), REWARDS[event["emoji"]]
-                _say(words[key], event["emoji"], event, event["action"] == "added", value, event["emoji"])
-    for key, slots in words.items():
+                _apply(changes[key], event["emoji"], event, event["action"] == "added", value, event["emoji"])
+    for key, slots in changes.items():
         if (key[0], key[4]) in erased:
             continue
-        stamp, live, value, what = max(slots.values(), key=lambda word: (word[1], word[0]))
+        stamp, live, value, what = max(slots.values(), key=lambda change: (change[1], change[0]))
         found.user[key] = (live, value if live else None, what if live else None, stamp[0])
     found.inferred = dict(_verdicts(known, erased))
     return found
@@ -83,24 +86,34 @@ def _key(event: Fields, source: str, user: str, agent: str, source_id: str) -> K
     return (event["tenant"], event["project"], event["conversationId"], source, user, agent, source_id)
 
 
-def _say(slots: dict[str, tuple[Any, ...]], slot: str, event: Fields, live: bool, value: Any, what: Any) -> None:
-    word = ((parse_instant(event["occurredAt"]), event["sequence"]), live, value, what)
-    if slot not in slots or slots[slot][0] < word[0]:
-        slots[slot] = word
+def _apply(slots: dict[str, tuple[Any, ...]], slot: str, event: Fields, live: bool, value: Any, what: Any) -> None:
+    change = ((parse_instant(event["occurredAt"]), event["sequence"]), live, value, what)
+    if slot not in slots or slots[slot][0] < change[0]:
+        slots[slot] = change
 
 
-def _verdicts(
-    known: dict[tuple[str, str], list[Fields]], erased: set[tuple[str, str]]
-) -> Iterable[tuple[Key, tuple[str, str]]]:
+def _message_in(one: Said) -> Fields:
+    """The message that an event carries; a reply event says neither its turn nor its agent's name."""
+    fields = one.fields or {}
+    if one.topic is CHAT_MESSAGE:
+        return fields | {"rank": 1}
+    return fields | {"rank": 0, "turnId": fields["messageId"], "agentId": fields["senderId"]}
+
+
+def _version(event: Fields) -> tuple[int, int, int]:
+    return event["rank"], parse_instant(event["occurredAt"]), event["sequence"]
+
+
+def _verdicts(known: dict[Where, list[Fields]], erased: set[tuple[str, str]]) -> Iterable[tuple[Key, tuple[str, str]]]:
     conversations: defaultdict[tuple[str, str], list[Message]] = defaultdict(list)
     for versions in known.values():
-        last = max(versions, key=lambda event: parse_instant(event["occurredAt"]))
+        last = max(versions, key=_version)
         message = Message(
             last["messageId"],
             last["turnId"],
             last["senderId"],
             last["senderType"],
-            last.get("agentId"),
+            last["agentId"] if last["senderType"] == "agent" else None,
             last["content"],
             min(parse_instant(event["occurredAt"]) for event in versions),
         )

@@ -28,8 +28,9 @@ class ReportingMemory:
         written = set()
         for message in messages:
             known = self.messages.get(message.key)
-            if known is None or known.stamp < message.stamp:
-                self.messages[message.key] = message
+            merged = message if known is None else known.merged(message)
+            if merged != known:
+                self.messages[message.key] = merged
                 written.add(message.key)
         return Applied(before, written)
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 import zlib
 from collections.abc import Sequence
 
-from inference.model import Neighbourhood, Target, Verdict
+from detector.model import Neighbourhood, Target, Verdict
 
 
 def judge(item: Neighbourhood) -> Verdict:
     """Rejected, accepted or nothing, by a checksum of the neighbourhood; about the latest agent message."""
     answered = item.previous_agent()
-    told = "\n".join(f"{m.message_id}\t{m.text}" for m in (*item.before, item.message))
-    feedback = ("rejected", "accepted", "neutral", "neutral")[zlib.crc32(told.encode()) % 4]
+    found = "\n".join(f"{m.message_id}\t{m.text}" for m in (*item.before, item.message))
+    feedback = ("rejected", "accepted", "neutral", "neutral")[zlib.crc32(found.encode()) % 4]
     target = None
     if answered is not None and feedback != "neutral":
         target = Target(

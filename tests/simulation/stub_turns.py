@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from inference.model import Verdict
+from detector.model import Verdict
 from inference.store import Placed
-from inference.turn_facts import Facts
+from inference.turns.facts import Facts
 
 
 class StubTurns:
-    """See `inference.turn_index.TurnIntake`."""
+    """See `inference.turns.store.TurnIntake`."""
 
     async def take(self, facts: Collection[Facts], judged: Collection[tuple[Placed, Verdict]]) -> None:
         return None

@@ -5,15 +5,19 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from collections import Counter
 from pathlib import Path
 
 import pytest
 
 from simulation.one_seed import run_seed
 from simulation.planted import PLANTED
+from simulation.processes import WITHOUT_SWEEP
 
 SEEDS, PARTS = 300, 10
-PATIENCE = 200
+WITHOUT = 80
+"""Seeds of histories without a sweep."""
+SEEDS_TO_SHOW = 200
 """Seeds within which every planted bug must show."""
 
 
@@ -25,9 +29,20 @@ def test_every_history_keeps_the_promises(part: int) -> None:
     assert min(sum(v.faults.values()) for v in verdicts) >= 5
 
 
+@pytest.mark.parametrize("part", range(2))
+def test_every_wait_ends_without_a_sweep(part: int) -> None:
+    verdicts = [run_seed(seed, WITHOUT_SWEEP) for seed in range(part, WITHOUT, 2)]
+    assert [f"seed {v.seed}: {'; '.join(v.broken)}" for v in verdicts if v.broken] == []
+
+
+def test_the_unexpected_happens_often() -> None:
+    seen = sum((Counter(run_seed(seed).faults) for seed in range(20)), Counter[str]())
+    assert seen["unexpected"] >= 10
+
+
 @pytest.mark.parametrize("bug", PLANTED)
 def test_a_planted_bug_is_seen(bug: str) -> None:
-    assert any(run_seed(seed, PLANTED[bug]).broken for seed in range(PATIENCE))
+    assert any(run_seed(seed, PLANTED[bug]).broken for seed in range(SEEDS_TO_SHOW))
 
 
 def test_a_seed_replays_exactly_even_in_another_process() -> None:

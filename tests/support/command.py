@@ -16,7 +16,7 @@ from typing import Any
 import asyncpg
 from recount import Said
 
-from servicekit.embedded.postgres import EmbeddedPostgres
+from standalone.embedded.postgres import EmbeddedPostgres
 
 COMMAND = Path(sys.executable).with_name("agent-feedback")
 
@@ -60,6 +60,26 @@ async def state_folder() -> AsyncIterator[Path]:
     with TemporaryDirectory() as folder:
         Path(folder).chmod(0o755)
         yield Path(folder) / "state"
+
+
+@asynccontextmanager
+async def serving(state: Path, *arguments: str) -> AsyncIterator[tuple[str, str]]:
+    """A run that keeps serving; gives its address and token once it is ready."""
+    process = await asyncio.create_subprocess_exec(
+        COMMAND, "up", "--port", "0", "--state", str(state), *arguments, stderr=asyncio.subprocess.PIPE
+    )
+    try:
+        assert process.stderr is not None
+        async with asyncio.timeout(60):
+            while b"Serving" not in (line := await process.stderr.readline()):
+                assert line, "it ended before it served"
+        run = json.loads((state / "run.json").read_text())
+        yield run["url"], run["token"]
+    finally:
+        if process.returncode is None:
+            process.terminate()
+        async with asyncio.timeout(20):
+            await process.communicate()
 
 
 async def said_in(state: Path) -> set[Said]:

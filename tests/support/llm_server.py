@@ -29,8 +29,8 @@ def response(body: bytes, status: int = 200, *, length: int | None = None, heade
 
 def completion(content: Any) -> bytes:
     """A chat completion whose message is `content`, a string or what is sent as JSON."""
-    told = content if isinstance(content, str) or content is None else json.dumps(content)
-    return response(json.dumps({"choices": [{"message": {"role": "assistant", "content": told}}]}).encode())
+    found = content if isinstance(content, str) or content is None else json.dumps(content)
+    return response(json.dumps({"choices": [{"message": {"role": "assistant", "content": found}}]}).encode())
 
 
 @dataclass
@@ -67,14 +67,14 @@ class LlmServer:
         self.most_at_work = max(self.most_at_work, self.at_work)
         try:
             await self.released.wait()
-            told = self.respond(request)
-            if not told:
+            found = self.respond(request)
+            if not found:
                 writer.transport.abort()
-            for start in range(0, len(told), 65_536):
-                writer.write(told[start : start + 65_536])
+            for start in range(0, len(found), 65_536):
+                writer.write(found[start : start + 65_536])
                 await writer.drain()
-                self.sent += len(told[start : start + 65_536])
-            if b"\r\nConnection: close\r\n" in told[:1_000]:
+                self.sent += len(found[start : start + 65_536])
+            if b"\r\nConnection: close\r\n" in found[:1_000]:
                 writer.close()
         finally:
             self.at_work -= 1

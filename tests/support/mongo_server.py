@@ -15,7 +15,7 @@ from tempfile import TemporaryDirectory
 
 import pytest
 
-from servicekit.embedded.kafka_parts import LocalKafkaError, find_java
+from standalone.embedded.kafka_parts import LocalKafkaError, find_java
 
 ADDRESS = "AGENT_FEEDBACK_TEST_MONGO_URL"
 """The environment variable that names a true MongoDB replica set, without a database."""

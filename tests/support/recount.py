@@ -39,8 +39,8 @@ def recount(lines: Iterable[bytes]) -> set[Said]:
         elif event["topic"] == "chat.message.reaction.ingested" and (event["tenant"], event["messageId"]) in agents:
             key = event["tenant"], event["conversationId"], event["userId"], event["messageId"]
             held = emojis.setdefault(key, {})
-            word = event["occurredAt"], event["action"] == "added"
-            held[event["emoji"]] = max(held.get(event["emoji"], word), word)
+            change = event["occurredAt"], event["action"] == "added"
+            held[event["emoji"]] = max(held.get(event["emoji"], change), change)
     for (tenant, conversation, user, message), held in emojis.items():
         present = [(at, emoji) for emoji, (at, added) in held.items() if added]
         if present:

@@ -5,15 +5,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import httpx
-from fastapi import APIRouter, FastAPI
+from fastapi import APIRouter
+from starlette.types import ASGIApp
 
-from servicekit.auth import Caller
-from servicekit.http import BodyLimit
+from contracts.scopes import ALL_SCOPES
+from reporting.main import SURFACE
+from servicekit.http.application import application as servicekit_application
+from servicekit.http.application import guarded
+from servicekit.http.auth import Caller
 
 CALLERS = {
-    "all": Caller("local", scopes=frozenset({"on_behalf", "erase"})),
-    "acme": Caller("ann", tenant="acme", project="support"),
-    "globex": Caller("gus", tenant="globex"),
+    "all": Caller("local", scopes=ALL_SCOPES),
+    "acme": Caller("ann", tenant="acme", project="support", scopes=frozenset({"read", "detect"})),
+    "globex": Caller("gus", tenant="globex", scopes=frozenset({"read", "detect"})),
 }
 """Token to caller."""
 
@@ -23,16 +27,20 @@ class Tokens:
         return CALLERS.get(token)
 
 
-def application(routers: Sequence[APIRouter]) -> FastAPI:
-    app = FastAPI()
-    app.state.authenticator = Tokens()
+def application(routers: Sequence[APIRouter]) -> ASGIApp:
+    """`routers` behind the guard, as the service mounts them."""
+    app = servicekit_application(_ready)
     for router in routers:
         app.include_router(router)
-    return app
+    return guarded(app, Tokens(), SURFACE)
+
+
+async def _ready() -> None:
+    return None
 
 
 def client(routers: Sequence[APIRouter], token: str | None = "all") -> httpx.AsyncClient:
     """A client that calls as `token`; errors inside the application come out as they are."""
     headers = {"Authorization": f"Bearer {token}"} if token else {}
-    transport = httpx.ASGITransport(BodyLimit(application(routers)))
+    transport = httpx.ASGITransport(application(routers))
     return httpx.AsyncClient(transport=transport, base_url="http://reporting", headers=headers)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 from uuid import NAMESPACE_OID, UUID, uuid5
 
-from contracts.chat import ChatMessageIngested
+from contracts.chat import ChatMessageIngested, ChatMessageReplyIngested
 from contracts.feedback import FeedbackCreated
-from servicekit.records import Coordinates, RawRecord, Received
+from servicekit.kafka.records import Coordinates, RawRecord, Received
 
 START = 1_790_000_000_000_000
 """The moment that `at=0` means, in microseconds: 2026-09-21T13:33:20Z."""
@@ -100,6 +100,34 @@ def message(
         agent_id=agent,
         content=content,
         **fields,
+    )
+
+
+def reply(
+    name: str,
+    content: str,
+    *,
+    about: str = "a1",
+    sender: str = "ann",
+    conversation: str = "c1",
+    at: float = 0,
+    **fields: Any,
+) -> ChatMessageReplyIngested:
+    """The event that says: the message `name` was written as a reply."""
+    return ChatMessageReplyIngested(
+        **{
+            "event_id": str(uuid5(NAMESPACE_OID, f"reply {name}-{at}")),
+            "occurred_at": START + int(at * 1_000_000),
+            "tenant": "acme",
+            "project": "support",
+            "message_id": name,
+            "original_message_id": about,
+            "conversation_id": conversation,
+            "sender_id": sender,
+            "sender_type": "human",
+            "content": content,
+        }
+        | fields
     )
 
 

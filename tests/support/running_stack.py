@@ -13,24 +13,29 @@ from uuid import uuid4
 
 import asyncpg
 import httpx
+from fastapi import FastAPI
 from starlette.types import ASGIApp
 
 from contracts.ids import conversation_key
-from servicekit.auth import ALL_SCOPES, Authenticator, Caller
-from servicekit.delivery import Observation
-from servicekit.embedded.memory_broker import MemoryBroker
-from servicekit.holdback import Holdback
-from servicekit.holding_producer import HoldingProducer
-from servicekit.producer import Message
+from contracts.scopes import ALL_SCOPES
+from servicekit.http.answering import REQUEST_SECONDS
+from servicekit.http.application import add_routes, application, guarded
+from servicekit.http.auth import Authenticator, Caller
+from servicekit.kafka.delivery import Observation
+from servicekit.kafka.producer import Message
+from servicekit.kafka.topics import partitions_by_topic
 from servicekit.service import Surroundings
-from servicekit.topics import partitions_by_topic
+from standalone.api import SURFACE, routers_of
+from standalone.embedded.holdback import Holdback
+from standalone.embedded.holding_producer import HoldingProducer
+from standalone.embedded.memory_broker import MemoryBroker
 from standalone.stack import Stack
-from standalone.web import application, guarded
 
 SCHEMAS = ("chat_bridge", "feedback", "inference", "reporting")
 CALLERS = {
     "all": Caller("local", scopes=ALL_SCOPES),
     "ann": Caller("ann", tenant="acme", project="support"),
+    "runtime": Caller("ann", tenant="acme", project="support", scopes=frozenset({"detect"})),
     "gus": Caller("gus", tenant="globex", project="support"),
     "chat": Caller("chat-service", tenant="acme", project="support", scopes=frozenset({"ingest", "on_behalf"})),
 }
@@ -58,14 +63,18 @@ class RunningStack:
         transport = httpx.ASGITransport(self.app(), **options)
         return httpx.AsyncClient(transport=transport, base_url="http://stack", headers=headers)
 
-    def app(self, authenticator: Authenticator | None = None, origins: Sequence[str] = ()) -> ASGIApp:
+    def app(
+        self, authenticator: Authenticator | None = None, origins: Sequence[str] = (), seconds: float = REQUEST_SECONDS
+    ) -> ASGIApp:
         """The whole HTTP application, as `agent-feedback up` mounts it."""
         authenticator = authenticator or Tokens()
-        app = application(authenticator, self.stack.not_ready)
-        for service in self.stack.services.values():
-            for router in service.routers:
-                app.include_router(router)
-        return guarded(app, authenticator, origins)
+        return guarded(self.plain_app(), authenticator, SURFACE, origins, seconds)
+
+    def plain_app(self) -> FastAPI:
+        """All routes, in front of no guard."""
+        app = application(self.stack.not_ready)
+        add_routes(app, routers_of(self.stack))
+        return app
 
     async def publish(self, *events: Mapping[str, Any]) -> None:
         """Write chat events, each with its `topic`, as a chat service would."""
@@ -79,6 +88,14 @@ class RunningStack:
                 for event in events
             ]
         )
+
+    async def rows(self, query: str) -> list[asyncpg.Record]:
+        """What the database holds."""
+        connection = await asyncpg.connect(self.database_url)
+        try:
+            return list(await connection.fetch(query))
+        finally:
+            await connection.close()
 
     async def quiet(self) -> None:
         """Wait until everything written has been taken in by everyone."""

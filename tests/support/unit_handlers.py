@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from servicekit.outcome import Outcome
-from servicekit.records import Received
+from servicekit.kafka.outcome import Outcome
+from servicekit.kafka.records import Received
 
 
 class NoWork:
     async def handle(self, batch: Sequence[Received[Any]]) -> Sequence[Outcome]:
         raise AssertionError("nothing should come")
 
-    async def uncertain(self, batch: Sequence[Received[Any]]) -> None:
+    async def commit_lost(self, batch: Sequence[Received[Any]]) -> None:
         raise AssertionError("nothing should come")
 
     async def probe(self) -> None:

@@ -107,7 +107,7 @@ async function enter() {
   if (answer.ok) show();
 }
 
-at("snippet").textContent = `<script type="module" src="${location.origin}/widget.js"></script>
+at("snippet").textContent = `<script src="${location.origin}/widget.js"></script>
 <agent-feedback-thumbs tenant="acme" project="support"
   conversation="c-42" turn="t-7"></agent-feedback-thumbs>`;
 at("start").addEventListener("click", start);

@@ -1,4 +1,4 @@
-"""Charts as inline SVG: geometry from figures. Pure; everything that varies in it is a number or a date of ours.
+"""Charts as inline SVG: geometry from figures. Pure; what varies is numbers, dates and escaped addresses.
 
 Colours and type come from the style sheet through classes, so that both schemes share one drawing.
 """
@@ -7,14 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from typing import Final
+from zoneinfo import ZoneInfo
 
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
-from contracts.instants import SECOND
 from reporting.intervals import wilson
-from reporting.scope import Bucket
+from reporting.pages.zones import local
+from reporting.selection import Bucket
+from reporting.votes import Votes
 
 _LEFT, _RIGHT, _TOP, _GAP, _BOTTOM = 40, 10, 12, 26, 26
 _FORMATS: Final[dict[Bucket, str]] = {"hour": "%H:%M", "day": "%-d %b", "week": "%-d %b"}
@@ -23,24 +24,21 @@ _LONG: Final[dict[Bucket, str]] = {"hour": "%-d %b, %H:%M", "day": "%-d %b %Y", 
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One bucket of a chart over time, `start` in microseconds."""
+    """One bucket of a chart over time, `start` in microseconds; `href` leads to the feedbacks in it."""
 
     start: int
     ok: int = 0
     neutral: int = 0
     not_ok: int = 0
+    href: str | None = None
 
     @property
     def total(self) -> int:
         return self.ok + self.neutral + self.not_ok
 
 
-def moment_text(moment: int, pattern: str) -> str:
-    return datetime.fromtimestamp(moment / SECOND, UTC).strftime(pattern)
-
-
-def over_time(steps: Sequence[Step], bucket: Bucket, width: int, height: int) -> Markup:
-    """Satisfaction as a line with its 95 % band, above the volume as stacked bars on the same steps."""
+def over_time(steps: Sequence[Step], bucket: Bucket, width: int, height: int, zone: ZoneInfo) -> Markup:
+    """Draw satisfaction as a line with its 95 % band, above the volume as stacked bars on the same steps."""
     plot, slot = width - _LEFT - _RIGHT, (width - _LEFT - _RIGHT) / max(1, len(steps))
     upper = round((height - _TOP - _GAP - _BOTTOM) * 0.66)
     lower_top, base = _TOP + upper + _GAP, height - _BOTTOM
@@ -56,15 +54,16 @@ def over_time(steps: Sequence[Step], bucket: Bucket, width: int, height: int) ->
             y -= size
             if size:
                 drawn.append(f'<rect class="{name}" x="{x:.1f}" y="{y:.1f}" width="{bar:.1f}" height="{size:.1f}"/>')
-        title = _title(step, bucket)
+        title = _title(step, bucket, zone)
         hit = f'<rect class="hit" x="{_LEFT + slot * at:.1f}" y="{_TOP}" width="{slot:.2f}" height="{base - _TOP}"/>'
-        parts.append(f'<g class="step"><title>{title}</title>{hit}{"".join(drawn)}</g>')
-    parts += _dates(steps, bucket, slot, plot, height)
+        group = f'<g class="step"><title>{title}</title>{hit}{"".join(drawn)}</g>'
+        parts.append(f'<a href="{escape(step.href)}">{group}</a>' if step.href and step.total else group)
+    parts += _dates(steps, bucket, slot, plot, height, zone)
     return _svg(f'viewBox="0 0 {width} {height}" role="img" aria-label="Satisfaction and volume over time"', *parts)
 
 
 def _svg(attributes: str, *parts: str) -> Markup:
-    return Markup(f"<svg {attributes}>{''.join(parts)}</svg>")  # noqa: S704  # holds numbers and dates made here alone
+    return Markup(f"<svg {attributes}>{''.join(parts)}</svg>")  # noqa: S704  # holds numbers, dates and escaped addresses
 
 
 def _grid(width: int, upper: int, lower_top: int, base: int, most: int) -> str:
@@ -112,18 +111,18 @@ def _runs(steps: Sequence[Step]) -> list[list[int]]:
     return runs
 
 
-def _dates(steps: Sequence[Step], bucket: Bucket, slot: float, plot: float, height: int) -> list[str]:
+def _dates(steps: Sequence[Step], bucket: Bucket, slot: float, plot: float, height: int, zone: ZoneInfo) -> list[str]:
     room = max(1, int(plot // 76))
     every = max(1, -(-len(steps) // room))
     return [
         f'<text class="tick" x="{_LEFT + slot * (at + 0.5):.1f}" y="{height - 8}" text-anchor="middle">'
-        f"{moment_text(steps[at].start, _FORMATS[bucket])}</text>"
+        f"{local(steps[at].start, zone):{_FORMATS[bucket]}}</text>"
         for at in range(every // 2, len(steps), every)
     ]
 
 
-def _title(step: Step, bucket: Bucket) -> str:
-    when = moment_text(step.start, _LONG[bucket])
+def _title(step: Step, bucket: Bucket, zone: ZoneInfo) -> str:
+    when = f"{local(step.start, zone):{_LONG[bucket]}}"
     if not step.total:
         return f"{when}: no reactions"
     share = round(100 * step.ok / step.total)
@@ -140,6 +139,19 @@ def interval(share: float, low: float, high: float) -> Markup:
         f'<line class="range" x1="{at[0]}" x2="{at[1]}" y1="9" y2="9"/>',
         f'<circle class="dot" cx="{at[2]}" cy="9" r="4.5"/>',
     )
+
+
+def spark(steps: Sequence[Votes]) -> Markup:
+    """A little chart of volume by step, the rejected part in its colour at the foot."""
+    most, parts = max((one.total for one in steps), default=0) or 1, []
+    for at, one in enumerate(steps):
+        base = 22.0
+        for name, count in (("not_ok", one.not_ok), ("neutral", one.neutral), ("ok", one.ok)):
+            size = 22 * count / most
+            base -= size
+            if size:
+                parts.append(f'<rect class="{name}" x="{6 * at}" y="{base:.1f}" width="5" height="{size:.1f}"/>')
+    return _svg(f'class="spark" viewBox="0 0 {6 * len(steps)} 22" aria-hidden="true"', *parts)
 
 
 def split(ok: int, neutral: int, not_ok: int) -> Markup:

@@ -1,4 +1,4 @@
-"""How the platform is, as its composition tells the dashboard."""
+"""Reads the health of the whole platform for the dashboard."""
 
 from __future__ import annotations
 
@@ -7,10 +7,13 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from contracts.instants import SECOND
+from servicekit.clock import Clock
 from servicekit.logging import logger
 
 Health = Callable[[], Awaitable[dict[str, Any]]]
-"""Gives `{"lag": {group: records}, "parked": events, "dead_letters": {reason: letters}}`; any may be missing."""
+"""Gives `{"lag": {group: records}, "parked": events, "dead_letters": {reason: letters}, "warnings": [sentence]}`;
+any may be missing."""
 
 _SECONDS = 2.0
 _BEHIND = 1_000
@@ -19,13 +22,14 @@ log = logger("reporting")
 
 @dataclass(frozen=True, slots=True)
 class HealthFacts:
-    """`known` is False where nobody tells, `failed` True where whoever tells could not."""
+    """`known` is False where the service runs alone, `failed` True where the health could not be read."""
 
     known: bool = True
     failed: bool = False
     lag: dict[str, int] = field(default_factory=dict)
     parked: int | None = None
     dead_letters: dict[str, int] = field(default_factory=dict)
+    warnings: tuple[str, ...] = ()
 
     @property
     def total_lag(self) -> int:
@@ -40,21 +44,47 @@ class HealthFacts:
         return self.total_lag > _BEHIND
 
 
+class SharedHealth:
+    """The platform's health for every viewer of the pages: asked for once at a time and at most every few seconds."""
+
+    def __init__(self, health: Health | None, clock: Clock, seconds: float = 3.0) -> None:
+        self._health = health
+        self._clock = clock
+        self._microseconds = round(seconds * SECOND)
+        self._asked: asyncio.Future[HealthFacts] | None = None
+        self._answered_at = 0
+
+    async def facts(self) -> HealthFacts:
+        """What there is to show, at most a few seconds old. Never raises, never waits for more than two seconds."""
+        old = self._clock.now() - self._answered_at
+        if self._asked is None or (self._asked.done() and not 0 <= old < self._microseconds):
+            self._asked = asyncio.ensure_future(self._ask())
+        return await asyncio.shield(self._asked)
+
+    async def _ask(self) -> HealthFacts:
+        facts = await health_facts(self._health)
+        self._answered_at = self._clock.now()
+        return facts
+
+
 async def health_facts(health: Health | None) -> HealthFacts:
-    """What there is to show. Never raises, never waits for more than two seconds."""
+    """Read what there is to show. Never raises, never waits for more than two seconds."""
     if health is None:
         return HealthFacts(known=False)
     try:
-        told = await asyncio.wait_for(health(), _SECONDS)
+        answer = await asyncio.wait_for(health(), _SECONDS)
         return HealthFacts(
-            lag=_counts(told.get("lag")), parked=told.get("parked"), dead_letters=_counts(told.get("dead_letters"))
+            lag=_counts(answer.get("lag")),
+            parked=answer.get("parked"),
+            dead_letters=_counts(answer.get("dead_letters")),
+            warnings=tuple(map(str, answer.get("warnings", ()))),
         )
     except Exception as error:
         log.warning("health_unknown", error=type(error).__name__)
         return HealthFacts(failed=True)
 
 
-def _counts(told: Any) -> dict[str, int]:
-    if not isinstance(told, Mapping):
+def _counts(answer: Any) -> dict[str, int]:
+    if not isinstance(answer, Mapping):
         return {}
-    return dict(sorted(((str(name), int(count)) for name, count in told.items()), key=lambda one: (-one[1], one[0])))
+    return dict(sorted(((str(name), int(count)) for name, count in answer.items()), key=lambda one: (-one[1], one[0])))

@@ -2,113 +2,224 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 import asyncpg
 from markupsafe import Markup
 
-from contracts.instants import parse_instant
-from reporting.intervals import Interval, wilson
+from contracts.base import Origin
 from reporting.pages import charts
-from reporting.pages.view import PERIODS, View, bucket_of, span_of, starts
-from reporting.queries.newest import Newest, newest
-from reporting.queries.projects import first_reaction, last_recorded
-from reporting.queries.satisfaction import (
-    NamedFigures,
-    RankedAgent,
-    Summary,
-    conversations_judged,
-    ranking,
-    summary,
-)
-from reporting.scope import Filters, Project, Span
+from reporting.pages.view import View
+from reporting.pages.zones import bucket_of, local, starts
+from reporting.queries.breakdown import SPARK_STEPS, Breakdown, Version, breakdown
+from reporting.queries.changes import changed_since, stamp
+from reporting.queries.projects import first_reaction
+from reporting.queries.reasons import Reason, reasons
+from reporting.queries.satisfaction import conversations_judged
+from reporting.queries.search import found, with_answers
+from reporting.selection import Bucket, Filters, Project, Span
+from reporting.votes import Change, Votes
 
-ENOUGH_VOTES = 10
-"""Votes from which on an agent is ranked."""
-_NEWEST = 12
-_AGENTS = 12
+ENOUGH_VOTES: Final = 10
+"""Votes from which on an agent or a version is judged."""
+_NEWEST: Final = 12
+_AGENTS: Final = 12
+_REASONS: Final = 8
+_VERSIONS: Final = 3
+_MOVED: Final = 8
+BOTH: Final[tuple[Origin, Origin]] = ("user", "machine")
+Link = Callable[..., str]
+"""Makes an address of this view: `link(path, **changes)`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Live:
-    """What is asked for again every few seconds. `stamp` changes whenever the figures may have."""
+    """What is asked for again every few seconds: the newest feedback, and the stamp that the next question carries."""
 
-    stamp: int
-    newest: list[Newest]
+    stamp: str
+    newest: list[dict[str, Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """The verdicts of one origin, and their change against the period before where there is one."""
+
+    origin: Origin
+    votes: Votes
+    change: Change | None
+
+
+@dataclass(frozen=True, slots=True)
+class AgentRow:
+    """An agent's verdicts. `judged_by` is whose of them it is ranked by, None for too few votes."""
+
+    agent_id: str
+    people: Votes
+    machine: Votes
+    change: Change | None
+    judged_by: Origin | None
+    spark: Markup
+    versions: list[str | None]
+    more_versions: int
+
+    @property
+    def ranked(self) -> Votes:
+        return self.machine if self.judged_by == "machine" else self.people
+
+
+@dataclass(frozen=True, slots=True)
+class Moved:
+    """An agent, or one of its versions, whose satisfaction changed by more than chance makes."""
+
+    what: Version
+    origin: Origin
+    change: Change
 
 
 @dataclass(frozen=True, slots=True)
 class Overview:
-    """The figures of one address. `change` is in percentage points against the period before; shares are 0 to 1."""
+    """The figures of one address: people's verdicts and the machine's, never added up."""
 
-    summary: Summary
-    sure: Interval
-    change: float | None
+    span: Span
+    bucket: Bucket
+    people: Side
+    machine: Side
+    charted: Origin
     conversations: int
-    people: NamedFigures | None
-    machine: NamedFigures | None
     chart_wide: Markup
     chart_narrow: Markup
     steps: list[charts.Step]
-    agents: list[RankedAgent]
-    agent_names: list[str]
-    unranked: int
+    reasons: list[Reason]
+    agents: list[AgentRow]
     more_agents: int
+    moved: list[Moved]
+    compared: bool
     live: Live
 
     @property
     def empty(self) -> bool:
-        return self.summary.totals.total == 0
+        return self.people.votes.total + self.machine.votes.total == 0
 
 
-async def live(pool: asyncpg.Pool, at: Project, view: View, now: int) -> Live:
+async def live(pool: asyncpg.Pool, at: Project, view: View, now: int) -> Live | None:
+    """What is newest, or None where nothing was written since the view's stamp."""
+    if view.stamp is not None and not await changed_since(pool, at, view.stamp):
+        return None
+    read_from = await stamp(pool)
     first = await first_reaction(pool, at) if view.period == "all" else None
-    span = span_of(view.period, now, first)
-    return Live(await last_recorded(pool, at), await newest(pool, at, span, view.filters, _NEWEST))
+    return Live(read_from, await _newest(pool, at, view.span(now, first), view.filters))
 
 
-async def overview(pool: asyncpg.Pool, at: Project, view: View, now: int) -> Overview:
+async def overview(pool: asyncpg.Pool, at: Project, view: View, now: int, link: Link) -> Overview:
     """Read what the page shows; `now` in microseconds."""
+    read_from = await stamp(pool)
     first = await first_reaction(pool, at) if view.period == "all" else None
-    span = span_of(view.period, now, first)
+    span = view.span(now, first)
+    earlier = view.before(span)
     bucket = bucket_of(span)
-    figures = await summary(pool, at, span, bucket, view.filters)
-    ranked = await ranking(pool, at, span, ENOUGH_VOTES, Filters(origin=view.origin))
-    counted = {parse_instant(one.start): one for one in figures.buckets}
-    steps = [_step(start, counted.get(start)) for start in starts(span, bucket)]
-    origins = {one.name: one for one in figures.by_origin}
-    shown = [one for one in ranked.agents if one.enough]
+    begins = starts(span, bucket, view.zone)
+    counted = await breakdown(pool, at, span, view.filters, begins)
+    before = Breakdown() if earlier is None else await breakdown(pool, at, earlier, view.filters)
+    only_machine = counted.whole["machine"].total and not counted.whole["user"].total
+    charted: Origin = view.origin or ("machine" if only_machine else "user")
+    steps = _steps(counted, charted, begins, span, view, link)
+    agents = ranked_agents(counted, before)
+    why = await reasons(pool, at, span, view.filters, _REASONS, rules=False)
     return Overview(
-        summary=figures,
-        sure=wilson(figures.totals.ok, figures.totals.total),
-        change=await _change(pool, at, view, span, figures),
+        span=span,
+        bucket=bucket,
+        people=_side("user", counted, before),
+        machine=_side("machine", counted, before),
+        charted=charted,
         conversations=await conversations_judged(pool, at, span, view.filters),
-        people=origins.get("user"),
-        machine=origins.get("machine"),
-        chart_wide=charts.over_time(steps, bucket, 1120, 330),
-        chart_narrow=charts.over_time(steps, bucket, 350, 300),
+        chart_wide=charts.over_time(steps, bucket, 1120, 330, view.zone),
+        chart_narrow=charts.over_time(steps, bucket, 350, 300, view.zone),
         steps=steps,
-        agents=(shown or ranked.agents)[:_AGENTS],
-        agent_names=sorted({one.agent_id for one in ranked.agents} | ({view.agent} if view.agent else set())),
-        unranked=len(ranked.agents) - len(shown),
-        more_agents=max(0, len(shown) - _AGENTS),
-        live=Live(await last_recorded(pool, at), await newest(pool, at, span, view.filters, _NEWEST)),
+        reasons=[one for one in why.reasons if one.not_ok],
+        agents=agents if view.every else agents[:_AGENTS],
+        more_agents=0 if view.every else max(0, len(agents) - _AGENTS),
+        moved=moved(counted, before),
+        compared=any(votes.total for votes in before.whole.values()),
+        live=Live(read_from, await _newest(pool, at, span, view.filters)),
     )
 
 
-def _step(start: int, counted: Any) -> charts.Step:
-    if counted is None:
-        return charts.Step(start)
-    return charts.Step(start, counted.ok, counted.neutral, counted.not_ok)
+def ranked_agents(counted: Breakdown, before: Breakdown) -> list[AgentRow]:
+    """Agents, surely bad ones first: those judged by people, then by the machine alone, then those with few votes."""
+    rows = []
+    for agent in {agent for _, agent in counted.agents}:
+        people, machine = (counted.agents.get((origin, agent), Votes()) for origin in BOTH)
+        judged_by: Origin | None = (
+            "user" if people.total >= ENOUGH_VOTES else "machine" if machine.total >= ENOUGH_VOTES else None
+        )
+        origin: Origin = judged_by or ("user" if people.total else "machine")
+        sparks = [counted.sparks.get((origin, agent, step), Votes()) for step in range(SPARK_STEPS)]
+        versions = _versions(counted, agent)
+        rows.append(
+            AgentRow(
+                agent,
+                people,
+                machine,
+                counted.agents.get((origin, agent), Votes()).since(before.agents.get((origin, agent), Votes())),
+                judged_by,
+                charts.spark(sparks),
+                versions[:_VERSIONS],
+                max(0, len(versions) - _VERSIONS),
+            )
+        )
+    order = {"user": 0, "machine": 1, None: 2}
+    return sorted(rows, key=lambda one: (order[one.judged_by], one.ranked.sure.high, -one.ranked.total, one.agent_id))
 
 
-async def _change(pool: asyncpg.Pool, at: Project, view: View, span: Span, figures: Summary) -> float | None:
-    length = PERIODS[view.period][1]
-    before = span.start - length
-    if not length or before < 0 or figures.totals.total < ENOUGH_VOTES:
-        return None
-    was = await summary(pool, at, Span(before, span.start), "week", view.filters)
-    if was.totals.total < ENOUGH_VOTES or was.totals.satisfaction is None or figures.totals.satisfaction is None:
-        return None
-    return 100 * (figures.totals.satisfaction - was.totals.satisfaction)
+def moved(counted: Breakdown, before: Breakdown) -> list[Moved]:
+    """Agents and versions whose change chance does not explain, the greatest change first."""
+    found = []
+    for origin in BOTH:
+        pairs: list[tuple[Version, Votes, Votes]] = [
+            (Version(agent, None), votes, before.agents.get((origin, agent), Votes()))
+            for (of, agent), votes in counted.agents.items()
+            if of == origin
+        ]
+        pairs += [
+            (version, votes, before.versions.get((origin, version), Votes()))
+            for (of, version), votes in counted.versions.items()
+            if of == origin and version.name is not None
+        ]
+        for what, votes, was in pairs:
+            change = votes.since(was)
+            if change is not None and change.certain and min(votes.total, was.total) >= ENOUGH_VOTES:
+                found.append(Moved(what, origin, change))
+    return sorted(found, key=lambda one: -abs(one.change.points))[:_MOVED]
+
+
+def _side(origin: Origin, counted: Breakdown, before: Breakdown) -> Side:
+    votes = counted.whole[origin]
+    return Side(origin, votes, votes.since(before.whole[origin]))
+
+
+def _versions(counted: Breakdown, agent: str) -> list[str | None]:
+    totals: dict[str | None, int] = {}
+    for (_, version), votes in counted.versions.items():
+        if version.agent_id == agent and version.name is not None:
+            totals[version.name] = totals.get(version.name, 0) + votes.total
+    return sorted(totals, key=lambda name: (-totals[name], name or ""))
+
+
+def _steps(
+    counted: Breakdown, origin: Origin, begins: Sequence[int], span: Span, view: View, link: Link
+) -> list[charts.Step]:
+    steps = []
+    for number, begin in enumerate(begins):
+        votes = counted.steps.get((origin, number), Votes())
+        end = begins[number + 1] if number + 1 < len(begins) else span.end
+        first, last = (f"{local(moment, view.zone):%Y-%m-%dT%H:%M}" for moment in (max(begin, 0), end - 1))
+        href = link("/dashboard/feedback", period=None, **{"from": first, "to": last}, origin=origin)
+        steps.append(charts.Step(begin, votes.ok, votes.neutral, votes.not_ok, href))
+    return steps
+
+
+async def _newest(pool: asyncpg.Pool, at: Project, span: Span, filters: Filters) -> list[dict[str, Any]]:
+    rows, _ = await found(pool, at, span, filters, _NEWEST)
+    return await with_answers(pool, at, rows)

@@ -3,22 +3,34 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
 from fastapi.responses import HTMLResponse
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from jinja2 import Environment, FileSystemLoader, StrictUndefined, pass_context
+from jinja2.runtime import Context
 
 from contracts.instants import format_instant
+from contracts.reasons import reason_in_words
+from reporting.intervals import wilson
 from reporting.pages import charts
+from reporting.pages.markdown import rendered
 from reporting.pages.session import PRIVATE
-from reporting.pages.view import ORIGINS, PERIODS, address
+from reporting.pages.view import ORIGINS, PERIODS
+from reporting.pages.zones import local, offset_text, zone_of
 
 _FOLDER: Final = Path(__file__).parent
 ASSETS_AT: Final = "/dashboard/assets"
 _POLICY: Final = "default-src 'self'; object-src 'none'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
 _TYPES: Final = {".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
 _REACTIONS: Final = {"ok": "OK", "not_ok": "Not OK", "neutral": "Neutral"}
+REASONS: Final = {
+    "explicit": "said that it is wrong",
+    "rephrased": "asked the same again",
+    "abandonment": "gave up",
+}
+"""How the machine saw an answer rejected, in words."""
 _TYPE_NAMES: Final = {"reaction": "emoji", "explicit": "explicit", "inferred": "inferred", "implicit": "reply"}
 
 ASSETS: Final = {
@@ -39,8 +51,31 @@ def _percent(share: float | None) -> str:
     return "–" if share is None else f"{100 * share:.0f}%"
 
 
-def _day(moment: int) -> str:
-    return charts.moment_text(moment, "%-d %b %Y, %H:%M UTC")
+def _points(points: float) -> str:
+    return f"{points:+.1f}".replace("-", "\N{MINUS SIGN}")
+
+
+@pass_context
+def _moment(context: Context, moment: int) -> str:
+    zone = context.get("zone") or zone_of("UTC")
+    return f"{local(moment, zone):%-d %b %Y, %H:%M}"
+
+
+@pass_context
+def _date(context: Context, moment: int) -> str:
+    zone = context.get("zone") or zone_of("UTC")
+    return f"{local(moment, zone):%-d %b %Y}"
+
+
+def _in_words(reason: str) -> str:
+    return REASONS.get(reason, reason.replace("_", " "))
+
+
+def reasons_shown(feedback: Mapping[str, Any]) -> list[str]:
+    """Return a feedback's reasons as a person says them: a person's tags, or what the machine's rules found."""
+    if feedback["origin"] == "machine":
+        return list(reason_in_words(feedback["tags"]))
+    return [_in_words(tag) for tag in feedback["tags"]]
 
 
 _ENVIRONMENT: Final = Environment(
@@ -50,7 +85,17 @@ _ENVIRONMENT: Final = Environment(
     trim_blocks=True,
     lstrip_blocks=True,
 )
-_ENVIRONMENT.filters |= {"number": _number, "percent": _percent, "day": _day, "instant": format_instant}
+_ENVIRONMENT.filters |= {
+    "number": _number,
+    "percent": _percent,
+    "points": _points,
+    "moment": _moment,
+    "date": _date,
+    "instant": format_instant,
+    "in_words": _in_words,
+    "reasons": reasons_shown,
+    "markdown": rendered,
+}
 _ENVIRONMENT.globals |= {
     "assets": ASSETS_AT,
     "version": VERSION,
@@ -60,7 +105,11 @@ _ENVIRONMENT.globals |= {
     "type_names": _TYPE_NAMES,
     "interval": charts.interval,
     "split": charts.split,
-    "address": address,
+    "offset_text": offset_text,
+    "wilson": wilson,
+    "view": None,
+    "at": None,
+    "zone": None,
 }
 
 
@@ -70,6 +119,6 @@ def page(template: str, status: int = 200, **values: Any) -> HTMLResponse:
     return HTMLResponse(body, status, {**PRIVATE, "Content-Security-Policy": _POLICY})
 
 
-def apology(status: int, title: str, text: str) -> HTMLResponse:
+def error_page(status: int, title: str, text: str) -> HTMLResponse:
     """A page that says what went wrong and how to go on."""
-    return page("apology.html", status, title=title, text=text)
+    return page("error.html", status, title=title, text=text)

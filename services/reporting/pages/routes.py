@@ -2,30 +2,47 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine
-from typing import Any
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
+from dataclasses import dataclass, replace
+from typing import Any, Final
 
 import asyncpg
 from fastapi import APIRouter, Request, Response
+from fastapi.responses import StreamingResponse
 from fastapi.routing import APIRoute
 from pydantic import ValidationError
 
-from reporting.pages.health import Health, HealthFacts, health_facts
+from contracts.scopes import READ
+from reporting.cursor import BadCursor
+from reporting.pages import exports, reading
+from reporting.pages.health import Health, HealthFacts, SharedHealth
 from reporting.pages.overview import live, overview
-from reporting.pages.rendering import ASSETS, ASSETS_AT, apology, page
-from reporting.pages.session import caller_of_page, sign_in, way_in
-from reporting.pages.view import TranscriptView, View, chosen
-from reporting.queries.projects import projects
-from reporting.queries.transcript import transcript
-from reporting.scope import Conversation
-from servicekit.auth import Caller
+from reporting.pages.rendering import ASSETS, ASSETS_AT, error_page, page
+from reporting.pages.session import PRIVATE, SIGN_IN, refused_page, sign_in, signed_in
+from reporting.pages.view import View, address, chosen
+from reporting.pages.zones import known_zones
+from reporting.queries.calibration import calibration
+from reporting.queries.projects import agent_ids, first_reaction, projects
+from reporting.queries.search import every, found, with_answers
+from reporting.selection import ALWAYS, Project, Span
 from servicekit.clock import Clock
 from servicekit.failures import is_transient
-from servicekit.logging import frames, logger
+from servicekit.http.answering import failed
+from servicekit.http.auth import Caller
+from servicekit.http.permissions import PUBLIC, Permissions, needs
+from servicekit.logging import logger
 
 __all__ = ["Health", "pages_router"]
 log = logger("reporting")
-_NOT_FOUND = ("There is nothing here", "No such project, or this token does not reach it.")
+FRONT, LIVE, CONVERSATION, ASSET = "/", "/dashboard/live", "/dashboard/conversation", ASSETS_AT + "/{name:segment}"
+LIST, AGENT, CALIBRATION = "/dashboard/feedback", "/dashboard/agent", "/dashboard/calibration"
+CSV, JSONL = LIST + ".csv", LIST + ".jsonl"
+_PAGES: Final = (FRONT, LIVE, CONVERSATION, LIST, CSV, JSONL, AGENT, CALIBRATION, ASSET)
+PERMISSIONS: Permissions = {("GET", path): needs(READ) for path in _PAGES} | {("POST", SIGN_IN): PUBLIC}
+REFUSED_PAGES = dict.fromkeys(_PAGES, refused_page)
+ZONE_COOKIE: Final = "agent_feedback_zone"
+_NO_PROJECT: Final = ("There is nothing here", "No such project, or this token does not reach it.")
+_PAGE: Final = 50
 
 
 class PageRoute(APIRoute):
@@ -37,89 +54,188 @@ class PageRoute(APIRoute):
         async def guarded(request: Request) -> Response:
             try:
                 return await handler(request)
-            except ValidationError:
-                return apology(400, "This address does not work", "One of the filters in it is not one of ours.")
+            except (ValidationError, BadCursor):
+                return error_page(400, "This address does not work", "One of the filters in it is not one of ours.")
             except Exception as error:
                 if is_transient(error):
                     log.warning("database_unavailable", error=type(error).__name__)
-                    return apology(503, "The figures are out of reach", "The database does not answer just now.")
-                log.error("page_failed", error=type(error).__name__, where=frames(error))
-                return apology(500, "This page failed", "The fault is ours; the log says where.")
+                    return error_page(
+                        503, "The database does not answer", "Reload in a moment; if it lasts, look at PostgreSQL."
+                    )
+                name = failed(error, request.scope)
+                return error_page(
+                    500, "This page failed", f"This is an error of the service; its log has it under {name}."
+                )
 
         return guarded
 
 
-def pages_router(pool: asyncpg.Pool, clock: Clock, health: Health | None) -> APIRouter:
-    """The overview, its live part, transcripts and assets; all of them need the token."""
+@dataclass(frozen=True, slots=True)
+class Visit:
+    """Who looks at what: a page's caller, state and project, and what all pages show."""
+
+    caller: Caller
+    view: View
+    at: Project
+    known: list[Project]
+
+    def link(self, path: str, /, **changes: Any) -> str:
+        """The address of another page with this one's filters, but for `changes`."""
+        return address(path, self.view.parameters(self.at, **changes))
+
+    def page(self, template: str, **values: Any) -> Response:
+        return page(
+            template, view=self.view, at=self.at, known=self.known, link=self.link, zone=self.view.zone, **values
+        )
+
+
+def view_of(request: Request) -> View:
+    """The page's state by its address; the time zone, where it names none, by the viewer's cookie."""
+    said = dict(request.query_params)
+    zone = request.cookies.get(ZONE_COOKIE, "")
+    if not said.get("tz") and zone in known_zones():
+        said["tz"] = zone
+    return View.model_validate(said)
+
+
+def pages_router(
+    pool: asyncpg.Pool, clock: Clock, health: Health | None, trace_url_template: str | None = None
+) -> APIRouter:
+    """The overview, its live part, lists, transcripts and assets; all of them need the token."""
     router = APIRouter(include_in_schema=False, route_class=PageRoute)
+    shared = SharedHealth(health, clock)
 
     async def health_for(caller: Caller) -> HealthFacts | None:
         # These figures are the whole platform's, so only a caller without bounds sees them.
-        return await health_facts(health) if caller.tenant is None and caller.project is None else None
+        return await shared.facts() if caller.tenant is None and caller.project is None else None
 
-    @router.get("/")
+    async def visit_of(request: Request) -> Visit | Response:
+        """The visit, or the page for who asks for a project that is not there, or before there is any."""
+        caller: Caller = request.state.caller
+        view = view_of(request)
+        known = await projects(pool, caller.tenant, caller.project)
+        at = chosen(view, known)
+        if at is None and view.at is None and view.tenant is None:
+            return page("empty.html", health=await health_for(caller))
+        if at is None or not caller.may_touch(*at):
+            return error_page(404, *_NO_PROJECT)
+        return Visit(caller, view, at, known)
+
+    def visited(show: Callable[[Visit], Awaitable[Response]]) -> Callable[[Request], Awaitable[Response]]:
+        async def answered(request: Request) -> Response:
+            visit = await visit_of(request)
+            return visit if isinstance(visit, Response) else await show(visit)
+
+        return answered
+
+    async def span_of(visit: Visit) -> Span:
+        first = await first_reaction(pool, visit.at) if visit.view.period == "all" else None
+        return visit.view.span(clock.now(), first)
+
     async def front(request: Request) -> Response:
         token = request.query_params.get("token")
         if token is not None:
-            return await sign_in(request, token)
-        caller = await caller_of_page(request)
-        if caller is None:
-            return way_in()
-        view = View.model_validate(dict(request.query_params))
-        known = await projects(pool, caller.tenant, caller.project)
-        at = chosen(view, known)
-        if at is None and (view.at is not None or view.tenant is not None):
-            return apology(404, *_NOT_FOUND)
-        if at is None:
-            return page("empty.html", health=await health_for(caller))
-        if not caller.may_touch(*at):
-            return apology(404, *_NOT_FOUND)
-        figures = await overview(pool, at, view, clock.now())
-        return page(
+            target = request.url.remove_query_params("token")
+            return await sign_in(request, token, f"/?{target.query}" if target.query else "/")
+        return await visited(show_overview)(request)
+
+    async def show_overview(visit: Visit) -> Response:
+        figures = await overview(pool, visit.at, visit.view, clock.now(), visit.link)
+        return visit.page(
             "overview.html",
-            view=view,
-            at=at,
-            known=known,
             o=figures,
             live=figures.live,
-            health=await health_for(caller),
+            agent_names=await agent_ids(pool, visit.at),
+            health=await health_for(visit.caller),
         )
 
-    @router.get("/dashboard/live")
-    async def tail(request: Request) -> Response:
-        caller = await caller_of_page(request)
-        if caller is None:
-            return way_in()
-        view = View.model_validate(dict(request.query_params))
-        at = chosen(view, await projects(pool, caller.tenant, caller.project))
+    async def show_live(visit: Visit) -> Response:
+        now = await live(pool, visit.at, visit.view, clock.now())
+        return visit.page("live.html", live=now, health=await health_for(visit.caller))
+
+    async def show_list(visit: Visit) -> Response:
+        span, after = _continued(visit.view.cursor) or (await span_of(visit), None)
+        rows, cursor = await found(pool, visit.at, span, visit.view.filters, _PAGE, after)
+        return visit.page(
+            "list.html",
+            found=await with_answers(pool, visit.at, rows),
+            next=None if cursor is None else f"{span.start}-{span.end}-{cursor}",
+            agent_names=await agent_ids(pool, visit.at),
+            span=span,
+        )
+
+    async def show_agent(visit: Visit) -> Response:
+        if visit.view.agent is None:
+            return error_page(404, "No agent named", "Choose an agent on the overview.")
+        span = await span_of(visit)
+        return visit.page("agent.html", a=await reading.agent(pool, visit.at, visit.view, span), span=span)
+
+    async def show_calibration(visit: Visit) -> Response:
+        span = await span_of(visit)
+        filters = replace(visit.view.filters, origin=None)
+        figures = await calibration(pool, visit.at, span, filters)
+        return visit.page("calibration.html", c=figures, agent_names=await agent_ids(pool, visit.at), span=span)
+
+    async def show_conversation(request: Request) -> Response:
+        caller: Caller = request.state.caller
+        view = view_of(request)
+        if view.id is None:
+            return error_page(400, "This address does not work", "It names no conversation.")
+        at = chosen(view, [] if view.at is None else await projects(pool, caller.tenant, caller.project))
         if at is None or not caller.may_touch(*at):
-            return apology(404, *_NOT_FOUND)
-        now = await live(pool, at, view, clock.now())
-        return page("live.html", at=at, live=now, health=await health_for(caller))
+            return error_page(404, *_NO_PROJECT)
+        visit = Visit(caller, view, at, [at])
+        shown = await reading.conversation(pool, visit.at, view, await span_of(visit), trace_url_template)
+        if shown is None:
+            return error_page(404, "No such conversation", "Nothing is known of it in this project.")
+        return visit.page("conversation.html", c=shown)
 
-    @router.get("/dashboard/conversation")
-    async def conversation(request: Request) -> Response:
-        caller = await caller_of_page(request)
-        if caller is None:
-            return way_in()
-        view = TranscriptView.model_validate(dict(request.query_params))
-        at = Conversation(view.tenant, view.project, view.id)
-        if not caller.may_touch(view.tenant, view.project):
-            return apology(404, *_NOT_FOUND)
-        async with pool.acquire() as connection, connection.transaction(isolation="repeatable_read", readonly=True):
-            told = await transcript(connection, at, view.turn)
-        if not told.lines and not told.stray:
-            return apology(404, "No such conversation", "Nothing is known of it in this project.")
-        return page("conversation.html", at=at, turn=view.turn, told=told)
+    def rows_of(visit: Visit, span: Span) -> AsyncIterator[asyncpg.Record]:
+        return every(pool, visit.at, span, visit.view.filters)
 
-    @router.get(ASSETS_AT + "/{name}")
-    async def asset(request: Request, name: str) -> Response:
-        if await caller_of_page(request) is None:
-            return way_in()
+    async def as_csv(visit: Visit) -> Response:
+        return _file(exports.as_csv(rows_of(visit, await span_of(visit))), "text/csv; charset=utf-8", "feedback.csv")
+
+    async def as_jsonl(visit: Visit) -> Response:
+        lines = exports.as_jsonl(rows_of(visit, await span_of(visit)))
+        return _file(lines, "application/x-ndjson", "feedback.jsonl")
+
+    for path, handler in (
+        (FRONT, front),
+        (LIVE, visited(show_live)),
+        (LIST, visited(show_list)),
+        (CSV, visited(as_csv)),
+        (JSONL, visited(as_jsonl)),
+        (AGENT, visited(show_agent)),
+        (CALIBRATION, visited(show_calibration)),
+        (CONVERSATION, show_conversation),
+    ):
+        router.add_api_route(path, handler, methods=["GET"], response_model=None)
+    router.add_api_route(SIGN_IN, signed_in, methods=["POST"], response_model=None)
+
+    @router.get(ASSET)
+    async def asset(name: str) -> Response:
         if name not in ASSETS:
-            return apology(404, "There is nothing here", "No such file.")
+            return error_page(404, "There is nothing here", "No such file.")
         body, media_type = ASSETS[name]
         headers = {"Cache-Control": "private, max-age=31536000, immutable", "X-Content-Type-Options": "nosniff"}
         return Response(body, 200, headers, media_type)
 
     return router
+
+
+def _continued(cursor: str | None) -> tuple[Span, str] | None:
+    """The window and position that the list goes on in: its first page's "now" ends all pages. Raises BadCursor."""
+    if cursor is None:
+        return None
+    start, _, rest = cursor.partition("-")
+    end, _, after = rest.partition("-")
+    if not (start.isdecimal() and end.isdecimal() and int(start) < int(end) <= ALWAYS.end):
+        raise BadCursor
+    return Span(int(start), int(end)), after
+
+
+def _file(chunks: AsyncIterator[bytes], media_type: str, name: str) -> Response:
+    return StreamingResponse(
+        chunks, media_type=media_type, headers={**PRIVATE, "Content-Disposition": f'attachment; filename="{name}"'}
+    )

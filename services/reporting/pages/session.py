@@ -1,60 +1,109 @@
-"""How a person gets into the pages: a token in the address once, a cookie from then on."""
+"""Signs people in: a token in the address or the form once, a cookie from then on."""
 
 from __future__ import annotations
 
 import base64
 import hashlib
+import re
+from html import escape
 from typing import Final
+from urllib.parse import parse_qs
 
-from fastapi import Request
+from fastapi import Request, Response
 from fastapi.responses import HTMLResponse, RedirectResponse
 
-from servicekit.auth import COOKIE, Authenticator, Caller
+from servicekit.failures import Unavailable
+from servicekit.http.auth import COOKIE, Authenticator
 
 _STYLE: Final = (
     "body{font:16px/1.6 Inter,system-ui,-apple-system,Segoe UI,Roboto,Liberation Sans,sans-serif;"
     "max-width:34rem;margin:18vh auto;padding:0 1.25rem;"
     "color-scheme:light dark}h1{font-size:1.4rem;letter-spacing:-.01em}code{font-size:.95em}p{margin:.75rem 0}"
+    "form{display:flex;flex-wrap:wrap;gap:.5rem;margin:1.2rem 0}label{flex-basis:100%;font-size:.85rem}"
+    "input,button{font:inherit;padding:.45rem .7rem;border-radius:8px;border:1px solid #8888}input{flex:1;min-width:0}"
+    "button{background:#1f6456;color:#fff;cursor:pointer}"
+    "[role=alert]{color:light-dark(#9c3320,#f4a391);font-weight:600}"
 )
-_WAY_IN: Final = f"""<!doctype html>
+_PAGE: Final = f"""<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><title>agent-feedback</title>
-<meta name="viewport" content="width=device-width, initial-scale=1"><style>{_STYLE}</style></head>
-<body><main><h1>This page needs an access token</h1>
-<p>Open the address that the start of <code>agent-feedback</code> printed, or add the token to this one:
-<code>/?token=…</code></p>
-<p>If you have just followed such a link from another site, <a href="/">open the dashboard</a>: the browser holds
-the token back on the way in.</p></main></body></html>"""
-_WAY_IN_POLICY: Final = (
-    "default-src 'none'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'; style-src 'sha256-"
+<meta name="viewport" content="width=device-width, initial-scale=1"><style>{_STYLE.replace("%", "%%")}</style></head>
+<body><main><h1>%s</h1>
+%s</main></body></html>"""
+SIGN_IN: Final = "/sign-in"
+_FORM: Final = f"""<form method="post" action="{SIGN_IN}"><input type="hidden" name="next" value="%s">
+<label for="token">Access token</label><input id="token" name="token" type="password" required autofocus
+autocomplete="current-password" spellcheck="false"><button>Sign in</button></form>
+<p>The start of <code>agent-feedback</code> prints an address that holds the token, and keeps the token in its state
+folder (<code>.agent-feedback/token</code>). With an issuer of your own, use a token of yours with the scope
+<code>read</code>.</p>
+<p>If you have just followed a link from another site and are signed in already, <a href="%s">open the page</a>: the
+browser holds the sign-in back on the way from there.</p>"""
+_WRONG: Final = '<p role="alert">This token does not work: it is wrong, has expired, or may not read reports.</p>'
+_TO_OVERVIEW: Final = '<p><a href="/">To the overview</a></p>'
+_MOST_BYTES: Final = 16_384
+_POLICY: Final = (
+    "default-src 'none'; frame-ancestors 'none'; base-uri 'none'; form-action 'self'; style-src 'sha256-"
     + base64.b64encode(hashlib.sha256(_STYLE.encode()).digest()).decode()
     + "'"
 )
+_OWN_PATH: Final = re.compile(r"/(?![/\\])[\x21-\x7e]*")
+_TOKEN: Final = re.compile(r"[\x21-\x7e]+")
 PRIVATE: Final = {"Cache-Control": "no-store", "Referrer-Policy": "no-referrer", "X-Content-Type-Options": "nosniff"}
 
 
-async def caller_of_page(request: Request) -> Caller | None:
-    """Who looks at the page, by cookie or bearer token; None where nobody we know."""
-    authenticator: Authenticator = request.app.state.authenticator
-    scheme, _, token = request.headers.get("authorization", "").partition(" ")
-    if scheme.lower() != "bearer":
-        token = request.cookies.get(COOKIE, "")
-    return await authenticator.authenticate(token.strip()) if token else None
+async def refused_page(request: Request, status: int, why: str) -> Response:
+    """The answer to a person who may not see a page, yet: signing in by a token in the address, else how to get in."""
+    if request.url.path == "/" and (token := request.query_params.get("token")) is not None:
+        return await sign_in(request, token, _without_token(request))
+    if status == 404:
+        return small_page(404, "There is nothing here", why, _TO_OVERVIEW)
+    if status != 401:
+        return small_page(status, "This token does not open this page", why)
+    return sign_in_page(_without_token(request), wrong=COOKIE in request.cookies)
 
 
-async def sign_in(request: Request, token: str) -> HTMLResponse | RedirectResponse:
-    """Turn `?token=` into a cookie and the same address without it; a wrong one gets the way in."""
-    authenticator: Authenticator = request.app.state.authenticator
+async def signed_in(request: Request) -> Response:
+    """The answer to the sign-in form."""
+    body = await request.body()
+    try:
+        said = parse_qs(body[:_MOST_BYTES].decode("ascii"), max_num_fields=5)
+    except ValueError:
+        said = {}
+    return await sign_in(request, said.get("token", [""])[0].strip(), said.get("next", ["/"])[0], refused=422)
+
+
+async def sign_in(request: Request, token: str, target: str, refused: int = 401) -> HTMLResponse | RedirectResponse:
+    """Turn a token into a cookie and go on to `target`, a path of ours; a wrong one gets the sign-in page."""
+    authenticator: Authenticator = request.state.authenticator
+    target = target if _OWN_PATH.fullmatch(target) else "/"
     try:
         known = await authenticator.authenticate(token) is not None
     except UnicodeEncodeError:
         known = False
-    if not known or not token.isascii():
-        return way_in()
-    target = request.url.remove_query_params("token")
-    answer = RedirectResponse(f"{target.path}?{target.query}" if target.query else target.path, 303, PRIVATE)
+    except Unavailable:
+        return small_page(503, "Nobody can sign in just now", "The issuer of tokens does not answer. Try again later.")
+    if not known or not _TOKEN.fullmatch(token):
+        return sign_in_page(target, wrong=True, status=refused)
+    answer = RedirectResponse(target, 303, PRIVATE)
     answer.set_cookie(COOKIE, token, httponly=True, samesite="strict", secure=request.url.scheme == "https", path="/")
     return answer
 
 
-def way_in() -> HTMLResponse:
-    return HTMLResponse(_WAY_IN, 401, {**PRIVATE, "Content-Security-Policy": _WAY_IN_POLICY})
+def sign_in_page(target: str, *, wrong: bool, status: int = 401) -> HTMLResponse:
+    safe = escape(target)
+    return _page(status, "Sign in with an access token", (_WRONG if wrong else "") + _FORM % (safe, safe))
+
+
+def _without_token(request: Request) -> str:
+    target = request.url.remove_query_params("token")
+    path = target.path if request.method == "GET" else "/"
+    return f"{path}?{target.query}" if target.query else path
+
+
+def small_page(status: int, title: str, text: str, more: str = "") -> HTMLResponse:
+    """A page that needs no other file, for those who may not have any; `more` is HTML of ours."""
+    return _page(status, escape(title), f"<p>{escape(text)}</p>{more}")
+
+
+def _page(status: int, title: str, body: str) -> HTMLResponse:
+    return HTMLResponse(_PAGE % (title, body), status, {**PRIVATE, "Content-Security-Policy": _POLICY})

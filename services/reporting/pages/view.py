@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Final, Literal
+from typing import Annotated, Any, Final, Literal, Self
 from urllib.parse import urlencode
+from uuid import UUID
+from zoneinfo import ZoneInfo
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
-from contracts.base import Id, Origin, Scope
+from contracts.base import Confidence, FeedbackType, Id, Label, Name, Origin, Reaction
 from contracts.instants import DAY, MINUTE
-from reporting.scope import SHIFTS, WIDTHS, Bucket, Filters, Project, Span
+from reporting.cursor import CURSOR_LIMIT
+from reporting.pages.zones import known_zones, parse_local, zone_of
+from reporting.selection import Filters, Project, Span
 
 Period = Literal["24h", "7d", "30d", "90d", "all"]
 PERIODS: Final[dict[Period, tuple[str, int]]] = {
@@ -27,33 +31,117 @@ def _given(value: object) -> object:
     return value or None
 
 
+def _zone(value: object) -> object:
+    if value and value not in known_zones():
+        raise ValueError("not the name of a time zone")
+    return value or None
+
+
+Empty = BeforeValidator(_given)
+_Day = Annotated[Annotated[str, Field(pattern=r"^\d{4}-\d\d-\d\d(T\d\d:\d\d)?$")] | None, Empty]
+_Position = Annotated[Annotated[str, Field(max_length=CURSOR_LIMIT)] | None, Empty]
+
+
 class View(BaseModel):
-    """The filters of the overview; a form's empty fields count as not given."""
+    """The state of a page, which is its address; a form's empty fields count as not given."""
 
-    model_config = ConfigDict(frozen=True, extra="ignore")
+    model_config = ConfigDict(frozen=True, extra="ignore", populate_by_name=True)
 
-    at: Annotated[str | None, BeforeValidator(_given)] = None
+    at: Annotated[str | None, Empty] = None
     """`tenant/project`."""
-    tenant: Annotated[Scope | None, BeforeValidator(_given)] = None
-    project: Annotated[Scope | None, BeforeValidator(_given)] = None
+    tenant: Annotated[Name | None, Empty] = None
+    project: Annotated[Name | None, Empty] = None
     period: Period = "30d"
-    origin: Annotated[Origin | None, BeforeValidator(_given)] = None
-    agent: Annotated[Id | None, BeforeValidator(_given)] = None
+    start: _Day = Field(default=None, alias="from")
+    """The first day or minute of a range of one's own, in the time zone `tz`; it goes before `period`."""
+    end: _Day = Field(default=None, alias="to")
+    """The last day or minute."""
+    tz: Annotated[str | None, BeforeValidator(_zone)] = None
+    origin: Annotated[Origin | None, Empty] = None
+    agent: Annotated[Id | None, Empty] = None
+    version: Annotated[Label | None, Empty] = None
+    model: Annotated[Label | None, Empty] = None
+    reaction: Annotated[Reaction | None, Empty] = None
+    type: Annotated[FeedbackType | None, Empty] = None
+    reason: Annotated[Label | None, Empty] = None
+    confidence: Annotated[Confidence | None, Empty] = None
+    """At least this sure."""
+    q: Annotated[Annotated[str, Field(max_length=200, pattern=r"^[^\x00]+$")] | None, Empty] = None
+    """Part of a text or correction."""
+    user: Annotated[Id | None, Empty] = None
+    conversation: Annotated[Id | None, Empty] = None
+    id: Annotated[Id | None, Empty] = None
+    """The conversation of a transcript."""
+    turn: Annotated[Id | None, Empty] = None
+    """In a transcript: the turn to show."""
+    feedback: Annotated[UUID | None, Empty] = None
+    """In a transcript: the feedback one came from."""
+    every: Annotated[bool, BeforeValidator(bool)] = False
+    """All agents, not the worst ones alone."""
+    cursor: _Position = None
+    stamp: _Position = None
+    """What the page last showed; see `queries/changes.py`."""
+
+    @model_validator(mode="after")
+    def _runs_forward(self) -> Self:
+        start = parse_local(self.start, self.zone, last=False) if self.start else 0
+        if self.end and parse_local(self.end, self.zone, last=True) <= start:
+            raise ValueError("the range ends before it begins")
+        return self
 
     @property
     def filters(self) -> Filters:
-        return Filters(agent_id=self.agent, origin=self.origin)
+        return Filters(
+            agent_id=self.agent,
+            agent_version=self.version,
+            model=self.model,
+            reaction=self.reaction,
+            origin=self.origin,
+            feedback_type=self.type,
+            reason=self.reason,
+            min_confidence=self.confidence,
+            text=self.q,
+            user_id=self.user,
+            conversation_id=self.conversation,
+        )
 
+    @property
+    def zone(self) -> ZoneInfo:
+        return zone_of(self.tz or "UTC")
 
-class TranscriptView(BaseModel):
-    """Which conversation to read, and the turn to show first."""
+    @property
+    def own_range(self) -> bool:
+        return self.start is not None or self.end is not None
 
-    model_config = ConfigDict(frozen=True, extra="ignore")
+    @property
+    def period_name(self) -> str:
+        return "range" if self.own_range else PERIODS[self.period][0]
 
-    tenant: Scope
-    project: Scope
-    id: Id
-    turn: Id | None = None
+    def span(self, now: int, first: int | None) -> Span:
+        """The period up to now, or the range asked for; all time begins with the `first` reaction."""
+        length = PERIODS[self.period][1]
+        end = now + _AHEAD if self.end is None else parse_local(self.end, self.zone, last=True)
+        if self.start is not None:
+            start = parse_local(self.start, self.zone, last=False)
+        elif self.period == "all":
+            start = end - 30 * DAY if first is None else min(first, end - 1)
+        else:
+            start = end - length - (_AHEAD if self.end is None else 0)
+        return Span(max(0, min(start, end - 1)), end)
+
+    def before(self, span: Span) -> Span | None:
+        """The stretch of the same length before `span`; None where there is none to compare with."""
+        if self.period == "all" and not self.own_range:
+            return None
+        length = span.end - span.start - (0 if self.own_range else _AHEAD)
+        return Span(span.start - length, span.start) if span.start > length else None
+
+    def parameters(self, at: Project, **changes: Any) -> dict[str, Any]:
+        """This view's address as parameters, with `changes`; a page's own place and stamp are left out."""
+        said = self.model_dump(by_alias=True, exclude_defaults=True, mode="json")
+        for name in ("tenant", "project", "id", "turn", "feedback", "cursor", "stamp", "every"):
+            said.pop(name, None)
+        return {"at": f"{at.tenant}/{at.project}", **said, **changes}
 
 
 def chosen(view: View, known: list[Project]) -> Project | None:
@@ -66,28 +154,7 @@ def chosen(view: View, known: list[Project]) -> Project | None:
     return next((one for one in known if view.tenant in (None, one.tenant)), None)
 
 
-def span_of(period: Period, now: int, first: int | None) -> Span:
-    """The period up to now; all time begins with the `first` reaction, or 30 days ago where there is none."""
-    start = now - PERIODS[period][1]
-    if period == "all":
-        start = now - 30 * DAY if first is None else min(first, now)
-    return Span(max(0, start), now + _AHEAD)
-
-
-def bucket_of(span: Span) -> Bucket:
-    """A width that gives a chart some ten to a hundred steps."""
-    days = (span.end - span.start) / DAY
-    return "hour" if days <= 2 else "day" if days <= 100 else "week"
-
-
-def starts(span: Span, bucket: Bucket) -> list[int]:
-    """The starts of all buckets that the span touches, the newest 800 of them."""
-    width, shift = WIDTHS[bucket], SHIFTS[bucket]
-    first = (span.start - shift) // width * width + shift
-    return list(range(first, span.end - _AHEAD + 1, width))[-800:]
-
-
-def address(path: str, **parameters: Any) -> str:
+def address(path: str, parameters: dict[str, Any]) -> str:
     """`path` with those of `parameters` that say something."""
-    query = urlencode({name: value for name, value in parameters.items() if value is not None})
+    query = urlencode({name: value for name, value in parameters.items() if value not in (None, "")})
     return f"{path}?{query}" if query else path

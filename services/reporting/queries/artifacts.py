@@ -12,7 +12,7 @@ import asyncpg
 
 from contracts.instants import format_instant
 from reporting.answers import Answer, Time
-from reporting.scope import Project
+from reporting.selection import Project
 
 Kind = Literal["turn.log.reaction", "turn.log"]
 KINDS: Final[tuple[Kind, ...]] = ("turn.log.reaction", "turn.log")

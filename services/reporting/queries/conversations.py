@@ -1,18 +1,21 @@
-"""Conversations with reactions in a stretch of time, newest activity first, page by page."""
+"""Lists conversations with reactions in a window, newest activity first, page by page."""
 
 from __future__ import annotations
 
 from collections import defaultdict
-from typing import Final
+from typing import Annotated, Final
 
 import asyncpg
+from pydantic import Field
 
 from contracts.instants import format_instant
 from reporting.answers import Answer, Counts, FeedbackItem, Time, Window, feedback_item
-from reporting.cursor import BadCursor, Cursor, encode
+from reporting.cursor import TIMED, BadCursor, decode, encode, question
 from reporting.database import Connection
+from reporting.paging import ITEM_BYTES, OVERHEAD, page_of
 from reporting.queries.counts import COUNTS, counts_of
-from reporting.scope import Project, Span
+from reporting.selection import Project, Span
+from reporting.snapshots import UNSEEN, Snapshot, snapshot_of, still_known
 
 
 class PeriodTurn(Answer):
@@ -24,27 +27,30 @@ class PeriodTurn(Answer):
 
 
 class PeriodItem(Answer):
-    """The window's first and last reaction, and how many of each kind. `turns` is empty unless asked for."""
+    """A conversation with a reaction in the window. Counts and turns are of the window's reactions alone."""
 
     conversation_id: str
-    last_activity_at: Time
-    started_at: Time
+    last_activity_at: Annotated[Time, Field(description="The window's newest reaction.")]
+    started_at: Annotated[Time | None, Field(description="The conversation's first message; null while none is known.")]
     feedback_counts: Counts
-    turns: list[PeriodTurn]
+    turns: Annotated[list[PeriodTurn], Field(description="Turns with their reactions; empty unless asked for.")]
+    turns_cut: Annotated[
+        bool, Field(description="Reactions are left out: the conversation holds more than 1 MiB, the newest are kept.")
+    ] = False
 
 
 class ConversationsInPeriod(Answer):
     tenant: str
     project: str
-    window: Window
-    items: list[PeriodItem]
-    next_cursor: str | None
+    window: Annotated[Window, Field(description="As asked; both ends belong to it.")]
+    items: Annotated[list[PeriodItem], Field(description="Newest activity first, at most 2 MiB of text.")]
+    next_cursor: Annotated[str | None, Field(description="Goes on after the last item; null at the end.")]
 
 
 # Walks the reactions newest first and stops at the limit: a page costs what it shows, not what the window holds. A
 # row stands for its conversation where nothing later in the window does. After the first page, conversations that were
 # written to since its snapshot are passed over: they may have moved either way, and would come twice.
-_HEADS: Final = """
+_HEADS: Final = f"""
 select e.conversation_id, e.occurred_at
 from effective e
 where e.tenant = $1 and e.project = $2 and e.occurred_at >= $3 and e.occurred_at < $4
@@ -58,64 +64,96 @@ where e.tenant = $1 and e.project = $2 and e.occurred_at >= $3 and e.occurred_at
   and ($7::text is null or not exists (
     select from feedbacks moved
     where moved.tenant = $1 and moved.project = $2 and moved.conversation_id = e.conversation_id
-      and not pg_visible_in_snapshot(moved.written_by, $7::text::pg_snapshot)
+      and {UNSEEN.format(row="moved", snapshot="$7")}
   ))
 order by e.occurred_at desc, e.conversation_id
 limit $8
 """
 _COUNTS: Final = f"""
-select e.conversation_id, min(e.occurred_at) as started_at, {COUNTS}
+select e.conversation_id, sum(coalesce(octet_length(e.text), 0) + {OVERHEAD}) as size, {COUNTS}
 from effective e
 where e.tenant = $1 and e.project = $2 and e.occurred_at >= $3 and e.occurred_at < $4
   and e.conversation_id = any($5::text[])
 group by e.conversation_id
 """
-_FEEDBACKS: Final = """
-select conversation_id, turn_id, text, reaction, confidence, origin, rn, occurred_at
-from effective
-where tenant = $1 and project = $2 and occurred_at >= $3 and occurred_at < $4 and conversation_id = any($5::text[])
+_STARTS: Final = """
+select c.conversation_id, m.occurred_at
+from unnest($3::text[]) as c (conversation_id)
+cross join lateral (
+    select occurred_at from messages
+    where conversation_id = c.conversation_id and tenant = $1 and project = $2
+    order by occurred_at, sequence limit 1
+) m
+"""
+_FEEDBACKS: Final = f"""
+select * from (
+    select conversation_id, turn_id, text, reaction, confidence, origin, rn, occurred_at, feedback_id,
+           sum(coalesce(octet_length(text), 0) + {OVERHEAD})
+               over (partition by conversation_id order by occurred_at desc, feedback_id desc) as used
+    from effective
+    where tenant = $1 and project = $2 and occurred_at >= $3 and occurred_at < $4 and conversation_id = any($5::text[])
+) f
+where used <= {ITEM_BYTES}
 order by occurred_at, feedback_id
 """
 
 
 async def conversations_in_period(
-    pool: asyncpg.Pool, at: Project, span: Span, *, include_turns: bool, limit: int, cursor: Cursor | None
+    pool: asyncpg.Pool, at: Project, span: Span, *, include_turns: bool, limit: int, cursor: str | None
 ) -> ConversationsInPeriod:
     """One page. None comes twice; one that changed since the first page may be missed until asked again.
 
-    Raises BadCursor where the database does not know the cursor's snapshot.
+    Raises BadCursor where another window, project or database gave the cursor.
     """
-    after = cursor or Cursor(0, "", "")
-    position = (after.last_activity_at, after.conversation_id, after.snapshot) if cursor else (None, None, None)
+    asked = question("period", *at, *span)
+    after = None if cursor is None else decode(cursor, asked, TIMED)
     async with pool.acquire() as connection, connection.transaction(isolation="repeatable_read", readonly=True):
-        snapshot = cursor.snapshot if cursor else await connection.fetchval("select pg_current_snapshot()::text")
-        try:
-            heads = await connection.fetch(_HEADS, *at, *span, *position, limit + 1)
-        except asyncpg.DataError as error:
-            raise BadCursor from error
-        page = heads[:limit]
-        ids = [row["conversation_id"] for row in page]
+        now = await snapshot_of(connection)
+        first, seen = await _first_page(connection, now, after)
+        position = after[:2] if after else (None, None)
+        heads = await connection.fetch(_HEADS, *at, *span, *position, seen, limit + 1)
+        ids = [row["conversation_id"] for row in heads]
         counts = {row["conversation_id"]: row for row in await connection.fetch(_COUNTS, *at, *span, ids)}
+        sizes = (counts[one]["size"] if include_turns else 0 for one in ids)
+        page, more = page_of(heads, sizes, limit)
+        ids = ids[: len(page)]
+        starts = {row["conversation_id"]: row["occurred_at"] for row in await connection.fetch(_STARTS, *at, ids)}
         turns = await _turns(connection, at, span, ids) if include_turns else {}
     items = [
         PeriodItem(
             conversation_id=row["conversation_id"],
             last_activity_at=format_instant(row["occurred_at"]),
-            started_at=format_instant(counts[row["conversation_id"]]["started_at"]),
+            started_at=_instant(starts.get(row["conversation_id"])),
             feedback_counts=Counts(**counts_of(counts[row["conversation_id"]])),
             turns=turns.get(row["conversation_id"], []),
+            turns_cut=include_turns and counts[row["conversation_id"]]["size"] > ITEM_BYTES,
         )
         for row in page
     ]
-    more = len(heads) > limit
     last = page[-1] if more else None
     return ConversationsInPeriod(
         tenant=at.tenant,
         project=at.project,
-        window=Window(start=format_instant(span.start), end=format_instant(span.end)),
+        window=Window(start=format_instant(span.start), end=format_instant(span.end - 1)),
         items=items,
-        next_cursor=encode(Cursor(last["occurred_at"], last["conversation_id"], snapshot)) if last else None,
+        next_cursor=encode(asked, (last["occurred_at"], last["conversation_id"], str(first))) if last else None,
     )
+
+
+async def _first_page(
+    connection: Connection, now: Snapshot, after: tuple[int, str, str] | None
+) -> tuple[Snapshot | str, str | None]:
+    """The first page's snapshot, for the cursor and for PostgreSQL; the latter None on the first page itself."""
+    if after is None:
+        return now, None
+    seen = await still_known(connection, after[2], now)
+    if seen is None:
+        raise BadCursor
+    return after[2], seen
+
+
+def _instant(moment: int | None) -> str | None:
+    return None if moment is None else format_instant(moment)
 
 
 async def _turns(connection: Connection, at: Project, span: Span, ids: list[str]) -> dict[str, list[PeriodTurn]]:

@@ -1,4 +1,4 @@
-"""Counts as they stand everywhere: total = user + machine = ok + not_ok + neutral."""
+"""Counts effective reactions: total = user + machine = ok + not_ok + neutral."""
 
 from __future__ import annotations
 

@@ -1,17 +1,23 @@
-"""What stands on the turns of a conversation now, and what one person holds on one of them."""
+"""Reads the latest feedback on the turns of a conversation, and one person's own on one of them."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final
+from typing import Annotated, Final, NamedTuple
 from uuid import UUID
+
+import asyncpg
+from pydantic import Field, TypeAdapter
 
 from contracts.base import FeedbackType, Origin, Reaction
 from contracts.instants import format_instant
 from reporting.answers import Answer, Time
+from reporting.cursor import TIMED, SnapshotText, decode, encode, question
 from reporting.database import Connection
+from reporting.paging import OVERHEAD, page_of
 from reporting.projection import person_slot
-from reporting.scope import Conversation
+from reporting.selection import Conversation
+from reporting.snapshots import UNSEEN, Snapshot, snapshot_of, still_known
 
 
 class LatestItem(Answer):
@@ -34,10 +40,31 @@ class LatestItem(Answer):
 
 
 class Latest(Answer):
-    """One item a turn, oldest change first. The last one's `recorded_at` is the next question's `since`."""
+    """One item a turn, oldest change first, at most 2 MiB of text."""
 
     conversation_id: str
     items: list[LatestItem]
+    next_cursor: Annotated[str | None, Field(description="Goes on after the last item; null at the end.")]
+    watermark: Annotated[
+        str | None,
+        Field(
+            description="Ask with it next time: gives everything that these pages could not show, once or twice, never"
+            " zero times. Null until the last page."
+        ),
+    ]
+
+
+class LatestQuestion(NamedTuple):
+    """`turn_ids` None means all turns; `since` is in microseconds; `watermark` and `cursor` are earlier answers'."""
+
+    turn_ids: Sequence[str] | None = None
+    since: int | None = None
+    watermark: str | None = None
+    limit: int = 500
+    cursor: str | None = None
+
+
+_WATERMARK: Final = TypeAdapter(tuple[Annotated[str, Field(pattern=r"^(\*|[0-9a-f]{16})$")], SnapshotText])
 
 
 class OwnFeedback(Answer):
@@ -57,17 +84,21 @@ class OwnFeedback(Answer):
 
 # Of each slot the newest record that can stand, an explicit null included; where none can, the newest cleared one. A
 # slot changes with any of its records: taking an emoji away uncovers the one before.
-_LATEST: Final = """
+_HERE: Final = "f.tenant = $1 and f.project = $2 and f.conversation_id = $3"
+_UNSEEN_SLOTS: Final = f"""
+ and f.slot in (select f.slot from feedbacks f where {_HERE} and {UNSEEN.format(row="f", snapshot="$6")})"""
+_HEADS: Final = """
 with changed as (
-    select slot, turn_id, max(recorded_at) as recorded_at
-    from feedbacks
-    where tenant = $1 and project = $2 and conversation_id = $3 and ($4::text[] is null or turn_id = any($4::text[]))
-    group by slot, turn_id
-    having max(recorded_at) > $5
+    select f.slot, f.turn_id, max(f.recorded_at) as recorded_at
+    from feedbacks f
+    where {here} and ($4::text[] is null or f.turn_id = any($4::text[])){unseen}
+    group by f.slot, f.turn_id
+    having max(f.recorded_at) > $5
 ), standing as (
-    select distinct on (f.slot) f.*, c.recorded_at as changed_at
+    select distinct on (f.slot) f.turn_id, f.feedback_id, f.occurred_at, octet_length(f.text) as size,
+           c.recorded_at as changed_at
     from changed c
-    join feedbacks f on f.slot = c.slot and f.tenant = $1 and f.project = $2 and f.conversation_id = $3
+    join feedbacks f on f.slot = c.slot and {here}
     order by f.slot, (f.feedback_type = 'explicit' or f.reaction is not null) desc,
              f.occurred_at desc, f.feedback_id desc
 ), latest as (
@@ -75,36 +106,80 @@ with changed as (
     from standing
     order by turn_id, changed_at desc, occurred_at desc, feedback_id desc
 )
-select l.*, (
+select turn_id, feedback_id, changed_at, coalesce(size, 0) + {overhead} as size
+from latest
+where $7::bigint is null or (changed_at, turn_id) > ($7, $8::text)
+order by changed_at, turn_id
+limit $9
+"""
+_ALL: Final = _HEADS.format(here=_HERE, unseen=" and $6::text is null", overhead=OVERHEAD)
+_UNSEEN: Final = _HEADS.format(here=_HERE, unseen=_UNSEEN_SLOTS, overhead=OVERHEAD)
+_ITEMS: Final = f"""
+select f.*, (
     select min(m.occurred_at) from messages m
-    where m.tenant = $1 and m.project = $2 and m.conversation_id = $3 and m.turn_id = l.turn_id
+    where m.tenant = $1 and m.project = $2 and m.conversation_id = $3 and m.turn_id = f.turn_id
 ) as turn_ts
-from latest l
-order by l.changed_at, l.turn_id
+from feedbacks f
+where {_HERE} and f.feedback_id = any($4::uuid[])
 """
 _OWN: Final = "select * from effective where slot = $1 and tenant = $2 and project = $3 and conversation_id = $4"
 
 
-async def latest(connection: Connection, at: Conversation, turn_ids: Sequence[str] | None, since: int) -> Latest:
-    """The latest reaction of each turn whose feedback was recorded after `since` (microseconds)."""
-    rows = await connection.fetch(_LATEST, *at, turn_ids, since)
-    items = [
-        LatestItem(
-            turn_id=row["turn_id"],
-            turn_ts=None if row["turn_ts"] is None else format_instant(row["turn_ts"]),
-            feedback_id=row["feedback_id"],
-            user_id=row["user_id"],
-            ts=format_instant(row["occurred_at"]),
-            recorded_at=format_instant(row["changed_at"]),
-            reaction=row["reaction"],
-            text=row["text"],
-            confidence=row["confidence"],
-            origin=row["origin"],
-            rn=row["rn"],
-        )
-        for row in rows
-    ]
-    return Latest(conversation_id=at.conversation_id, items=items)
+async def latest(connection: Connection, at: Conversation, asked: LatestQuestion) -> Latest:
+    """One page of what `asked` means. The connection is in a repeatable read.
+
+    Raises BadCursor where another question gave the cursor, or another conversation the watermark.
+    """
+    now = await snapshot_of(connection)
+    turns = "*" if asked.turn_ids is None else question(sorted(asked.turn_ids))
+    here = question("latest", *at)
+    page_of_question = question("latest page", *at, turns, asked.since, asked.watermark)
+    after = None if asked.cursor is None else decode(asked.cursor, page_of_question, TIMED)
+    unseen = await _not_shown_before(connection, asked.watermark, here, turns, now)
+    since = -1 if asked.since is None else asked.since
+    position = (None, None) if after is None else after[:2]
+    heads = await connection.fetch(
+        _ALL if unseen is None else _UNSEEN, *at, asked.turn_ids, since, unseen, *position, asked.limit + 1
+    )
+    page, more = page_of(heads, (row["size"] for row in heads), asked.limit)
+    known = await connection.fetch(_ITEMS, *at, [row["feedback_id"] for row in page])
+    rows = {row["feedback_id"]: row for row in known}
+    first = str(now) if after is None else after[2]
+    return Latest(
+        conversation_id=at.conversation_id,
+        items=[_item(rows[head["feedback_id"]], head["changed_at"]) for head in page],
+        next_cursor=encode(page_of_question, (page[-1]["changed_at"], page[-1]["turn_id"], first)) if more else None,
+        watermark=None if more else encode(here, (turns, first)),
+    )
+
+
+async def _not_shown_before(
+    connection: Connection, watermark: str | None, here: str, turns: str, now: Snapshot
+) -> str | None:
+    """The snapshot that `watermark` stands for; None where everything has to be shown.
+
+    A watermark of other turns, or of a database that was moved or restored, rules nothing out.
+    """
+    if watermark is None:
+        return None
+    of_turns, seen = decode(watermark, here, _WATERMARK)
+    return await still_known(connection, seen, now) if of_turns in ("*", turns) else None
+
+
+def _item(row: asyncpg.Record, changed_at: int) -> LatestItem:
+    return LatestItem(
+        turn_id=row["turn_id"],
+        turn_ts=None if row["turn_ts"] is None else format_instant(row["turn_ts"]),
+        feedback_id=row["feedback_id"],
+        user_id=row["user_id"],
+        ts=format_instant(row["occurred_at"]),
+        recorded_at=format_instant(changed_at),
+        reaction=row["reaction"],
+        text=row["text"],
+        confidence=row["confidence"],
+        origin=row["origin"],
+        rn=row["rn"],
+    )
 
 
 async def own_feedback(connection: Connection, at: Conversation, turn_id: str, user_id: str) -> OwnFeedback:

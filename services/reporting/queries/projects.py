@@ -1,4 +1,4 @@
-"""Which projects there are, for whoever may choose among them."""
+"""Lists projects, for whoever may choose among them."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Final
 
 import asyncpg
 
-from reporting.scope import Project
+from reporting.selection import Project
 
 MOST_PROJECTS: Final = 500
 
@@ -30,16 +30,26 @@ with recursive chatting as (
     select * from chatting union select * from judging
 )
 select tenant, project, (
-    select f.recorded_at from feedbacks f where f.tenant = k.tenant and f.project = k.project
-    order by f.recorded_at desc limit 1
-) as recorded_at
+    select f.written_by from feedbacks f where f.tenant = k.tenant and f.project = k.project
+    order by f.written_by desc limit 1
+) as written_by
 from known k
 where ($1::text is null or tenant = $1) and ($2::text is null or project = $2)
-order by recorded_at desc nulls last, tenant, project
+order by written_by desc nulls last, tenant, project
 limit $3
 """
-_STAMP: Final = """
-select recorded_at from feedbacks where tenant = $1 and project = $2 order by recorded_at desc limit 1
+_AGENTS: Final = """
+with recursive known as (
+    (select agent_id from feedbacks where tenant = $1 and project = $2 and reaction is not null
+     order by agent_id limit 1)
+    union all
+    select next.agent_id from known last cross join lateral (
+        select agent_id from feedbacks f
+        where f.tenant = $1 and f.project = $2 and f.agent_id > last.agent_id and f.reaction is not null
+        order by f.agent_id limit 1
+    ) next
+)
+select agent_id from known limit $3
 """
 _FIRST: Final = """
 select occurred_at from feedbacks where tenant = $1 and project = $2 and reaction is not null
@@ -48,17 +58,17 @@ order by occurred_at limit 1
 
 
 async def projects(pool: asyncpg.Pool, tenant: str | None, project: str | None) -> list[Project]:
-    """The projects a caller bound to `tenant` and `project` (None: any) may see, latest feedback first."""
+    """List the projects a caller bound to `tenant` and `project` (None: any) may see, last written to first."""
     rows = await pool.fetch(_PROJECTS, tenant, project, MOST_PROJECTS)
     return [Project(row["tenant"], row["project"]) for row in rows]
-
-
-async def last_recorded(pool: asyncpg.Pool, at: Project) -> int:
-    """When a feedback of the project was last recorded, in microseconds; 0 where there is none."""
-    return await pool.fetchval(_STAMP, *at) or 0
 
 
 async def first_reaction(pool: asyncpg.Pool, at: Project) -> int | None:
     """When the project's oldest reaction was given, in microseconds."""
     moment: int | None = await pool.fetchval(_FIRST, *at)
     return moment
+
+
+async def agent_ids(pool: asyncpg.Pool, at: Project, most: int = 500) -> list[str]:
+    """List the project's agents that have a live feedback, by name."""
+    return [row["agent_id"] for row in await pool.fetch(_AGENTS, *at, most)]

@@ -1,16 +1,17 @@
-"""How satisfied people are: over time, by agent, by version, by origin."""
+"""Computes satisfaction over time, by agent, by version and by origin."""
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Annotated, Any, Final
 
 import asyncpg
+from pydantic import Field
 
 from contracts.instants import format_instant
 from reporting.answers import Answer, Counts, Time, Window
 from reporting.intervals import satisfaction, wilson
 from reporting.queries.counts import COUNTS, counts_of
-from reporting.scope import SHIFTS, WIDTHS, Bucket, Filters, Project, Span
+from reporting.selection import SHIFTS, WIDTHS, Bucket, Filters, Project, Span, where
 
 _MOST_GROUPS: Final = 1_000
 
@@ -18,79 +19,71 @@ _MOST_GROUPS: Final = 1_000
 class Figures(Counts):
     """Counts, and satisfaction = ok / (ok + not_ok + neutral), null while there are none."""
 
-    satisfaction: float | None
+    satisfaction: Annotated[float | None, Field(description="ok / (ok + not_ok + neutral); null without any.")]
 
 
 class BucketFigures(Figures):
-    start: Time
+    start: Annotated[Time, Field(description="Where the step begins, in UTC.")]
 
 
 class NamedFigures(Figures):
     """`name` is null for feedback that says nothing about it."""
 
-    name: str | None
+    name: Annotated[str | None, Field(description="The agent, version or origin; null where not said.")]
 
 
 class Summary(Answer):
     """Empty buckets are left out; names with most feedback come first, at most 1,000 of each kind."""
 
-    tenant: str
-    project: str
-    window: Window
-    bucket: Bucket
-    totals: Figures
-    buckets: list[BucketFigures]
-    by_agent: list[NamedFigures]
-    by_agent_version: list[NamedFigures]
-    by_origin: list[NamedFigures]
+    tenant: Annotated[str, Field(description="As in the path.")]
+    project: Annotated[str, Field(description="As in the path.")]
+    window: Annotated[Window, Field(description="From `start` on, before `end`.")]
+    bucket: Annotated[Bucket, Field(description="The width of the steps.")]
+    totals: Annotated[Figures, Field(description="Of the whole window.")]
+    buckets: Annotated[list[BucketFigures], Field(description="By step of time; empty ones are left out.")]
+    by_agent: Annotated[list[NamedFigures], Field(description="By agent, most feedback first.")]
+    by_agent_version: Annotated[list[NamedFigures], Field(description="By agent version, most feedback first.")]
+    by_origin: Annotated[list[NamedFigures], Field(description="People and machine.")]
 
 
 class RankedAgent(Figures):
     """`low` and `high` bound the true satisfaction with 95 % confidence (Wilson)."""
 
-    agent_id: str
-    low: float
-    high: float
-    enough: bool
+    agent_id: Annotated[str, Field(description="The agent.")]
+    low: Annotated[float, Field(description="The true satisfaction is above, with 95 % confidence (Wilson).")]
+    high: Annotated[float, Field(description="The true satisfaction is below, with 95 % confidence (Wilson).")]
+    enough: Annotated[bool, Field(description="It has at least `min_votes` votes and is ranked.")]
 
 
 class Ranking(Answer):
     """Agents with at least `min_votes` come first, best lower bound first; the others follow, most votes first."""
 
-    tenant: str
-    project: str
-    window: Window
-    min_votes: int
-    agents: list[RankedAgent]
+    tenant: Annotated[str, Field(description="As in the path.")]
+    project: Annotated[str, Field(description="As in the path.")]
+    window: Annotated[Window, Field(description="From `start` on, before `end`.")]
+    min_votes: Annotated[int, Field(description="As asked.")]
+    agents: Annotated[list[RankedAgent], Field(description="Ranked ones first, best lower bound first; at most 1,000.")]
 
 
-_WITHIN: Final = """
-from effective e
-where e.tenant = $1 and e.project = $2 and e.occurred_at >= $3 and e.occurred_at < $4
-  and ($5::text is null or e.agent_id = $5) and ($6::text is null or e.agent_version = $6)
-  and ($7::text is null or e.origin = $7)
-"""
-_SUMMARY: Final = f"""
+_SUMMARY: Final = """
 select grouping(e.start) = 0 as of_time, grouping(e.agent_id) = 0 as of_agent,
        grouping(e.agent_version) = 0 as of_version, grouping(e.origin) = 0 as of_origin,
-       e.start, e.agent_id, e.agent_version, e.origin, {COUNTS}
+       e.start, e.agent_id, e.agent_version, e.origin, {counts}
 from (
-    select (e.occurred_at - $8::bigint) / $9::bigint * $9::bigint + $8::bigint as start,
+    select (e.occurred_at - {shift}) / {width} * {width} + {shift} as start,
            e.agent_id, e.agent_version, e.origin, e.reaction
-    {_WITHIN}
+    from effective e where {where}
 ) e
 group by grouping sets ((), (e.start), (e.agent_id), (e.agent_version), (e.origin))
 """
-_CONVERSATIONS: Final = f"select count(*) from (select {_WITHIN} group by e.conversation_id) c"
 _FLAGS: Final = ("of_time", "of_agent", "of_version", "of_origin")
-_AGENTS: Final = f"select e.agent_id, {COUNTS} {_WITHIN} group by e.agent_id"
 
 
 async def summary(pool: asyncpg.Pool, at: Project, span: Span, bucket: Bucket, filters: Filters) -> Summary:
     """The figures of a window. Weeks begin on Monday; all buckets are in UTC."""
-    rows = await pool.fetch(
-        _SUMMARY, *at, *span, filters.agent_id, filters.agent_version, filters.origin, SHIFTS[bucket], WIDTHS[bucket]
-    )
+    condition, values = where(at, span, filters)
+    statement = _SUMMARY.format(counts=COUNTS, shift=SHIFTS[bucket], width=WIDTHS[bucket], where=condition)
+    rows = await pool.fetch(statement, *values)
     whole = next(row for row in rows if not any(row[flag] for flag in _FLAGS))
     return Summary(
         tenant=at.tenant,
@@ -114,7 +107,10 @@ async def summary(pool: asyncpg.Pool, at: Project, span: Span, bucket: Bucket, f
 
 async def ranking(pool: asyncpg.Pool, at: Project, span: Span, min_votes: int, filters: Filters) -> Ranking:
     """Agents by what their votes prove, not by their share alone."""
-    rows = await pool.fetch(_AGENTS, *at, *span, filters.agent_id, filters.agent_version, filters.origin)
+    condition, values = where(at, span, filters)
+    rows = await pool.fetch(
+        f"select e.agent_id, {COUNTS} from effective e where {condition} group by e.agent_id", *values
+    )
     agents = []
     for row in rows:
         low, high = wilson(row["ok"], row["total"])
@@ -142,5 +138,6 @@ def _named(rows: list[asyncpg.Record], flag: str, column: str) -> list[NamedFigu
 
 async def conversations_judged(pool: asyncpg.Pool, at: Project, span: Span, filters: Filters) -> int:
     """How many conversations have a reaction in the window."""
-    values = (filters.agent_id, filters.agent_version, filters.origin)
-    return int(await pool.fetchval(_CONVERSATIONS, *at, *span, *values))
+    condition, values = where(at, span, filters)
+    statement = f"select count(*) from (select from effective e where {condition} group by e.conversation_id) c"
+    return int(await pool.fetchval(statement, *values))

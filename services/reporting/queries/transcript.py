@@ -1,4 +1,4 @@
-"""A conversation to read: its messages in order, and what was said of each turn."""
+"""Reads a conversation: its messages in order, and the feedback on each turn."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from reporting.database import Connection
-from reporting.scope import Conversation
+from reporting.paging import page_of
+from reporting.selection import Conversation
 
 MOST_MESSAGES: Final = 600
 
@@ -18,6 +19,9 @@ class Line:
     turn_id: str | None
     sender_type: str
     sender_id: str
+    agent_id: str | None
+    agent_version: str | None
+    trace_id: str | None
     content: str
     occurred_at: int
     reactions: list[dict[str, Any]] = field(default_factory=list)
@@ -32,7 +36,7 @@ class Transcript:
     cut: bool
 
 
-_COLUMNS: Final = "turn_id, sender_type, sender_id, content, occurred_at"
+_COLUMNS: Final = "turn_id, sender_type, sender_id, agent_id, agent_version, trace_id, content, occurred_at"
 _HERE: Final = "tenant = $1 and project = $2 and conversation_id = $3"
 _PIVOT: Final = f"select min(occurred_at) from messages where {_HERE} and turn_id = $4"
 _BEFORE: Final = f"""
@@ -44,8 +48,8 @@ select {_COLUMNS} from messages where {_HERE} and occurred_at >= $4
 order by occurred_at, sequence, message_id limit $5
 """
 _REACTIONS: Final = f"""
-select turn_id, user_id, origin, feedback_type, reaction, emoji, confidence, text, correction, tags, correction_type,
-       occurred_at
+select feedback_id, turn_id, user_id, origin, feedback_type, reaction, emoji, confidence, text, correction, tags,
+       correction_type, occurred_at
 from effective where {_HERE} order by occurred_at, feedback_id limit 2000
 """
 
@@ -56,12 +60,14 @@ async def transcript(connection: Connection, at: Conversation, turn_id: str | No
     half = MOST_MESSAGES if pivot is None else MOST_MESSAGES // 2
     before = await connection.fetch(_BEFORE, *at, pivot, half + 1)
     after = [] if pivot is None else await connection.fetch(_AFTER, *at, pivot, half + 1)
-    lines = [Line(**dict(row)) for row in [*reversed(before[:half]), *after[:half]]]
-    told: dict[str, list[dict[str, Any]]] = {}
+    shown_before, more_before = page_of(before, (len(row["content"]) for row in before), half)
+    shown_after, more_after = page_of(after, (len(row["content"]) for row in after), half)
+    lines = [Line(**dict(row)) for row in [*reversed(shown_before), *shown_after]]
+    by_turn: dict[str, list[dict[str, Any]]] = {}
     for row in await connection.fetch(_REACTIONS, *at):
-        told.setdefault(row["turn_id"], []).append(dict(row))
-    cut = len(before) > half or len(after) > half
+        by_turn.setdefault(row["turn_id"], []).append(dict(row))
+    cut = more_before or more_after
     for line in reversed(lines):
         if line.turn_id is not None and line.sender_type == "agent":
-            line.reactions.extend(told.pop(line.turn_id, ()))
-    return Transcript(lines, [] if cut else [one for rows in told.values() for one in rows], cut)
+            line.reactions.extend(by_turn.pop(line.turn_id, ()))
+    return Transcript(lines, [] if cut else [one for rows in by_turn.values() for one in rows], cut)

@@ -1,13 +1,15 @@
-"""The turns of one conversation with their texts and effective reactions."""
+"""Lists the turns of one conversation with their texts and effective reactions."""
 
 from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Annotated, Any, Final
 
 import asyncpg
+from pydantic import Field, TypeAdapter
 
+from contracts.base import Id
 from contracts.instants import format_instant
 from reporting.answers import (
     AgentText,
@@ -19,8 +21,10 @@ from reporting.answers import (
     joined,
     reaction_item,
 )
+from reporting.cursor import Moment, decode, encode, question
 from reporting.database import Connection
-from reporting.scope import Conversation
+from reporting.paging import ITEM_BYTES, OVERHEAD, page_of
+from reporting.selection import Conversation
 
 
 class TurnLog(Answer):
@@ -43,6 +47,12 @@ class TurnWithFeedbacks(Answer):
     feedbacks: list[FeedbackItem]
     reactions: list[ReactionItem]
     turn_log: TurnLog | None
+    cut: Annotated[
+        bool,
+        Field(
+            description="Something is left out: only the first 1 MiB of texts and the newest 1 MiB of reactions come."
+        ),
+    ] = False
 
 
 class TurnsWithFeedbacks(Answer):
@@ -50,21 +60,58 @@ class TurnsWithFeedbacks(Answer):
 
     user_id: str | None
     conversation_id: str
-    turns: list[TurnWithFeedbacks]
+    turns: Annotated[list[TurnWithFeedbacks], Field(description="In time order, at most 2 MiB of text.")]
+    next_cursor: Annotated[str | None, Field(description="Goes on after the last turn; null at the end.")]
+
+
+_POSITION: Final = TypeAdapter(tuple[Moment, Id])
 
 
 _HERE: Final = "tenant = $1 and project = $2 and conversation_id = $3"
+# A turn stands at its first message, or at its first reaction while none is known.
+_HEADS: Final = f"""
+with judged as (
+    select turn_id, min(occurred_at) as occurred_at,
+           sum(2 * coalesce(octet_length(text), 0) + {OVERHEAD}) as size
+    from effective
+    where {_HERE} and occurred_at >= $4 and ($5::text[] is null or turn_id = any($5::text[]))
+    group by turn_id
+), spoken as (
+    select turn_id, min(occurred_at) as occurred_at, sum(octet_length(content)) as size
+    from messages
+    where {_HERE} and turn_id = any(coalesce($5::text[], array(select turn_id from judged)))
+    group by turn_id
+), turns as (
+    select turn_id, coalesce(s.occurred_at, j.occurred_at) as occurred_at,
+           least(coalesce(s.size, 0), {ITEM_BYTES}) + least(coalesce(j.size, 0), {ITEM_BYTES}) as size,
+           coalesce(s.size, 0) > {ITEM_BYTES} or coalesce(j.size, 0) > {ITEM_BYTES} as cut
+    from spoken s full join judged j using (turn_id)
+)
+select * from turns
+where $6::bigint is null or (occurred_at, turn_id) > ($6, $7::text)
+order by occurred_at, turn_id
+limit $8
+"""
 _REACTIONS: Final = f"""
-select turn_id, text, reaction, confidence, origin, rn, track_id, user_type, occurred_at
-from effective
-where {_HERE} and occurred_at >= $4 and ($5::text[] is null or turn_id = any($5::text[]))
+select * from (
+    select turn_id, text, reaction, confidence, origin, rn, track_id, user_type, occurred_at, feedback_id,
+           sum(2 * coalesce(octet_length(text), 0) + {OVERHEAD})
+               over (partition by turn_id order by occurred_at desc, feedback_id desc) as used
+    from effective
+    where {_HERE} and occurred_at >= $4 and turn_id = any($5::text[])
+) f
+where used <= {ITEM_BYTES}
 order by occurred_at, feedback_id
 """
 _MESSAGES: Final = f"""
-select turn_id, message_id, sender_type, sender_id, agent_id, content, occurred_at,
-       intent, strategy, track_id, bundle_id
-from messages
-where {_HERE} and turn_id = any($4::text[])
+select * from (
+    select turn_id, message_id, sender_type, sender_id, agent_id, content, occurred_at, sequence,
+           intent, strategy, track_id, bundle_id,
+           sum(octet_length(content)) over (partition by turn_id order by occurred_at, sequence, message_id) as used
+    from messages
+    where {_HERE} and turn_id = any($4::text[])
+) m
+where used <= {ITEM_BYTES}
 order by occurred_at, sequence, message_id
 """
 # A person's message that names no turn belongs to the answer that follows it.
@@ -90,30 +137,50 @@ select sender_id from messages where {_HERE} and sender_type = 'human' order by 
 
 
 async def turns_with_feedbacks(
-    connection: Connection, at: Conversation, turn_ids: Sequence[str] | None, since: int
+    connection: Connection,
+    at: Conversation,
+    turn_ids: Sequence[str] | None,
+    since: int,
+    limit: int = 500,
+    cursor: str | None = None,
 ) -> TurnsWithFeedbacks:
-    """The known ones of `turn_ids`, in time order; None means every turn with a reaction.
+    """One page of the known ones of `turn_ids`, in time order; None means every turn with a reaction.
 
-    Reactions are effective and live, given at or after `since` (microseconds).
+    Reactions are effective and live, given at or after `since` (microseconds). Raises BadCursor where another
+    conversation or other `turn_ids` gave the cursor.
     """
+    asked = question("turns", *at, turn_ids)
+    position = (None, None) if cursor is None else decode(cursor, asked, _POSITION)
+    heads = await connection.fetch(_HEADS, *at, since, turn_ids, *position, limit + 1)
+    page, more = page_of(heads, (row["size"] for row in heads), limit)
+    wanted = [row["turn_id"] for row in page]
     reactions: dict[str, list[asyncpg.Record]] = defaultdict(list)
-    for row in await connection.fetch(_REACTIONS, *at, since, turn_ids):
+    for row in await connection.fetch(_REACTIONS, *at, since, wanted):
         reactions[row["turn_id"]].append(row)
-    wanted = list(reactions) if turn_ids is None else list(dict.fromkeys(turn_ids))
     messages: dict[str, list[asyncpg.Record]] = defaultdict(list)
     for row in await connection.fetch(_MESSAGES, *at, wanted):
         messages[row["turn_id"]].append(row)
     unasked = [turn for turn, rows in messages.items() if all(row["sender_type"] == "agent" for row in rows)]
-    asked = {row["turn_id"]: row for row in await connection.fetch(_ASKED, *at, unasked)} if unasked else {}
-    known = [turn for turn in wanted if turn in messages or turn in reactions]
-    known.sort(key=lambda turn: ((messages.get(turn) or reactions[turn])[0]["occurred_at"], turn))
-    turns = [_turn(turn, messages.get(turn, []), asked.get(turn), reactions.get(turn, [])) for turn in known]
-    person = await connection.fetchval(_PERSON, *at)
-    return TurnsWithFeedbacks(user_id=person, conversation_id=at.conversation_id, turns=turns)
+    asking = {row["turn_id"]: row for row in await connection.fetch(_ASKED, *at, unasked)} if unasked else {}
+    turns = [
+        _turn(turn, messages.get(turn, []), asking.get(turn), reactions.get(turn, []), cut=row["cut"])
+        for turn, row in zip(wanted, page, strict=True)
+    ]
+    return TurnsWithFeedbacks(
+        user_id=await connection.fetchval(_PERSON, *at),
+        conversation_id=at.conversation_id,
+        turns=turns,
+        next_cursor=encode(asked, (page[-1]["occurred_at"], page[-1]["turn_id"])) if more else None,
+    )
 
 
 def _turn(
-    turn_id: str, messages: list[asyncpg.Record], asked: asyncpg.Record | None, reactions: list[asyncpg.Record]
+    turn_id: str,
+    messages: list[asyncpg.Record],
+    asked: asyncpg.Record | None,
+    reactions: list[asyncpg.Record],
+    *,
+    cut: bool,
 ) -> TurnWithFeedbacks:
     people: list[Any] = [row for row in messages if row["sender_type"] == "human"] or ([asked] if asked else [])
     answers = [row for row in messages if row["sender_type"] == "agent"]
@@ -138,6 +205,7 @@ def _turn(
         feedbacks=[feedback_item(row) for row in reactions],
         reactions=[reaction_item(row) for row in reactions],
         turn_log=_log(turn_id, messages, answers[-1] if answers else messages[-1]) if messages else None,
+        cut=cut,
     )
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 
-from feedback_words import explicit, key, reaction, record
+from feedback_events import explicit, key, reaction, record
 
 from contracts.ids import partition_of
-from feedback.announce import message_of, tombstone_of
+from feedback.announce import announcement, message_of, tombstone_of
 from feedback.merge import merge, revise
 from feedback.model import Change, Record
 from feedback.reward import change_of
@@ -69,6 +69,7 @@ def test_a_created_feedback_is_announced_with_everything_it_says():
         "agentVersion": None,
         "model": None,
         "traceId": None,
+        "intent": None,
         "causationId": "x1",
     }
 
@@ -117,3 +118,11 @@ def test_a_stub_is_announced_by_a_tombstone_in_the_same_place():
         message_of(live), value=None, headers=[("revision", str(stub.revision).encode())]
     )
     assert tombstone_of(key(), stub.revision) == message_of(stub)
+
+
+def test_a_cleared_record_that_still_holds_text_shows_none_of_it():
+    """Reward drops the text of a retraction; a record stored without that must not show it either."""
+    held = record(present=False, text="Never mind.", tags=("wrong",), correction="Paris", correction_type="explicit")
+    event = announcement(held)
+    assert (event.change, event.text, event.tags, event.correction) == ("cleared", None, (), None)
+    assert (event.correction_type, event.value, event.reaction) == (None, None, None)

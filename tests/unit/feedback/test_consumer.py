@@ -8,13 +8,13 @@ from typing import Any
 from uuid import UUID
 
 import pytest
-from feedback_words import RecordingProducer, batch, explicit, key, reaction, reply
+from feedback_events import RecordingProducer, batch, explicit, key, reaction, reply
 
 from feedback.consumer import FeedbackEvents
 from feedback.emojis import DEFAULT_REWARDS
 from feedback.store import Save
 from feedback.store_memory import MemoryStore
-from servicekit.outcome import STORED, UNCHANGED, Ignored
+from servicekit.kafka.outcome import STORED, UNCHANGED, Ignored
 
 
 @pytest.fixture
@@ -97,7 +97,7 @@ class LosesOnce:
     ],
     ids=["the same", "a newer one", "an older one"],
 )
-async def test_a_word_that_loses_to_another_writer_is_merged_with_what_won(
+async def test_a_change_that_loses_to_another_writer_is_merged_with_what_won(
     store, handler, log, theirs, ours, outcome, shown
 ):
     slow = FeedbackEvents(LosesOnce(store, handler, theirs), log, DEFAULT_REWARDS)
@@ -112,5 +112,5 @@ async def test_an_uncertain_batch_is_announced_as_it_stands_and_not_merged_again
     await handler.handle(said)
     await handler.handle(batch(explicit("not_ok", at=5, event="x2")))
     log.sent.clear()
-    await handler.uncertain(batch(explicit("ok"), explicit("neutral", at=9, event="never handled")))
+    await handler.commit_lost(batch(explicit("ok"), explicit("neutral", at=9, event="never handled")))
     assert [json.loads(message.value or b"")["reaction"] for message in log.sent] == ["not_ok"]

@@ -36,6 +36,12 @@ from feedback.emojis import normalise, reward_of
         (":thumbsdown:", "👎"),
         ("👎🏼", "👎"),
         ("🏽", ""),
+        ("like", "👍"),
+        ("LOVE", "❤"),
+        (":laugh:", "😂"),
+        (" wow ", "😮"),
+        ("sad", "😢"),
+        ("dislike", "👎"),
     ],
 )
 def test_a_written_form_leads_to_the_bare_emoji(written, bare):

@@ -9,10 +9,11 @@ from typing import Any
 import asyncpg
 import pytest
 import pytest_asyncio
+from reporting_events import reply
 
 from contracts.chat import ChatMessageIngested
 from feedback.main import MIGRATIONS
-from feedback.registry import Turn, TurnKey, collapse, turn_of
+from feedback.registry import Person, RegisteredTurn, TurnKey, collapse, newest_roles, role_of, turn_of
 from feedback.registry_postgres import PostgresRegistry
 from servicekit.database import open_pool
 
@@ -34,7 +35,7 @@ def message(name: str, at: int, *, agent: str | None = None, turn: str | None = 
     )
 
 
-def turns_of(*events: ChatMessageIngested) -> list[Turn]:
+def turns_of(*events: ChatMessageIngested) -> list[RegisteredTurn]:
     return [turn for event in events if (turn := turn_of(event)) is not None]
 
 
@@ -56,7 +57,7 @@ def test_the_latest_answer_and_the_first_asker_stand() -> None:
         message("q2", 3, sender="bob"),
         message("a2", 9, agent="writer"),
         message("q1", 2, sender="ann"),
-        message("a0", 9, agent="checker"),
+        message("a0", 8, agent="checker"),
     )
     for order in range(20):
         shuffled = random.Random(order).sample(told, len(told))
@@ -64,6 +65,25 @@ def test_the_latest_answer_and_the_first_asker_stand() -> None:
         assert turn.answer is not None and turn.asker is not None
         assert (turn.answer.agent_id, turn.answer.message_id) == ("writer", "a2")
         assert (turn.asker.user_id, turn.asker.at) == ("ann", 2)
+
+
+def test_of_two_versions_of_an_answer_the_one_of_the_higher_sequence_stands() -> None:
+    versions = turns_of(*(message("a1", 5, agent="bot", model=f"m-{n}", sequence=n) for n in (1, 2, 0)))
+    [turn] = collapse(versions)
+    assert turn.answer is not None and turn.answer.provenance.model == "m-2"
+
+
+def test_a_reply_event_names_an_answer_but_not_over_its_own_message() -> None:
+    own, told = (
+        message("a1", 5, agent="bot", turn=None, model="m-9"),
+        reply("a1", "At nine.", about="q1", sender="b", at=9),
+    )
+    told = told.model_copy(update={"sender_type": "agent", "project": "support"})
+    alone = turn_of(told)
+    assert alone is not None and alone.answer is not None and alone.answer.agent_id == "b"
+    for order in ((own, told), (told, own)):
+        [turn] = collapse(turns_of(*order))
+        assert turn.answer is not None and (turn.answer.agent_id, turn.answer.provenance.model) == ("bot", "m-9")
 
 
 @pytest_asyncio.fixture(loop_scope="session")
@@ -76,7 +96,7 @@ async def pool(postgres_url: str) -> AsyncIterator[asyncpg.Pool]:
     await pool.close()
 
 
-def some_turns(seed: int) -> Sequence[Turn]:
+def some_turns(seed: int) -> Sequence[RegisteredTurn]:
     dice = random.Random(seed)
     events = [
         message(
@@ -109,9 +129,25 @@ async def test_postgres_joins_as_the_pure_rules_do(pool: asyncpg.Pool, seed: int
     assert await registry.add(list(expected.values())) == set(), "telling all again changes nothing"
 
 
-def _place(turn: Turn | None) -> object:
+def _place(turn: RegisteredTurn | None) -> object:
     assert turn is not None
-    return (turn.answer and turn.answer.place, turn.asker and turn.asker.place)
+    return (turn.answer and turn.answer.rank, turn.asker and turn.asker.place)
+
+
+async def test_what_the_platform_last_called_a_person_is_known(pool: asyncpg.Pool) -> None:
+    registry = PostgresRegistry(pool)
+    said = [
+        message("q1", 1, user_type="anonymous"),
+        message("q2", 3, user_type="paid"),
+        message("q3", 2, user_type="registered"),
+        message("q4", 4),
+        message("a1", 5, agent="bot"),
+    ]
+    for event in said:
+        await registry.add([], newest_roles([role_of(event)]))
+    assert newest_roles(map(role_of, said)) == newest_roles([role_of(said[1])])
+    asked = [Person("acme", "support", "ann"), Person("globex", "support", "ann"), Person("acme", "support", "bot")]
+    assert [await registry.user_type(person) for person in asked] == ["paid", None, None]
 
 
 async def test_tenants_do_not_meet(pool: asyncpg.Pool) -> None:
@@ -124,5 +160,5 @@ async def test_tenants_do_not_meet(pool: asyncpg.Pool) -> None:
 async def test_ids_of_any_length_fit(pool: asyncpg.Pool) -> None:
     registry = PostgresRegistry(pool)
     wide = TurnKey("t" * 64, "p" * 64, "\U0001f600" * 256, "\U0001f40d" * 256)
-    assert await registry.add([Turn(wide)]) == {wide}
-    assert await registry.find(wide) == Turn(wide)
+    assert await registry.add([RegisteredTurn(wide)]) == {wide}
+    assert await registry.find(wide) == RegisteredTurn(wide)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from feedback_words import START, explicit, inferred, reaction
+from feedback_events import START, explicit, inferred, reaction
 
 from feedback.merge import SUPERSEDED, merge, outcome_of, revise
 from feedback.model import Change, Record
 from feedback.reward import change_of
-from servicekit.outcome import STORED, UNCHANGED, Outcome
+from servicekit.kafka.outcome import STORED, UNCHANGED, Outcome
 
 
 def say(record: Record | None, event: object) -> tuple[Record, Outcome]:
@@ -26,13 +26,13 @@ def told(*events: object) -> tuple[Record, list[Outcome]]:
     return record, outcomes
 
 
-def test_a_first_word_is_stored():
+def test_a_first_change_is_stored():
     record, outcomes = told(reaction("👍"))
     assert outcomes == [STORED]
     assert (list(record.slots), record.revision) == (["👍"], 0)
 
 
-def test_a_word_born_cleared_is_stored_like_any_other():
+def test_a_change_born_cleared_is_stored_like_any_other():
     record, outcomes = told(reaction("👍", "removed"))
     assert outcomes == [STORED]
     assert record.cleared
@@ -111,7 +111,7 @@ def test_a_moved_target_is_a_change():
     assert told(inferred(evaluation=1), inferred(evaluation=2, turn_id="t0"))[1] == [STORED, STORED]
 
 
-def test_a_word_on_a_stub_makes_the_feedback_anew():
+def test_a_change_on_a_stub_makes_the_feedback_anew():
     stub = revise(Record(told(explicit())[0].key, "explicit", "user", {}, 41, 40), 0)
     assert (stub.revision, stub.created_revision) == (42, 0)
     record, outcome = say(stub, explicit("not_ok", at=9))

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 from dataclasses import replace
 
 import pytest
-from feedback_words import SECOND, START, explicit, inferred, reaction, reply
+from feedback_events import SECOND, START, explicit, inferred, reaction, reply
 
 from contracts.provenance import Provenance
 from feedback.model import Change, Key, Stamp
 from feedback.reward import change_of
-from servicekit.outcome import Ignored
+from servicekit.kafka.outcome import Ignored
 
 
 def said(event: object, **rewards: float) -> Change:
@@ -135,7 +137,7 @@ def replace_digest(stamp: Stamp) -> Stamp:
     return stamp._replace(digest="")
 
 
-def test_what_the_platform_told_goes_along():
+def test_the_platforms_provenance_goes_along():
     event = explicit().model_copy(update={"track_id": "track", "agent_version": "7", "model": "m", "trace_id": "x"})
     payload = said(event).entry.payload
     assert payload.provenance == Provenance("track", None, "7", "m", "x")
@@ -145,3 +147,32 @@ def test_what_the_platform_told_goes_along():
 def test_what_is_no_feedback_is_a_mistake_of_ours():
     with pytest.raises(TypeError, match="str is no feedback"):
         change_of("thumbs up")
+
+
+@pytest.mark.parametrize(
+    "event",
+    [
+        explicit(None, text="Never mind.", tags=("wrong",), correction="Paris"),
+        inferred(None, user_said="By the way, my name is Ann.", rules=("r",), correction_type="explicit"),
+        inferred("rejected", confidence=0.69, user_said="No?", rules=("r",), correction_type="explicit"),
+    ],
+    ids=["explicit", "inferred null", "inferred doubt"],
+)
+def test_a_retraction_drops_text_tags_and_correction(event):
+    payload = said(event).entry.payload
+    assert (payload.text, payload.tags, payload.correction, payload.correction_type) == (None, (), None, None)
+
+
+def test_a_payload_without_later_fields_keeps_the_digest_it_always_had() -> None:
+    """Stored stamps hold digests: replayed events must come to the same ones."""
+    change = said(reaction("👍"))
+    payload = change.entry.payload
+    names = "turn_id agent_id agent_message_id user_type causation_id reaction value confidence text tags correction"
+    values = [getattr(payload, name) for name in (*names.split(), "emoji", "correction_type")]
+    made = tuple(
+        getattr(payload.provenance, name) for name in ["track_id", "bundle_id", "agent_version", "model", "trace_id"]
+    )
+    text = json.dumps([*map(repr, values), repr(made)], ensure_ascii=False, separators=(",", ":"))
+    assert change.entry.stamp.digest == hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
+    other = said(reaction("👍").model_copy(update={"intent": "hours"}))
+    assert other.entry.stamp.digest != change.entry.stamp.digest

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from inference.llm_answer import Answer, WrongAnswer, answer_in, told
-from inference.llm_question import Question, question
-from inference.model import Message, Neighbourhood, Target, Verdict
+from detector.model import Message, Neighbourhood, Target, Verdict
+from inference.llm_gate.answer import LlmAnswer, WrongAnswer, answer_in, apply_answer
+from inference.llm_gate.question import LlmQuestion, question
 from inference.store import ConversationKey
 
 HERE = ConversationKey("acme", "support", "c1")
@@ -27,13 +27,13 @@ def said(number: int, text: str, *, agent: bool = False) -> Message:
     return Message(name, name, "bot" if agent else "ann", "agent" if agent else "human", "bot", text, number)
 
 
-def asked(texts: Sequence[str], message: str = "hm", where: ConversationKey = HERE, model: str = "m") -> Question:
+def asked(texts: Sequence[str], message: str = "hm", where: ConversationKey = HERE, model: str = "m") -> LlmQuestion:
     """About a message after texts by turns of a person and an agent."""
     before = tuple(said(number, text, agent=number % 2 == 1) for number, text in enumerate(texts))
     return question(model, where, Neighbourhood(before, said(99, message)))
 
 
-def document(asked: Question) -> Any:
+def document(asked: LlmQuestion) -> Any:
     return json.loads(json.loads(asked.body)["messages"][1]["content"])
 
 
@@ -76,7 +76,7 @@ def test_long_texts_are_cut() -> None:
         asked(["q", "a"], "no", ConversationKey("acme", "supportc", "1")),
     ],
 )
-def test_another_question_has_another_digest(other: Question) -> None:
+def test_another_question_has_another_digest(other: LlmQuestion) -> None:
     assert asked(["q", "a"], "no") == asked(["q", "a"], "no")
     assert other.digest != asked(["q", "a"], "no").digest
 
@@ -88,8 +88,8 @@ def test_whatever_people_write_stays_a_text_in_the_request(texts: list[str], mes
     assert [one.get("text", one.get("person")) for one in shown["conversation"]] == texts
 
 
-def answer(reaction: str, reason: str, *, is_feedback: bool = True) -> Answer:
-    return Answer(is_feedback=is_feedback, reaction=reaction, confidence=0.75, about=None, reason=reason)
+def answer(reaction: str, reason: str, *, is_feedback: bool = True) -> LlmAnswer:
+    return LlmAnswer(is_feedback=is_feedback, reaction=reaction, confidence=0.75, about=None, reason=reason)
 
 
 @pytest.mark.parametrize(
@@ -106,18 +106,19 @@ def answer(reaction: str, reason: str, *, is_feedback: bool = True) -> Answer:
         (answer("not_ok", "explicit", is_feedback=False), "neutral", None, "neutral"),
     ],
 )
-def test_the_verdict_of_an_answer(given_answer: Answer, feedback: str, kind: str | None, gate: str) -> None:
-    verdict = told(BASE, given_answer, TARGET)
+def test_the_verdict_of_an_answer(given_answer: LlmAnswer, feedback: str, kind: str | None, gate: str) -> None:
+    verdict = apply_answer(BASE, given_answer, TARGET)
     assert (verdict.feedback, verdict.correction_type, verdict.gate) == (feedback, kind, gate)
     assert (verdict.decided_by, verdict.rules) == ("llm", (f"llm.{given_answer.reason}",))
     assert (verdict.confidence, verdict.scores, verdict.user_said) == (0.75, BASE.scores, "so")
-    assert (verdict.target is None) == (verdict.reaction is None) == (not verdict.emitted) == (feedback == "neutral")
+    assert (verdict.target is None) == (verdict.reaction is None) == (feedback == "neutral")
+    assert verdict.emitted == (gate != "neutral")
 
 
 def test_a_new_topic_sets_the_status_that_it_did_unless_it_is_feedback() -> None:
     topic = Verdict("accepted", None, 0.5, None, "so", TARGET, (), "rules", "neutral", status_only=True, settled=False)
-    assert told(topic, answer("neutral", "none"), None) == topic
-    assert told(topic, answer("not_ok", "explicit"), TARGET).emitted
+    assert apply_answer(topic, answer("neutral", "none"), None) == topic
+    assert apply_answer(topic, answer("not_ok", "explicit"), TARGET).emitted
 
 
 @given(st.binary() | st.recursive(st.none() | st.text(), lambda inner: st.lists(inner)).map(lambda x: repr(x).encode()))

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from inference.turn_candidates import Answered, candidates
-from inference.turns import TurnKey
+from inference.turns.candidates import Answered, candidates
+from inference.turns.rules import TurnKey
 
 
 def answered(name: str, text: str, turns_back: int, cosine: float = 0.0) -> Answered:
@@ -24,7 +24,7 @@ def test_shared_words_beat_what_was_said_last() -> None:
     assert found[0].target.score == pytest.approx(0.85 * found[0].target.similarity + 0.15 / 9, abs=1e-6)
 
 
-def test_where_nothing_is_shared_the_latest_comes_first_and_five_are_told() -> None:
+def test_where_nothing_is_shared_the_latest_comes_first_and_five_are_given() -> None:
     found = candidates("that's wrong", [answered(f"t{n}", "At nine.", n) for n in (3, 1, 7, 2, 5, 4, 6)])
     assert [one.target.turns_back for one in found] == [1, 2, 3, 4, 5]
     assert candidates("that's wrong", []) == ()

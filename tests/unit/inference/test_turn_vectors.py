@@ -8,14 +8,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-import inference.training
-from inference.detector import Detector
-from inference.embed import Vectors, WordLlamaEmbedder
-from inference.turn_reads_postgres import ALIKE_FROM
-from inference.turn_vectors import DIMENSION, TurnVectors
-from inference.turn_vectors_postgres import WIRES
+import training
+from detector.detector import Detector
+from detector.encoders.embedder import Vectors, WordLlamaEmbedder
+from inference.turns.search_postgres import ALIKE_FROM
+from inference.turns.vectors import DIMENSION, TurnVectors
+from inference.turns.vectors_postgres import WIRES
 
-PAIRS = Path(inference.training.__file__).parent / "data" / "pairs.jsonl"
+PAIRS = Path(training.__file__).parent / "data" / "pairs.jsonl"
 
 
 def test_each_text_is_packed_once_in_half_precision(detector: Detector) -> None:
@@ -28,9 +28,9 @@ def test_each_text_is_packed_once_in_half_precision(detector: Detector) -> None:
 
 def test_both_ways_to_a_database_carry_the_same_numbers(detector: Detector) -> None:
     rows = TurnVectors(detector.embedder).packed(["When does it open?", "At nine."]).rows
-    told = WIRES["halfvec"].packed(rows)
-    assert [one[:4] for one in told] == [DIMENSION.to_bytes(2, "big") + bytes(2)] * 2
-    numbers = np.frombuffer(b"".join(one[4:] for one in told), dtype=">f2")
+    found = WIRES["halfvec"].packed(rows)
+    assert [one[:4] for one in found] == [DIMENSION.to_bytes(2, "big") + bytes(2)] * 2
+    numbers = np.frombuffer(b"".join(one[4:] for one in found), dtype=">f2")
     assert numbers.tolist() == WIRES["real[]"].packed(rows) == rows.ravel().tolist()
 
 

@@ -6,15 +6,16 @@ from typing import Any
 
 import pytest
 
-from inference.correction import SESSION_TIMEOUT_US
-from inference.model import Feedback
-from inference.store import ConversationKey, IndexedMessage, Message, MessageKey, Placed
-from inference.turn_facts import questions_of
-from inference.turns import (
-    MachineWord,
+from detector.correction import SESSION_TIMEOUT_US
+from detector.model import Feedback
+from inference.neighbours import near
+from inference.store import ConversationKey, IndexedMessage, Message, Place, Placed
+from inference.turns.facts import looked_at, questions_of
+from inference.turns.rules import (
+    MachineStatus,
     Turn,
     TurnKey,
-    UserWord,
+    UserStatus,
     ranked,
     ranking_score,
     rejections_in_a_row,
@@ -26,7 +27,7 @@ MINUTE = 60_000_000
 
 
 def turn(name: str, status: Feedback = "neutral", **fields: Any) -> Turn:
-    word = MachineWord(status, 0.9, "explicit" if status == "rejected" else None, "words", "t9", "m9", "rules")
+    word = MachineStatus(status, 0.9, "explicit" if status == "rejected" else None, "words", "t9", "m9", "rules")
     return Turn(TurnKey("acme", "p", "c", name), machine=word, **fields)
 
 
@@ -78,11 +79,11 @@ def test_ranking_is_by_group_then_quality_then_time() -> None:
     assert [one.key.turn_id for one in ranked(turns, 2)] == names[:2]
 
 
-def test_the_persons_word_is_shown_and_the_machines_reasons_where_they_agree() -> None:
-    agreed = turn("t", "rejected", user=UserWord("rejected", None, (), None, 1))
+def test_the_persons_judgement_is_shown_and_the_machines_reasons_where_they_agree() -> None:
+    agreed = turn("t", "rejected", user=UserStatus("rejected", None, (), None, 1))
     assert (agreed.status, agreed.confidence, agreed.rejection_detected_in) == ("rejected", 1.0, "t9")
     assert (agreed.user_said, agreed.correction_type) == ("words", "explicit")
-    other = turn("t", "rejected", user=UserWord("accepted", None, (), None, 1))
+    other = turn("t", "rejected", user=UserStatus("accepted", None, (), None, 1))
     assert (other.status, other.rejection_detected_in, other.user_said, other.correction_type) == (
         "accepted",
         None,
@@ -116,12 +117,12 @@ def test_rejections_in_a_row_end_with_another_status_or_another_session() -> Non
 def test_an_answer_that_is_its_own_turn_answers_the_latest_question_before_it() -> None:
     where = ConversationKey("acme", "p", "c")
     said = [("q0", "human", "q0"), ("q1", "human", "q1"), ("a1", "agent", "a1"), ("a2", "agent", "t7")]
-    stretch = [
-        Placed(IndexedMessage(where, Message(name, own, "who", role, None, f"text {name}", at), at), 4, None, None)
+    rows = [
+        Placed(IndexedMessage(where, Message(name, own, "who", role, None, f"text {name}", at), b""), 4, None, None)
         for at, (name, role, own) in enumerate(said)
     ]
-    [facts] = questions_of(stretch, {MessageKey("acme", "p", "q1")})
+    [facts] = questions_of(near(rows, [Place(where, 1, "q1")]))
     assert facts.key.turn_id == "a1"
     assert facts.question is not None
-    assert (facts.question.text, facts.question.order) == ("text q1", 4)
-    assert questions_of(stretch, set()) == []
+    assert (facts.question.text, facts.question.version) == ("text q1", looked_at(4))
+    assert questions_of(near(rows, [])) == []

@@ -9,9 +9,11 @@ import pytest
 
 from contracts.instants import DAY, parse_instant
 from reporting.pages.charts import Step, interval, over_time, split
-from reporting.pages.view import View, bucket_of, span_of, starts
-from reporting.scope import Span
+from reporting.pages.view import View
+from reporting.pages.zones import bucket_of, starts, zone_of
+from reporting.selection import Span
 
+UTC = zone_of("UTC")
 MONDAY = parse_instant("2026-09-21T00:00:00Z")
 
 
@@ -22,7 +24,7 @@ def drawn(svg):
 def test_bars_stack_to_the_volume_and_a_gap_breaks_the_line():
     steps = [Step(MONDAY, ok=6, neutral=2, not_ok=2), Step(MONDAY + DAY, ok=5, not_ok=5), Step(MONDAY + 2 * DAY),
              Step(MONDAY + 3 * DAY, ok=1)]  # fmt: skip
-    root = drawn(over_time(steps, "day", 450, 300))
+    root = drawn(over_time(steps, "day", 450, 300, UTC))
     groups = root.findall("g")
     assert [g.find("title").text for g in groups] == [
         "21 Sep 2026: 60% of 10 (6 ok, 2 neutral, 2 not ok)",
@@ -39,7 +41,7 @@ def test_bars_stack_to_the_volume_and_a_gap_breaks_the_line():
 
 
 def test_a_chart_of_nothing_is_still_a_chart():
-    assert drawn(over_time([], "day", 300, 200)).findall("g") == []
+    assert drawn(over_time([], "day", 300, 200, UTC)).findall("g") == []
 
 
 def test_an_interval_lies_on_its_line():
@@ -54,21 +56,21 @@ def test_a_split_fills_its_bar_or_stays_empty():
 
 
 def test_no_style_attribute_gets_past_the_page_policy():
-    assert not re.search(r"\sstyle=", str(over_time([Step(MONDAY, ok=1)], "day", 300, 200)) + str(split(1, 0, 0)))
+    assert not re.search(r"\sstyle=", str(over_time([Step(MONDAY, ok=1)], "day", 300, 200, UTC)) + str(split(1, 0, 0)))
 
 
 def test_periods_end_now_and_all_time_begins_with_the_first_reaction():
     now = MONDAY + 100 * DAY
-    assert span_of("7d", now, None).start == MONDAY + 93 * DAY
-    assert span_of("all", now, MONDAY).start == MONDAY
-    assert span_of("7d", now, None).end > now
+    assert View(period="7d").span(now, None).start == MONDAY + 93 * DAY
+    assert View(period="all").span(now, MONDAY).start == MONDAY
+    assert View(period="7d").span(now, None).end > now
 
 
 @pytest.mark.parametrize(("days", "bucket"), [(1, "hour"), (30, "day"), (200, "week")])
 def test_buckets_fit_the_period(days, bucket):
     span = Span(MONDAY, MONDAY + days * DAY)
     assert bucket_of(span) == bucket
-    steps = starts(span, bucket)
+    steps = starts(span, bucket, UTC)
     assert steps[0] == MONDAY
     assert 20 <= len(steps) <= 101
 
@@ -76,3 +78,10 @@ def test_buckets_fit_the_period(days, bucket):
 def test_an_empty_form_field_is_not_given():
     view = View.model_validate({"at": "", "origin": "", "agent": "", "other": "x"})
     assert (view.at, view.origin, view.agent, view.period) == (None, None, None, "30d")
+
+
+def test_a_bar_leads_to_the_feedbacks_in_it_and_its_address_is_escaped():
+    root = drawn(
+        over_time([Step(MONDAY, ok=1, href="/x?a=1&b=<2>"), Step(MONDAY + DAY, href="/y")], "day", 300, 200, UTC)
+    )
+    assert [link.get("href") for link in root.findall("a")] == ["/x?a=1&b=<2>"]

@@ -7,19 +7,19 @@ from reporting_events import feedback, message
 from reporting.projection import (
     feedback_outcomes,
     feedback_row,
+    merged_messages,
     message_outcomes,
     message_row,
     newest_feedbacks,
-    newest_messages,
 )
-from servicekit.outcome import STORED, UNCHANGED, Ignored
+from servicekit.kafka.outcome import STORED, UNCHANGED, Ignored
 
 
 def test_a_reply_has_no_row():
     assert feedback_row(feedback("f1", kind="implicit", reaction=None)) is None
 
 
-def test_what_a_person_says_of_a_turn_shares_a_slot_and_a_machines_word_does_not():
+def test_a_persons_feedback_on_a_turn_shares_a_slot_and_a_machines_does_not():
     emoji, explicit = feedback_row(feedback("f1")), feedback_row(feedback("f2", kind="explicit"))
     machine, other_turn = feedback_row(feedback("m1", kind="inferred")), feedback_row(feedback("f3", turn="t2"))
     assert emoji.slot == explicit.slot
@@ -43,11 +43,17 @@ def test_a_batch_comes_down_to_one_row_a_key_in_order():
     low, high, other = (feedback_row(feedback(n, revision=r)) for n, r in (("f1", 1), ("f1", 2), ("f0", 1)))
     assert newest_feedbacks([high, low, other]) == sorted([high, other], key=lambda row: row.feedback_id)
     first, late = (message_row(message("m1", content=c, at=at)) for c, at in (("a", 1), ("b", 2)))
-    assert newest_messages([late, first]) == [late]
-    tie = message_row(message("m1", content="c", at=1))
-    assert newest_messages([first, tie]) == [first]
+    [edited] = merged_messages([late, first])
+    assert (edited.content, edited.occurred_at) == ("b", first.occurred_at)
+    assert merged_messages([first, late]) == [edited]
     ordered = message_row(message("m1", content="d", at=1, sequence=0))
-    assert newest_messages([first, ordered]) == [ordered]
+    assert merged_messages([first, ordered]) == merged_messages([ordered, first])
+    assert merged_messages([first, ordered])[0].content == "d"
+
+
+def test_one_message_id_in_two_conversations_names_two_messages():
+    rows = [message_row(message("1", conversation=conversation)) for conversation in ("c1", "c2")]
+    assert merged_messages(rows) == rows
 
 
 def test_outcomes_follow_arrival():

@@ -18,10 +18,10 @@ from cryptography.hazmat.primitives import serialization
 from hand_clock import HandClock
 from issuer import AUDIENCE, ISSUER, Issuer, issuer, key_for, public_jwk
 
-from servicekit.auth import Caller
-from servicekit.failures import StartError
-from servicekit.jwks import KeySet, keys_in
-from servicekit.jwt import JwtAuthenticator
+from servicekit.failures import StartError, Unavailable
+from servicekit.http.auth import Caller
+from servicekit.http.jwks import KeySet, keys_in
+from servicekit.http.jwt import JwtAuthenticator
 
 NOW = int(time.time())
 
@@ -203,7 +203,7 @@ async def test_a_key_that_was_withdrawn_is_forgotten(source: Issuer) -> None:
 
 async def test_an_issuer_that_fails(source: Issuer) -> None:
     clock = HandClock()
-    taking = accepting(source, clock=clock, seconds=0.2)
+    taking = accepting(source, clock=clock, seconds=1.0)
     token = source.token("rsa")
     faults: list[tuple[int, bytes | None, bool]] = [
         (500, None, True),
@@ -217,7 +217,11 @@ async def test_an_issuer_that_fails(source: Issuer) -> None:
     for status, answer, answers in faults:
         source.status, source.answer = status, answer
         source.gate.set() if answers else source.gate.clear()
-        assert await taking.authenticate(token) is None
+        if answer is not None and b"oct" in answer:
+            assert await taking.authenticate(token) is None, "it answered, and knows no such key"
+        else:
+            with pytest.raises(Unavailable, match="issuer"):
+                await taking.authenticate(token)
         clock.forward(10)
     source.status, source.answer = 200, None
     source.gate.set()
@@ -225,8 +229,13 @@ async def test_an_issuer_that_fails(source: Issuer) -> None:
     source.gate.clear()
     clock.forward(700)
     assert await taking.authenticate(token) is not None, "keys at hand are used while the issuer is away"
+    source.add("next")
+    with pytest.raises(Unavailable):
+        await taking.authenticate(source.token("next"))
     clock.forward(86_400)
-    assert await taking.authenticate(token) is None
+    with pytest.raises(Unavailable):
+        await taking.authenticate(token)
+    assert await taking.authenticate("no token") is None
 
 
 async def test_many_callers_at_once_ask_the_issuer_once(source: Issuer) -> None:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from servicekit.auth import AccessToken
 from servicekit.failures import StartError
-from servicekit.jwt import JwtAuthenticator
-from standalone.access import AuthSettings, auth_settings, authenticator_for
+from servicekit.http.access import AuthSettings, authenticator_for
+from servicekit.http.auth import AccessToken
+from servicekit.http.jwt import JwtAuthenticator
+from servicekit.settings import read_settings
 
 ALL = {"AUTH_ISSUER": "https://i", "AUTH_AUDIENCE": "a", "AUTH_JWKS_URL": "https://i/keys"}
 
@@ -17,7 +18,7 @@ def with_environment(monkeypatch: pytest.MonkeyPatch, **values: str) -> AuthSett
         monkeypatch.delenv(name, raising=False)
     for name, value in values.items():
         monkeypatch.setenv(name, value)
-    return auth_settings()
+    return read_settings(AuthSettings)
 
 
 def test_an_issuer_or_a_token_but_not_both_and_not_neither(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,25 +4,28 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import asyncpg
 import pytest
 from aiokafka.errors import KafkaConnectionError
+from hand_clock import HandClock
 from logs import NOW, RecordingLog, example, raw
+from structlog.testing import capture_logs
 
+from servicekit import metrics
 from servicekit.clock import FixedClock
-from servicekit.delivery import BISECT_AFTER, Delivery, Interrupted, Observation, Patience
 from servicekit.failures import LogUnavailable, Permanent, Unavailable
-from servicekit.outcome import STORED, DeadLettered, Ignored, Outcome
-from servicekit.producer import MESSAGE_LIMIT
-from servicekit.records import RawRecord, Received
+from servicekit.kafka.delivery import BISECT_AFTER, Backoff, Delivery, Interrupted, Observation
+from servicekit.kafka.outcome import STORED, DeadLettered, Ignored, Outcome
+from servicekit.kafka.producer import MESSAGE_LIMIT, Message, Written
+from servicekit.kafka.records import RawRecord, Received
 
 TOPIC = "chat.message.ingested"
 
 
-class Impatience(Patience):
+class NoWait(Backoff):
     """Waits for nothing, and counts how often it should have."""
 
     def __init__(self, at_most: int = 1_000) -> None:
@@ -51,7 +54,7 @@ class Handler:
         self.taken += [received.event.message_id for received in batch]
         return [STORED] * len(batch)
 
-    async def uncertain(self, batch: Sequence[Received[Any]]) -> None:
+    async def commit_lost(self, batch: Sequence[Received[Any]]) -> None:
         self.unsure += [received.event.message_id for received in batch]
 
     async def probe(self) -> None:
@@ -70,12 +73,13 @@ def message(number: int, **changes: Any) -> RawRecord:
 class Run:
     """One delivery with its log, its observed outcomes and its commits."""
 
-    def __init__(self, handler: Handler, log: RecordingLog | None = None, patience: Impatience | None = None) -> None:
+    def __init__(self, handler: Handler, log: RecordingLog | None = None, backoff: NoWait | None = None) -> None:
         self.handler = handler
         self.log = log or RecordingLog()
         self.seen: list[Observation] = []
-        self.patience = patience or Impatience()
+        self.backoff = backoff or NoWait()
         self.commits = 0
+        self.committed: list[RawRecord] = []
         self.accepted = True
         self.delivery = Delivery(
             "chat_bridge",
@@ -83,16 +87,16 @@ class Run:
             self.log,
             clock=FixedClock(NOW),
             observers=[self.seen.append],
-            patience=self.patience,
+            backoff=self.backoff,
         )
 
-    async def commit(self) -> bool:
+    async def commit(self, records: Sequence[RawRecord]) -> bool:
         self.commits += 1
+        self.committed += records
         return self.accepted
 
     async def deliver(self, *records: RawRecord) -> list[Outcome]:
-        commit: Callable[[], Awaitable[bool]] = self.commit
-        await self.delivery.deliver(records, commit)
+        await self.delivery.deliver(records, self.commit)
         return [observation.outcome for observation in self.seen]
 
 
@@ -138,7 +142,7 @@ async def test_an_event_five_minutes_ahead_is_still_taken() -> None:
 async def test_a_group_that_does_not_keep_the_letters_passes_over_bad_records() -> None:
     run = Run(Handler())
     run.delivery = Delivery(
-        "reporting", run.handler, run.log, clock=FixedClock(NOW), observers=[run.seen.append], patience=run.patience
+        "reporting", run.handler, run.log, clock=FixedClock(NOW), observers=[run.seen.append], backoff=run.backoff
     )
     assert await run.deliver(raw(TOPIC, b"{")) == [Ignored("set_aside_elsewhere")]
     assert run.log.messages == []
@@ -155,9 +159,9 @@ async def test_an_outage_is_waited_out_and_never_dead_lettered() -> None:
     run = Run(Handler(decide))
     run.handler.probe_fails = True
     assert await run.deliver(message(1), message(2)) == [STORED, STORED]
-    assert len(run.patience.waits) == BISECT_AFTER + 7
+    assert len(run.backoff.waits) == BISECT_AFTER + 7
     assert run.log.messages == []
-    assert max(run.patience.waits) <= 30
+    assert max(run.backoff.waits) <= 30
 
 
 async def test_a_batch_that_keeps_failing_while_the_database_answers_is_taken_apart() -> None:
@@ -168,7 +172,7 @@ async def test_a_batch_that_keeps_failing_while_the_database_answers_is_taken_ap
     run = Run(Handler(decide))
     outcomes = await run.deliver(message(1), message(2), message(3))
     assert outcomes == [STORED, DeadLettered("bug"), STORED]
-    assert len(run.patience.waits) == 2 * (BISECT_AFTER - 1)
+    assert len(run.backoff.waits) == 2 * (BISECT_AFTER - 1)
 
 
 async def test_an_outage_of_the_log_is_never_blamed_on_the_records() -> None:
@@ -206,26 +210,26 @@ async def test_a_letter_leaves_out_a_key_too_large_to_write() -> None:
     assert run.log.messages[0].size < MESSAGE_LIMIT
 
 
-async def test_a_letter_names_no_word_of_the_sender() -> None:
+async def test_a_letter_quotes_nothing_of_the_sender() -> None:
     run = Run(Handler())
     await run.deliver(message(1, attributes={"call Ann on 555": "x" * 300}))
     assert dict(run.log.messages[0].headers)["detail"] == b"attributes: string should have at most 256 characters"
 
 
-async def test_what_a_lost_commit_left_is_mended_even_after_the_partitions_are_gone() -> None:
+async def test_what_a_lost_commit_left_is_repaired_even_after_the_partitions_are_gone() -> None:
     class Hiccup(Handler):
         failed = False
 
-        async def uncertain(self, batch: Sequence[Received[Any]]) -> None:
+        async def commit_lost(self, batch: Sequence[Received[Any]]) -> None:
             if not self.failed:
                 self.failed = True
                 raise Unavailable("the database")
-            await super().uncertain(batch)
+            await super().commit_lost(batch)
 
     run = Run(Hiccup())
     run.accepted = False
-    run.delivery.mending = Impatience()
-    run.patience.give_up.set()
+    run.delivery.repair_backoff = NoWait()
+    run.backoff.give_up.set()
     await run.deliver(message(1))
     assert run.handler.unsure == ["m1"]
 
@@ -248,7 +252,7 @@ async def test_the_guilty_record_alone_is_set_aside(error: Exception, reason: st
 async def test_a_letter_that_cannot_be_written_is_tried_again_before_the_commit() -> None:
     run = Run(Handler(), RecordingLog(KafkaConnectionError(), KafkaConnectionError()))
     assert await run.deliver(raw(TOPIC, b"{")) == [DeadLettered("invalid_json")]
-    assert (len(run.log.messages), len(run.patience.waits), run.commits) == (1, 2, 1)
+    assert (len(run.log.messages), len(run.backoff.waits), run.commits) == (1, 2, 1)
 
 
 async def test_a_letter_too_large_to_write_keeps_its_hash_and_its_place() -> None:
@@ -274,16 +278,16 @@ async def test_a_stop_ends_the_wait_without_a_commit() -> None:
 
     run = Run(Handler(decide))
     run.handler.probe_fails = True
-    run.patience.give_up.set()
+    run.backoff.give_up.set()
     with pytest.raises(Interrupted):
         await run.deliver(message(1))
     assert run.commits == 0
 
 
-async def test_real_patience_ends_at_once_when_told() -> None:
-    patience = Patience()
-    waiting = asyncio.create_task(patience.wait(10))
-    patience.give_up.set()
+async def test_a_wait_ends_at_once_when_it_is_given_up() -> None:
+    backoff = Backoff()
+    waiting = asyncio.create_task(backoff.wait(10))
+    backoff.give_up.set()
     with pytest.raises(Interrupted):
         async with asyncio.timeout(1):
             await waiting
@@ -295,7 +299,139 @@ async def test_too_many_bugs_hold_the_consumer() -> None:
             raise ValueError
 
     run = Run(Handler(decide))
-    await run.deliver(*(message(n) for n in range(200)))
+    await run.deliver(*(message(n) for n in range(1, 200)), message(200))
     assert run.delivery.breaker.open
-    await run.deliver(message(1))
-    assert run.patience.waits == [60.0]
+    assert run.backoff.waits
+    assert set(run.backoff.waits) == {60.0}
+
+
+async def test_a_handler_that_always_fails_costs_a_hundred_letters_and_then_one_a_minute() -> None:
+    def decide(_: str) -> None:
+        raise ValueError
+
+    run = Run(Handler(decide), backoff=NoWait(at_most=5))
+    with pytest.raises(Interrupted):
+        await run.deliver(*(message(n) for n in range(1_000)))
+    assert run.backoff.waits == [60.0] * 6
+    assert len(run.log.messages) == 105
+    assert [record.coordinates.offset for record in run.committed] == list(range(105))
+
+
+async def test_a_bug_that_goes_away_lets_the_rest_through_without_another_wait() -> None:
+    left = 110
+
+    def decide(_: str) -> None:
+        nonlocal left
+        left -= 1
+        if left > 0:
+            raise ValueError
+
+    run = Run(Handler(decide))
+    outcomes = await run.deliver(*(message(n) for n in range(5_000)))
+    assert not run.delivery.breaker.open
+    assert outcomes.count(STORED) == 5_000 - len(run.log.messages)
+    assert [record.coordinates.offset for record in run.committed] == list(range(5_000))
+
+
+async def test_bugs_of_one_topic_hold_the_consumer_however_busy_another_is() -> None:
+    other = "chat.message.reaction.ingested"
+
+    class Picky(Handler):
+        async def handle(self, batch: Sequence[Received[Any]]) -> Sequence[Outcome]:
+            if any(received.topic == other for received in batch):
+                raise ValueError
+            return [STORED] * len(batch)
+
+    run = Run(Picky(), backoff=NoWait(at_most=1))
+    await run.deliver(*(message(n) for n in range(3_000)))
+    bad = [raw(other, example(other, "added", eventId=f"r{n}"), n) for n in range(200)]
+    with pytest.raises(Interrupted):
+        await run.deliver(*bad)
+    assert len(run.log.messages) == 101
+
+
+async def test_letters_that_cannot_be_written_are_logged_and_hold_readiness() -> None:
+    clock = HandClock()
+
+    class Slowly(NoWait):
+        async def wait_seconds(self, seconds: float) -> None:
+            await super().wait_seconds(seconds)
+            clock.forward(20)
+            said.append(delivery.stall.reason)
+
+    said: list[str | None] = []
+    log = RecordingLog(*(LogUnavailable("TopicAuthorizationFailedError") for _ in range(12)))
+    delivery = Delivery("chat_bridge", Handler(), log, clock=clock, backoff=Slowly(at_most=8))
+    before = metrics.DEAD_LETTER_FAILURES.labels("chat_bridge")._value.get()
+
+    async def commit(_: Sequence[RawRecord]) -> bool:
+        raise AssertionError("the letter comes first")
+
+    with pytest.raises(Interrupted), capture_logs() as lines:
+        await delivery.deliver([raw(TOPIC, b"{")], commit)
+    assert metrics.DEAD_LETTER_FAILURES.labels("chat_bridge")._value.get() - before == 9
+    assert {line["event"] for line in lines} == {"dead_letters_wait"}
+    assert lines[0]["error"] == "LogUnavailable"
+    assert said[0] is None
+    assert said[1] == ("nothing it reads has gone through for 40 s: dead letters cannot be written (LogUnavailable)")
+
+
+async def test_letters_are_written_a_few_megabytes_at_a_time() -> None:
+    log = PieceLog()
+    run = Run(Handler(), log)
+    await run.deliver(*(raw(TOPIC, b" " * 1_000_000, n) for n in range(9)))
+    assert log.pieces == [4, 4, 1]
+
+
+class PieceLog(RecordingLog):
+    """Counts the messages of each call."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.pieces: list[int] = []
+
+    async def send(self, messages: Sequence[Message]) -> list[Written]:
+        self.pieces.append(len(messages))
+        return await super().send(messages)
+
+
+@pytest.mark.parametrize(
+    ("error", "words"),
+    [
+        (asyncpg.ReadOnlySQLTransactionError("x"), "the database is read-only"),
+        (asyncpg.DiskFullError("x"), "the database's disk is full"),
+        (TimeoutError(), "the database takes too long: a lock, or too much to do"),
+        (ConnectionRefusedError(), "the database cannot be reached"),
+        (LogUnavailable(), "the log does not take what is written to it"),
+        (Unavailable("the feedback store", "NotPrimary"), "the feedback store is not available: NotPrimary"),
+    ],
+    ids=lambda value: type(value).__name__,
+)
+async def test_a_batch_that_waits_for_half_a_minute_says_why(error: Exception, words: str) -> None:
+    clock = HandClock()
+    tries = 0
+
+    def decide(_: str) -> None:
+        nonlocal tries
+        tries += 1
+        if tries < 4:
+            raise error
+
+    said: list[str | None] = []
+
+    class Slowly(NoWait):
+        async def wait_seconds(self, seconds: float) -> None:
+            clock.forward(20)
+            said.append(delivery.stall.reason)
+
+    handler = Handler(decide)
+    handler.probe_fails = True
+    delivery = Delivery("chat_bridge", handler, RecordingLog(), clock=clock, backoff=Slowly())
+
+    async def commit(_: Sequence[RawRecord]) -> bool:
+        said.append(delivery.stall.reason)
+        return True
+
+    await delivery.deliver([message(1)], commit)
+    stuck = "nothing it reads has gone through for"
+    assert said == [None, f"{stuck} 40 s: {words}", f"{stuck} 60 s: {words}", None]

@@ -6,17 +6,16 @@ import re
 from pathlib import Path
 
 import pytest
-from aiokafka import TopicPartition
 from aiokafka.coordinator.assignors.range import RangePartitionAssignor
 from faststream import AckPolicy
-from logs import NOW, RecordingLog, raw
+from logs import NOW, RecordingLog
 from unit_handlers import NoWork
 
 import servicekit
 from contracts.topics import TOPICS, Consumer
 from servicekit.clock import FixedClock
-from servicekit.delivery import Delivery
-from servicekit.subscriber import SUBSCRIBER_SETTINGS, Subscription, build_broker, next_offsets
+from servicekit.kafka.delivery import Delivery
+from servicekit.kafka.subscriber import SUBSCRIBER_SETTINGS, Subscription, build_broker
 
 GROUPS: list[Consumer] = sorted({group for topic in TOPICS for group in topic.consumers})
 SOURCES = [
@@ -61,10 +60,5 @@ def test_nobody_else_makes_a_subscriber_or_a_consumer() -> None:
     assert found - READERS == {"subscriber.py"}
 
 
-READERS = {"log_tail.py"}
+READERS = {"reader.py"}
 """Commands that read a topic once and belong to no group."""
-
-
-def test_the_offset_after_the_last_record_of_each_partition() -> None:
-    records = [raw("a", b"", 4), raw("a", b"", 5), raw("a", b"", 0, 1), raw("b", b"", 9)]
-    assert next_offsets(records) == {TopicPartition("a", 0): 6, TopicPartition("a", 1): 1, TopicPartition("b", 0): 10}

@@ -10,9 +10,9 @@ from logs import NOW, RecordingLog, example, raw
 
 from contracts.topics import Consumer
 from servicekit.clock import FixedClock
-from servicekit.delivery import Delivery, Observation
-from servicekit.outcome import STORED, DeadLettered, Ignored, Outcome
-from servicekit.records import Coordinates, RawRecord, Received, Tombstone, buried
+from servicekit.kafka.delivery import Delivery, Observation
+from servicekit.kafka.outcome import STORED, DeadLettered, Ignored, Outcome
+from servicekit.kafka.records import Coordinates, RawRecord, Received, Tombstone, as_tombstone
 
 
 class Plain:
@@ -23,7 +23,7 @@ class Plain:
         self.taken += batch
         return [STORED] * len(batch)
 
-    async def uncertain(self, batch: Sequence[Any]) -> None:
+    async def commit_lost(self, batch: Sequence[Any]) -> None:
         self.taken += batch
 
     async def probe(self) -> None:
@@ -40,7 +40,7 @@ async def deliver(
     seen: list[Observation] = []
     delivery = Delivery(group, handler, RecordingLog(), clock=FixedClock(NOW), observers=[seen.append])
 
-    async def commit() -> bool:
+    async def commit(_: Sequence[RawRecord]) -> bool:
         return accepted
 
     await delivery.deliver(records, commit)
@@ -50,7 +50,7 @@ async def deliver(
 @pytest.mark.parametrize("topic", ["feedback.created", "feedback.erasure.requested"])
 def test_a_key_without_a_value_on_a_compacted_topic_is_a_tombstone(topic):
     record = raw(topic, None)
-    assert buried(record) == Tombstone("key", record)
+    assert as_tombstone(record) == Tombstone("key", record)
     assert Tombstone("key", record).topic == topic
 
 
@@ -65,7 +65,7 @@ def test_a_key_without_a_value_on_a_compacted_topic_is_a_tombstone(topic):
     ids=["not compacted", "unknown", "empty value", "no key"],
 )
 def test_anything_else_is_none(record):
-    assert buried(record) is None
+    assert as_tombstone(record) is None
 
 
 async def test_a_handler_that_takes_tombstones_gets_them_in_the_order_of_the_log():

@@ -10,9 +10,9 @@ from aiokafka import ConsumerRecord
 from rich.console import Console
 
 from contracts.topics import CHAT_REPLY, INFERRED_RECEIVED
-from servicekit.deadletter import dead_letter
-from servicekit.producer import MESSAGE_LIMIT, Message, Written
-from servicekit.records import Coordinates, RawRecord
+from servicekit.kafka.dead_letters import dead_letter
+from servicekit.kafka.producer import MESSAGE_LIMIT, Message, Written
+from servicekit.kafka.records import Coordinates, RawRecord
 from standalone.cli_log import letters_table
 from standalone.dlq import Filter, Letter, facts_of, letter_of, message_again, replay
 
@@ -67,7 +67,7 @@ class Log:
         return [Written(message.topic, 0, n) for n, message in enumerate(messages)]
 
 
-def test_a_letter_tells_where_it_lies_and_why_but_not_what_it_says() -> None:
+def test_a_letter_shows_where_it_lies_and_why_but_not_its_content() -> None:
     assert facts_of(letter(b"secret words")) == {
         "letter": "chat.message.reply.ingested.dlq:0:0",
         "written_at": "1970-01-01T00:00:05.000000Z",

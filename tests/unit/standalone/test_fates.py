@@ -1,42 +1,40 @@
-"""A line's fate is the last word on it, and a record that comes again is no second line."""
+"""A line's fate is the last outcome of it, and a record that comes again is no second line."""
 
 from __future__ import annotations
 
-from servicekit.delivery import Observation
-from servicekit.outcome import STORED, UNCHANGED, DeadLettered, Ignored, Outcome, Parked
+from servicekit.kafka.delivery import Observation
+from servicekit.kafka.outcome import STORED, UNCHANGED, DeadLettered, Ignored, Outcome, Parked
 from standalone.fates import Outcomes
 
 MESSAGE, REACTION = "chat.message.ingested", "chat.message.reaction.ingested"
 WAITS = Parked("original_unknown")
 
 
-def last_word(*said: tuple[str, str, Outcome]) -> Outcome | None:
+def fate(*said: tuple[str, str, Outcome]) -> Outcome | None:
     outcomes = Outcomes(keep=True)
     for group, topic, outcome in said:
         outcomes(Observation(group, topic, "chat:0:1", outcome))
     return outcomes.of("chat:0:1")
 
 
-def test_of_a_message_the_bridges_word_counts() -> None:
-    assert last_word(("inference", MESSAGE, UNCHANGED), ("chat_bridge", MESSAGE, STORED)) == STORED
-    assert last_word(("chat_bridge", MESSAGE, STORED), ("reporting", MESSAGE, Ignored("x"))) == STORED
+def test_of_a_message_the_bridges_outcome_counts() -> None:
+    assert fate(("inference", MESSAGE, UNCHANGED), ("chat_bridge", MESSAGE, STORED)) == STORED
+    assert fate(("chat_bridge", MESSAGE, STORED), ("reporting", MESSAGE, Ignored("x"))) == STORED
 
 
-def test_of_a_forwarded_reaction_the_feedback_services_word_counts() -> None:
+def test_of_a_forwarded_reaction_the_feedback_services_outcome_counts() -> None:
     derived = ("feedback", "feedback.reaction.received", UNCHANGED)
-    assert last_word(("chat_bridge", REACTION, STORED), derived) == UNCHANGED
-    assert last_word(derived, ("chat_bridge", REACTION, STORED)) == UNCHANGED
+    assert fate(("chat_bridge", REACTION, STORED), derived) == UNCHANGED
+    assert fate(derived, ("chat_bridge", REACTION, STORED)) == UNCHANGED
 
 
 def test_a_parked_event_ends_as_what_it_becomes() -> None:
     released = ("chat_bridge", REACTION, STORED)
-    assert last_word(("chat_bridge", REACTION, WAITS)) == WAITS
-    assert last_word(("chat_bridge", REACTION, WAITS), released) == STORED
-    assert last_word(("chat_bridge", REACTION, WAITS), ("chat_bridge", REACTION, DeadLettered("old"))) == DeadLettered(
-        "old"
-    )
+    assert fate(("chat_bridge", REACTION, WAITS)) == WAITS
+    assert fate(("chat_bridge", REACTION, WAITS), released) == STORED
+    assert fate(("chat_bridge", REACTION, WAITS), ("chat_bridge", REACTION, DeadLettered("old"))) == DeadLettered("old")
 
 
 def test_a_record_that_comes_again_keeps_its_fate() -> None:
-    assert last_word(("chat_bridge", MESSAGE, STORED), ("chat_bridge", MESSAGE, UNCHANGED)) == STORED
-    assert last_word(("chat_bridge", MESSAGE, UNCHANGED)) == UNCHANGED
+    assert fate(("chat_bridge", MESSAGE, STORED), ("chat_bridge", MESSAGE, UNCHANGED)) == STORED
+    assert fate(("chat_bridge", MESSAGE, UNCHANGED)) == UNCHANGED

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from uuid import UUID
 
 from aiokafka import ConsumerRecord, TopicPartition
+from logs import RecordingLog
 
 from contracts.feedback import FeedbackExplicitReceived
 from contracts.topics import FEEDBACK_CREATED
@@ -12,8 +14,10 @@ from feedback.announce import message_of
 from feedback.merge import merge, revise
 from feedback.model import Change, Record
 from feedback.reward import change_of
-from servicekit.records import REVISION, Headers
-from standalone.ledger import Ledger
+from feedback.store import Save
+from feedback.store_memory import MemoryStore
+from servicekit.kafka.records import REVISION, Headers
+from standalone.ledger import Ledger, differences, nulls_behind, republish
 
 
 def stored(revision: int) -> Record:
@@ -52,7 +56,7 @@ def test_the_highest_revision_holds_and_an_older_one_behind_it_is_stale() -> Non
     assert ledger.stale == {id_}
 
 
-def test_a_repeat_of_the_highest_behind_it_mends_it() -> None:
+def test_a_repeat_of_the_highest_behind_it_repairs_it() -> None:
     ledger, _ = read(5, 9, 7, 9)
     assert not ledger.stale
     assert ledger.ends == {TopicPartition(FEEDBACK_CREATED.name, 3): 4}
@@ -76,8 +80,59 @@ def test_what_comes_behind_the_tombstone_of_a_later_revision_is_stale() -> None:
     assert ledger.highest[id_].revision == 9
 
 
-def test_what_is_no_announcement_is_counted() -> None:
+def test_what_is_no_announcement_is_named_until_something_sound_comes_behind_it() -> None:
     ledger, id_ = read(5)
-    ledger.take(record(b"{}", 1, str(id_).encode()))
+    key = str(id_).encode()
+    ledger.take(record(b"{}", 1, key))
     ledger.take(record(b"{}", 2, b"no id"))
-    assert (ledger.unreadable, ledger.records, len(ledger.highest)) == (2, 3, 1)
+    ledger.take(record(b"{}", 3, b"no id"))
+    assert (ledger.junk, ledger.records, len(ledger.highest)) == ({(3, key): 1, (3, b"no id"): 3}, 4, 1)
+    ledger.take(record(message_of(stored(5)).value, 4, key))
+    ledger.take(record(None, 5, b"no id"))
+    assert not ledger.junk
+
+
+async def test_nulls_are_written_behind_junk_but_not_over_a_stored_feedback() -> None:
+    known, unknown, log = UUID(int=1), UUID(int=2), RecordingLog()
+    found = {(3, b"no id"), (1, b"\xff"), (0, str(known).encode()), (0, str(unknown).encode())}
+
+    async def is_stored(feedback_id: UUID) -> bool:
+        return feedback_id == known
+
+    nulls = await nulls_behind(found, is_stored)
+    await log.send(nulls)
+    assert [(null.partition, null.key, null.value) for null in log.messages] == [
+        (0, str(unknown), None),
+        (3, "no id", None),
+    ]
+    assert all(dict(null.headers)[REVISION] == b"0" for null in nulls), "it ends no revision of anything"
+
+
+async def test_a_stored_feedback_that_cannot_be_announced_stops_nothing() -> None:
+    sound, broken = stored(5), stored_with(tags=tuple(f"rule{n}" for n in range(21)))
+    store, log = MemoryStore(), RecordingLog()
+    await store.save([Save(sound, 0), Save(broken, 0)])
+    result = await republish(store, log)
+    assert result.announced == 1
+    assert list(result.impossible) == [broken.feedback_id]
+    assert result.impossible[broken.feedback_id].startswith("tags: ")
+    assert [message.key for message in log.messages] == [str(sound.feedback_id)]
+    ledger = Ledger()
+    for message in log.messages:
+        ledger.take(record(message.value, 0, str(message.key).encode()))
+    assert differences(ledger, {one.feedback_id: one for one in (sound, broken)}) == {broken.feedback_id: "impossible"}
+
+
+def stored_with(**changes: object) -> Record:
+    record = stored(7)
+    slots = {name: replace(entry, payload=replace(entry.payload, **changes)) for name, entry in record.slots.items()}
+    return replace(record, key=record.key._replace(source_id="another"), slots=slots)
+
+
+def test_each_way_in_which_ledger_and_store_differ_is_named() -> None:
+    ledger, id_ = read(5)
+    assert differences(ledger, {id_: stored(5)}) == {}
+    assert differences(ledger, {}) == {id_: "extra"}
+    assert differences(ledger, {id_: stored(9)}) == {id_: "differing"}
+    assert differences(Ledger(), {id_: stored(5)}) == {id_: "missing"}
+    assert differences(read(5, 9, 7)[0], {id_: stored(9)}) == {id_: "stale"}

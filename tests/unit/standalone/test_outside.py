@@ -8,9 +8,9 @@ import pytest
 from aiokafka import AIOKafkaConsumer
 
 from contracts.topics import CHAT_TOPICS
-from servicekit.embedded.memory_broker import MemoryBroker
-from servicekit.producer import BatchProducer, Message
-from servicekit.topics import partitions_by_topic, wait_for_broker
+from servicekit.kafka.producer import BatchProducer, Message
+from servicekit.kafka.topics import partitions_by_topic, wait_for_broker
+from standalone.embedded.memory_broker import MemoryBroker
 from standalone.outside import held_back
 
 VALUE = b"x" * 20_000

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 from starlette.applications import Starlette
 
-from servicekit.embedded.ports import free_port
 from servicekit.failures import StartError
-from servicekit.http import HttpServer
+from servicekit.http.server import HttpServer
 from standalone.commands import report_of
+from standalone.embedded.ports import free_port
 
 
 async def test_a_run_that_cannot_report_says_where_to_look(tmp_path: Path) -> None:

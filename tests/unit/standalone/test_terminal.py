@@ -17,6 +17,6 @@ def test_control_characters_are_replaced_and_the_rest_stays() -> None:
 def test_both_ways_out_take_nothing_for_a_command(capsys: pytest.CaptureFixture[str]) -> None:
     say(HOSTILE, "red")
     show(HOSTILE)
-    told = capsys.readouterr()
-    assert told.out.replace(" ", "") == told.err.replace(" ", "")
-    assert "[/red]" in told.out and not set("\x1b\x07\x9b\x7f\r") & set(told.out + told.err)
+    found = capsys.readouterr()
+    assert found.out.replace(" ", "") == found.err.replace(" ", "")
+    assert "[/red]" in found.out and not set("\x1b\x07\x9b\x7f\r") & set(found.out + found.err)

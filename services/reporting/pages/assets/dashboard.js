@@ -39,6 +39,7 @@ async function show(address) {
     trouble.hidden = true;
     stamp = byId("newest")?.dataset.stamp;
     tellTimes();
+    offerCopies();
     pulse("on");
   } catch (error) {
     if (error.name === "AbortError") return;
@@ -52,12 +53,14 @@ async function show(address) {
 function filtered() {
   const query = new URLSearchParams(new FormData(byId("filters")));
   for (const [name, value] of [...query]) if (!value) query.delete(name);
-  return `/?${query}`;
+  return `${byId("filters").getAttribute("action")}?${query}`;
 }
 
 document.addEventListener("change", (event) => {
   if (!event.target.form || event.target.form.id !== "filters") return;
-  if (event.target.name === "at") event.target.form.elements.agent.value = "";
+  const fields = event.target.form.elements;
+  if (event.target.name === "at" && fields.agent) fields.agent.value = "";
+  if (event.target.name === "period") { fields.from.value = ""; fields.to.value = ""; }
   const address = filtered();
   history.pushState(null, "", address);
   show(address);
@@ -89,18 +92,21 @@ async function look() {
   }
   if (!byId("newest")) return;
   try {
-    const fresh = await read(`/dashboard/live${location.search}`);
+    const query = new URLSearchParams(location.search);
+    query.set("stamp", stamp ?? "");
+    const fresh = await read(`/dashboard/live?${query}`);
     if (loading) return;
-    const known = keys(), changed = fresh.getElementById("newest")?.dataset.stamp !== stamp;
+    const known = keys();
     swap("health", fresh);
-    if (changed) {
+    if (fresh.getElementById("newest")) {
       stamp = fresh.getElementById("newest").dataset.stamp;
       swap("newest", fresh);
       for (const item of document.querySelectorAll("#newest li[data-key]")) {
         if (!known.has(item.dataset.key)) item.classList.add("fresh");
       }
       const whole = await read(location.href);
-      if (!loading) for (const part of ["figures", "agents"]) swap(part, whole);
+      if (!loading) for (const part of ["figures", "agents", "moved"]) swap(part, whole);
+      offerCopies();
     }
     tellTimes();
     pulse("on");
@@ -130,6 +136,23 @@ function tellTimes() {
   }
 }
 
+function offerCopies() {
+  if (navigator.clipboard) for (const button of document.querySelectorAll("[data-copy]")) button.hidden = false;
+}
+document.addEventListener("click", async (event) => {
+  const text = event.target.dataset?.copy;
+  if (text === undefined) return;
+  try { await navigator.clipboard.writeText(text); event.target.textContent = "copied"; } catch { /* not allowed */ }
+});
+
+// Days begin where the viewer is: the server learns the zone by a cookie; an address that names one goes before it.
+function tellZone() {
+  const zone = Intl.DateTimeFormat().resolvedOptions().timeZone, main = byId("main");
+  if (!zone || !main.dataset.zone || document.cookie.includes(`agent_feedback_zone=${zone}`)) return;
+  document.cookie = `agent_feedback_zone=${zone}; path=/; max-age=31536000; samesite=strict`;
+  if (main.dataset.zone !== zone && !new URLSearchParams(location.search).get("tz")) show(location.href);
+}
+
 const theme = byId("theme");
 theme.hidden = false;
 theme.addEventListener("click", () => {
@@ -141,6 +164,8 @@ theme.addEventListener("click", () => {
 
 document.documentElement.classList.add("scripted");
 tellTimes();
+offerCopies();
+tellZone();
 if (byId("newest") || document.querySelector("[data-watch]")) {
   pulse("on");
   keepLooking();

@@ -1,0 +1,182 @@
+"""Judgements and chat events over HTTP, each service alone on a real Kafka, beside a route that does nothing.
+
+python -m benchmarks.http_rates [--seconds N] [--rounds N] [--clients 16,64]
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from statistics import median
+from typing import Any, Final
+
+import httpx
+import uvloop
+
+from benchmarks.detect_over_http import until_ready
+from benchmarks.http_load import Load, in_turn, post
+from benchmarks.servers import Servers, servers
+from benchmarks.workload import Workload, scratch, source_of
+from contracts.instants import format_instant
+from servicekit.clock import SystemClock
+from servicekit.kafka.producer import BatchProducer, Message
+from standalone.embedded.ports import free_port
+
+TOKEN: Final = "benchmark"
+TURNS: Final = 2_000
+LINES: Final = 500
+"""Events in the body of one ingest."""
+READY_SECONDS: Final = 60.0
+Say = Callable[[str], None]
+
+
+async def http_rates(
+    shared: Servers, source: Path, *, seconds: float, rounds: int, clients: Sequence[int], say: Say
+) -> dict[str, Any]:
+    """Answers a second, in turn over `rounds`; without a Kafka an empty object."""
+    if shared.kafka is None:
+        return {}
+    job = await shared.job(Workload(str(source), 0, 1, "http"), on_kafka=True)
+    settings = {
+        "FEEDBACK_BROKER": shared.kafka.bootstrap,
+        "FEEDBACK_DATABASE_URL": job.database_url,
+        "FEEDBACK_STORE_URL": job.database_url,
+        "CHAT_BRIDGE_BROKER": shared.kafka.bootstrap,
+        "CHAT_BRIDGE_DATABASE_URL": job.database_url,
+        "AGENT_FEEDBACK_TOKEN": TOKEN,
+    }
+    with (
+        _program("-m", "feedback", environment=settings) as judging,
+        _program("-m", "chat_bridge", environment=settings) as ingesting,
+        _program("-m", "benchmarks.run_bare_route", by_position=True) as bare,
+    ):
+        for port in (judging, ingesting, bare):
+            await until_ready(port)
+        turns = await _known_turns(shared.kafka.bootstrap, judging)
+        loads = {
+            **{f"explicit {n}": Load(judging, n, seconds, 202, in_turn(_judgements(turns))) for n in clients},
+            **{f"bare {n}": Load(bare, n, seconds, 202, in_turn([post("/feedback", _BODY, TOKEN)])) for n in clients},
+            "ingest": Load(ingesting, 1, seconds, 200, in_turn(_ingests(source))),
+        }
+        runs: dict[str, list[dict[str, Any]]] = {name: [] for name in loads}
+        for number in range(rounds):
+            for name, load in loads.items():
+                runs[name].append(one := await load.measure())
+                say(f"  round {number + 1}, {name}: {one['per_s']:,.0f}/s, p50 {one['p50']} ms, p99 {one['p99']} ms")
+    return _figures(runs, clients)
+
+
+def _figures(runs: dict[str, list[dict[str, Any]]], clients: Sequence[int]) -> dict[str, Any]:
+    """Medians over the rounds; `of_bare` is the median of the rounds' own ratios."""
+
+    def middle(name: str, what: str) -> float:
+        return round(median(run[what] for run in runs[name]), 2)
+
+    by_clients = []
+    for n in clients:
+        pairs = zip(runs[f"explicit {n}"], runs[f"bare {n}"], strict=True)
+        by_clients.append(
+            {
+                "clients": n,
+                "explicit_per_s": middle(f"explicit {n}", "per_s"),
+                "explicit_p50_ms": middle(f"explicit {n}", "p50"),
+                "explicit_p99_ms": middle(f"explicit {n}", "p99"),
+                "bare_per_s": middle(f"bare {n}", "per_s"),
+                "of_bare": round(median(ours["per_s"] / theirs["per_s"] for ours, theirs in pairs), 3),
+            }
+        )
+    ingest = {"ingest_events_per_s": middle("ingest", "per_s") * LINES, "ingest_lines": LINES}
+    return by_clients[0] | ingest | {"by_clients": by_clients}
+
+
+_BODY: Final = json.dumps({"reaction": "not_ok", "text": "The price is out of date.", "tags": ["wrong"]}).encode()
+
+
+def _judgements(turns: Sequence[str]) -> list[bytes]:
+    return [post(f"/conversations/acme/bench/{turn}/turns/{turn}/feedback", _BODY, TOKEN) for turn in turns]
+
+
+def _ingests(source: Path) -> list[bytes]:
+    """Bodies of recorded events: the index finds their messages known, the log does not."""
+    lines = [line for line in source.read_bytes().splitlines() if line.strip()]
+    events = [json.loads(line) for line in lines[: 10 * LINES]]
+    for event in events:
+        event |= {"tenant": "acme", "project": "bench", "occurredAt": "2026-01-01T00:00:00Z"}
+    bodies = [events[at : at + LINES] for at in range(0, len(events) - LINES + 1, LINES)] or [events]
+    texts = ["\n".join(json.dumps(event, ensure_ascii=False) for event in body).encode() for body in bodies]
+    return [post("/ingest/acme/bench/events", text, TOKEN, "application/x-ndjson") for text in texts]
+
+
+async def _known_turns(bootstrap: str, port: int) -> list[str]:
+    """Publish answers on turns of their own, and wait until the service knows the last of them."""
+    names = [f"t{number}" for number in range(TURNS)]
+    when = format_instant(SystemClock().now())
+    common = {"occurredAt": when, "tenant": "acme", "project": "bench", "senderType": "agent", "senderId": "bot"}
+    producer = BatchProducer(bootstrap, client_id="bench")
+    await producer.send(
+        [
+            Message(
+                "chat.message.ingested",
+                f"acme/bench/{name}",
+                json.dumps(
+                    common
+                    | {"eventId": name, "messageId": name, "conversationId": name, "agentId": "bot", "content": "Here."}
+                ).encode(),
+            )
+            for name in names
+        ]
+    )
+    await producer.stop()
+    headers = {"Authorization": f"Bearer {TOKEN}"}
+    async with httpx.AsyncClient(headers=headers) as http, asyncio.timeout(READY_SECONDS):
+        for name in names[-20:]:
+            url = f"http://127.0.0.1:{port}/conversations/acme/bench/{name}/turns/{name}/feedback"
+            while (await http.post(url, json={"reaction": "ok"})).status_code != 202:
+                await asyncio.sleep(0.1)
+    return names
+
+
+@contextmanager
+def _program(*arguments: str, environment: dict[str, str] | None = None, by_position: bool = False) -> Iterator[int]:
+    """A process of ours that answers on a port of its own while the block runs; gives the port."""
+    port = free_port()
+    place = [str(port)] if by_position else ["--port", str(port)]
+    process = subprocess.Popen(
+        [sys.executable, *arguments, *place],
+        env={**os.environ, **(environment or {})},
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    try:
+        yield port
+    finally:
+        process.terminate()
+        process.wait()
+
+
+async def _main(seconds: float, rounds: int, clients: Sequence[int]) -> None:
+    def say(text: str) -> None:
+        print(text, file=sys.stderr, flush=True)
+
+    with scratch() as folder:
+        source, _ = source_of(folder)
+        async with servers(folder, say, with_kafka=True) as shared:
+            print(
+                json.dumps(await http_rates(shared, source, seconds=seconds, rounds=rounds, clients=clients, say=say))
+            )
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.http_rates", description=__doc__)
+    parser.add_argument("--seconds", type=float, default=10)
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--clients", default="16,64")
+    options = parser.parse_args()
+    uvloop.run(_main(options.seconds, options.rounds, [int(n) for n in options.clients.split(",")]))

@@ -1,0 +1,59 @@
+"""Memory of everything in one process once a file is taken in, by log: proportional set size, children included.
+
+python -m benchmarks.memory [FILE]
+"""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Final
+
+import psutil
+
+from benchmarks.workload import scratch, source_of
+
+READY_SECONDS: Final = 180
+LOGS: Final = {"in_process_log": "memory", "local_kafka": "local"}
+
+
+def memory(source: Path) -> dict[str, dict[str, float]]:
+    """MiB by log (see LOGS) and part: ours, PostgreSQL's, Java's, and all together."""
+    with scratch() as folder:
+        return {name: _one(source, broker, folder / name) for name, broker in LOGS.items()}
+
+
+def _one(source: Path, broker: str, state: Path) -> dict[str, float]:
+    command = [sys.executable, "-m", "standalone", "up", "--port", "0", "--state", str(state), "--broker", broker]
+    process = subprocess.Popen(
+        [*command, "--replay", str(source)], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
+    )
+    try:
+        assert process.stderr is not None
+        deadline = time.monotonic() + READY_SECONDS
+        while "Serving" not in (line := process.stderr.readline()):
+            if not line or time.monotonic() > deadline:
+                raise AssertionError(f"`agent-feedback up --broker {broker}` did not come to serve")
+        return _shares(psutil.Process(process.pid))
+    finally:
+        process.send_signal(signal.SIGINT)
+        process.communicate()
+
+
+def _shares(root: psutil.Process) -> dict[str, float]:
+    shares = {"ours": 0.0, "postgres": 0.0, "java": 0.0}
+    for process in [root, *root.children(recursive=True)]:
+        name = process.name()
+        part = "java" if "java" in name else "postgres" if "postgres" in name else "ours"
+        shares[part] += process.memory_full_info().pss / 2**20
+    return {part: round(size, 1) for part, size in {**shares, "all": sum(shares.values())}.items()}
+
+
+if __name__ == "__main__":
+    with scratch() as made:
+        file = Path(sys.argv[1]) if len(sys.argv) > 1 else source_of(made)[0]
+        print(json.dumps(memory(file)))

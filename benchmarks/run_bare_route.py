@@ -1,0 +1,43 @@
+"""A FastAPI route that reads the same body and does nothing with it, on the same HTTP server: the most there can be.
+
+python -m benchmarks.run_bare_route PORT
+"""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+
+import uvloop
+from fastapi import FastAPI
+from pydantic import BaseModel
+
+from contracts.base import Reaction
+from servicekit.garbage_collection import tune_gc
+from servicekit.http.server import HttpServer
+
+
+class Judged(BaseModel):
+    reaction: Reaction | None
+    text: str | None = None
+    tags: list[str] = []
+
+
+async def serve(port: int) -> None:
+    app = FastAPI(docs_url=None, redoc_url=None)
+
+    @app.get("/health/live")
+    async def live() -> dict[str, str]:
+        return {"status": "live"}
+
+    @app.post("/feedback", status_code=202)
+    async def judge(body: Judged) -> dict[str, str | None]:
+        return {"reaction": body.reaction}
+
+    await HttpServer("127.0.0.1", port).start(app)
+    tune_gc()
+    await asyncio.Event().wait()
+
+
+if __name__ == "__main__":
+    uvloop.run(serve(int(sys.argv[1])))

@@ -1,0 +1,183 @@
+"""Reads `feedback.created` and keeps, in one SQLite file, the reward that counts for every turn.
+
+    pip install aiokafka
+    python examples/rlhf_consumer.py --broker localhost:9092 --state rewards.sqlite            # follow the topic
+    python examples/rlhf_consumer.py --broker localhost:9092 --state rewards.sqlite --once     # catch up and print
+
+Copy it: it imports nothing of agent-feedback. It shows the four rules that a consumer of the topic has to keep.
+
+1. The topic is compacted and complete: begin at offset 0, and keep your own offsets beside your own data, in one
+   transaction. Then a crash at any point costs nothing, and a record that comes again changes nothing.
+2. Of each feedbackId the highest `revision` holds, in whatever order the announcements arrive.
+3. A record without a value is a tombstone: the person was erased. Forget everything up to its revision (header
+   `revision`), and keep only the id and that revision, so that an older announcement cannot bring it back.
+4. Of one person's feedback on one turn only the newest counts: explicit feedback, its withdrawal included, or an
+   emoji still present. A withdrawn verdict silences an older thumb. Machine verdicts add up. A reply is engagement:
+   it has a value and no reaction, and takes no part in this.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import logging
+import signal
+import sqlite3
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import closing
+from typing import Any
+
+from aiokafka import AIOKafkaConsumer, ConsumerRecord
+
+TOPIC = "feedback.created"
+log = logging.getLogger("rlhf_consumer")
+
+SCHEMA = """
+create table if not exists feedback (
+    feedback_id text primary key,
+    revision integer not null,
+    event text                     -- the newest announcement as JSON; null after a tombstone
+);
+create table if not exists position (
+    partition integer primary key,
+    next_offset integer not null
+);
+create view if not exists feedback_shown as
+select feedback_id, revision,
+       event ->> 'tenant' as tenant, event ->> 'project' as project, event ->> 'conversationId' as conversation_id,
+       event ->> 'turnId' as turn_id, event ->> 'userId' as user_id, event ->> 'agentId' as agent_id,
+       event ->> 'origin' as origin, event ->> 'feedbackType' as feedback_type, event ->> 'reaction' as reaction,
+       event ->> 'value' as value, event ->> 'confidence' as confidence, event ->> 'occurredAt' as occurred_at
+from feedback where event is not null;
+-- Times are UTC with six digits, so their text sorts as they do.
+create view if not exists effective as
+select * from (
+    select *, row_number() over (
+        partition by tenant, project, conversation_id, turn_id, user_id,
+                     case when origin = 'machine' then feedback_id end
+        order by occurred_at desc, feedback_id desc) as place
+    from feedback_shown
+    where feedback_type <> 'implicit' and (feedback_type = 'explicit' or reaction is not null))
+where place = 1 and reaction is not null;
+"""
+
+
+class Rewards:
+    """The state of a learner in one SQLite file. Every `take` is one transaction."""
+
+    def __init__(self, path: str) -> None:
+        self._database = sqlite3.connect(path)
+        self._database.execute("pragma journal_mode = wal")
+        self._database.execute("pragma synchronous = full")
+        self._database.executescript(SCHEMA)
+
+    def close(self) -> None:
+        self._database.close()
+
+    def positions(self) -> dict[int, int]:
+        """The next offset of each partition that was read."""
+        return dict(self._database.execute("select partition, next_offset from position"))
+
+    def take(self, records: Sequence[ConsumerRecord]) -> None:
+        """Apply records of the topic and remember their offsets, all or nothing."""
+        with self._database:
+            for record in records:
+                change = change_of(record)
+                if change is not None:
+                    self._database.execute(
+                        "insert into feedback (feedback_id, revision, event) values (?, ?, ?) "
+                        "on conflict (feedback_id) do update set revision = excluded.revision, event = excluded.event "
+                        "where excluded.revision > feedback.revision "
+                        "or (excluded.revision = feedback.revision and excluded.event is null)",
+                        change,
+                    )
+                self._database.execute(
+                    "insert into position (partition, next_offset) values (?, ?) "
+                    "on conflict (partition) do update set next_offset = excluded.next_offset",
+                    (record.partition, record.offset + 1),
+                )
+
+    def effective(self) -> Iterator[dict[str, Any]]:
+        """The feedback that counts, with its reward in `value` (-1 to 1) and how sure it is in `confidence`."""
+        cursor = self._database.execute(
+            "select tenant, project, conversation_id, turn_id, agent_id, user_id, origin, feedback_type, reaction, "
+            "value, confidence, occurred_at, feedback_id from effective order by tenant, project, conversation_id, "
+            "turn_id, occurred_at, feedback_id"
+        )
+        names = [column[0] for column in cursor.description]
+        for row in cursor:
+            yield dict(zip(names, row, strict=True))
+
+
+def change_of(record: ConsumerRecord) -> tuple[str, int, str | None] | None:
+    """The feedback id, revision and announcement (None: erased) that a record stands for; None for what is not ours."""
+    if record.value is None:
+        if record.key is None:
+            return None
+        named = dict(record.headers or ()).get("revision", b"")
+        revision = int(named) if named.isdigit() else record.timestamp
+        return record.key.decode("utf-8", "replace"), revision, None
+    try:
+        event = json.loads(record.value)
+        return str(event["feedbackId"]), int(event["revision"]), json.dumps(event)
+    except (ValueError, KeyError, TypeError):
+        log.warning("partition %d offset %d is no announcement; left out", record.partition, record.offset)
+        return None
+
+
+async def follow(broker: str, rewards: Rewards, *, once: bool = False) -> None:
+    """Take the topic in from where `rewards` stands: for ever, or with `once` up to what it holds at the start."""
+    consumer = AIOKafkaConsumer(
+        TOPIC,
+        bootstrap_servers=broker,
+        group_id=None,  # no group: this process reads every partition, and its offsets lie in its own file
+        auto_offset_reset="earliest",
+        isolation_level="read_committed",
+    )
+    await consumer.start()
+    try:
+        partitions = sorted(consumer.assignment())
+        if not partitions:
+            raise SystemExit(f"There is no topic {TOPIC} on this broker: start agent-feedback first.")
+        first, ends = await consumer.beginning_offsets(partitions), await consumer.end_offsets(partitions)
+        known = rewards.positions()
+        for partition in partitions:
+            # An offset that the topic does not hold (it was made again) means: read it anew; nothing counts twice.
+            at = known.get(partition.partition, 0)
+            consumer.seek(partition, at if first[partition] <= at <= ends[partition] else first[partition])
+        while not once or any([await consumer.position(one) < ends[one] for one in partitions]):
+            found = await consumer.getmany(timeout_ms=500, max_records=500)
+            records = [record for batch in found.values() for record in batch]
+            if records:
+                rewards.take(records)
+    finally:
+        await consumer.stop()
+
+
+async def _run(broker: str, path: str, once: bool) -> None:
+    with closing(Rewards(path)) as rewards:
+        work = asyncio.create_task(follow(broker, rewards, once=once))
+        for number in (signal.SIGINT, signal.SIGTERM):
+            asyncio.get_running_loop().add_signal_handler(number, work.cancel)
+        try:
+            await work
+        except asyncio.CancelledError:
+            return
+        for line in rewards.effective():
+            sys.stdout.write(json.dumps(line, ensure_ascii=False) + "\n")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="Keep the reward that counts for every turn, in a SQLite file.")
+    parser.add_argument("--broker", default="localhost:9092", help="HOST:PORT of the Kafka (default: %(default)s)")
+    parser.add_argument("--state", default="rewards.sqlite", help="the SQLite file (default: %(default)s)")
+    parser.add_argument("--once", action="store_true", help="catch up, print what counts as JSON lines, and end")
+    options = parser.parse_args()
+    logging.basicConfig(level=logging.WARNING)
+    asyncio.run(_run(options.broker, options.state, options.once))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,207 @@
+"""What the service answers, as typed JSON objects. Times are RFC 3339 strings in UTC; objects may hold more fields."""
+
+from __future__ import annotations
+
+from typing import Any, Literal, NotRequired, TypedDict
+
+Reaction = Literal["ok", "not_ok", "neutral"]
+Origin = Literal["user", "machine"]
+Status = Literal["accepted", "neutral", "rejected"]
+Label = Literal["positive", "negative", "skip"]
+ExportKind = Literal["kto", "dpo", "sft", "events", "detector"]
+
+
+class AcceptedFeedback(TypedDict):
+    """The log holds the feedback. The id is the same for every judgement of that person on that turn."""
+
+    feedback_id: str
+    ts: str
+
+
+class OwnFeedback(TypedDict):
+    """What the caller holds on a turn; everything from `reaction` on is null or empty where there is nothing."""
+
+    conversation_id: str
+    turn_id: str
+    user_id: str
+    reaction: Reaction | None
+    feedback_type: str | None
+    text: str | None
+    tags: list[str]
+    correction: str | None
+    emoji: str | None
+    ts: str | None
+
+
+class RefusedLine(TypedDict):
+    """An event that was not taken. `line` counts from 1 over all events of the call."""
+
+    line: int
+    reason: str
+    detail: str
+
+
+class Ingested(TypedDict):
+    """How many events the log took, and which it refused (the first 1,000 of each 50,000 are named)."""
+
+    accepted: int
+    refused: list[RefusedLine]
+    refused_total: int
+
+
+class EndedSession(TypedDict):
+    status: Literal["ended"]
+
+
+class MemoryStatus(TypedDict):
+    thread_id: str
+    session_feedback_count: int
+
+
+class FeedbackResult(TypedDict):
+    """What a new message says of the answer before it."""
+
+    feedback_type: Status
+    confidence: float
+    correction_type: str | None
+    user_said: str
+    reaction: Reaction | None
+    rules: list[str]
+    would_be_announced: bool
+
+
+class Target(TypedDict):
+    """The agent message that a verdict is about; score 0 to 1."""
+
+    turn_id: str
+    message_id: str
+    agent_id: str
+    score: float
+
+
+class Detected(TypedDict):
+    """`planner_markdown` goes into the planner's prompt as it stands; null where there is nothing to say."""
+
+    feedback: FeedbackResult
+    target: Target | None
+    candidates: list[dict[str, Any]]
+    rejections_in_a_row: int
+    planner_markdown: str | None
+
+
+class LatestItem(TypedDict):
+    """The latest reaction of one turn. `recorded_at` is when it last changed; a null reaction was taken back."""
+
+    turn_id: str
+    turn_ts: str | None
+    feedback_id: str
+    user_id: str
+    ts: str
+    recorded_at: str
+    reaction: Reaction | None
+    text: str | None
+    confidence: float
+    origin: Origin
+    rn: str
+
+
+class Latest(TypedDict):
+    """One item a turn, oldest change first. The last page's `watermark` is what to ask with next time."""
+
+    conversation_id: str
+    items: list[LatestItem]
+    next_cursor: NotRequired[str | None]
+    watermark: NotRequired[str | None]
+
+
+class Strategy(TypedDict):
+    """A turn whose strategy may be learned from. `ranking_score` is -0.4 to 0.8."""
+
+    conversation_id: str
+    turn_id: str
+    strategy: str
+    intent: str | None
+    quality_score: float | None
+    user_feedback_status: Status
+    ranking_score: float
+    similarity: float | None
+
+
+class Strategies(TypedDict):
+    """Accepted ones before neutral ones, the best quality first; none that was rejected."""
+
+    items: list[Strategy]
+
+
+class Counts(TypedDict):
+    """total = user + machine = ok + not_ok + neutral."""
+
+    total: int
+    user: int
+    machine: int
+    ok: int
+    not_ok: int
+    neutral: int
+
+
+class PeriodItem(TypedDict):
+    conversation_id: str
+    last_activity_at: str
+    started_at: str | None
+    feedback_counts: Counts
+    turns: list[dict[str, Any]]
+
+
+class Period(TypedDict):
+    """Conversations with feedback in a window, newest activity first. `next_cursor` is null at the end."""
+
+    tenant: str
+    project: str
+    window: dict[str, str]
+    items: list[PeriodItem]
+    next_cursor: str | None
+
+
+class FoundFeedback(TypedDict):
+    feedback_id: str
+    conversation_id: str
+    turn_id: str
+    agent_id: str
+    agent_version: str | None
+    model: str | None
+    user_id: str
+    origin: Origin
+    feedback_type: str
+    reaction: Reaction | None
+    value: float | None
+    confidence: float
+    text: str | None
+    tags: list[str]
+    correction: str | None
+    emoji: str | None
+    ts: str
+
+
+class SearchPage(TypedDict):
+    """Feedbacks that count, newest first. `next_cursor` is null at the end."""
+
+    items: list[FoundFeedback]
+    next_cursor: str | None
+
+
+class Filters(TypedDict, total=False):
+    """Which feedbacks a search or an export is about; all that are given must hold. Times are RFC 3339 strings."""
+
+    agent_id: str
+    agent_version: str
+    model: str
+    reaction: Reaction
+    origin: Origin
+    feedback_type: str
+    tag: str
+    min_confidence: float
+    text: str
+    user_id: str
+    conversation_id: str
+    start: str
+    end: str

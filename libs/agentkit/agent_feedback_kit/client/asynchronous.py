@@ -1,0 +1,154 @@
+"""The client for asyncio."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
+from functools import update_wrapper
+from types import TracebackType
+from typing import Any, Concatenate, Generic, ParamSpec, Self, TypeVar, Unpack, cast
+
+import httpx
+
+from agent_feedback_kit.answers import ExportKind, Filters
+from agent_feedback_kit.client import calls
+from agent_feedback_kit.client.calls import Call, Place, Request
+from agent_feedback_kit.client.retrying import Retries, read_json, refusal_of
+from agent_feedback_kit.client.travel import ANSWER_LIMIT, Token, settings_of, unreachable
+from agent_feedback_kit.errors import AgentFeedbackError, UnexpectedAnswer, Unreachable
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+class _Method(Generic[P, T]):
+    """A method of `AsyncClient` that sends what `build` gives and returns its answer."""
+
+    def __init__(self, build: Callable[Concatenate[Place, P], Call[T]]) -> None:
+        self._build = build
+
+    def __get__(self, client: AsyncClient | None, _: type[AsyncClient]) -> Callable[P, Awaitable[T]]:
+        if client is None:
+            return cast("Callable[P, Awaitable[T]]", self._build)
+
+        async def call(*args: P.args, **kwargs: P.kwargs) -> T:
+            return await client.send(self._build(client.place, *args, **kwargs))
+
+        update_wrapper(call, self._build)
+        return call
+
+
+class AsyncClient:
+    """A client for asyncio, for one tenant and project; use it as an asynchronous context manager.
+
+    `timeout` is the seconds that a call may take in all, retries included. Every method raises AgentFeedbackError.
+    """
+
+    submit_feedback = _Method(calls.submit_feedback)
+    clear_feedback = _Method(calls.clear_feedback)
+    own_feedback = _Method(calls.own_feedback)
+    ingest = _Method(calls.ingest)
+    end_session = _Method(calls.end_session)
+    memory_status = _Method(calls.memory_status)
+    detect = _Method(calls.detect)
+    latest = _Method(calls.latest)
+    search_strategies = _Method(calls.search_strategies)
+    period = _Method(calls.period)
+    search = _Method(calls.search)
+
+    def __init__(
+        self,
+        url: str,
+        *,
+        token: Token | None = None,
+        tenant: str,
+        project: str,
+        timeout: float = 10.0,
+        retries: Retries | None = None,
+        transport: httpx.AsyncBaseTransport | None = None,
+    ) -> None:
+        self._settings = settings_of(url, token, tenant, project, timeout, retries)
+        self._http = httpx.AsyncClient(transport=transport)
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, _: type[BaseException] | None, __: BaseException | None, ___: TracebackType | None
+    ) -> None:
+        await self.aclose()
+
+    async def aclose(self) -> None:
+        """Close the connections."""
+        await self._http.aclose()
+
+    @property
+    def place(self) -> Place:
+        """The tenant and project."""
+        return self._settings.place
+
+    async def send(self, call: Call[T], within: float | None = None) -> T:
+        """Send what a call consists of and return its answer; `within` seconds replaces the client's timeout."""
+        deadline = asyncio.get_running_loop().time() + (within or self._settings.timeout)
+        return call.read([await self._answer(request, deadline) for request in call.requests])
+
+    async def export(
+        self, kind: ExportKind, *, everyone: bool = False, **filters: Unpack[Filters]
+    ) -> AsyncIterator[dict[str, Any]]:
+        """The rows of an export as they arrive, in constant memory. `timeout` bounds the wait for each part.
+
+        People's verdicts alone, unless `everyone` or an `origin` asks for the machine's.
+
+        Raises UnexpectedAnswer where a row is cut off, Unreachable where the rest does not come.
+        """
+        request = calls.export_request(self.place, kind, everyone, filters)
+        sent = self._settings.request(self._http, request, self._settings.timeout)
+        try:
+            answer = await self._http.send(sent, stream=True)
+            try:
+                if answer.status_code != 200:
+                    raise refusal_of(answer.status_code, answer.headers, await answer.aread())
+                async for line in answer.aiter_lines():
+                    if line:
+                        yield calls.export_row(line)
+            finally:
+                await answer.aclose()
+        except httpx.HTTPError as error:
+            raise unreachable(error) from None
+
+    async def _answer(self, request: Request, deadline: float) -> Any:
+        tried = 0
+        clock = asyncio.get_running_loop().time
+        while True:
+            tried += 1
+            try:
+                return await self._once(request, deadline)
+            except AgentFeedbackError as error:
+                wait = self._settings.retries.wait(tried, error, deadline - clock())
+                if wait is None:
+                    raise
+            await asyncio.sleep(wait)
+
+    async def _once(self, request: Request, deadline: float) -> Any:
+        sent = self._settings.request(self._http, request, deadline - asyncio.get_running_loop().time())
+        try:
+            async with asyncio.timeout_at(deadline):
+                answer = await self._http.send(sent, stream=True)
+                try:
+                    body = await _body(answer)
+                finally:
+                    await answer.aclose()
+        except TimeoutError:
+            raise Unreachable("the answer did not come in time") from None
+        except (httpx.HTTPError, httpx.InvalidURL) as error:
+            raise unreachable(error) from None
+        return read_json(answer.status_code, answer.headers, body)
+
+
+async def _body(answer: httpx.Response) -> bytes:
+    body = bytearray()
+    async for part in answer.aiter_bytes():
+        body += part
+        if len(body) > ANSWER_LIMIT:
+            raise UnexpectedAnswer(f"the answer is larger than {ANSWER_LIMIT} bytes")
+    return bytes(body)

@@ -1,0 +1,288 @@
+"""What each call sends and how its answer is read, apart from how it travels.
+
+A `Call` is a value: the requests to send one after the other, and what their answers mean together. The two clients
+only carry it. Every call may be sent twice: a judgement replaces itself, an event carries its id, a session's end its
+idempotency key, and the rest only asks.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Generic, TypeVar, Unpack, cast
+from urllib.parse import quote
+from uuid import uuid4
+
+from agent_feedback_kit.answers import (
+    AcceptedFeedback,
+    Detected,
+    EndedSession,
+    ExportKind,
+    Filters,
+    Ingested,
+    Label,
+    Latest,
+    MemoryStatus,
+    OwnFeedback,
+    Period,
+    Reaction,
+    RefusedLine,
+    SearchPage,
+    Strategies,
+)
+from agent_feedback_kit.errors import UnexpectedAnswer
+
+T = TypeVar("T")
+INGEST_BYTES = 4 * 1024 * 1024
+INGEST_LINES = 10_000
+JSON = "application/json"
+NDJSON = "application/x-ndjson"
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """One HTTP request below the service's address. `lines` is how many events its body holds."""
+
+    method: str
+    path: str
+    body: bytes | None = field(default=None, repr=False)
+    media_type: str = JSON
+    query: Mapping[str, str] = field(default_factory=dict)
+    lines: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Call(Generic[T]):
+    """Requests in the order they are sent, and the reading of their answers (JSON values, one a request)."""
+
+    requests: Sequence[Request]
+    read: Callable[[Sequence[Any]], T]
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """The tenant and project that a client speaks of."""
+
+    tenant: str
+    project: str
+
+    def path(self, *parts: str) -> str:
+        """`/conversations/{tenant}/{project}/...`, each part quoted whole, slashes included."""
+        return "/conversations/" + "/".join(quote(part, safe="") for part in (self.tenant, self.project, *parts))
+
+
+def submit_feedback(
+    place: Place,
+    conversation_id: str,
+    turn_id: str,
+    reaction: Reaction | None,
+    *,
+    text: str | None = None,
+    tags: Sequence[str] = (),
+    correction: str | None = None,
+    ts: str | None = None,
+    user_id: str | None = None,
+) -> Call[AcceptedFeedback]:
+    """Judge a turn: `ok`, `not_ok` or `neutral`; None takes the judgement back. A later judgement replaces it.
+
+    `ts` is an RFC 3339 time, else now. `user_id` judges in another person's name (scope `on_behalf`).
+    """
+    body = _given(text=text, tags=list(tags) or None, correction=correction, ts=ts, user_id=user_id)
+    path = place.path(conversation_id, "turns", turn_id, "feedback")
+    return _one("POST", path, {"reaction": reaction} | body, AcceptedFeedback, "feedback_id", "ts")
+
+
+def clear_feedback(
+    place: Place, conversation_id: str, turn_id: str, *, ts: str | None = None, user_id: str | None = None
+) -> Call[AcceptedFeedback]:
+    """Take the judgement of a turn back, its words with it. Clearing what is not there is no error."""
+    return submit_feedback(place, conversation_id, turn_id, None, ts=ts, user_id=user_id)
+
+
+def own_feedback(place: Place, conversation_id: str, turn_id: str, *, user_id: str | None = None) -> Call[OwnFeedback]:
+    """What the token's person (or `user_id`, scope `on_behalf`) holds on a turn."""
+    path = place.path(conversation_id, "turns", turn_id, "feedback")
+    return _one("GET", path, None, OwnFeedback, "turn_id", "reaction", query=_given(user_id=user_id))
+
+
+def ingest(place: Place, events: Iterable[Mapping[str, Any]]) -> Call[Ingested]:
+    """Send chat events (see `agent_feedback_kit.events`), in order, in as many requests as their size asks for.
+
+    Events must carry an `eventId`: a request that is sent again is then recognised.
+    """
+    requests: list[Request] = []
+    lines: list[bytes] = []
+    size = 0
+    path = f"/ingest/{quote(place.tenant, safe='')}/{quote(place.project, safe='')}/events"
+
+    def close() -> None:
+        nonlocal size
+        if lines:
+            requests.append(Request("POST", path, b"\n".join(lines), NDJSON, lines=len(lines)))
+        lines.clear()
+        size = 0
+
+    for event in events:
+        if not event.get("eventId"):
+            raise ValueError("an event without an eventId could count twice: make it with agent_feedback_kit.events")
+        line = _bytes(event)
+        if lines and (size + len(line) > INGEST_BYTES or len(lines) == INGEST_LINES):
+            close()
+        lines.append(line)
+        size += len(line) + 1
+    close()
+    return Call(requests, lambda answers: _ingested(requests, answers))
+
+
+def end_session(
+    place: Place,
+    thread_id: str,
+    feedback: Label | None = None,
+    *,
+    user_id: str | None = None,
+    memory_mode: str | None = None,
+    idempotency_key: str | None = None,
+) -> Call[EndedSession]:
+    """End a session, with its rating or without one. The answer does not say whether the rating was kept."""
+    key = idempotency_key or str(uuid4())
+    said = _given(user_id=user_id, memory_mode=memory_mode, idempotency_key=key if feedback else None)
+    body = {"feedback": feedback, "tenant": place.tenant, "project": place.project} | said
+    path = f"/api/threads/{quote(thread_id, safe='')}/end"
+    return _one("POST", path, body, EndedSession, "status")
+
+
+def memory_status(place: Place, thread_id: str) -> Call[MemoryStatus]:
+    """How many ratings are kept of a session."""
+    query = {"thread_id": thread_id, "tenant": place.tenant}
+    return _one("GET", "/api/memory/status", None, MemoryStatus, "session_feedback_count", query=query)
+
+
+def detect(
+    place: Place,
+    conversation_id: str,
+    text: str,
+    *,
+    turn_id: str | None = None,
+    message_id: str | None = None,
+    user_id: str | None = None,
+    ts: str | None = None,
+    look_back: str | None = None,
+) -> Call[Detected]:
+    """What a new message says of the answers before it. Publishes nothing."""
+    body = _given(text=text, turn_id=turn_id, message_id=message_id, user_id=user_id, ts=ts, look_back=look_back)
+    return _one("POST", place.path(conversation_id, "detect"), body, Detected, "feedback", "planner_markdown")
+
+
+def latest(
+    place: Place,
+    conversation_id: str,
+    *,
+    turn_ids: Sequence[str] | None = None,
+    since: str | None = None,
+    watermark: str | None = None,
+    limit: int | None = None,
+    cursor: str | None = None,
+) -> Call[Latest]:
+    """The latest reaction of each turn that changed since a moment, or since an earlier answer's watermark.
+
+    Follow `next_cursor` until it is None; the last page has the watermark.
+    """
+    narrowed = _given(since=since, watermark=watermark, limit=limit, cursor=cursor)
+    body = {"turn_ids": None if turn_ids is None else list(turn_ids)} | narrowed
+    return _one("POST", place.path(conversation_id, "feedback", "latest"), body, Latest, "items")
+
+
+def search_strategies(
+    place: Place,
+    *,
+    text: str | None = None,
+    intent: str | None = None,
+    user_id: str | None = None,
+    limit: int = 10,
+) -> Call[Strategies]:
+    """Turns whose strategy to learn from: for questions like `text`, of one intent, of one person."""
+    body = _given(text=text, intent=intent, user_id=user_id, limit=limit)
+    return _one("POST", place.path("strategies", "search"), body, Strategies, "items")
+
+
+def period(
+    place: Place,
+    start: str,
+    end: str,
+    *,
+    include_turns: bool = False,
+    limit: int = 100,
+    cursor: str | None = None,
+) -> Call[Period]:
+    """Conversations with feedback in a window, newest activity first. Follow `next_cursor` until it is None."""
+    body = {"start": start, "end": end, "include_turns": include_turns, "limit": limit} | _given(cursor=cursor)
+    path = place.path("feedback", "conversations-in-period")
+    return _one("POST", path, body, Period, "items", "next_cursor")
+
+
+def search(
+    place: Place, *, limit: int = 100, cursor: str | None = None, **filters: Unpack[Filters]
+) -> Call[SearchPage]:
+    """Feedbacks that count, newest first, by the given filters. Follow `next_cursor` until it is None."""
+    body = {"limit": limit} | _given(cursor=cursor, **filters)
+    return _one("POST", place.path("feedback", "search"), body, SearchPage, "items", "next_cursor")
+
+
+def export_request(place: Place, kind: ExportKind, everyone: bool, filters: Filters) -> Request:
+    """The request for an export as JSON lines."""
+    query = {name: str(value) for name, value in _given(**filters).items()}
+    return Request("GET", place.path("exports", kind), query=query | ({"everyone": "true"} if everyone else {}))
+
+
+def export_row(line: str) -> dict[str, Any]:
+    """One row of an export. Raises UnexpectedAnswer."""
+    try:
+        row = json.loads(line)
+    except ValueError:
+        row = None
+    if not isinstance(row, dict):
+        raise UnexpectedAnswer("a line of the export is no JSON object: it may have been cut off")
+    return row
+
+
+def _given(**fields: Any) -> dict[str, Any]:
+    return {name: value for name, value in fields.items() if value is not None}
+
+
+def _bytes(value: Mapping[str, Any]) -> bytes:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode()
+
+
+def _one(
+    method: str,
+    path: str,
+    body: Mapping[str, Any] | None,
+    answer: type[T],
+    *needed: str,
+    query: Mapping[str, str] | None = None,
+) -> Call[T]:
+    """A call of one request whose answer is a JSON object with at least the fields `needed`."""
+    request = Request(method, path, None if body is None else _bytes(body), query=query or {})
+
+    def read(answers: Sequence[Any]) -> T:
+        [value] = answers
+        if not isinstance(value, dict) or any(name not in value for name in needed):
+            raise UnexpectedAnswer(f"the answer to {method} {path.split('/')[1]} lacks {' or '.join(needed)}")
+        return cast(T, value)
+
+    return Call([request], read)
+
+
+def _ingested(requests: Sequence[Request], answers: Sequence[Any]) -> Ingested:
+    """The answers of all requests as one, lines counted over all of them."""
+    accepted = refused_total = before = 0
+    refused: list[RefusedLine] = []
+    for request, answer in zip(requests, answers, strict=True):
+        if not isinstance(answer, dict) or not {"accepted", "refused", "refused_total"} <= answer.keys():
+            raise UnexpectedAnswer("the answer to POST ingest lacks accepted, refused or refused_total")
+        accepted += answer["accepted"]
+        refused_total += answer["refused_total"]
+        refused += [cast(RefusedLine, {**one, "line": one["line"] + before}) for one in answer["refused"]]
+        before += request.lines
+    return {"accepted": accepted, "refused": refused, "refused_total": refused_total}

@@ -1,0 +1,65 @@
+"""When a request is sent again, and how long to wait before: pure decisions, shared by both clients."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from agent_feedback_kit.errors import AgentFeedbackError, Busy, Refused, UnexpectedAnswer, Unreachable, refused
+
+_AGAIN = frozenset({429, 502, 503, 504})
+_DETAIL_LIMIT = 500
+
+
+@dataclass(frozen=True, slots=True)
+class Retries:
+    """At most `tries` in all; the waits double from `first_wait` up to `longest_wait` seconds, with jitter.
+
+    A `Retry-After` of the service replaces the wait. No wait goes beyond the call's timeout.
+    """
+
+    tries: int = 4
+    first_wait: float = 0.1
+    longest_wait: float = 2.0
+
+    def wait(self, tried: int, error: AgentFeedbackError, left: float) -> float | None:
+        """Seconds to wait after the try number `tried` failed, or None to give up with `left` seconds remaining."""
+        if tried >= self.tries or not _passing(error):
+            return None
+        backoff = min(self.longest_wait, self.first_wait * 2 ** (tried - 1)) * random.uniform(0.5, 1.0)
+        asked = error.retry_after if isinstance(error, Busy) else None
+        wait = backoff if asked is None else asked
+        return wait if wait < left else None
+
+
+def _passing(error: AgentFeedbackError) -> bool:
+    return isinstance(error, Unreachable) or (isinstance(error, Refused) and error.status in _AGAIN)
+
+
+def read_json(status: int, headers: Mapping[str, str], body: bytes) -> Any:
+    """The JSON value of an answer. Raises what its status stands for, and UnexpectedAnswer where it is no JSON."""
+    if not 200 <= status < 300:
+        raise refusal_of(status, headers, body)
+    try:
+        return json.loads(body)
+    except (ValueError, RecursionError):
+        raise UnexpectedAnswer(f"the answer (status {status}) is no JSON: is this the address of the API?") from None
+
+
+def refusal_of(status: int, headers: Mapping[str, str], body: bytes) -> AgentFeedbackError:
+    """The exception that an answer without success stands for."""
+    if status < 400:
+        return UnexpectedAnswer(f"the answer has status {status}: is this the address of the API?")
+    try:
+        detail = json.loads(body)["detail"]
+    except (ValueError, RecursionError, TypeError, KeyError):
+        detail = None
+    sentence = detail[:_DETAIL_LIMIT] if isinstance(detail, str) else "refused without a reason"
+    return refused(status, sentence, _seconds(headers.get("retry-after")))
+
+
+def _seconds(header: str | None) -> float | None:
+    return float(header) if header is not None and header.isascii() and header.isdigit() and len(header) < 7 else None

@@ -1,0 +1,148 @@
+"""The blocking client."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from functools import update_wrapper
+from types import TracebackType
+from typing import Any, Concatenate, Generic, ParamSpec, Self, TypeVar, Unpack, cast
+
+import httpx
+
+from agent_feedback_kit.answers import ExportKind, Filters
+from agent_feedback_kit.client import calls
+from agent_feedback_kit.client.calls import Call, Place, Request
+from agent_feedback_kit.client.retrying import Retries, read_json, refusal_of
+from agent_feedback_kit.client.travel import ANSWER_LIMIT, Token, settings_of, unreachable
+from agent_feedback_kit.errors import AgentFeedbackError, UnexpectedAnswer, Unreachable
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+class _Method(Generic[P, T]):
+    """A method of `Client` that sends what `build` gives and returns its answer."""
+
+    def __init__(self, build: Callable[Concatenate[Place, P], Call[T]]) -> None:
+        self._build = build
+
+    def __get__(self, client: Client | None, _: type[Client]) -> Callable[P, T]:
+        if client is None:
+            return cast("Callable[P, T]", self._build)
+
+        def call(*args: P.args, **kwargs: P.kwargs) -> T:
+            return client.send(self._build(client.place, *args, **kwargs))
+
+        update_wrapper(call, self._build)
+        return call
+
+
+class Client:
+    """A blocking client for one tenant and project; use it as a context manager. Safe to share between threads.
+
+    `timeout` is the seconds that a call may take in all, retries included. Every method raises AgentFeedbackError.
+    """
+
+    submit_feedback = _Method(calls.submit_feedback)
+    clear_feedback = _Method(calls.clear_feedback)
+    own_feedback = _Method(calls.own_feedback)
+    ingest = _Method(calls.ingest)
+    end_session = _Method(calls.end_session)
+    memory_status = _Method(calls.memory_status)
+    detect = _Method(calls.detect)
+    latest = _Method(calls.latest)
+    search_strategies = _Method(calls.search_strategies)
+    period = _Method(calls.period)
+    search = _Method(calls.search)
+
+    def __init__(
+        self,
+        url: str,
+        *,
+        token: Token | None = None,
+        tenant: str,
+        project: str,
+        timeout: float = 10.0,
+        retries: Retries | None = None,
+        transport: httpx.BaseTransport | None = None,
+    ) -> None:
+        self._settings = settings_of(url, token, tenant, project, timeout, retries)
+        self._http = httpx.Client(transport=transport)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, _: type[BaseException] | None, __: BaseException | None, ___: TracebackType | None) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the connections."""
+        self._http.close()
+
+    @property
+    def place(self) -> Place:
+        """The tenant and project."""
+        return self._settings.place
+
+    def send(self, call: Call[T], within: float | None = None) -> T:
+        """Send what a call consists of and return its answer; `within` seconds replaces the client's timeout."""
+        deadline = time.monotonic() + (within or self._settings.timeout)
+        return call.read([self._answer(request, deadline) for request in call.requests])
+
+    def export(
+        self, kind: ExportKind, *, everyone: bool = False, **filters: Unpack[Filters]
+    ) -> Iterator[dict[str, Any]]:
+        """The rows of an export as they arrive, in constant memory. `timeout` bounds the wait for each part.
+
+        People's verdicts alone, unless `everyone` or an `origin` asks for the machine's.
+
+        Raises UnexpectedAnswer where a row is cut off, Unreachable where the rest does not come.
+        """
+        request = calls.export_request(self.place, kind, everyone, filters)
+        sent = self._settings.request(self._http, request, self._settings.timeout)
+        try:
+            answer = self._http.send(sent, stream=True)
+            try:
+                if answer.status_code != 200:
+                    raise refusal_of(answer.status_code, answer.headers, answer.read())
+                yield from (calls.export_row(line) for line in answer.iter_lines() if line)
+            finally:
+                answer.close()
+        except httpx.HTTPError as error:
+            raise unreachable(error) from None
+
+    def _answer(self, request: Request, deadline: float) -> Any:
+        tried = 0
+        while True:
+            tried += 1
+            try:
+                return self._once(request, deadline)
+            except AgentFeedbackError as error:
+                wait = self._settings.retries.wait(tried, error, deadline - time.monotonic())
+                if wait is None:
+                    raise
+            time.sleep(wait)
+
+    def _once(self, request: Request, deadline: float) -> Any:
+        sent = self._settings.request(self._http, request, deadline - time.monotonic())
+        try:
+            answer = self._http.send(sent, stream=True)
+            try:
+                return read_json(answer.status_code, answer.headers, _body(answer, deadline))
+            finally:
+                answer.close()
+        except (httpx.HTTPError, httpx.InvalidURL) as error:
+            raise unreachable(error) from None
+
+
+def _body(answer: httpx.Response, deadline: float) -> bytes:
+    """The whole body. An answer that only trickles in is given up at the deadline."""
+    body = bytearray()
+    for part in answer.iter_bytes():
+        body += part
+        if len(body) > ANSWER_LIMIT:
+            raise UnexpectedAnswer(f"the answer is larger than {ANSWER_LIMIT} bytes")
+        if time.monotonic() > deadline:
+            raise Unreachable("the answer did not come in time")
+    return bytes(body)

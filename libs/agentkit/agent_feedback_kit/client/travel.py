@@ -1,0 +1,62 @@
+"""What both clients hold: the address, the token, the place, the retries."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from urllib.parse import urlsplit
+
+import httpx
+
+from agent_feedback_kit.client.calls import Place, Request
+from agent_feedback_kit.client.retrying import Retries
+from agent_feedback_kit.errors import Unreachable
+
+Token = str | Callable[[], str]
+"""A token, or a function that gives the present one (people's own tokens live for minutes)."""
+ANSWER_LIMIT = 64 * 1024 * 1024
+"""Bytes of an answer that is read into memory."""
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """`timeout` is the seconds that a whole call may take, retries included. Shows itself without the token."""
+
+    url: str
+    place: Place
+    token: Token | None = field(repr=False)
+    timeout: float
+    retries: Retries
+
+    def request(self, http: httpx.Client | httpx.AsyncClient, request: Request, left: float) -> httpx.Request:
+        """The request as httpx sends it, with `left` seconds for each of its phases."""
+        headers = {"Accept": "application/json", "Accept-Encoding": "identity"}
+        if self.token is not None:
+            headers["Authorization"] = f"Bearer {self.token if isinstance(self.token, str) else self.token()}"
+        if request.body is not None:
+            headers["Content-Type"] = request.media_type
+        return http.build_request(
+            request.method,
+            self.url + request.path,
+            content=request.body,
+            params=dict(request.query) or None,
+            headers=headers,
+            timeout=max(left, 0.001),
+        )
+
+
+def settings_of(
+    url: str, token: Token | None, tenant: str, project: str, timeout: float, retries: Retries | None
+) -> Settings:
+    """The settings of a client. Raises ValueError for an address that is none, or one with a user or a query in it."""
+    parts = urlsplit(url)
+    if parts.scheme not in ("http", "https") or not parts.hostname or parts.query or parts.fragment or parts.username:
+        raise ValueError("the address must be like https://feedback.example, with a path at most")
+    if timeout <= 0:
+        raise ValueError("timeout must be above 0 seconds")
+    return Settings(url.rstrip("/"), Place(tenant, project), token, timeout, retries or Retries())
+
+
+def unreachable(error: Exception) -> Unreachable:
+    """What went wrong on the way, by the name of its kind: the text may hold the address or worse."""
+    return Unreachable(f"no answer ({type(error).__name__})")

@@ -1,0 +1,195 @@
+"""Chat events as functions: what a chat service publishes, with ids and record keys that make a repetition harmless.
+
+Each function returns a `ChatEvent`. Send it over HTTP (`client.ingest([event.payload, ...])`, or `publish_over_http`)
+or with any Kafka producer: `event.topic`, `event.key` and `event.value` are what its `send` takes.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Awaitable, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any, Literal, Protocol
+from uuid import NAMESPACE_URL, uuid5
+
+MESSAGE = "chat.message.ingested"
+REPLY = "chat.message.reply.ingested"
+REACTION = "chat.message.reaction.ingested"
+SenderType = Literal["human", "agent"]
+UserType = Literal["human", "agent", "anonymous", "registered", "paid", "privileged"]
+ValidationOutcome = Literal["APPROVE", "REVISE", "RETRY", "FAIL"]
+
+
+@dataclass(frozen=True, slots=True)
+class Channel:
+    """Where messages are: everything of one conversation has one record key, which keeps it in order."""
+
+    tenant: str
+    project: str
+    conversation_id: str
+
+    @property
+    def key(self) -> bytes:
+        return f"{self.tenant}/{self.project}/{self.conversation_id}".encode()
+
+
+@dataclass(frozen=True, slots=True)
+class ChatEvent:
+    """One event. `payload` is the JSON object that HTTP takes, `value` the bytes of a Kafka record."""
+
+    topic: str
+    key: bytes
+    payload: Mapping[str, Any] = field(repr=False)
+
+    @property
+    def value(self) -> bytes:
+        fields = {name: value for name, value in self.payload.items() if name != "topic"}
+        return json.dumps(fields, ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode()
+
+
+def message(
+    channel: Channel,
+    message_id: str,
+    content: str,
+    *,
+    sender_id: str,
+    agent_id: str | None = None,
+    turn_id: str | None = None,
+    user_type: str | None = None,
+    reply_to_message_id: str | None = None,
+    intent: str | None = None,
+    strategy: str | None = None,
+    validation_outcome: ValidationOutcome | None = None,
+    quality_score: float | None = None,
+    track_id: str | None = None,
+    bundle_id: str | None = None,
+    agent_version: str | None = None,
+    model: str | None = None,
+    trace_id: str | None = None,
+    attributes: Mapping[str, str] | None = None,
+    occurred_at: datetime | None = None,
+) -> ChatEvent:
+    """A message was written; naming an `agent_id` makes it that agent's. An edit is the same id at a later time."""
+    return _event(
+        channel,
+        MESSAGE,
+        occurred_at,
+        (message_id, content),
+        messageId=message_id,
+        senderId=sender_id,
+        senderType="human" if agent_id is None else "agent",
+        content=content,
+        agentId=agent_id,
+        turnId=turn_id,
+        userType=user_type,
+        replyToMessageId=reply_to_message_id,
+        intent=intent,
+        strategy=strategy,
+        validationOutcome=validation_outcome,
+        qualityScore=quality_score,
+        trackId=track_id,
+        bundleId=bundle_id,
+        agentVersion=agent_version,
+        model=model,
+        traceId=trace_id,
+        attributes=None if attributes is None else dict(attributes),
+    )
+
+
+def reply(
+    channel: Channel,
+    message_id: str,
+    original_message_id: str,
+    content: str,
+    *,
+    sender_id: str,
+    sender_type: SenderType = "human",
+    original: Mapping[str, Any] | None = None,
+    occurred_at: datetime | None = None,
+) -> ChatEvent:
+    """`message_id` was written as a reply to `original_message_id`. `original`: a copy of that message, if at hand."""
+    return _event(
+        channel,
+        REPLY,
+        occurred_at,
+        (message_id, original_message_id, content),
+        messageId=message_id,
+        originalMessageId=original_message_id,
+        senderId=sender_id,
+        senderType=sender_type,
+        content=content,
+        original=None if original is None else dict(original),
+    )
+
+
+def reaction(
+    channel: Channel,
+    message_id: str,
+    emoji: str,
+    *,
+    user_id: str,
+    user_type: UserType = "human",
+    action: Literal["added", "removed"] = "added",
+    original: Mapping[str, Any] | None = None,
+    occurred_at: datetime | None = None,
+) -> ChatEvent:
+    """A person put an emoji (or a `:shortcode:`) on a message, or took it away."""
+    return _event(
+        channel,
+        REACTION,
+        occurred_at,
+        (message_id, user_id, emoji, action),
+        messageId=message_id,
+        userId=user_id,
+        userType=user_type,
+        emoji=emoji,
+        action=action,
+        original=None if original is None else dict(original),
+    )
+
+
+class Ingests(Protocol):
+    """An AsyncClient, or whatever sends payloads the same way."""
+
+    def ingest(self, events: list[Mapping[str, Any]], /) -> Awaitable[Any]: ...
+
+
+class KafkaSends(Protocol):
+    """aiokafka's producer, or one that looks like it."""
+
+    def send_and_wait(self, topic: str, value: bytes, key: bytes) -> Awaitable[Any]: ...
+
+
+async def publish_over_http(client: Ingests, *events: ChatEvent) -> Any:
+    """Send events through the client, in order; returns its answer, which names what was refused."""
+    return await client.ingest([event.payload for event in events])
+
+
+async def publish_to_kafka(producer: KafkaSends, *events: ChatEvent) -> None:
+    """Send events with aiokafka, in order, each acknowledged. Other producers take the same three values."""
+    for event in events:
+        await producer.send_and_wait(event.topic, event.value, event.key)
+
+
+def _event(
+    channel: Channel, topic: str, occurred_at: datetime | None, named_by: tuple[str, ...], **fields: Any
+) -> ChatEvent:
+    """The event with an id made of what it says and when: made again from the same facts, it is the same event.
+
+    Raises ValueError for a time without an offset.
+    """
+    moment = datetime.now(UTC) if occurred_at is None else occurred_at
+    if moment.tzinfo is None:
+        raise ValueError("occurred_at needs an offset: a time without one is another moment elsewhere")
+    at = moment.astimezone(UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")
+    facts = json.dumps([topic, channel.tenant, channel.project, channel.conversation_id, *named_by, at])
+    payload = {
+        "topic": topic,
+        "eventId": str(uuid5(NAMESPACE_URL, facts)),
+        "occurredAt": at,
+        "tenant": channel.tenant,
+        "project": channel.project,
+        "conversationId": channel.conversation_id,
+    }
+    return ChatEvent(topic, channel.key, payload | {name: value for name, value in fields.items() if value is not None})

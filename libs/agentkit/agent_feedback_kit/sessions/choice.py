@@ -1,0 +1,55 @@
+"""Which backend keeps a session's rating: by its memory mode, and by what the environment says."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from typing import Literal
+
+from agent_feedback_kit.sessions.backend import MemoryBackend, SessionFeedbackBackend
+from agent_feedback_kit.sessions.postgres import PostgresBackend
+from agent_feedback_kit.sessions.record import MemoryMode
+from agent_feedback_kit.sessions.sqlite import SqliteBackend
+
+SETTINGS = ("AGENT_FEEDBACK_PERSISTENCE_BACKEND", "OPENCOUCH_PERSISTENCE_BACKEND")
+"""The setting, and the older name that is understood too; the first one that is set counts."""
+DATABASE_URL = "AGENT_FEEDBACK_DATABASE_URL"
+_CONNECT_SECONDS = 2.0
+INCOGNITO = MemoryBackend()
+"""Ratings of incognito sessions: one store a process, gone with it."""
+
+
+def backend_name(mode: MemoryMode, environ: Mapping[str, str] = os.environ) -> Literal["postgres", "sqlite", "memory"]:
+    """Memory for an incognito session, else PostgreSQL where the setting says so, else SQLite."""
+    if mode is MemoryMode.INCOGNITO:
+        return "memory"
+    said = next((environ[name] for name in SETTINGS if environ.get(name)), "")
+    return "postgres" if said.strip().lower() in ("postgres", "postgresql") else "sqlite"
+
+
+async def open_backend(mode: MemoryMode, environ: Mapping[str, str] = os.environ) -> SessionFeedbackBackend:
+    """The backend for a session, open. PostgreSQL lies at AGENT_FEEDBACK_DATABASE_URL and gets the table if need be.
+
+    Raises what asyncpg raises where the database does not answer, ModuleNotFoundError without asyncpg, ValueError
+    where no address is set. `open_backend_or_null` never raises.
+    """
+    match backend_name(mode, environ):
+        case "memory":
+            return INCOGNITO
+        case "sqlite":
+            return SqliteBackend()
+    import asyncpg
+
+    url = environ.get(DATABASE_URL)
+    if not url:
+        raise ValueError(f"{DATABASE_URL} is not set")
+    pool = await asyncpg.create_pool(
+        url, min_size=0, max_size=2, timeout=_CONNECT_SECONDS, command_timeout=_CONNECT_SECONDS
+    )
+    try:
+        backend = PostgresBackend(pool)
+        await backend.acreate()
+    except BaseException:
+        await pool.close()
+        raise
+    return backend

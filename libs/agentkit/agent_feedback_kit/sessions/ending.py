@@ -1,0 +1,100 @@
+"""What happens at `/end` and `/exit`: a question, the rating, a summary, a farewell. None of it fails the caller."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Final, Literal
+
+from agent_feedback_kit.answers import Label
+from agent_feedback_kit.sessions.record import Source
+
+log = logging.getLogger("agent_feedback_kit.sessions")
+PROMPT: Final = "Quick check — did today feel helpful? [y/n/s] (or Enter to skip without recording)"
+SAVE_PROMPT: Final = "Save this session before you go? [Y/n]"
+FAREWELL: Final = "Take care — until next time."
+ANSWERS: Final[dict[str, Label]] = {
+    "y": "positive",
+    "yes": "positive",
+    "n": "negative",
+    "no": "negative",
+    "s": "skip",
+    "skip": "skip",
+}
+_ASKED_AT_MOST = 3
+SUMMARY_SECONDS: Final = 30.0
+Ask = Callable[[str], Awaitable[str]]
+"""Shows a question and returns the line typed; raises EOFError or KeyboardInterrupt where there is none."""
+Say = Callable[[str], None]
+Record = Callable[[Label, Source], Awaitable[object]]
+Summarise = Callable[[], Awaitable[None]]
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """How a session ended. `label` None: nothing was recorded. `saved` False: the person did not want it kept."""
+
+    label: Label | None
+    saved: bool
+
+
+def label_of(answer: str) -> Label | None:
+    """The label an answer stands for; None for anything that is no answer, an empty line included."""
+    return ANSWERS.get(answer.strip().lower())
+
+
+async def ask_for_rating(ask: Ask) -> Label | None:
+    """Ask until an answer is one, three times at most. None: Enter, Ctrl-C, end of input, or no answer."""
+    for _ in range(_ASKED_AT_MOST):
+        answer = await _answered(ask, PROMPT)
+        if answer is None or not answer.strip():
+            return None
+        if label := label_of(answer):
+            return label
+    return None
+
+
+async def end_session(
+    how: Literal["end", "exit"],
+    *,
+    ask: Ask,
+    say: Say,
+    record: Record,
+    summarise: Summarise | None = None,
+    summary_seconds: float = SUMMARY_SECONDS,
+) -> Ended:
+    """Ask, record, summarise, say farewell, in that order.
+
+    `/exit` first asks whether to save; no (or Ctrl-C, or end of input) skips rating and summary. Failures of `record`
+    and `summarise` are logged as WARNING and otherwise ignored; the summary may take `summary_seconds`.
+    """
+    saved = how == "end" or _wants_saving(await _answered(ask, SAVE_PROMPT))
+    label: Label | None = None
+    if saved:
+        label = await ask_for_rating(ask)
+        if label is not None:
+            await _harmless("rating", record(label, "cli_end" if how == "end" else "cli_exit"), None)
+        if summarise is not None:
+            await _harmless("summary", summarise(), summary_seconds)
+    say(FAREWELL)
+    return Ended(label, saved)
+
+
+def _wants_saving(answer: str | None) -> bool:
+    return answer is not None and answer.strip().lower() not in ("n", "no")
+
+
+async def _answered(ask: Ask, question: str) -> str | None:
+    try:
+        return await ask(question)
+    except (EOFError, KeyboardInterrupt):
+        return None
+
+
+async def _harmless(what: str, work: Awaitable[object], seconds: float | None) -> None:
+    try:
+        await asyncio.wait_for(work, seconds)
+    except Exception as error:
+        log.warning("The session's %s failed (%s).", what, type(error).__name__)

@@ -1,0 +1,69 @@
+"""Keeps a rating, or says in the log that it could not: whoever ends a session goes on either way."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable
+
+from agent_feedback_kit.answers import Label
+from agent_feedback_kit.sessions.backend import SessionFeedbackBackend
+from agent_feedback_kit.sessions.choice import open_backend
+from agent_feedback_kit.sessions.record import DEFAULT_TENANT, MemoryMode, SessionFeedbackRecord, Source, opaque
+
+log = logging.getLogger("agent_feedback_kit.sessions")
+SECONDS = 2.0
+"""How long ending a session waits for its rating to be kept."""
+TurnCount = int | Callable[[], Awaitable[int]]
+"""A number of turns, or what looks it up."""
+Opens = Callable[[MemoryMode], Awaitable[SessionFeedbackBackend]]
+
+
+class IncognitoOnDisk(Exception):
+    """The rating of an incognito session was about to go to a backend that outlives the process."""
+
+
+async def record_session_feedback(
+    thread_id: str,
+    label: Label,
+    source: Source,
+    *,
+    turn_count: TurnCount,
+    mode: MemoryMode = MemoryMode.LOCAL,
+    user_id: str | None = None,
+    tenant: str = DEFAULT_TENANT,
+    idempotency_key: str | None = None,
+    backend: SessionFeedbackBackend | Opens = open_backend,
+    seconds: float = SECONDS,
+) -> SessionFeedbackRecord | None:
+    """The kept record, or None where the state or the backend failed or took longer than `seconds`. Never raises.
+
+    Failures are logged as WARNING, by the name of their kind: their text may name the person, the session or an
+    address. In incognito the record names no user, and goes to memory only.
+    """
+    incognito = mode is MemoryMode.INCOGNITO
+
+    async def keep() -> SessionFeedbackRecord:
+        record = SessionFeedbackRecord(
+            opaque(thread_id),
+            label,
+            turn_count if isinstance(turn_count, int) else await turn_count(),
+            source,
+            None if incognito else user_id,
+            idempotency_key,
+        )
+        opened = callable(backend)
+        store = await backend(mode) if callable(backend) else backend
+        if incognito and store.name not in ("memory", "null"):
+            raise IncognitoOnDisk
+        try:
+            return await store.arecord(record, tenant=tenant)
+        finally:
+            if opened:
+                await store.aclose()
+
+    try:
+        return await asyncio.wait_for(keep(), seconds)
+    except Exception as error:
+        log.warning("The session's rating was not kept (%s).", type(error).__name__)
+        return None

@@ -1,0 +1,46 @@
+"""Asks the service what was said since the last load, and works it in; a service in trouble changes nothing."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+
+from agent_feedback_kit.answers import LatestItem
+from agent_feedback_kit.client.asynchronous import AsyncClient
+from agent_feedback_kit.timeline.model import Cache, Refreshed, Timeline
+from agent_feedback_kit.timeline.refresh import refresh
+
+log = logging.getLogger("agent_feedback_kit.timeline")
+SECONDS = 0.5
+"""How long a load waits for feedback."""
+
+
+async def refresh_on_load(
+    client: AsyncClient, conversation_id: str, timeline: Timeline, cache: Cache, *, seconds: float = SECONDS
+) -> Refreshed:
+    """Return the timeline with what was said since; as it was, with a WARNING, if that does not come in time.
+
+    Never raises.
+    """
+    if timeline.mid_turn:
+        return Refreshed(timeline, None)
+    try:
+        items, watermark = await asyncio.wait_for(_said(client, conversation_id, timeline.watermark), seconds)
+        return refresh(timeline, cache, items, watermark)
+    except Exception as error:
+        log.warning("Feedback was not loaded into the timeline (%s).", type(error).__name__)
+        return Refreshed(timeline, None)
+
+
+async def _said(
+    client: AsyncClient, conversation_id: str, watermark: str | None
+) -> tuple[list[LatestItem], str | None]:
+    """All pages of the answer, and its watermark."""
+    items: list[LatestItem] = []
+    cursor: str | None = None
+    while True:
+        page = await client.latest(conversation_id, watermark=watermark, cursor=cursor)
+        items += page["items"]
+        cursor = page.get("next_cursor")
+        if cursor is None:
+            return items, page.get("watermark")

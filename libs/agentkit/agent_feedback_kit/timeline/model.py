@@ -1,0 +1,69 @@
+"""A timeline as values: turns with their blocks, and how much feedback has been worked into it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Final, Literal
+
+from agent_feedback_kit.answers import LatestItem, Origin, Reaction
+
+FEEDBACK_BLOCK: Final = "turn.feedback"
+Cache = Literal["hot", "cold"]
+"""Whether the model's prompt cache still holds the timeline as it was sent (then it must not change), or not."""
+
+
+@dataclass(frozen=True, slots=True)
+class FeedbackMeta:
+    """What a feedback block is about. `recorded_at` is when the platform recorded what the block shows."""
+
+    feedback_id: str
+    user_id: str
+    origin: Origin
+    reaction: Reaction | None
+    confidence: float
+    from_turn_id: str
+    recorded_at: str
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """A piece of a turn. `feedback` is set for blocks of kind `turn.feedback` only; hidden ones are not rendered."""
+
+    kind: str
+    path: str
+    text: str
+    ts: str | None = None
+    hidden: bool = False
+    feedback: FeedbackMeta | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    turn_id: str
+    blocks: tuple[Block, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Timeline:
+    """`last_known_feedback_ts` is the latest recording time worked in, `watermark` what to ask the service with.
+
+    `mid_turn` says that the agent is answering right now: then nothing is refreshed.
+    """
+
+    turns: tuple[Turn, ...] = ()
+    last_known_feedback_ts: str | None = None
+    watermark: str | None = field(default=None, repr=False)
+    mid_turn: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Refreshed:
+    """The timeline after a refresh, and the text that tells the agent what was said; None where nothing was."""
+
+    timeline: Timeline
+    announcement: str | None
+
+
+def path_of(item: LatestItem) -> str:
+    """Where the block of a feedback stands: `ar:<turn_id>.feedback.<feedback_id>`."""
+    return f"ar:{item['turn_id']}.feedback.{item['feedback_id']}"

@@ -1,0 +1,69 @@
+"""Reads the text of reaction artifacts, in every form that was ever written. Pure.
+
+Today it is JSON. Older ones are a Python dict's `repr`, some of them below a header line. Text of turn logs, older
+still, holds no reaction and is passed over.
+"""
+
+from __future__ import annotations
+
+import ast
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from agent_feedback_kit.answers import LatestItem
+
+_LIMIT = 100_000
+_REACTIONS = ("ok", "not_ok", "neutral", None)
+
+
+def read_reaction(text: str) -> dict[str, Any] | None:
+    """The reaction that an artifact's text holds, or None where it holds none. Never raises."""
+    if len(text) > _LIMIT:
+        return None
+    start = text.find("{")
+    if start < 0:
+        return None
+    found = _parsed(text[start:].strip())
+    inner = found.get("reaction") if found else None
+    reaction = inner if isinstance(inner, dict) else found
+    if not reaction or "reaction" not in reaction or reaction["reaction"] not in _REACTIONS:
+        return None
+    return reaction
+
+
+def item_of_artifact(text: str, meta: Mapping[str, Any]) -> LatestItem | None:
+    """The timeline's item of an artifact, by its text and its payload's `meta` (`rn`, `turn_id`); None: no reaction.
+
+    `rn` ends with the feedback's id. The artifact's time stands for its recording, and whose it is stays open.
+    """
+    reaction = read_reaction(text)
+    rn = meta.get("rn")
+    turn_id = (reaction or {}).get("turn_id") or meta.get("turn_id")
+    if reaction is None or not isinstance(rn, str) or not isinstance(turn_id, str) or not reaction.get("ts"):
+        return None
+    said = reaction.get("text")
+    confidence = reaction.get("confidence")
+    return {
+        "turn_id": turn_id,
+        "turn_ts": None,
+        "feedback_id": rn.rpartition(":")[2],
+        "user_id": "",
+        "ts": str(reaction["ts"]),
+        "recorded_at": str(reaction["ts"]),
+        "reaction": reaction["reaction"],
+        "text": said if isinstance(said, str) else None,
+        "confidence": float(confidence) if isinstance(confidence, int | float) else 1.0,
+        "origin": "machine" if reaction.get("origin") == "machine" else "user",
+        "rn": rn,
+    }
+
+
+def _parsed(text: str) -> dict[str, Any] | None:
+    for parse in (json.loads, ast.literal_eval):
+        try:
+            value = parse(text)
+        except (ValueError, SyntaxError, TypeError, RecursionError, MemoryError):
+            continue
+        return value if isinstance(value, dict) else None
+    return None

@@ -1,0 +1,117 @@
+"""Works feedback into a timeline when a conversation is loaded. Pure.
+
+Cold: every feedback that is new or changed becomes the last block of its turn, is announced as incorporated, and the
+marks advance. Hot: nothing changes, the same feedback is announced again at every load until a cold one works it in.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import Final
+
+from agent_feedback_kit.answers import LatestItem
+from agent_feedback_kit.timeline.model import (
+    FEEDBACK_BLOCK,
+    Block,
+    Cache,
+    FeedbackMeta,
+    Refreshed,
+    Timeline,
+    Turn,
+    path_of,
+)
+
+INCORPORATED: Final = "(incorporated into turn timeline)"
+_SHOWN_CHARACTERS: Final = 500
+
+
+def refresh(timeline: Timeline, cache: Cache, latest: Iterable[LatestItem], watermark: str | None = None) -> Refreshed:
+    """The timeline with what is new in `latest`, and its announcement. A turn in progress is left alone.
+
+    `latest` has one item a turn, as the service answers; with `watermark`, the answer's, only what no earlier answer
+    under the timeline's watermark could show. Without one, `latest` may be all there is.
+    """
+    if timeline.mid_turn:
+        return Refreshed(timeline, None)
+    complete = watermark is None
+    known = {turn.turn_id: turn for turn in timeline.turns}
+    fresh = [item for item in latest if _is_new(item, known.get(item["turn_id"]), timeline, complete)]
+    if cache == "hot":
+        return Refreshed(timeline, announcement(fresh))
+    here = [item for item in fresh if item["turn_id"] in known]
+    elsewhere = [item for item in fresh if item["turn_id"] not in known]
+    said = [announcement(here, INCORPORATED), announcement(elsewhere)]
+    by_turn: dict[str, list[LatestItem]] = {}
+    for item in here:
+        by_turn.setdefault(item["turn_id"], []).append(item)
+    turns = tuple(
+        _with_feedback(turn, by_turn[turn.turn_id]) if turn.turn_id in by_turn else turn for turn in timeline.turns
+    )
+    newest = max((item["recorded_at"] for item in fresh), default=None)
+    known_ts = max((ts for ts in (timeline.last_known_feedback_ts, newest) if ts is not None), default=None)
+    announced = "\n".join(text for text in said if text) or None
+    mark = watermark or timeline.watermark
+    return Refreshed(replace(timeline, turns=turns, last_known_feedback_ts=known_ts, watermark=mark), announced)
+
+
+def announcement(items: Sequence[LatestItem], note: str = "") -> str | None:
+    """The lines that tell an agent of feedback, each person's words cut to 500 characters on one line."""
+    if not items:
+        return None
+    people_only = all(item["origin"] == "user" for item in items)
+    header = "[NEW USER FEEDBACKS]" if people_only else "[NEW FEEDBACKS]"
+    return "\n".join([f"{header} {note}".rstrip(), *map(_line, items)])
+
+
+def block_of(item: LatestItem) -> Block:
+    """The block that shows a feedback; a reaction that was taken back reads `null`."""
+    header = "[USER FEEDBACK]" if item["origin"] == "user" else "[FEEDBACK]"
+    lines = [header, f"[ts: {item['ts']}]", f"reaction: {item['reaction'] or 'null'}", item["text"] or ""]
+    meta = FeedbackMeta(
+        feedback_id=item["feedback_id"],
+        user_id=item["user_id"],
+        origin=item["origin"],
+        reaction=item["reaction"],
+        confidence=item["confidence"],
+        from_turn_id=item["turn_id"],
+        recorded_at=item["recorded_at"],
+    )
+    return Block(FEEDBACK_BLOCK, path_of(item), "\n".join(lines).rstrip(), item["ts"], feedback=meta)
+
+
+def _is_new(item: LatestItem, turn: Turn | None, timeline: Timeline, complete: bool) -> bool:
+    """Whether the timeline does not show it yet: by the block of the same feedback, and for a turn that is not in the
+    timeline by the mark."""
+    if turn is None:
+        mark = timeline.last_known_feedback_ts
+        return mark is None or item["recorded_at"] > mark or not complete
+    path = path_of(item)
+    shown = [block.feedback.recorded_at for block in turn.blocks if block.path == path and block.feedback]
+    return all(item["recorded_at"] > recorded_at for recorded_at in shown)
+
+
+def _with_feedback(turn: Turn, items: Sequence[LatestItem]) -> Turn:
+    """The turn with the items' blocks last. A person holds one reaction on a turn, so their earlier block is hidden."""
+    blocks = turn.blocks
+    for item in items:
+        path = path_of(item)
+        blocks = (*(_hidden(block, item) for block in blocks if block.path != path), block_of(item))
+    return replace(turn, blocks=blocks)
+
+
+def _hidden(block: Block, newer: LatestItem) -> Block:
+    meta = block.feedback
+    if meta is None or not meta.user_id or not meta.origin == newer["origin"] == "user":
+        return block
+    return replace(block, hidden=True) if meta.user_id == newer["user_id"] else block
+
+
+def _line(item: LatestItem) -> str:
+    text = " ".join((item["text"] or "").split())
+    if len(text) > _SHOWN_CHARACTERS:
+        text = text[: _SHOWN_CHARACTERS - 1] + "…"
+    return (
+        f"  - turn {item['turn_id']} | turn_ts={item['turn_ts'] or ''} | feedback_ts={item['ts']} | "
+        f"reaction={item['reaction'] or 'null'} | text={text}"
+    )

@@ -1,0 +1,87 @@
+"""The AsyncAPI document of every topic, made from the topic table and the events' models."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from pydantic.json_schema import models_json_schema
+
+from contracts.topics import FOREVER, TOPICS, Topic
+
+EXAMPLES = Path(__file__).parent / "examples"
+DESCRIPTION = (
+    "What chat services send and what learners read. Records are JSON in UTF-8. Readers pass over fields they do not "
+    "know; of events that come twice under one eventId the second changes nothing."
+)
+
+
+def asyncapi() -> dict[str, Any]:
+    """The document, AsyncAPI 3.0: a channel per topic, an operation per writer and per consumer group."""
+    schemas = models_json_schema(
+        [(topic.event, "validation") for topic in TOPICS], by_alias=True, ref_template="#/components/schemas/{model}"
+    )[1]["$defs"]
+    return {
+        "asyncapi": "3.0.0",
+        "info": {"title": "agent-feedback", "version": "1.0.0", "description": DESCRIPTION},
+        "defaultContentType": "application/json",
+        "channels": {topic.name: _channel(topic) for topic in TOPICS},
+        "operations": {name: operation for topic in TOPICS for name, operation in _operations(topic)},
+        "components": {"messages": {_name(topic): _message(topic) for topic in TOPICS}, "schemas": schemas},
+    }
+
+
+def examples_of(topic: Topic) -> list[tuple[str, Any]]:
+    """The topic's golden messages, each with its name."""
+    files = sorted((EXAMPLES / topic.name / "v1").glob("*.json"))
+    return [(file.stem, json.loads(file.read_text("utf-8"))) for file in files]
+
+
+def _name(topic: Topic) -> str:
+    return topic.event.__name__
+
+
+def _channel(topic: Topic) -> dict[str, Any]:
+    config = {"cleanup.policy": ["compact" if topic.compacted else "delete"], "retention.ms": topic.retention_ms}
+    return {
+        "address": topic.name,
+        "description": f"{topic.meaning[0].upper()}{topic.meaning[1:]}.",
+        "messages": {_name(topic): {"$ref": f"#/components/messages/{_name(topic)}"}},
+        "bindings": {
+            "kafka": {"topic": topic.name, "partitions": topic.partitions, "topicConfiguration": config},
+        },
+    }
+
+
+def _operations(topic: Topic) -> list[tuple[str, dict[str, Any]]]:
+    channel = {"$ref": f"#/channels/{topic.name}"}
+    sender = topic.producer.replace(" ", "_")
+    sent = {"action": "send", "channel": channel, "summary": f"Written by {topic.producer}."}
+    received = [
+        (
+            f"{group}.receives.{topic.name}",
+            {
+                "action": "receive",
+                "channel": channel,
+                "bindings": {"kafka": {"groupId": {"type": "string", "const": group}}},
+            },
+        )
+        for group in topic.consumers
+    ]
+    return [(f"{sender}.sends.{topic.name}", sent), *received]
+
+
+def _message(topic: Topic) -> dict[str, Any]:
+    kept = "for ever" if topic.retention_ms == FOREVER else f"for {topic.retention_ms // 86_400_000} days"
+    only = ", the last record of each key" if topic.compacted else ""
+    return {
+        "name": _name(topic),
+        "title": topic.name,
+        "summary": (topic.event.__doc__ or "").partition("\n")[0],
+        "description": f"Kept {kept}{only}.",
+        "contentType": "application/json",
+        "payload": {"$ref": f"#/components/schemas/{_name(topic)}"},
+        "bindings": {"kafka": {"key": {"type": "string", "description": topic.key_name}}},
+        "examples": [{"name": name, "payload": payload} for name, payload in examples_of(topic)],
+    }

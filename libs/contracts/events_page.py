@@ -1,0 +1,87 @@
+"""The page docs/events.md, made from the topic table and the events' models."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from contracts.asyncapi import examples_of
+from contracts.topics import FOREVER, TOPICS, Topic
+
+HEAD = """\
+# Events
+
+<!-- Made from libs/contracts by `make docs`; edit the models there. -->
+
+What a chat service sends and what a learner reads, field by field. The same descriptions are in the JSON schemas
+(`libs/contracts/schemas`) and in the AsyncAPI document ([asyncapi.json](asyncapi.json), `GET /asyncapi.json`,
+`agent-feedback topics --asyncapi`).
+
+- A chat service sends the three `chat.*` topics. The record key must be `<tenant>/<project>/<conversationId>`, so that
+  a conversation's events stay in order; a record is at most 1 MiB.
+- A learner reads `feedback.created` from its beginning and keeps, for each `feedbackId`, the record with the highest
+  `revision`. A record without a value (a tombstone) says that nothing is left of that feedback.
+- The other topics are how the services speak to each other. They may be read, and must not be written.
+- Readers pass over fields that they do not know. Optional fields may be left out. Times are RFC 3339 with an offset.
+- What cannot be used goes to the topic's dead letters, `<topic>.dlq`, with its reason.
+"""
+
+
+def events_page() -> str:
+    """The page as Markdown."""
+    return HEAD + "".join(_section(topic) for topic in TOPICS)
+
+
+def _section(topic: Topic) -> str:
+    schema = topic.event.model_json_schema(by_alias=True)
+    _, example = examples_of(topic)[0]
+    kept = "for ever" if topic.retention_ms == FOREVER else f"{topic.retention_ms // 86_400_000} days"
+    only = ", the last record of each key" if topic.compacted else ""
+    readers = ", ".join(topic.consumers) or "whoever subscribes"
+    parts = [
+        f"\n## `{topic.name}`\n\n{(topic.event.__doc__ or '').strip()}\n\n",
+        f"Written by {topic.producer}, read by {readers}. Key: {topic.key_name}. {topic.partitions} partitions. ",
+        f"Kept {kept}{only}.\n\n",
+        _fields(schema, schema),
+    ]
+    for name, inner in schema.get("$defs", {}).items():
+        parts += [f"\n`{name}`: {inner['description']}\n\n", _fields(inner, schema)]
+    parts.append(f"\n```json\n{json.dumps(example, ensure_ascii=False, indent=2)}\n```\n")
+    return "".join(parts)
+
+
+def _fields(node: dict[str, Any], root: dict[str, Any]) -> str:
+    required = set(node.get("required", ()))
+    rows = ["| field | type | |\n|---|---|---|\n"]
+    for name, field in node["properties"].items():
+        optional = "" if name in required else ", optional"
+        rows.append(f"| `{name}` | {type_of(field)}{optional} | {' '.join(field['description'].split())} |\n")
+    return "".join(rows)
+
+
+def type_of(field: dict[str, Any]) -> str:
+    """A JSON Schema's type in a few words, such as "text or null", "integer, from 1" or "`ok`, `not_ok`"."""
+    if "anyOf" in field:
+        return " or ".join(type_of(branch) for branch in field["anyOf"])
+    if "$ref" in field:
+        return f"`{field['$ref'].rsplit('/', 1)[-1]}`"
+    if "enum" in field or "const" in field:
+        return ", ".join(f"`{json.dumps(choice).strip(chr(34))}`" for choice in field.get("enum", [field.get("const")]))
+    match field.get("type"):
+        case "string":
+            words = {"date-time": "time", "uuid": "UUID"}.get(field.get("format", ""), "text")
+            return words + (f" up to {field['maxLength']:,}" if "maxLength" in field else "")
+        case "array":
+            return f"list of {type_of(field['items'])}" + (
+                f", up to {field['maxItems']}" if "maxItems" in field else ""
+            )
+        case "object":
+            return "object"
+        case "integer" | "number" as kind:
+            bounds = [f" {word} {field[name]:,}" for name, word in _BOUNDS if name in field and field[name] < 2**53]
+            return f"{kind}{',' if bounds else ''}{''.join(bounds)}"
+        case other:
+            return str(other or "anything")
+
+
+_BOUNDS = (("minimum", "from"), ("maximum", "to"))

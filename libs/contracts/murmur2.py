@@ -1,0 +1,23 @@
+"""The hash by which Kafka's Java client places keys on partitions (MurmurHash2, 32 bits, Kafka's seed)."""
+
+from __future__ import annotations
+
+from typing import Final
+
+_SEED: Final = 0x9747B28C
+_MULTIPLIER: Final = 0x5BD1E995
+_MASK: Final = 0xFFFFFFFF
+
+
+def murmur2(data: bytes) -> int:
+    """The hash of `data`, 0 to 2**32 - 1."""
+    whole = len(data) & ~3
+    hashed = _SEED ^ len(data)
+    for start in range(0, whole, 4):
+        block = int.from_bytes(data[start : start + 4], "little") * _MULTIPLIER & _MASK
+        block = (block ^ block >> 24) * _MULTIPLIER & _MASK
+        hashed = hashed * _MULTIPLIER & _MASK ^ block
+    if len(data) != whole:
+        hashed = (hashed ^ int.from_bytes(data[whole:], "little")) * _MULTIPLIER & _MASK
+    hashed = (hashed ^ hashed >> 13) * _MULTIPLIER & _MASK
+    return hashed ^ hashed >> 15

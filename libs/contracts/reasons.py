@@ -1,0 +1,124 @@
+"""The reasons of a verdict in words that a person understands; the names of rules stay for who develops them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Final
+
+#: What a message does -> the names of patterns, rules and features of the learned layer that say so.
+_SENTENCES: Final[Mapping[str, str]] = {
+    "agrees to what the agent asked": "rule.agrees",
+    "answers the agent's question": "rule.answers_question",
+    "asks about something else altogether": "rule.new_topic",
+    "asks for a change": "en.edit learned.cue_edit learned.imperative",
+    "asks for a person": "en.forget_bot",
+    "asks for something else": (
+        "de.etwas_anderes en.something_else es.otra_cosa fr.autre_chose learned.cue_other zh.bie_de"
+    ),
+    "asks on from it": "de.und en.detail en.what_about es.y fr.et learned.follow rule.asks_on zh.hai_you",
+    "asks something": (
+        "de.frage en.question es.pregunta fr.question learned.asks learned.auxiliary learned.cue_ask "
+        "learned.ends_asking learned.wh zh.ma"
+    ),
+    "asks the same of something else": "rule.other_request",
+    "asks to try again": "en.try_again",
+    "begins with a no": "de.nein en.leading_no es.no fr.non learned.cue_no zh.bu",
+    "begins with a yes": "de.ja en.leading_yes es.si fr.oui learned.cue_yes zh.hao",
+    "brings in something new": "learned.fresh learned.number_new",
+    "changes the subject": "en.new_topic learned.cue_topic",
+    "comes after a long silence": "rule.silence",
+    "corrects it": "en.no_correction",
+    "corrects what the agent wanted confirmed": "rule.corrects_confirmation",
+    "declines what the agent offered to do": "rule.declines_offer",
+    "does not understand it": "de.hae en.huh es.como fr.quoi learned.cue_clarify zh.shenme",
+    "follows an answer of that kind": (
+        "learned.agent_asks learned.agent_closes learned.agent_confirms learned.agent_fails "
+        "learned.agent_offers learned.agent_proposes learned.agent_succeeds learned.answer_asks "
+        "learned.answer_code learned.answer_numbers learned.answer_words learned.no_request "
+        "learned.request_words learned.the_words_of_the_answer"
+    ),
+    "gives up on it": (
+        "de.vergiss_es en.give_up en.leave_it en.never_mind es.olvidalo fr.laisse_tomber learned.abandon zh.suan_le"
+    ),
+    "goes elsewhere": "en.elsewhere",
+    "has a but": "de.aber en.but es.pero fr.mais learned.cue_but zh.danshi",
+    "has read it, and says no more": (
+        "de.aha en.acknowledged es.ya_veo fr.ah_bon learned.acknowledge rule.acknowledges zh.en"
+    ),
+    "is like the request before it": (
+        "learned.cosine_request learned.cosine_request_answer learned.in_request learned.jaccard "
+        "learned.length_ratio learned.narrowed learned.number_in_request learned.repeats "
+        "learned.request_again learned.same_intent learned.swapped learned.swapped_answered"
+    ),
+    "is not satisfied": "en.not_satisfied",
+    "is of that length": ("learned.exclaims learned.few learned.listed learned.long learned.sentences learned.words"),
+    "is worded that way": "learned.first learned.the_words_of_the_message learned.word",
+    "needs nothing else": "rule.closes",
+    "puts it off": "de.spaeter en.later es.luego fr.plus_tard learned.postpone zh.yihou",
+    "repeats the request in other words": "rule.same_request",
+    "says a no that means no harm": (
+        "de.kein_problem en.harmless_no es.no_hay_problema fr.pas_de_probleme learned.veto zh.mei_guanxi"
+    ),
+    "says goodbye": "de.tschuess en.bye es.adios fr.au_revoir learned.cue_bye zh.zaijian",
+    "says it once more": "de.ich_sagte en.i_said es.ya_dije fr.j_ai_dit learned.cue_repeat zh.wo_shuo",
+    "says no": "rule.bare_no",
+    "says no and asks again": "rule.no_again",
+    "says that it does not help": "en.didnt_help",
+    "says that it does not work": ("de.immer_noch en.does_not_work es.no_funciona fr.ne_marche_pas zh.mei_yong"),
+    "says that it is not what was asked for": (
+        "de.nicht_gefragt en.didnt_ask en.not_what_i_asked es.no_es_lo_que fr.pas_demande zh.bu_shi_wo_yao"
+    ),
+    "says that it is too much of something": "en.too_much",
+    "says that it is wrong": (
+        "de.gefaellt_nicht de.ist_falsch de.stimmt_nicht en.bad_answer en.bare_wrong en.dont_think "
+        "en.is_not_right en.is_wrong es.es_incorrecto fr.est_faux learned.reject zh.bu_dui"
+    ),
+    "says that it makes no sense": "en.no_sense",
+    "says that it works": "en.fixed en.that_works",
+    "says that the agent got it wrong": ("de.missverstanden en.misunderstood es.no_entendiste fr.mal_compris zh.wujie"),
+    "says what is wanted": "en.wanted learned.cue_want",
+    "says what is wanted instead": "en.i_want learned.restate",
+    "says what was meant": "de.ich_meinte en.i_meant es.queria_decir fr.je_voulais_dire zh.wo_de_yisi",
+    "sends the request again word for word": "rule.resent",
+    "shows an error message": "learned.failed",
+    "shows code": "learned.coded",
+    "speaks of dislike": "en.dislike en.seen_it learned.cue_taste",
+    "speaks of oneself": "learned.starts_lower_i",
+    "starts over": "en.rephrase",
+    "takes up what the answer says": "learned.cosine_answer learned.in_answer learned.number_in_answer",
+    "takes what was offered": (
+        "de.nehme_ich en.book_it en.take_it en.will_check es.me_lo_quedo fr.je_prends learned.action zh.jiu_zhe_ge"
+    ),
+    "thanks": "de.danke en.thanks es.gracias fr.merci zh.xiexie",
+    "thanks or praises": ("de.perfekt en.exclaimed en.is_right es.perfecto fr.parfait learned.thanks zh.hen_hao"),
+    "turns it down": (
+        "de.kaputt de.zu_viel en.turn_down es.averiado es.demasiado fr.en_panne fr.trop learned.reject_stated "
+        "zh.bao_cuo zh.tai"
+    ),
+    "uses words of praise": "de.gut en.positive_word es.bien fr.bien learned.cue_praise zh.hao_bang",
+    "uses words of refusal": (
+        "de.nicht en.instead en.leading_actually en.negated en.negative_word es.negacion fr.ne_pas "
+        "learned.cue_reject zh.bu_mei"
+    ),
+    "will do it without the agent": "en.myself",
+}
+_WORDS: Final[Mapping[str, str]] = {
+    "llm": "is read so by a language model",
+    **{name: words for words, names in _SENTENCES.items() for name in names.split()},
+}
+
+
+def reason_in_words(rules: Iterable[str]) -> tuple[str, ...]:
+    """What a message does, once each and in the order of the rules that fired; a name without words is left out.
+
+    Each says something of the message: "thanks", "repeats the request in other words".
+    """
+    return tuple(dict.fromkeys(words for rule in rules if (words := _WORDS.get(_family(rule)))))
+
+
+def _family(rule: str) -> str:
+    """The name that the words are told of: all words that a layer looks for are one family."""
+    if rule.startswith("llm."):
+        return "llm"
+    head, _, _ = rule.partition(":")
+    return head.replace(" ", "_")

@@ -1,0 +1,17 @@
+"""What a token may do. Without any of these its holder gives, reads and clears their own feedback, nothing else."""
+
+from __future__ import annotations
+
+from typing import Final
+
+READ: Final = "read"
+"""Reports, transcripts, artifacts, exports, the dashboard."""
+DETECT: Final = "detect"
+"""What an agent runtime asks: detect, strategies, metadata of turns, latest feedback."""
+INGEST: Final = "ingest"
+"""Send chat events, which say what anybody said."""
+ON_BEHALF: Final = "on_behalf"
+"""Give and read feedback of other people."""
+ADMIN: Final = "admin"
+"""Dead letters, erasure, purge, metrics."""
+ALL_SCOPES: Final = frozenset({READ, DETECT, INGEST, ON_BEHALF, ADMIN})

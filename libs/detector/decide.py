@@ -1,0 +1,123 @@
+"""Who decides: a rule alone, the learned layer, or, without one, the gate agent."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Final
+
+from contracts.announcing import ANNOUNCED_FROM
+from detector.correction import NEUTRAL, OTHER_REQUEST, UNSURE, Call, correct
+from detector.dialogue import new_topic, question_alone
+from detector.evidence import Evidence
+from detector.gate import GateVerdict, gate, of_correction
+from detector.learned import Opinion
+from detector.model import CorrectionType, DecidedBy, Feedback, GateCall
+from detector.patterns import Kind
+from detector.requests import other_request
+
+#: A rule's rejection stands unless the learned layer finds it less likely than this,
+CONTRADICTED: Final = 0.4
+#: and its approval unless that finds a rejection as likely as this.
+REFUSED: Final = 0.8
+
+#: Said of a rejection that is likely, and that something else speaks against announcing.
+HELD: Final = ANNOUNCED_FROM - 0.01
+
+_COMPLAINT: Final[frozenset[Kind]] = frozenset(
+    {"reject", "reject_stated", "abandon", "cue_reject", "cue_no", "cue_repeat", "cue_other"}
+)
+_SAID: Final[frozenset[Kind]] = frozenset({"reject", "abandon"})
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """A verdict without its target. `look_back`: the target must be located, it needn't be the previous turn.
+
+    `settled` as in `Verdict`.
+    """
+
+    feedback: Feedback
+    confidence: float
+    correction_type: CorrectionType | None
+    rules: tuple[str, ...]
+    decided_by: DecidedBy
+    gate: GateCall
+    look_back: bool = False
+    status_only: bool = False
+    settled: bool = False
+
+
+def decide(evidence: Evidence, opinion: Opinion | None) -> Decision:
+    """The decision of the rules where they are certain, else that of the learned layer, or of the gate without one."""
+    call = correct(evidence)
+    contradicted = opinion is not None and _contradicts(opinion, call)
+    if call.certain and not contradicted:
+        return replace(_stated(call, of_correction(call)), settled=True)
+    if not evidence.answered or evidence.message.empty:
+        return replace(_by_rules(call, evidence), settled=True)
+    return _by_rules(call, evidence) if opinion is None else _learned(call, evidence, opinion)
+
+
+def _contradicts(opinion: Opinion, call: Call) -> bool:
+    """A short thanks is taken back by a likely rejection alone; what answers the agent's question by nothing."""
+    if call.approves:
+        return opinion.rejected >= REFUSED
+    return call.feedback == "rejected" and opinion.rejected < CONTRADICTED
+
+
+def _by_rules(call: Call, evidence: Evidence) -> Decision:
+    if call is not NEUTRAL:
+        return _stated(call, of_correction(call))
+    reading = gate(evidence)
+    if reading.call == "not_ok":
+        return Decision("rejected", reading.confidence, "explicit", reading.rules, "rules", "not_ok", look_back=True)
+    if reading.call == "ok":
+        return Decision("accepted", reading.confidence, None, reading.rules, "rules", "ok", look_back=True)
+    return _stated(call, reading)
+
+
+def _stated(call: Call, reading: GateVerdict) -> Decision:
+    return Decision(
+        call.feedback,
+        call.confidence,
+        call.correction_type,
+        call.rules,
+        "rules",
+        reading.call,
+        look_back=call.correction_type != "rephrased",
+        status_only=call.status_only,
+    )
+
+
+def _learned(call: Call, evidence: Evidence, opinion: Opinion) -> Decision:
+    feedback = opinion.feedback
+    if feedback == "rejected" and call.rules == OTHER_REQUEST and not _COMPLAINT & evidence.kinds:
+        return _stated(call, of_correction(call))
+    if feedback == "neutral" and new_topic(evidence):
+        return Decision("accepted", UNSURE, None, ("rule.new_topic",), "rules", "neutral", True, status_only=True)
+    fired = tuple(p.name for p in evidence.found)
+    reading = opinion.gate
+    sure = opinion.confidence
+    if feedback == "rejected":
+        sure, fired = _held(evidence, sure, fired)
+    elif feedback == "accepted" and reading == "ok" and question_alone(evidence) and "thanks" not in evidence.kinds:
+        reading, fired = "neutral", ("rule.answers_question", *fired)
+    return Decision(
+        feedback,
+        round(sure, 6),
+        opinion.correction_type if feedback == "rejected" else None,
+        fired + opinion.reasons,
+        "learned",
+        reading,
+        look_back=feedback != "neutral",
+    )
+
+
+def _held(evidence: Evidence, sure: float, fired: tuple[str, ...]) -> tuple[float, tuple[str, ...]]:
+    """A rejection under the announcing threshold where it may as well be a request or an answer of its own."""
+    if sure >= ANNOUNCED_FROM and question_alone(evidence) and not _SAID & evidence.kinds:
+        return HELD, ("rule.answers_question", *fired)
+    if sure >= ANNOUNCED_FROM and other_request(evidence) and not _COMPLAINT & evidence.kinds:
+        # Asking the same of something else is no complaint; asking again with a detail changed may be one.
+        return HELD, ("rule.other_request", *fired)
+    return sure, fired

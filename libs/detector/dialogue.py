@@ -1,0 +1,152 @@
+"""What a message does in the dialogue: answers the agent's question or offer, acknowledges, restates, moves on."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from detector.evidence import Evidence
+from detector.patterns import Kind
+
+#: Below this likeness to the exchange before it, a request is a new topic.
+UNRELATED: Final = 0.2
+#: Messages of so few words are no topic of their own.
+TOPIC_WORDS: Final = 3
+#: A yes or no to the agent's question is said in so few words; what stands in more is something else.
+REPLY_WORDS: Final = 8
+#: A request typed again is that short; a longer one that comes back word for word was sent again.
+TYPED_WORDS: Final = 6
+#: An agent's message of so few words is its question; in a longer one the question is a courtesy at its end.
+QUESTION_WORDS: Final = 40
+
+_AGAINST: Final[frozenset[Kind]] = frozenset({"reject", "abandon", "cue_but", "cue_ask", "cue_other", "cue_repeat"})
+_SPEAKS: Final[frozenset[Kind]] = frozenset(
+    {
+        "reject",
+        "reject_stated",
+        "abandon",
+        "thanks",
+        "action",
+        "restate",
+        "cue_no",
+        "cue_yes",
+        "cue_clarify",
+        "cue_repeat",
+    }
+)
+
+
+def asked_openly(evidence: Evidence) -> bool:
+    """The agent asks for something other than a confirmation, or whether there is anything else."""
+    kinds = evidence.answer_kinds
+    return "agent_asks" in kinds and not {"agent_confirms", "agent_closes"} & kinds
+
+
+def question_alone(evidence: Evidence) -> bool:
+    """The agent's message is little more than a question: what follows answers it, whatever it sounds like."""
+    return asked_openly(evidence) and len(evidence.answer.words) <= QUESTION_WORDS
+
+
+def declines(evidence: Evidence) -> bool:
+    """ "Not now", "no thanks" to something that the agent proposed to do: nothing is said about its work."""
+    if "agent_proposes" not in evidence.answer_kinds or "agent_closes" in evidence.answer_kinds:
+        return False
+    short = len(evidence.message.words) <= REPLY_WORDS
+    plain_no = "cue_no" in evidence.kinds and len(evidence.message.words) <= 2
+    return short and (plain_no or "postpone" in evidence.kinds) and not _AGAINST & evidence.kinds
+
+
+def agrees(evidence: Evidence) -> bool:
+    """A short yes to what the agent proposed or wanted confirmed."""
+    if not {"agent_proposes", "agent_confirms"} & evidence.answer_kinds or "agent_closes" in evidence.answer_kinds:
+        return False
+    short = len(evidence.message.words) <= REPLY_WORDS
+    yes = {"cue_yes", "action", "thanks"} & evidence.kinds
+    return bool(short and yes) and not ({"cue_no", "reject_stated"} | _AGAINST) & evidence.kinds
+
+
+def closes(evidence: Evidence) -> bool:
+    """A short "no, that's all" to an agent that asks whether there is anything else."""
+    short = len(evidence.message.words) <= REPLY_WORDS
+    done = {"cue_no", "postpone", "veto", "cue_bye"} & evidence.kinds
+    return bool(short and done and "agent_closes" in evidence.answer_kinds) and not (
+        ({"reject_stated", "cue_want"} | _AGAINST) & evidence.kinds
+    )
+
+
+def asks_on(evidence: Evidence) -> tuple[str, ...]:
+    """A question after an answer, in a language that the learned layer doesn't read: it mostly builds on the answer."""
+    foreign = evidence.language != "en" and "cue_ask" in evidence.kinds
+    against = {"reject", "reject_stated", "abandon", "cue_clarify", "cue_repeat", "cue_no"} & evidence.kinds
+    return ("rule.asks_on",) if foreign and not against and "agent_asks" not in evidence.answer_kinds else ()
+
+
+def turned_by_no(evidence: Evidence) -> bool:
+    """ "No, on Saturday" where the agent asked for a confirmation."""
+    return (
+        "agent_confirms" in evidence.answer_kinds
+        and "agent_asks" in evidence.answer_kinds
+        and "cue_no" in evidence.kinds
+        and "veto" not in evidence.kinds
+        and "postpone" not in evidence.kinds
+        and len(evidence.message.words) > 2
+        and "agent_closes" not in evidence.answer_kinds
+    )
+
+
+def bare_no(evidence: Evidence) -> bool:
+    """ "No" to an answer that asks nothing."""
+    return (
+        "cue_no" in evidence.kinds
+        and len(evidence.message.words) <= 2
+        and not {"veto", "postpone", "thanks"} & evidence.kinds
+        and not {"agent_asks", "agent_closes", "agent_proposes"} & evidence.answer_kinds
+    )
+
+
+def restated(evidence: Evidence) -> bool:
+    """ "I want gaming laptops" after an answer on laptops: what was asked for, and something more."""
+    if "restate" not in evidence.kinds or {"agent_asks", "agent_fails"} & evidence.answer_kinds:
+        return False
+    named = evidence.message.words[-1]
+    fresh = evidence.message.content - evidence.request.content - {named}
+    return named in evidence.request.content & evidence.answer.content and len(fresh) > 1
+
+
+def acknowledges(evidence: Evidence) -> bool:
+    """ "Ok", "hmm": read, and nothing more, where the agent asked nothing."""
+    return "acknowledge" in evidence.kinds and not {"agent_asks", "agent_proposes"} & evidence.answer_kinds
+
+
+def resent(evidence: Evidence) -> bool:
+    """The request again word for word, as after a reply that was cut off: it turns nothing down.
+
+    Except after an answer that failed, or of a few words that were typed again after a whole one.
+    """
+    asked, said = evidence.request, evidence.message
+    if said.text != asked.text or not said.words:
+        return False
+    if "agent_asks" in evidence.answer_kinds:
+        return True
+    whole = evidence.answer.text[-1:] in {".", "!", "?", "。", "！", "？", ")", '"'}
+    return "agent_fails" not in evidence.answer_kinds and not (whole and len(said.words) <= TYPED_WORDS)
+
+
+def new_topic(evidence: Evidence) -> bool:
+    """A request of its own that has nothing to do with the exchange before it."""
+    said = evidence.message.content
+    return (
+        evidence.relatedness < UNRELATED
+        and len(evidence.message.words) >= TOPIC_WORDS
+        and not _SPEAKS & evidence.kinds
+        and "agent_asks" not in evidence.answer_kinds
+        and (bool({"cue_topic", "cue_ask"} & evidence.kinds) or _bare_request(evidence))
+        and not (said & evidence.request.content)
+        and not (said & evidence.answer.content)
+    )
+
+
+def _bare_request(evidence: Evidence) -> bool:
+    """A few words without a pronoun, as they are typed into a search box, or an order."""
+    return len(evidence.message.words) <= REPLY_WORDS and not {"i", "it", "that", "this", "you", "they"} & set(
+        evidence.message.words[:3]
+    )

@@ -1,0 +1,1 @@
+"""Sentence encoders behind one port."""

@@ -1,0 +1,53 @@
+"""Which sentence encoder compares a message with the request before it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from detector.encoders.embedder import Embedder
+from detector.encoders.minilm import MiniLm
+from detector.encoders.minilm_files import ModelMissing, fetched, present
+from detector.encoders.sentence_transformer import SentenceTransformerEmbedder
+
+
+def sentence_encoder(choice: str, say: Callable[[str], None]) -> Embedder | None:
+    """The encoder; None where words have to do.
+
+    `choice` is `none`; `minilm`, fetched at the first time; `auto`, which is `minilm` where that lies on this machine
+    already, else none; or the name of a sentence-transformers model.
+
+    Raises:
+        ModelMissing: a package or the model that was asked for is missing.
+    """
+    try:
+        match choice:
+            case "none":
+                return None
+            case "auto":
+                return _minilm_if_there()
+            case "minilm":
+                return MiniLm(fetched(say))
+            case _:
+                return _transformer(choice)
+    except ImportError as error:
+        raise ModelMissing(
+            f"The sentence encoder {choice} needs the package {error.name}: "
+            f"pip install 'agent-feedback[{'encoder' if choice == 'minilm' else 'sentence-transformers'}]'."
+        ) from error
+
+
+def _minilm_if_there() -> Embedder | None:
+    files = present()
+    try:
+        return MiniLm(files) if files else None
+    except ImportError:
+        return None
+
+
+def _transformer(model: str) -> Embedder:
+    try:
+        return SentenceTransformerEmbedder(model)
+    except (OSError, ValueError) as error:
+        raise ModelMissing(
+            f"There is no sentence encoder {model!r}: say none, auto, minilm, or a model of sentence-transformers."
+        ) from error

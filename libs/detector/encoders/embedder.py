@@ -1,0 +1,154 @@
+"""Sentence vectors behind a port.
+
+WordLlama is the default: its weights travel inside its wheel, so nothing is downloaded. Its vectors are sums over
+tokens, which lets this adapter keep the sum of every word it has met and embed a message by adding words up: several
+times faster than tokenising each message, and the words' own vectors come for free (see `similarity`).
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from importlib import import_module
+from itertools import chain
+from pathlib import Path
+from typing import Any, Final, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from detector.text import prepare
+
+Vectors = npt.NDArray[np.float32]
+
+#: Words kept with their vectors; 256 floats each, so at most 32 MiB. Past it the table starts afresh.
+WORD_CACHE: Final = 32_768
+#: Letters of a word that are looked at: base64 in a message is not a word.
+WORD_LENGTH: Final = 40
+
+
+class Embedder(Protocol):
+    """Turns texts into vectors whose dot product says how alike they are."""
+
+    @property
+    def name(self) -> str:
+        """What made the vectors; vectors of two names are never compared."""
+
+    @property
+    def dimension(self) -> int:
+        """Numbers a vector has."""
+
+    def embed(self, texts: Sequence[str]) -> Vectors:
+        """Shape (len(texts), dimension); every row has length 1, or is all zero where the text says nothing."""
+
+
+def unit_rows(rows: Vectors) -> Vectors:
+    """Rows scaled to length 1; a row without length, or with a number that is none, becomes zero."""
+    clean = np.nan_to_num(rows, nan=0.0, posinf=0.0, neginf=0.0)
+    length = np.linalg.norm(clean, axis=1, keepdims=True)
+    scaled: Vectors = np.divide(clean, length, out=np.zeros_like(clean), where=length > 1e-9)
+    return scaled
+
+
+def encodable(text: str) -> str:
+    """The text without halves of surrogate pairs, on which tokenizers raise."""
+    return text.encode("utf-8", "replace").decode()
+
+
+class WordVectors:
+    """Word -> row of a growing matrix; row 0 is the zero vector."""
+
+    def __init__(self, tokenizer: Any, table: npt.NDArray[np.float16], limit: int = WORD_CACHE) -> None:
+        self._tokenizer = tokenizer
+        self._table = table
+        self._limit = limit
+        self._rows: dict[str, int] = {}
+        self._matrix: Vectors = np.zeros((1024, table.shape[1]), dtype=np.float32)
+        self._count = 1
+
+    @property
+    def matrix(self) -> Vectors:
+        """Shape (rows, dimension); valid until the next call of `rows`."""
+        return self._matrix
+
+    def rows(self, words: Sequence[Sequence[str]]) -> list[list[int]]:
+        """For each text's words their rows in `matrix`."""
+        known = self._rows
+        fresh = set(chain.from_iterable(words)).difference(known)
+        if fresh:
+            if self._count + len(fresh) > self._limit:
+                known.clear()
+                self._count = 1
+                fresh = set(chain.from_iterable(words))
+            self._learn(sorted(fresh))
+        return [list(map(known.__getitem__, text)) for text in words]
+
+    def _learn(self, fresh: list[str]) -> None:
+        needed = self._count + len(fresh)
+        if needed > len(self._matrix):
+            grown = np.zeros((max(needed, 2 * len(self._matrix)), self._matrix.shape[1]), dtype=np.float32)
+            grown[: self._count] = self._matrix[: self._count]
+            self._matrix = grown
+        last = len(self._table) - 1
+        encode = self._tokenizer.encode
+        tokens = [[min(i, last) for i in encode(w[:WORD_LENGTH], add_special_tokens=False).ids] for w in fresh]
+        self._matrix[self._count : needed] = summed(self._table, tokens)
+        self._rows.update(zip(fresh, range(self._count, needed), strict=True))
+        self._count = needed
+
+
+class WordLlamaEmbedder:
+    """256-dimensional vectors of WordLlama, added up word by word. Never touches the network."""
+
+    name = "wordllama-256-words"
+
+    def __init__(self) -> None:
+        wordllama = _import_quietly("wordllama")
+        # Without cache_dir the loader looks for the weights outside the wheel and would download them.
+        model = wordllama.WordLlama.load(cache_dir=Path(wordllama.__file__).parent, disable_download=True)
+        # The weights are published in half precision, so nothing is lost; the package's own copy is twice as large.
+        self.words = WordVectors(model.tokenizer, np.asarray(model.embedding, dtype=np.float16))
+
+    @property
+    def dimension(self) -> int:
+        """256, the only size that the wheel carries."""
+        return int(self.words.matrix.shape[1])
+
+    def embed(self, texts: Sequence[str]) -> Vectors:
+        """See `Embedder.embed`."""
+        return self.embed_words([prepare(t).words for t in texts])
+
+    def embed_words(self, texts: Sequence[Sequence[str]]) -> Vectors:
+        """`embed` for texts that are already split into words."""
+        rows = self.words.rows(texts)
+        return unit_rows(summed(self.words.matrix, rows))
+
+
+def _import_quietly(name: str) -> Any:
+    """Imports a package that sets up the root logger, and puts the logger back as it was."""
+    root = logging.getLogger()
+    handlers, level = list(root.handlers), root.level
+    package = import_module(name)
+    root.handlers[:] = handlers
+    root.setLevel(level)
+    return package
+
+
+def summed(matrix: Vectors | npt.NDArray[np.float16], rows: Sequence[Sequence[int]]) -> Vectors:
+    """For each list of row numbers the sum of those rows of the matrix, always added in the order given.
+
+    Longest lists first, so that the n-th numbers of all lists that have one are added in one step: several times faster
+    than one list after the other, or than a segmented sum.
+    """
+    lengths = np.fromiter(map(len, rows), np.intp, len(rows))
+    order = np.argsort(-lengths, kind="stable")
+    flat = np.fromiter(chain.from_iterable(rows), np.intp, int(lengths.sum()))
+    starts = (np.cumsum(lengths) - lengths)[order]
+    sums = np.zeros((len(rows), matrix.shape[1]), dtype=np.float32)
+    # How many lists have an n-th number, for each n.
+    alive = len(rows) - np.cumsum(np.bincount(lengths))[:-1] if len(rows) else lengths
+    for step, count in enumerate(alive.tolist()):
+        sums[:count] += matrix[flat[starts[:count] + step]]
+    out = np.empty_like(sums)
+    out[order] = sums
+    return out

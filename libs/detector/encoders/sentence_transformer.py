@@ -1,0 +1,30 @@
+"""Any model of sentence-transformers as a sentence encoder."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+
+from detector.encoders.embedder import Vectors, encodable, unit_rows
+
+
+class SentenceTransformerEmbedder:
+    """Needs the package, and the model's weights on this machine or a network to fetch them by."""
+
+    def __init__(self, model: str) -> None:
+        """`model` is a name or a folder. Raises ImportError where the package sentence-transformers is missing."""
+        package: Any = import_module("sentence_transformers")
+        self._model: Any = package.SentenceTransformer(model, device="cpu")
+        self.name = model
+        self.dimension = len(self._model.encode("a", show_progress_bar=False))
+
+    def embed(self, texts: Sequence[str]) -> Vectors:
+        """See `Embedder.embed`. One text a run, so that none reads differently in other company."""
+        out: Vectors = np.zeros((len(texts), self.dimension), dtype=np.float32)
+        for row, text in enumerate(texts):
+            if text.strip():
+                out[row] = self._model.encode(encodable(text), show_progress_bar=False)
+        return unit_rows(out)

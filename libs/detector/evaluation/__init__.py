@@ -1,0 +1,1 @@
+"""Measures the detector on labelled rows."""

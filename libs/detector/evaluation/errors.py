@@ -1,0 +1,49 @@
+"""The worst verdicts on labelled rows, side by side with what they should have been."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from detector.evaluation.rows import Row
+from detector.model import Verdict
+
+#: Characters of a text that are shown.
+SHOWN: Final = 160
+
+
+def worst(rows: Sequence[Row], verdicts: Sequence[Verdict], count: int) -> list[dict[str, Any]]:
+    """The `count` wrong verdicts that cost most: announced ones first, then the surest."""
+    wrong = [
+        (not v.emitted, -v.confidence, number)
+        for number, (row, v) in enumerate(zip(rows, verdicts, strict=True))
+        if v.feedback != row["label"] and not (v.status_only and row["label"] == "neutral")
+    ]
+    return [side_by_side(rows[number], verdicts[number]) for _, _, number in sorted(wrong)[:count]]
+
+
+def side_by_side(row: Row, verdict: Verdict) -> dict[str, Any]:
+    """A row's label and text beside the verdict; texts are cut."""
+    return {
+        "id": row.get("id"),
+        "label": row.get("label"),
+        "said": verdict.feedback,
+        "confidence": verdict.confidence,
+        "announced": verdict.emitted,
+        "decided_by": verdict.decided_by,
+        "rules": list(verdict.rules),
+        "message": cut(str(row["message"])),
+        "previous_assistant": cut(_answer(row)),
+    }
+
+
+def cut(text: str) -> str:
+    """One line of at most `SHOWN` characters."""
+    line = " ".join(text.split())
+    return line if len(line) <= SHOWN else line[: SHOWN - 1] + "…"
+
+
+def _answer(row: Row) -> str:
+    history: Sequence[Mapping[str, Any]] = row.get("history", ())
+    said = [turn["text"] for turn in history if turn["role"] == "assistant"]
+    return str(row.get("previous_assistant") or (said[-1] if said else ""))

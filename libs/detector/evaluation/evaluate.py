@@ -1,0 +1,94 @@
+"""Measures the detector on the rows of a file; the fields of its first row tell which kind they are."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from detector.detector import Detector
+from detector.evaluation import scoring
+from detector.evaluation.messages import By, score_messages
+from detector.evaluation.rows import Row, UnknownRows, kind_of, neighbourhood, read_rows
+from detector.evaluation.unlabelled import score_phrases, score_unlabelled
+
+Report = dict[str, Any]
+
+
+def evaluate(path: Path, detector: Detector | None = None, by: Sequence[By] = (), errors: int = 0) -> Report:
+    """Scores of a JSON-lines file under `kind` and further keys that depend on it.
+
+    `by`: groups that labelled messages are scored by, too; `errors`: so many of the worst verdicts on labelled
+    messages and phrases, with the texts. Raises UnknownRows.
+    """
+    rows = read_rows(path)
+    kind = kind_of(rows, path)
+    judge = detector or Detector.default()
+    try:
+        match kind:
+            case "messages":
+                report = score_messages(rows, judge, by, errors)
+            case "phrases":
+                report = score_phrases(rows, judge, errors)
+            case "unlabelled":
+                report = score_unlabelled(rows, judge)
+            case "pairs":
+                report = score_pairs(rows, judge)
+            case "targets":
+                report = score_targets(rows, judge)
+    except KeyError as error:
+        raise UnknownRows(f"{path} holds a row without {error}") from None
+    except (TypeError, AttributeError):
+        raise UnknownRows(f"{path} holds a row with a field of another type than rows of this kind have") from None
+    return {"kind": kind, **report}
+
+
+def score_pairs(rows: Sequence[Row], detector: Detector) -> Report:
+    """Accuracy at probability 0.5 and AUC of "same intent", for each source and over all."""
+    truth = [row["same_intent"] in {True, "yes"} for row in rows]
+    scores = [detector.same_intent(row["a"], row["b"]) for row in rows]
+    sources = [str(row["source"]) for row in rows]
+
+    def of(name: str | None) -> dict[str, float]:
+        kept = [i for i, s in enumerate(sources) if name is None or s == name]
+        right = [truth[i] == (scores[i] >= 0.5) for i in kept]
+        return {
+            "rows": len(kept),
+            "accuracy": sum(right) / max(1, len(right)),
+            "auc": scoring.auc([truth[i] for i in kept], [scores[i] for i in kept]),
+        }
+
+    return {**of(None), "per_source": {name: of(name) for name in sorted(set(sources))}}
+
+
+def score_targets(rows: Sequence[Row], detector: Detector) -> Report:
+    """Share of rows whose best target is one that is meant; the same over rows more than one turn back.
+
+    `by_verdict` and `by_rules`: the same of the target that a verdict names, over rows with one, or one of a rule.
+    """
+    items = [neighbourhood(row) for row in rows]
+    meant = [{f"m{number:06}" for number in row["target_indices"]} for row in rows]
+    back = [row["assistant_turns_back"] > 1 for row in rows]
+    best = [found[0].message_id if (found := detector.locate(item)) else None for item in items]
+    verdicts = detector.judge(items)
+    said = [v.target.message_id if v.target else None for v in verdicts]
+    ruled = [t if v.decided_by == "rules" else None for t, v in zip(said, verdicts, strict=True)]
+    return {
+        **_found(best, meant, back),
+        "by_verdict": _found(said, meant, back, told=True),
+        "by_rules": _found(ruled, meant, back, told=True),
+    }
+
+
+def _found(
+    targets: Sequence[str | None], meant: Sequence[set[str]], back: Sequence[bool], told: bool = False
+) -> dict[str, float]:
+    """`told`: rows without a target don't count."""
+    rows = [(t in m, b) for t, m, b in zip(targets, meant, back, strict=True) if t is not None or not told]
+    right, further = [r for r, _ in rows], [r for r, b in rows if b]
+    return {
+        "rows": len(right),
+        "accuracy": sum(right) / max(1, len(right)),
+        "rows_further_back": len(further),
+        "accuracy_further_back": sum(further) / max(1, len(further)),
+    }

@@ -1,0 +1,188 @@
+"""Scores of labelled messages: strict and lenient, by groups, of what is announced, and the time it takes."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, Final, Literal, get_args
+
+import numpy as np
+
+from detector.detector import Detector
+from detector.evaluation import scoring
+from detector.evaluation.errors import worst
+from detector.evaluation.rows import Row, neighbourhood, source_of
+from detector.model import Neighbourhood, Verdict
+
+Scores = dict[str, Any]
+By = Literal["length", "source", "language"]
+GROUPS: Final[tuple[By, ...]] = get_args(By)
+
+LABELS: Final = ("rejected", "accepted", "neutral")
+GATES: Final = ("not_ok", "ok", "neutral")
+#: Sources with fewer rows say too little about themselves to count in the mean over sources.
+ENOUGH: Final = 20
+#: Words of a message up to which a group of `length` reaches.
+LENGTHS: Final = (5, 10, 25, 60)
+
+
+def label_of(verdict: Verdict) -> str:
+    """The label of a verdict. A new topic marks the turn's status only, so as a label it says nothing."""
+    return "neutral" if verdict.status_only else verdict.feedback
+
+
+def length_of(row: Row) -> str:
+    """The group of a row by the words of its message, such as "6-10 words"; names sort in order of length."""
+    words = len(row["message"].split())
+    low = 0
+    for high in LENGTHS:
+        if words <= high:
+            return f"{low:02}-{high:02} words"
+        low = high + 1
+    return f"{low:02} words and more"
+
+
+_NAME_OF: Final[dict[By, Callable[[Row], str]]] = {
+    "length": length_of,
+    "source": source_of,
+    "language": lambda row: str(row.get("language", "en")),
+}
+
+
+def score_messages(rows: Sequence[Row], detector: Detector, by: Sequence[By] = (), errors: int = 0) -> Scores:
+    """The scores of `label` and `gate`, over all and by source, at the announcing threshold, and the time."""
+    items = [neighbourhood(row) for row in rows]
+    verdicts = detector.judge(items)
+    labels = [label_of(v) for v in verdicts]
+    truth = [str(row["label"]) for row in rows]
+    sources = [source_of(row) for row in rows]
+    recall, false = scoring.called(truth, [p == "rejected" for p in labels], "rejected")
+    per_source = {name: _source(name, sources, truth, labels) for name in sorted(set(sources))}
+    strong = [number for number, row in enumerate(rows) if row.get("tier") == "strong"]
+    report = {
+        **_core(rows, verdicts),
+        "per_source": per_source,
+        "macro_f1_source_mean": _mean(s["balanced_accuracy"] for s in per_source.values() if s["rows"] >= ENOUGH),
+        "macro_f1_strong": _macro([truth[i] for i in strong], [labels[i] for i in strong], LABELS),
+        "macro_f1_lenient": _lenient(rows, "acceptable", truth, labels, LABELS),
+        "macro_f1_without": {
+            name: _macro(
+                [t for t, s in zip(truth, sources, strict=True) if s != name],
+                [p for p, s in zip(labels, sources, strict=True) if s != name],
+                LABELS,
+            )
+            for name in per_source
+        },
+        "reliability": _bins(truth, verdicts),
+        "rejected_precision_at_8pct": scoring.at_prevalence(recall, false),
+        "gate": _gate(rows, verdicts),
+        "decided_by": {who: sum(1 for v in verdicts if v.decided_by == who) for who in ("rules", "learned")},
+        "latency_ms": _latency(items, detector),
+    }
+    if by:
+        report["by"] = {group: _by(_NAME_OF[group], rows, verdicts) for group in by}
+    if errors:
+        report["errors"] = worst(rows, verdicts, errors)
+    return report
+
+
+def _core(rows: Sequence[Row], verdicts: Sequence[Verdict]) -> Scores:
+    """What is given of every group of rows."""
+    truth, labels = [str(row["label"]) for row in rows], [label_of(v) for v in verdicts]
+    classes = scoring.per_class(truth, labels, LABELS)
+    return {
+        "rows": len(rows),
+        "macro_f1": scoring.macro_f1(classes),
+        "accuracy": scoring.accuracy(truth, labels),
+        "per_class": classes,
+        "ece": scoring.expected_calibration_error(_bins(truth, verdicts)),
+        "at_emission": {
+            "rejected": _announced(truth, verdicts, "rejected"),
+            "accepted": _announced(truth, verdicts, "accepted"),
+            "ok": _announced([str(row["gate"]) for row in rows], verdicts, "ok"),
+        },
+    }
+
+
+def _announced(truth: Sequence[str], verdicts: Sequence[Verdict], name: str) -> dict[str, float]:
+    """Of what is announced: `precision` as the rows come, and where 8 % of messages were of that class.
+
+    `ok` is told by the gate's label, the two others by the label.
+    """
+    wanted = {"ok": "accepted"}.get(name, name)
+    said = [v.emitted and v.feedback == wanted for v in verdicts]
+    recall, false = scoring.called(truth, said, name)
+    right = sum(1 for t, s in zip(truth, said, strict=True) if s and t == name)
+    return {
+        "announced": sum(said),
+        "precision": right / max(1, sum(said)),
+        "recall": recall,
+        "false_share": false,
+        "precision_at_8pct": scoring.at_prevalence(recall, false),
+    }
+
+
+def _by(name_of: Callable[[Row], str], rows: Sequence[Row], verdicts: Sequence[Verdict]) -> Scores:
+    names = [name_of(row) for row in rows]
+    found = {}
+    for name in sorted(Counter(names)):
+        kept = [i for i, own in enumerate(names) if own == name]
+        found[name] = _core([rows[i] for i in kept], [verdicts[i] for i in kept])
+    foreign = [i for i, own in enumerate(names) if own != "en"]
+    if "en" in found and len(found) > 2:
+        found["other than en"] = _core([rows[i] for i in foreign], [verdicts[i] for i in foreign])
+    return found
+
+
+def _bins(truth: Sequence[str], verdicts: Sequence[Verdict]) -> list[dict[str, float]]:
+    right = [t == label_of(v) for t, v in zip(truth, verdicts, strict=True)]
+    return scoring.reliability([v.confidence for v in verdicts], right)
+
+
+def _source(name: str, sources: Sequence[str], truth: Sequence[str], labels: Sequence[str]) -> Scores:
+    own = [t for t, s in zip(truth, sources, strict=True) if s == name]
+    said = [p for p, s in zip(labels, sources, strict=True) if s == name]
+    classes = scoring.per_class(own, said, sorted(set(own)))
+    return {
+        "rows": len(own),
+        "accuracy": scoring.accuracy(own, said),
+        "balanced_accuracy": scoring.balanced_accuracy(own, said),
+        "recall": {label: scores["recall"] for label, scores in classes.items()},
+    }
+
+
+def _macro(truth: Sequence[str], labels: Sequence[str], names: Sequence[str]) -> float:
+    return scoring.macro_f1(scoring.per_class(truth, labels, names))
+
+
+def _lenient(rows: Sequence[Row], key: str, truth: Sequence[str], labels: Sequence[str], names: Sequence[str]) -> float:
+    """A prediction that a careful person might give counts as right."""
+    eased = [p if p in row.get(key, ()) else t for row, t, p in zip(rows, truth, labels, strict=True)]
+    return _macro(eased, labels, names)
+
+
+def _gate(rows: Sequence[Row], verdicts: Sequence[Verdict]) -> Scores:
+    truth, calls = [str(row["gate"]) for row in rows], [str(v.gate) for v in verdicts]
+    classes = scoring.per_class(truth, calls, GATES)
+    return {
+        "macro_f1": scoring.macro_f1(classes),
+        "macro_f1_lenient": _lenient(rows, "gate_acceptable", truth, calls, GATES),
+        "accuracy": scoring.accuracy(truth, calls),
+        "per_class": classes,
+    }
+
+
+def _latency(items: Sequence[Neighbourhood], detector: Detector) -> dict[str, float]:
+    """Milliseconds of judging one message alone."""
+    spent = []
+    for item in items:
+        started = time.perf_counter()
+        detector.judge([item])
+        spent.append((time.perf_counter() - started) * 1000)
+    return {"p50": float(np.percentile(spent, 50)), "p99": float(np.percentile(spent, 99))}
+
+
+def _mean(values: Iterable[float]) -> float:
+    listed = list(values)
+    return sum(listed) / max(1, len(listed))

@@ -1,0 +1,103 @@
+"""Reports of several files as Markdown tables, bad figures included."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+Report = Mapping[str, Any]
+
+_MESSAGES = (
+    "| labelled messages | rows | macro-F1 | ECE | announced rejections: right | recall | precision at 8 % "
+    "| announced ok: right by the gate's label |\n|---|---|---|---|---|---|---|---|"
+)
+_UNLABELLED = (
+    "| unlabelled messages | rows | announced as rejected | announced as ok | called rejected |\n|---|---|---|---|---|"
+)
+_PHRASES = "| phrases | rows | label | announced | both | false rejections |\n|---|---|---|---|---|---|"
+_PAIRS = "| pairs | rows | accuracy | AUC |\n|---|---|---|---|"
+_TARGETS = "| targets | rows | right | more than one turn back | right |\n|---|---|---|---|---|"
+
+
+def markdown(reports: Mapping[str, Report]) -> str:
+    """Tables of reports by the names of their files, one table for each kind of rows."""
+    tables = {
+        "messages": (_MESSAGES, _messages),
+        "unlabelled": (_UNLABELLED, _unlabelled),
+        "phrases": (_PHRASES, _phrases),
+        "pairs": (_PAIRS, _pairs),
+        "targets": (_TARGETS, _targets),
+    }
+    told = []
+    for kind, (head, lines) in tables.items():
+        body = [line for name, report in reports.items() if report["kind"] == kind for line in lines(name, report)]
+        if body:
+            told.append("\n".join([head, *body]))
+    return "\n\n".join(told)
+
+
+def _messages(name: str, report: Report) -> Iterator[str]:
+    yield _line(f"**{name}**", *_scores(report))
+    for group in ("language", "source", "length"):
+        parts = report.get("by", {}).get(group, {})
+        if len(parts) > 1:
+            for part, scores in parts.items():
+                yield _line(f"{name}: {part}", *_scores(scores))
+
+
+def _scores(report: Report) -> tuple[str, ...]:
+    rejected, ok = report["at_emission"]["rejected"], report["at_emission"]["ok"]
+    return (
+        f"{report['rows']:,}",
+        f"{report['macro_f1']:.3f}",
+        f"{report['ece']:.3f}",
+        _right(rejected),
+        f"{rejected['recall']:.2f}",
+        f"{rejected['precision_at_8pct']:.2f}" if rejected["announced"] else "",
+        _right(ok),
+    )
+
+
+def _right(said: Report) -> str:
+    if not said["announced"]:
+        return "none announced"
+    return f"{round(said['precision'] * said['announced'])} of {said['announced']} ({said['precision']:.2f})"
+
+
+def _unlabelled(name: str, report: Report) -> Iterator[str]:
+    for part, scores in {
+        f"**{name}**": report,
+        **{f"{name}: {s}": own for s, own in report["per_source"].items()},
+    }.items():
+        shares = (scores[key] for key in ("announced_rejected", "announced_ok", "called_rejected"))
+        yield _line(part, f"{scores['rows']:,}", *(f"{share:.1%}" for share in shares))
+
+
+def _phrases(name: str, report: Report) -> Iterator[str]:
+    yield _line(
+        f"**{name}**", *(str(report[key]) for key in ("rows", "label", "announced", "both", "false_rejections"))
+    )
+
+
+def _pairs(name: str, report: Report) -> Iterator[str]:
+    for part, scores in {
+        f"**{name}**": report,
+        **{f"{name}: {s}": own for s, own in report["per_source"].items()},
+    }.items():
+        yield _line(part, f"{scores['rows']:,}", f"{scores['accuracy']:.3f}", f"{scores['auc']:.3f}")
+
+
+def _targets(name: str, report: Report) -> Iterator[str]:
+    parts = {f"**{name}**": report, f"{name}: verdicts": report["by_verdict"], f"{name}: rules": report["by_rules"]}
+    for part, scores in parts.items():
+        yield _line(
+            part,
+            str(scores["rows"]),
+            f"{scores['accuracy']:.3f}",
+            str(scores["rows_further_back"]),
+            f"{scores['accuracy_further_back']:.3f}",
+        )
+
+
+def _line(*cells: str) -> str:
+    return f"| {' | '.join(cells)} |"

@@ -1,0 +1,67 @@
+"""Scores without labels of people: how much is announced of messages as they come, and of phrases with a known end."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any
+
+from detector.detector import Detector
+from detector.evaluation.errors import worst
+from detector.evaluation.rows import Row, neighbourhood, source_of
+from detector.model import Verdict
+
+Scores = dict[str, Any]
+
+
+def announced(verdict: Verdict) -> str | None:
+    """The reaction that becomes a feedback: ok, not_ok, or None."""
+    return verdict.reaction if verdict.emitted else None
+
+
+def score_unlabelled(rows: Sequence[Row], detector: Detector) -> Scores:
+    """Shares of the messages that are announced as rejected and as ok, and that are called rejected, by source, too."""
+    verdicts = detector.judge([neighbourhood(row) for row in rows])
+    sources = [source_of(row) for row in rows]
+
+    def of(name: str | None) -> dict[str, float]:
+        own = [v for v, s in zip(verdicts, sources, strict=True) if name is None or s == name]
+        said = Counter(announced(v) for v in own)
+        called = sum(1 for v in own if v.feedback == "rejected")
+        shares = {"announced_rejected": said["not_ok"], "announced_ok": said["ok"], "called_rejected": called}
+        return {"rows": len(own), **{key: count / len(own) for key, count in shares.items()}}
+
+    return {**of(None), "per_source": {name: of(name) for name in sorted(set(sources))}}
+
+
+def score_phrases(rows: Sequence[Row], detector: Detector, errors: int = 0) -> Scores:
+    """How many phrases get their label, their announced reaction, and both; `false_rejections`: announced for another.
+
+    A new topic's label is accepted, the status that it gives the turn.
+    """
+    verdicts = detector.judge([neighbourhood(row) for row in rows])
+    right = [
+        (v.feedback == row["label"], announced(v) == row["announced"]) for v, row in zip(verdicts, rows, strict=True)
+    ]
+    typed = [
+        v.correction_type == row["correction_type"]
+        for v, row in zip(verdicts, rows, strict=True)
+        if row.get("correction_type")
+    ]
+    groups = [str(row.get("group", "")) for row in rows]
+    return {
+        "rows": len(rows),
+        "label": sum(label for label, _ in right),
+        "announced": sum(reaction for _, reaction in right),
+        "both": sum(label and reaction for label, reaction in right),
+        "correction_type": sum(typed),
+        "false_rejections": sum(
+            announced(v) == "not_ok" and row["announced"] != "not_ok" for v, row in zip(verdicts, rows, strict=True)
+        ),
+        "both_by_group": {
+            name: sum(both == (True, True) for both, own in zip(right, groups, strict=True) if own == name)
+            / groups.count(name)
+            for name in dict.fromkeys(groups)
+        },
+        **({"errors": worst(rows, verdicts, errors)} if errors else {}),
+    }

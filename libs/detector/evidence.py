@@ -1,0 +1,50 @@
+"""What the deciders look at: the judged message, what it answers, and the patterns that fire on each."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from detector.intent import Sameness
+from detector.patterns import Kind, Pattern
+from detector.text import Prepared
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """Everything a decision rests on.
+
+    `similarity` is the cosine of message and previous request in [0, 1], the other two similarities likewise of message
+    and answer, and of request and answer; `same_intent` the probability that both ask for the same thing; `silence` the
+    microseconds since the agent's message, never negative (a clock that went backwards counts as no silence).
+    `sentences` says the same of message and previous request by whole sentences, where they were compared that way.
+    `language` the message's; `answered` is False where no agent message stands before.
+    """
+
+    message: Prepared
+    request: Prepared
+    answer: Prepared
+    found: tuple[Pattern, ...]
+    kinds: frozenset[Kind]
+    answer_kinds: frozenset[Kind]
+    similarity: float = 0.0
+    answer_similarity: float = 0.0
+    request_answer_similarity: float = 0.0
+    same_intent: float = 0.0
+    silence: int = 0
+    language: str = "en"
+    answered: bool = True
+    sentences: Sameness | None = None
+
+    @property
+    def sameness(self) -> Sameness:
+        """How alike message and previous request are, by whole sentences where those were compared, else by words."""
+        return self.sentences or Sameness(self.similarity, self.same_intent)
+
+    @property
+    def relatedness(self) -> float:
+        """Likeness of the message to the exchange before it, in [0, 1]."""
+        return max(self.similarity, self.answer_similarity)
+
+    def names(self, *wanted: Kind) -> tuple[str, ...]:
+        """Names of the patterns of the wanted kinds that fired on the message."""
+        return tuple(p.name for p in self.found if p.kind in wanted)

@@ -1,0 +1,85 @@
+"""A verdict for a person: what a message says about an answer, and why."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from contracts.announcing import ANNOUNCED_FROM
+from contracts.reasons import reason_in_words
+from detector.detector import Detector
+from detector.model import Message, Neighbourhood, Verdict
+
+_MINUTE: Final = 60_000_000
+_SAYS: Final = {
+    "rejected": "The answer is rejected",
+    "accepted": "The answer is accepted",
+    "neutral": "Nothing is said about the answer",
+}
+_WHO: Final = {"rules": "a rule", "learned": "the learned layer", "llm": "the LLM gate"}
+_HOW: Final = {
+    "explicit": "it is turned down",
+    "rephrased": "the request is asked again",
+    "abandonment": "the person gives up on it",
+}
+
+
+def explain(
+    message: str, previous_user: str = "", previous_assistant: str = "", detector: Detector | None = None
+) -> Verdict:
+    """The verdict on a message after one exchange, each text a minute after the one before."""
+    said = [("human", previous_user), ("agent", previous_assistant)]
+    before = tuple(
+        Message(
+            message_id=f"before-{place}",
+            turn_id="previous",
+            sender_id=role,
+            role="agent" if role == "agent" else "human",
+            agent_id="agent" if role == "agent" else None,
+            text=text,
+            at=place * _MINUTE,
+        )
+        for place, (role, text) in enumerate(said)
+        if text
+    )
+    judged = Message("message", "now", "human", "human", None, message, 2 * _MINUTE)
+    return (detector or Detector.default()).judge([Neighbourhood(before, judged)])[0]
+
+
+def render(verdict: Verdict) -> str:
+    """The verdict as plain text, a few lines."""
+    if verdict.status_only:
+        head = "A new topic: the earlier turn's status becomes accepted, nothing is announced"
+    else:
+        head = _SAYS[verdict.feedback]
+    if verdict.correction_type:
+        head += f": {_HOW[verdict.correction_type]}"
+    lines = [
+        f"{head}.",
+        f"  confidence  {verdict.confidence:.2f}, {_announced(verdict)}",
+        f"  decided by  {_WHO[verdict.decided_by]}",
+        f"  gate        {verdict.gate}",
+        f"  because it  {'; '.join(reason_in_words(verdict.rules)) or 'says nothing that speaks either way'}",
+        f"  rules       {', '.join(verdict.rules) or 'none'}",
+    ]
+    if verdict.encoder is None:
+        lines.append("  encoder     none: read by words alone; `agent-feedback encoder` fetches one")
+    if verdict.target:
+        target = verdict.target
+        lines.append(
+            f"  about       turn {target.turn_id} ({target.turns_back} back), score {target.score:.2f}"
+            f" = 0.85 * {target.similarity:.2f} + 0.15 * {target.recency:.2f}"
+        )
+    lines.append("  scores      " + ", ".join(f"{name} {value:.2f}" for name, value in verdict.scores.items()))
+    return "\n".join(lines)
+
+
+def _announced(verdict: Verdict) -> str:
+    if verdict.emitted:
+        return "announced"
+    if verdict.feedback == "neutral" or verdict.status_only:
+        return "not announced"
+    if verdict.target is None:
+        return "not announced: there is no answer that it could be about"
+    if verdict.confidence < ANNOUNCED_FROM:
+        return f"not announced: below {ANNOUNCED_FROM:.2f}"
+    return "not announced: it builds on the answer, and says nothing about its quality"

@@ -1,0 +1,115 @@
+"""Whether two messages ask for the same thing, by more than shared words.
+
+Each word looks for its nearest word in the other message, so that "cheap" meets "inexpensive", and a changed name,
+number or question word is missed on its side. What is found counts alike; the scale is taught on pairs of our own.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from detector.encoders.embedder import Vectors
+from detector.text import STOP
+
+WEIGHTS: Final = Path(__file__).parent / "weights" / "intent.json"
+#: Words looked at on each side; questions longer than that have said what they want.
+WORDS: Final = 60
+
+NAMES: Final = ("flat_cosine", "aligned", "content_least", "rest")
+
+Floats = npt.NDArray[np.float64]
+
+
+class Sameness(NamedTuple):
+    """`similarity` is a cosine in [0, 1], `same_intent` the probability in [0, 1] that two texts want the same."""
+
+    similarity: float
+    same_intent: float
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A message for comparison: its distinct words, in order, with their vectors, shape (words, dimension)."""
+
+    words: tuple[str, ...]
+    vectors: Vectors
+
+
+def distinct(words: Sequence[str]) -> tuple[str, ...]:
+    """The words once each, in order, at most `WORDS`."""
+    return tuple(dict.fromkeys(words))[:WORDS]
+
+
+def compare(left: Asked, right: Asked) -> tuple[float, ...]:
+    """The values of `NAMES`; all zero where one of the two says nothing.
+
+    `flat_cosine`: cosine of the sums of word vectors, each shortened to the root of its length, so that one rare word
+    can't outweigh all; `aligned`: how well all words find each other, both ways; `content_least`: how well the
+    words with a topic do, on the side where they do worse; `rest`: cosine of what the two do not share.
+    """
+    if not left.words or not right.words:
+        return (0.0,) * len(NAMES)
+    long_left = np.linalg.norm(left.vectors, axis=1) + 1e-9
+    long_right = np.linalg.norm(right.vectors, axis=1) + 1e-9
+    table = (left.vectors @ right.vectors.T) / np.outer(long_left, long_right)
+    found_left = float(table.max(axis=1) @ long_left / long_left.sum())
+    found_right = float(table.max(axis=0) @ long_right / long_right.sum())
+    content = 0.0
+    topics_left = [row for row, word in enumerate(left.words) if word not in STOP]
+    topics_right = [row for row, word in enumerate(right.words) if word not in STOP]
+    if topics_left and topics_right:
+        inner = table[topics_left][:, topics_right]
+        heavy_left, heavy_right = long_left[topics_left], long_right[topics_right]
+        content = min(
+            float(inner.max(axis=1) @ heavy_left / heavy_left.sum()),
+            float(inner.max(axis=0) @ heavy_right / heavy_right.sum()),
+        )
+    flat_left = (left.vectors / np.sqrt(long_left)[:, None]).sum(axis=0)
+    flat_right = (right.vectors / np.sqrt(long_right)[:, None]).sum(axis=0)
+    length = float(np.linalg.norm(flat_left)) * float(np.linalg.norm(flat_right))
+    return (
+        float(flat_left @ flat_right) / max(length, 1e-9),
+        2 * found_left * found_right / max(found_left + found_right, 1e-9),
+        content,
+        _rest(left, right),
+    )
+
+
+def _rest(left: Asked, right: Asked) -> float:
+    """1 where nothing is left on either side, 1/2 where on one."""
+    shared = set(left.words) & set(right.words)
+    rows_left = [row for row, word in enumerate(left.words) if word not in shared]
+    rows_right = [row for row, word in enumerate(right.words) if word not in shared]
+    if not rows_left or not rows_right:
+        return 1.0 if not rows_left and not rows_right else 0.5
+    over_left, over_right = left.vectors[rows_left].sum(axis=0), right.vectors[rows_right].sum(axis=0)
+    length = float(np.linalg.norm(over_left)) * float(np.linalg.norm(over_right))
+    return float(over_left @ over_right) / max(length, 1e-9)
+
+
+@dataclass(frozen=True)
+class IntentModel:
+    """Weights of shape (len(NAMES),)."""
+
+    weights: Floats
+    bias: float
+
+    @classmethod
+    def load(cls, path: Path = WEIGHTS) -> IntentModel:
+        """Reads the committed weights; refuses those of other features."""
+        told = json.loads(path.read_text(encoding="utf-8"))
+        if tuple(told["features"]) != NAMES:
+            raise ValueError(f"{path} was made for other features: run `make train`")
+        return cls(np.asarray(told["weights"], dtype=np.float64), float(told["bias"]))
+
+    def same(self, left: Asked, right: Asked) -> float:
+        """Probability in [0, 1] that the two want the same."""
+        score = float(np.asarray(compare(left, right)) @ self.weights) + self.bias
+        return round(float(1 / (1 + np.exp(-score))), 6)

@@ -1,0 +1,100 @@
+"""Which earlier agent message a feedback is about."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Sequence
+from itertools import chain
+from typing import Final
+
+from detector.model import Message, Target
+from detector.text import Prepared
+
+SIMILARITY_WEIGHT: Final = 0.85
+RECENCY_WEIGHT: Final = 0.15
+TOP_K: Final = 5
+MAX_AGE_US: Final = 365 * 24 * 3600 * 1_000_000
+
+#: Share of the likeness that comes from shared words; the rest is the cosine. High, because a message that names
+#: nothing ("I don't like it") must not wander off to an earlier answer for a few hundredths of cosine.
+WORDS: Final = 0.8
+
+
+_JUDGING: Final = """
+wrong right correct incorrect error errors mistake bad good great nice perfect fine better best worse thank thanks job
+work works working worked like liked love loved hate help helps helpful answer answers said meant want wanted need still
+again never earlier before previous first last one ok okay yes bug problem broken fails failed fail idea try really
+actually sorry please well done
+"""
+#: Words that judge an answer or point at one, and name nothing in it.
+JUDGING: Final = frozenset(_JUDGING.split())
+#: What such a word counts beside another: it may still stand in a title.
+JUDGED: Final = 0.75
+
+
+def named(message: Prepared) -> frozenset[str]:
+    """The words of a message that may name what an answer was about."""
+    return message.content - JUDGING
+
+
+def likeness(
+    message: Prepared, candidates: Sequence[Prepared], cosines: Sequence[float], requests: Sequence[Prepared] = ()
+) -> list[float]:
+    """Likeness in [0, 1] of a message to each candidate, from shared words, rare ones first, and the cosines.
+
+    `requests` are what the candidates answer: where no answer holds a word that the message names, "the SQL query" may
+    stand there.
+    """
+    words = named(message)
+    if requests and not any(c.content & words for c in candidates):
+        shared = [r.content & message.content for r in requests]
+    else:
+        shared = [c.content & message.content for c in candidates]
+    seen = Counter(chain.from_iterable(shared))
+    # Summed with fsum, which doesn't depend on the order of a set.
+    weights = {
+        word: math.log1p(len(candidates) / (seen[word] or 1)) * (JUDGED if word in JUDGING else 1.0)
+        for word in message.content
+    }
+    whole = math.fsum(weights.values()) or 1.0
+    return [
+        WORDS * (math.fsum(weights[word] for word in own) / whole if own else 0.0) + (1 - WORDS) * cosine
+        for own, cosine in zip(shared, cosines, strict=True)
+    ]
+
+
+def score(similarity: float, turns_back: int) -> float:
+    """How likely a message is about an answer of that similarity, so many answers back (1: the latest)."""
+    return SIMILARITY_WEIGHT * similarity + RECENCY_WEIGHT / turns_back
+
+
+def locate(
+    candidates: Sequence[Message], similarity: Sequence[float], now: int, top_k: int = TOP_K
+) -> tuple[Target, ...]:
+    """The `top_k` best targets, best first.
+
+    `candidates` are agent messages in order of time, `similarity` their likeness to the judged message in [0, 1].
+    Recency falls with the number of agent messages in between: 1 for the latest, 1/2, 1/3, ... A candidate older than
+    365 days before `now` is none; one that lies in the future (a clock that went backwards) is kept.
+    """
+    scored: list[tuple[float, int, float, int]] = []
+    for place, (message, alike) in enumerate(zip(candidates, similarity, strict=True)):
+        if now - message.at > MAX_AGE_US:
+            continue
+        turns_back = len(candidates) - place
+        alike = min(1.0, max(0.0, float(alike)))
+        scored.append((-score(alike, turns_back), turns_back, alike, place))
+    scored.sort()
+    return tuple(
+        Target(
+            turn_id=candidates[place].turn_id,
+            message_id=candidates[place].message_id,
+            agent_id=candidates[place].agent_id or candidates[place].sender_id,
+            score=round(-lost, 6),
+            similarity=round(alike, 6),
+            recency=round(1.0 / turns_back, 6),
+            turns_back=turns_back,
+        )
+        for lost, turns_back, alike, place in scored[:top_k]
+    )

@@ -1,0 +1,118 @@
+"""The vocabulary of the decisions: what is judged, and what is said about it.
+
+Everything here is a value. Times are integer microseconds since the epoch, scores and confidences lie in [0, 1]
+unless a field says otherwise.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Final, Literal
+
+from contracts.announcing import ANNOUNCED_FROM
+
+Role = Literal["human", "agent"]
+Feedback = Literal["rejected", "accepted", "neutral"]
+Reaction = Literal["ok", "not_ok"]
+GateCall = Literal["ok", "not_ok", "neutral"]
+CorrectionType = Literal["explicit", "rephrased", "abandonment"]
+DecidedBy = Literal["rules", "learned", "llm"]
+
+#: How many earlier messages of a conversation a verdict may depend on. Later or older ones never matter.
+NEIGHBOURHOOD: Final = 24
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One message of a conversation, by a person or by an agent.
+
+    `at` is in microseconds since the epoch; `agent_id` is None for a person's message.
+    """
+
+    message_id: str
+    turn_id: str
+    sender_id: str
+    role: Role
+    agent_id: str | None
+    text: str
+    at: int
+
+
+@dataclass(frozen=True, slots=True)
+class Neighbourhood:
+    """A person's message and at most `NEIGHBOURHOOD` messages before it, sorted by (at, message_id)."""
+
+    before: tuple[Message, ...]
+    message: Message
+
+    def previous_agent(self) -> Message | None:
+        """The latest agent message before the judged one."""
+        return next((m for m in reversed(self.before) if m.role == "agent"), None)
+
+    def previous_human(self) -> Message | None:
+        """The request that the latest agent message answered: the latest human message before it."""
+        agent_seen = False
+        for earlier in reversed(self.before):
+            if earlier.role == "agent":
+                agent_seen = True
+            elif agent_seen:
+                return earlier
+        return None
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """The agent message that a feedback is about.
+
+    `score` = 0.85 * `similarity` + 0.15 * `recency`; `turns_back` counts agent messages, 1 is the latest.
+    """
+
+    turn_id: str
+    message_id: str
+    agent_id: str
+    score: float
+    similarity: float
+    recency: float
+    turns_back: int
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What one human message says about an agent's work.
+
+    `confidence` is the specification's constant where `decided_by` is "rules", a calibrated probability where it
+    is "learned" (of approval where `gate` says ok), and the model's own word where it is "llm". `rules` names the
+    patterns and rules that fired, `scores` the numbers behind the decision.
+    `status_only`: a new unrelated topic, which marks the earlier turn as accepted 0.5 and is never announced.
+    `encoder`: the sentence encoder that the detector had; None: it went by words alone, and announces less surely.
+    `settled`: a rule alone decided, or there was nothing to decide; of any other verdict a language model may be asked.
+    """
+
+    feedback: Feedback
+    reaction: Reaction | None
+    confidence: float
+    correction_type: CorrectionType | None
+    user_said: str
+    target: Target | None
+    rules: tuple[str, ...]
+    decided_by: DecidedBy
+    gate: GateCall
+    scores: Mapping[str, float] = field(default_factory=dict)
+    status_only: bool = False
+    settled: bool = True
+    encoder: str | None = None
+
+    @property
+    def emitted(self) -> bool:
+        """Whether this verdict is announced as feedback: a sure rejection, or an acceptance that the gate calls ok.
+
+        A follow-up question builds on an answer and says nothing about its quality.
+        """
+        speaks = self.feedback == "rejected" or (self.feedback == "accepted" and self.gate == "ok")
+        return speaks and not self.status_only and self.target is not None and self.confidence >= ANNOUNCED_FROM
+
+    @property
+    def status(self) -> Feedback:
+        """What the verdict makes of its target's status: a rejection too doubtful to be announced leaves it alone."""
+        return "neutral" if self.feedback == "rejected" and self.confidence < ANNOUNCED_FROM else self.feedback

@@ -1,0 +1,53 @@
+"""The table of patterns, and how a text is matched against it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import cache
+from typing import Final
+
+from detector.patterns import agent_english, agent_others, chinese, english, french, german, spanish
+from detector.patterns.screen import Screen
+from detector.patterns.table import Kind, Pattern
+from detector.text import Prepared
+
+#: What a person's message is matched against, by language.
+LANGUAGES: Final[dict[str, tuple[Pattern, ...]]] = {
+    "en": english.PATTERNS,
+    "de": german.PATTERNS,
+    "fr": french.PATTERNS,
+    "es": spanish.PATTERNS,
+    "zh": chinese.PATTERNS,
+}
+
+#: What an agent's message is matched against, by language.
+AGENT: Final[dict[str, tuple[Pattern, ...]]] = {"en": agent_english.PATTERNS, **agent_others.PATTERNS}
+
+__all__ = ["AGENT", "LANGUAGES", "Kind", "Pattern", "agent_hits", "human_hits", "kinds"]
+
+
+@cache
+def _people(language: str) -> Screen | None:
+    patterns = LANGUAGES.get(language)
+    return Screen(patterns) if patterns else None
+
+
+@cache
+def _agents(language: str) -> Screen:
+    return Screen(AGENT.get(language, agent_others.ANY))
+
+
+def human_hits(message: Prepared, language: str = "en") -> tuple[Pattern, ...]:
+    """The patterns of its language that fire on a person's prepared text, in table order; none of another language."""
+    screen = _people(language)
+    return screen.search(message.said, message.said_words) if screen else ()
+
+
+def agent_hits(message: Prepared, language: str = "en") -> tuple[Pattern, ...]:
+    """The patterns for agents' messages that fire on a prepared text, in table order."""
+    return _agents(language).search(message.said, message.said_words)
+
+
+def kinds(found: Iterable[Pattern]) -> frozenset[Kind]:
+    """The kinds of the given hits."""
+    return frozenset(p.kind for p in found)

@@ -1,0 +1,85 @@
+"""English: what the agent's message does, for "no" to its question is no verdict."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from detector.patterns.table import Pattern, table
+
+PATTERNS: Final[tuple[Pattern, ...]] = table(
+    "en",
+    (
+        "agent_asks",
+        "agent_asks",
+        (
+            r"""\?[\"')\]* ]*$|\b(?:please (?:tell|give|provide|specify|enter|share)|let me know (?:what|which"""
+            r"|when|where|how|your))\b"
+        ),
+    ),
+    (
+        "agent_asks",
+        "agent_asks_for",
+        (
+            r"\b(?:what|which|when|where|who|how (?:many|much|long|far|old))\b[^.!?]{0,80}\b(?:would you|do you"
+            r"|should|you|your|is it|are you|will you|did you)\b[^.!?]{0,80}\?"
+        ),
+    ),
+    (
+        "agent_proposes",
+        "agent_proposes",
+        (
+            r"\b(?:would you like(?: me)? to|would you like (?:more|another|it|that|this|a|some)|shall (?:i|we)"
+            r"|should i|do you want (?:me|it|to|another|more|a)|want me to|may i|would you care)\b[^?]{0,160}\?"
+        ),
+    ),
+    (
+        "agent_confirms",
+        "agent_confirms",
+        (
+            r"\b(?:please confirm|can you confirm|confirm (?:that|the|if|this)|is (?:that|this) (?:right|correct|ok"
+            r"|okay|all right|alright|fine)|does (?:that|this) (?:sound|look|work)|did i get|just to (?:confirm"
+            r"|clarify|be sure|check)|am i (?:right|correct)|so you(?:'d| would)? (?:want|like|need|are|'re)|let(?:'s"
+            r"| me| us) (?:review|confirm|double|check|recap)|you (?:want|would like|'d like)[^?]{0,120}\?$"
+            r"|shall i (?:go|proceed|book)|should i (?:go|proceed|book))"
+        ),
+    ),
+    (
+        "agent_offers",
+        "agent_offers",
+        (
+            r"\b(?:how about|what about|have you (?:seen|tried|read|considered|heard|been)|i (?:would |can |could "
+            r"|'d )?(?:recommend|suggest)|you (?:might|could|may|should|would) (?:also |really |probably )?(?:like"
+            r"|try|enjoy|want|consider|love)|there (?:is|are|'s)|i found|i have (?:found|a|an|two|\d)|check out"
+            r"|option|do you like|would you like (?:me to|to|that|this|it)|shall i|should i|want me to|try"
+            r"|interested in|maybe|here(?:'s| is| are)|https?:)"
+        ),
+    ),
+    (
+        "agent_fails",
+        "agent_fails",
+        (
+            r"\b(?:sorry|unfortunately|apolog\w{1,5}|(?:could|can|did|do|was|am|is|are|were)(?:n't| not|not)|unable"
+            r"|no (?:results?|matches|flights?|luck|information|available|options?|such)|not (?:available|able"
+            r"|possible|found|sure)|failed|error|don't (?:have|know|understand)|cannot|nothing (?:available|matches"
+            r"|found)|there (?:are|is) no|i'm afraid|try again later|as an ai)\b"
+        ),
+    ),
+    (
+        "agent_succeeds",
+        "agent_succeeds",
+        (
+            r"\b(?:booked|reserved|confirmed|successful(?:ly)?|done|completed?|scheduled|all set"
+            r"|has been (?:\w{1,12}ed|sent)|i(?:'ve| have) (?:\w{1,12}ed|set|made|sent|put)|is now|purchased"
+            r"|congrat\w{0,10}|have a (?:great|good|nice|lovely|safe)|enjoy|you're welcome|reference number)\b"
+        ),
+    ),
+    (
+        "agent_closes",
+        "agent_closes",
+        (
+            r"\b(?:anything else|something else|any other|other questions?|further (?:help|assistance|questions?)"
+            r"|assist you (?:with|further|in)|help you with (?:anything|something)|good ?bye|bye|have a (?:great|good"
+            r"|nice|lovely|safe)|welcome|glad (?:i|to)|my pleasure|happy to help)\b"
+        ),
+    ),
+)

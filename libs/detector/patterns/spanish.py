@@ -1,0 +1,146 @@
+"""Spanish: what people write about an answer."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from detector.patterns.table import Pattern, table
+
+PATTERNS: Final[tuple[Pattern, ...]] = table(
+    "es",
+    (
+        "reject",
+        "es_incorrecto",
+        (
+            r"\b(?:eso|esto|la respuesta|tu respuesta|está|es)(?: es| está)? (?:todo |completamente |totalmente "
+            r"|muy )?(?:mal|incorrecto|incorrecta|falso|equivocado|equivocada|un error|inútil)\b|\b(?:eso "
+            r"|esto )?no (?:es|está) (?:cierto|verdad|correcto|correcta|así|bien|útil|lo correcto)\b"
+            r"|^(?:no[, ]+)?(?:incorrecto|falso|mal)\b"
+        ),
+    ),
+    (
+        "reject",
+        "no_es_lo_que",
+        (
+            r"\bno es (?:lo|eso lo|esto lo) que (?:te |le )?(?:pedí|pregunté|quería|quiero|busco|buscaba|necesito"
+            r"|dije)\b|\byo no (?:pedí|pregunté|dije|quería) eso\b|\bno (?:te )?(?:pedí|pregunté) (?:eso|por eso)\b"
+        ),
+    ),
+    (
+        "reject",
+        "queria_decir",
+        (
+            r"^(?:no|perdón|perdona|disculpa)?[,. ]*(?:yo )?(?:quería decir|me refería a|quise decir|preguntaba"
+            r"|hablaba de)\b"
+        ),
+    ),
+    (
+        "reject",
+        "no_entendiste",
+        (
+            r"\bno (?:me )?(?:entendiste|has entendido|entiendes|leíste|respondiste|has respondido|contestaste)\b"
+            r"|\bme (?:has )?(?:entendiste|entendido) mal\b|\bte (?:equivocas|equivocaste|has equivocado)\b"
+        ),
+    ),
+    (
+        "reject",
+        "no_funciona",
+        (
+            r"\bno (?:me )?(?:funciona|sirve|ayuda|vale|tiene sentido|compila|arranca)\b"
+            r"|\b(?:sigue|siguen|todavía|aún) (?:sin|no|fallando|dando|igual|mal|el mismo)\b|\bel mismo error\b"
+            r"|\b(?:te|se te|has|se le) (?:olvidaste|olvidó|olvidado|saltaste|saltó|ignorado)\b|\bno,? te he"
+            r" (?:dicho|pedido)\b"
+        ),
+    ),
+    (
+        "reject_stated",
+        "averiado",
+        (
+            r"\bno (?:se |me )?(?:muestra|aparece|carga|abre|guarda|cambia|responde|inicia|ve|veo)\b|\b(?:sigo"
+            r"|sigue) (?:teniendo"
+            r"|con) (?:\w{1,12} ){0,2}(?:error|problema)\b|\b(?:me )?(?:da|sale|tira) (?:\w{1,6} )?(?:un |el "
+            r"|este )?(?:error|fallo)\b"
+            r"|\b(?:falta|faltan) (?:el|la|los|las|un|una)\b|\bya te (?:dije|había dicho)\b|\b(?:borraste"
+            r"|rompiste|eliminaste)\b"
+        ),
+    ),
+    (
+        "reject_stated",
+        "demasiado",
+        (
+            r"\bdemasiado (?:caro|cara|largo|corto|lejos|tarde|temprano|complicado)\b|\bmuy (?:car[oa]|tarde"
+            r"|temprano)\b"
+            r"|\bno me (?:convence|gusta|interesa|conviene)\b|^no[,.! ]+(?:el|la|los|las|es|era|quiero|quería|yo"
+            r"|a|de|en|para"
+            r"|con|por|me|pero|tiene|mejor|ese|esa|eso|digo|he)\b"
+        ),
+    ),
+    (
+        "abandon",
+        "olvidalo",
+        (
+            r"\bolvíd[ae]lo\b|\bolvidalo\b|\bdéjalo\b|\bdejalo\b|\bno importa\b[.! ]*$|\bme rindo\b"
+            r"|\bya no (?:importa|hace falta)\b|\b(?:lo )?(?:haré|busco|buscaré|hago) (?:yo mismo|yo misma"
+            r"|en otro (?:sitio|lado|lugar))\b"
+        ),
+    ),
+    ("thanks", "gracias", r"(?<!no )(?<!no, )\b(?:gracias|te lo agradezco|se lo agradezco)\b"),
+    (
+        "thanks",
+        "perfecto",
+        (
+            r"^(?:sí[, ]+|vale[, ]+|ok[, ]+|ah[, ]+)?(?:perfecto|genial|excelente|estupendo|exacto|exactamente"
+            r"|muy bien|fantástico|buenísimo|qué bien)\b|\beso (?:es|era) (?:todo|justo|exactamente|lo que)\b|^(?:ya "
+            r"|ahora )?(?:funciona|me sirve)\b"
+        ),
+    ),
+    (
+        "action",
+        "me_lo_quedo",
+        (
+            r"\bme (?:lo|la|los|las) (?:quedo|llevo)\b|\b(?:lo|la) (?:reservo|compro|tomo|pruebo|voy a probar)\b"
+            r"|\bvoy a (?:probar|reservar|comprar|tomar)\b|\breserva(?:lo|la)\b"
+        ),
+    ),
+    (
+        "follow",
+        "y",
+        (
+            r"^(?:vale[, ]+|ok[, ]+|bien[, ]+|genial[, ]+)?(?:¿ ?)?(?:y (?:el|la|los|las|si|qué|cuánto|cómo|cuándo"
+            r"|dónde|para|en)|cuánto (?:cuesta|dura|tarda)|qué tal|hay|puedes (?:también|darme más)|dime más)\b"
+        ),
+    ),
+    ("cue_no", "no", r"^no\b"),
+    ("cue_yes", "si", r"^(?:sí|si|vale|ok|claro|de acuerdo|correcto)\b"),
+    ("cue_reject", "negacion", r"\b(?:no|nunca|nada|ningún|ninguna|tampoco|en vez|en lugar|sino)\b"),
+    (
+        "acknowledge",
+        "ya_veo",
+        r"^(?:(?:ok|ah|oh|hm+|mhm|ya|ya veo|entiendo)[.!, ]*){1,2}$",
+    ),
+    (
+        "postpone",
+        "luego",
+        r"^(?:no[,. ]+)?(?:ahora no|todavía no|más tarde|luego|quizás? (?:luego|más tarde)|hoy no|no,? gracias)\b",
+    ),
+    ("cue_praise", "bien", r"\b(?:bien|genial|perfecto|estupendo|excelente|bueno|buena|fantástico)\b"),
+    ("cue_bye", "adios", r"\b(?:adiós|hasta (?:luego|pronto|mañana)|buen día)\b"),
+    ("cue_but", "pero", r"\b(?:pero|aunque|sin embargo)\b"),
+    (
+        "cue_clarify",
+        "como",
+        r"^(?:¿ ?)?(?:qué|cómo|perdón|eh) ?\?|\bno entiendo\b|\bqué quieres decir\b|\bde qué hablas\b",
+    ),
+    ("cue_repeat", "ya_dije", r"\b(?:ya (?:te )?(?:dije|pregunté|lo dije)|otra vez|repito|como dije)\b"),
+    (
+        "cue_other",
+        "otra_cosa",
+        r"\botra cosa\b|\botr[oa]s (?:opciones|ideas|sugerencias)\b|\balgo (?:más|distinto|diferente)\b",
+    ),
+    ("cue_ask", "pregunta", r"\?|^(?:quién|qué|cuándo|dónde|por qué|cómo|cuál|cuánto|puedes|hay)\b"),
+    (
+        "veto",
+        "no_hay_problema",
+        r"\bno (?:hay problema|pasa nada|está mal|te preocupes)\b|\bnada más\b|\bno,? (?:gracias|eso es todo)\b",
+    ),
+)

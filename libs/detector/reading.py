@@ -1,0 +1,228 @@
+"""Texts to evidence: prepares, matches and embeds the texts of a whole batch, each text once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from detector.encoders.embedder import Embedder, Vectors, WordLlamaEmbedder, WordVectors
+from detector.evidence import Evidence
+from detector.intent import Asked, IntentModel, distinct
+from detector.language import own_language
+from detector.model import NEIGHBOURHOOD, Message, Neighbourhood
+from detector.patterns import Kind, Pattern, agent_hits, human_hits, kinds
+from detector.text import Prepared, prepare
+
+#: Texts remembered from batch to batch, and their characters: a conversation's messages come again with each new one.
+REMEMBERED: Final = 16_384
+REMEMBERED_LENGTH: Final = 8_000_000
+#: Below this cosine two requests are not the same, whatever their words.
+WORTH_ALIGNING: Final = 0.6
+
+
+@dataclass(frozen=True, slots=True)
+class Exchange:
+    """The judged message with what it answers, and the agent messages that it may be about, oldest first.
+
+    `requests` are what those answer, one each.
+    """
+
+    message: Message
+    request: str
+    answered: Message | None
+    candidates: tuple[Message, ...]
+    requests: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, item: Neighbourhood) -> Exchange:
+        """Looks at the last `NEIGHBOURHOOD` messages only, whatever was handed in."""
+        if len(item.before) > NEIGHBOURHOOD:
+            item = Neighbourhood(item.before[-NEIGHBOURHOOD:], item.message)
+        asked = item.previous_human()
+        agents = tuple(m for m in item.before if m.role == "agent")
+        return cls(item.message, asked.text if asked else "", item.previous_agent(), agents, _requests(item.before))
+
+    @property
+    def answer(self) -> str:
+        """The text of the latest agent message, or nothing."""
+        return self.answered.text if self.answered else ""
+
+    @property
+    def silence(self) -> int:
+        """Microseconds since the agent's message; a clock that went backwards counts as none."""
+        return max(0, self.message.at - self.answered.at) if self.answered else 0
+
+
+def _requests(before: Sequence[Message]) -> tuple[str, ...]:
+    """What each agent message answers: the latest human message before it, or nothing."""
+    found, asked = [], ""
+    for message in before:
+        if message.role == "agent":
+            found.append(asked)
+        else:
+            asked = message.text
+    return tuple(found)
+
+
+@dataclass(frozen=True, slots=True)
+class Read:
+    """A batch that has been read: one evidence an exchange, and the vectors of messages, requests and answers."""
+
+    exchanges: tuple[Exchange, ...]
+    evidence: tuple[Evidence, ...]
+    messages: Vectors
+    answers: Vectors
+    place: dict[str, int]
+    vectors: Vectors
+
+
+class _Preparations(dict[str, Prepared]):
+    """`prepare`, remembered."""
+
+    def __missing__(self, text: str) -> Prepared:
+        known = self[text] = prepare(text)
+        return known
+
+
+class Reader:
+    """Remembers what it has prepared and matched, so that a text is read once; forgets all when it has read much."""
+
+    def __init__(self, embedder: Embedder, intent: IntentModel | None = None) -> None:
+        self.embedder = embedder
+        self._intent = intent
+        self._prepared = _Preparations()
+        self.prepared: Callable[[str], Prepared] = self._prepared.__getitem__
+        self._found: dict[tuple[str, str], tuple[tuple[Pattern, ...], frozenset[Kind]]] = {}
+        self._agent: dict[tuple[str, str], frozenset[Kind]] = {}
+        self._languages: dict[str, str | None] = {}
+        self._place: dict[str, int] = {}
+        self._length = 0
+        self._vectors: Vectors = np.zeros((0, embedder.dimension), dtype=np.float32)
+
+    def read(self, items: Sequence[Neighbourhood]) -> Read:
+        """Evidence of every item; all new texts of the batch are embedded in one call."""
+        exchanges = tuple(Exchange.of(item) for item in items)
+        texts = dict.fromkeys(text for x in exchanges for text in (x.message.text, x.request, x.answer))
+        texts.update(dict.fromkeys(c.text for x in exchanges for c in x.candidates))
+        self._learn(texts)
+        place, vectors = self._place, self._vectors
+        messages = vectors[[place[x.message.text] for x in exchanges]]
+        requests = vectors[[place[x.request] for x in exchanges]]
+        answers = vectors[[place[x.answer] for x in exchanges]]
+        alike = np.stack([_cosine(messages, requests), _cosine(messages, answers), _cosine(requests, answers)], axis=1)
+        evidence = tuple(self._evidence(x, row) for x, row in zip(exchanges, alike.tolist(), strict=True))
+        return Read(exchanges, evidence, messages, answers, place, vectors)
+
+    @property
+    def name(self) -> str:
+        """See `Embedder.name`: a reader is one, with a memory."""
+        return self.embedder.name
+
+    @property
+    def dimension(self) -> int:
+        """See `Embedder.dimension`."""
+        return self.embedder.dimension
+
+    def embed(self, texts: Sequence[str]) -> Vectors:
+        """See `Embedder.embed`."""
+        self._learn(dict.fromkeys(texts))
+        return self._vectors[[self._place[text] for text in texts]]
+
+    def _learn(self, texts: Collection[str]) -> None:
+        """Embeds the texts that are new, after forgetting everything if they would be too many."""
+        fresh = [text for text in texts if text not in self._place]
+        length = sum(map(len, fresh))
+        if len(self._place) + len(fresh) > REMEMBERED or self._length + length > REMEMBERED_LENGTH:
+            for memory in (self._prepared, self._found, self._agent, self._languages, self._place):
+                memory.clear()
+            fresh, self._length = list(texts), 0
+            length = sum(map(len, fresh))
+        self._length += length
+        count = len(self._place)
+        if count + len(fresh) > len(self._vectors):
+            grown = np.zeros((max(count + len(fresh), 2 * len(self._vectors)), self.embedder.dimension), np.float32)
+            grown[:count] = self._vectors[:count]
+            self._vectors = grown
+        if fresh:
+            self._vectors[count : count + len(fresh)] = self._embed(fresh)
+            self._place.update(zip(fresh, range(count, count + len(fresh)), strict=True))
+
+    def _embed(self, texts: list[str]) -> Vectors:
+        if isinstance(self.embedder, WordLlamaEmbedder):
+            return self.embedder.embed_words([self.prepared(t).words for t in texts])
+        return self.embedder.embed(texts)
+
+    def _evidence(self, x: Exchange, alike: list[float]) -> Evidence:
+        language = self._language(x)
+        found, found_kinds = self._hits(x.message.text, language)
+        message, request = self.prepared(x.message.text), self.prepared(x.request)
+        return Evidence(
+            message=message,
+            request=request,
+            answer=self.prepared(x.answer),
+            found=found,
+            kinds=found_kinds,
+            answer_kinds=self._agent_kinds(x.answer, language),
+            similarity=alike[0],
+            answer_similarity=alike[1],
+            request_answer_similarity=alike[2],
+            same_intent=self._same_intent(message, request, alike[0]),
+            silence=x.silence,
+            language=language,
+            answered=x.answered is not None,
+        )
+
+    def _same_intent(self, message: Prepared, request: Prepared, cosine: float) -> float:
+        """Of an embedder without word vectors, or without a model, the cosine itself."""
+        if self._intent is None or not isinstance(self.embedder, WordLlamaEmbedder):
+            return cosine
+        return self._compared(message, request, self.embedder.words) if cosine >= WORTH_ALIGNING else 0.0
+
+    def same_intent(self, left: str, right: str) -> float:
+        """Probability in [0, 1] that two requests want the same."""
+        if self._intent is None or not isinstance(self.embedder, WordLlamaEmbedder):
+            vectors = self.embedder.embed([left, right])
+            return float(_cosine(vectors[:1], vectors[1:])[0])
+        return self._compared(prepare(left), prepare(right), self.embedder.words)
+
+    def _compared(self, left: Prepared, right: Prepared, words: WordVectors) -> float:
+        assert self._intent is not None
+        first, second = distinct(left.words), distinct(right.words)
+        rows = words.rows([first, second])
+        return self._intent.same(Asked(first, words.matrix[rows[0]]), Asked(second, words.matrix[rows[1]]))
+
+    def _language(self, x: Exchange) -> str:
+        """That of the message; of one that says too little about it, that of the answer, the request, else English."""
+        for text in (x.message.text, x.answer, x.request):
+            if text and (language := self._spoken(text)):
+                return language
+        return "en"
+
+    def _spoken(self, text: str) -> str | None:
+        if text not in self._languages:
+            prepared = self.prepared(text)
+            self._languages[text] = own_language(prepared.text, prepared.words)
+        return self._languages[text]
+
+    def _hits(self, text: str, language: str) -> tuple[tuple[Pattern, ...], frozenset[Kind]]:
+        known = self._found.get((text, language))
+        if known is None:
+            found = human_hits(self.prepared(text), language)
+            known = self._found[text, language] = (found, kinds(found))
+        return known
+
+    def _agent_kinds(self, text: str, language: str) -> frozenset[Kind]:
+        known = self._agent.get((text, language))
+        if known is None:
+            known = self._agent[text, language] = kinds(agent_hits(self.prepared(text), language))
+        return known
+
+
+def _cosine(left: Vectors, right: Vectors) -> Vectors:
+    """Row by row, in [0, 1]; rounded, so that the last bits don't depend on what else is in the batch."""
+    product = np.einsum("ij,ij->i", left, right, dtype=np.float64)
+    told: Vectors = np.round(np.clip(product, 0.0, 1.0), 6)
+    return told

@@ -1,0 +1,80 @@
+"""A second look, by whole sentences, at messages that may be the previous request in other words."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+
+from detector.correction import may_reword
+from detector.encoders.embedder import Embedder, Vectors
+from detector.evidence import Evidence
+from detector.intent import Sameness
+from detector.reading import WORTH_ALIGNING
+from detector.text import prepare
+
+WEIGHTS: Final = Path(__file__).parent / "weights" / "sentences.json"
+
+
+@dataclass(frozen=True, slots=True)
+class Scale:
+    """Turns a cosine of sentences into the probability that they want the same; taught on pairs of our own."""
+
+    weight: float
+    bias: float
+
+    @classmethod
+    def load(cls, path: Path = WEIGHTS) -> Scale:
+        """Reads the committed scale."""
+        told = json.loads(path.read_text(encoding="utf-8"))
+        return cls(float(told["weight"]), float(told["bias"]))
+
+    def sameness(self, cosine: float) -> Sameness:
+        """Rounded, so that the last bits don't depend on what else was compared."""
+        similarity = round(min(1.0, max(0.0, cosine)), 4)
+        return Sameness(similarity, round(1 / (1 + float(np.exp(-self.weight * similarity - self.bias))), 6))
+
+
+class Rewordings:
+    """Compares requests by a sentence encoder."""
+
+    def __init__(self, encoder: Embedder, scale: Scale) -> None:
+        self._encoder = encoder
+        self._scale = scale
+
+    @property
+    def encoder_name(self) -> str:
+        """See `Embedder.name`."""
+        return self._encoder.name
+
+    def compared(self, evidence: Sequence[Evidence]) -> tuple[Evidence, ...]:
+        """The same evidence, with `sentences` where a look is worth its time; one call of the encoder for all."""
+        rows = [row for row, one in enumerate(evidence) if _worth_comparing(one)]
+        alike = self.alike([(evidence[row].message.text, evidence[row].request.text) for row in rows])
+        told = dict(zip(rows, alike, strict=True))
+        return tuple(replace(one, sentences=told[row]) if row in told else one for row, one in enumerate(evidence))
+
+    def same_intent(self, left: str, right: str) -> float:
+        """Probability in [0, 1] that two requests want the same."""
+        [sameness] = self.alike([(prepare(left).text, prepare(right).text)])
+        return sameness.same_intent
+
+    def alike(self, pairs: Sequence[tuple[str, str]]) -> list[Sameness]:
+        """Of each pair of prepared texts, in order."""
+        if not pairs:
+            return []
+        texts = {text: row for row, text in enumerate(dict.fromkeys(text for pair in pairs for text in pair))}
+        vectors: Vectors = self._encoder.embed(list(texts))
+        return [self._scale.sameness(float(vectors[texts[a]] @ vectors[texts[b]])) for a, b in pairs]
+
+
+def _worth_comparing(evidence: Evidence) -> bool:
+    return (
+        evidence.similarity >= WORTH_ALIGNING
+        and not {"reject", "reject_stated"} & evidence.kinds
+        and may_reword(evidence)
+    )

@@ -1,0 +1,134 @@
+"""The text that the rules see: capped, without code, markup and quotations, in one spelling of quotes and spaces."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from dataclasses import dataclass
+from itertools import filterfalse
+from sys import intern
+from typing import Final
+
+#: Characters of a message that are looked at; a longer one keeps its head and its tail, where verdicts are said.
+HEAD: Final = 1200
+TAIL: Final = 400
+#: A text of more words is looked at for cues in its first sentences, so many words at most, and in its last one.
+SAID: Final = 45
+OPENING: Final = 30
+CLOSING: Final = 15
+
+_CODE_BLOCK = re.compile(r"```[^`]*(?:```|$)|~~~[^~]*(?:~~~|$)")
+_INLINE_CODE = re.compile(r"`[^`\n]{1,200}`")
+_TAG = re.compile(r"</?[a-zA-Z][^<>]{0,200}>")
+_QUOTED_LINE = re.compile(r"(?m)^[ \t]{0,3}>[^\n]*$")
+_URL = re.compile(r"https?://[^\s]{1,500}")
+#: A line that a program wrote: a stack trace, a log, a compiler's complaint.
+_MACHINE = re.compile(
+    r"^\s*(?:File \"|at [\w.$<>/]{2,80}\s?\(|Traceback\b|[\^~|\s]{3,}$|\d+ \|"
+    r"|\[?\d{4}-\d\d-\d\d[T ]|\d\d:\d\d:\d\d|(?:npm|yarn|pnpm) (?:ERR|WARN|error)|-->|={5,}|-{5,}|\+{3,}"
+    r"|[\w./\\-]{1,120}:\d+(?::\d+)?[:)]?|(?:ERROR|WARN(?:ING)?|INFO|DEBUG|FATAL|FAILED|FAIL)\b"
+    r"|(?:[A-Z]\w{2,40})?(?:Error|Exception)\b(?:\[\w+\])?:|(?:error|fatal|panic|warning)(?:\[\w+\])?: "
+    r"|make: \*\*\*|\$ )"
+)
+_FAILED = re.compile(
+    r"(?:Error|Exception|ERROR|FATAL|FAILED|Traceback)\b|\b(?:error|fatal|panic)(?:\[\w+\])?:|npm ERR|\*\*\* "
+)
+_SENTENCE_END = re.compile(r"(?<=[.!?:])\s|\n+")
+_WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)?")
+_SPELLING = str.maketrans({"’": "'", "‘": "'", "`": "'", "´": "'", "“": '"', "”": '"', "…": "...", "\u00a0": " "})
+_NUMBER = re.compile(r"\d+(?:[.:,]\d+)*")
+_STOP: Final = """
+a an the i you it that this these those he she they we me my your our their his her its is are was were be
+been am do does did have has had can could will would should of in on at to for from with and or but not no
+yes so if as by about what which who when where why how there here please just i'm it's that's don't didn't
+i'd i'll i've
+"""
+#: Words too common to say what a text is about.
+STOP: Final = frozenset(_STOP.split())
+_DIGIT = re.compile(r"\d")
+#: What a text holds in which something may have to be taken out.
+_ODD: Final = ("<", "`", ">", "~", "http")
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """A message as the rules see it.
+
+    `text` is lower-case, `words` its words in order, `content` those with a topic, `numbers` the figures in it,
+    `coded` whether code was taken out, `failed` whether a program's error message was.
+    `said` and `said_words` are text and words of the first and the last sentence where there are many: what is said
+    about an answer stands there, and a cue must not get likelier the longer a message is.
+    """
+
+    text: str
+    words: tuple[str, ...]
+    content: frozenset[str]
+    numbers: frozenset[str]
+    said: str
+    said_words: tuple[str, ...]
+    coded: bool = False
+    failed: bool = False
+
+    @property
+    def empty(self) -> bool:
+        """No letter or digit in any script (nothing at all, emoji only, punctuation only), and no program's error."""
+        return not self.words and not self.failed
+
+
+def cap(text: str) -> str:
+    """At most HEAD + TAIL characters, so that a 100 kB message costs no more than a long one."""
+    if len(text) <= HEAD + TAIL:
+        return text
+    return f"{text[:HEAD]}\n{text[-TAIL:]}"
+
+
+def prepare(text: str) -> Prepared:
+    """Never fails, whatever the text; lone surrogates and control characters are let through as they are."""
+    shown = cap(text)
+    coded = "```" in shown
+    if any(map(shown.__contains__, _ODD)):
+        shown = _CODE_BLOCK.sub(" ", shown)
+        shown = _INLINE_CODE.sub(" ", shown)
+        shown = _QUOTED_LINE.sub(" ", shown)
+        shown = _TAG.sub(" ", shown)
+        shown = _URL.sub(" ", shown)
+    failed = False
+    if "\n" in shown or ":" in shown:
+        shown, failed = _without_machine_lines(shown)
+    if not shown.isascii():
+        shown = unicodedata.normalize("NFKC", shown.translate(_SPELLING))
+    lines, shown = shown, " ".join(shown.split()).lower()
+    words = tuple(map(intern, _WORD.findall(shown)))  # thousands of texts are kept, of the same words
+    said, said_words = (shown, words) if len(words) <= SAID else _ends(lines)
+    return Prepared(
+        text=shown,
+        words=words,
+        content=frozenset(filterfalse(STOP.__contains__, words)),
+        numbers=frozenset(_NUMBER.findall(shown)) if _DIGIT.search(shown) else frozenset(),
+        said=said,
+        said_words=said_words,
+        coded=coded,
+        failed=failed,
+    )
+
+
+def _without_machine_lines(text: str) -> tuple[str, bool]:
+    """The text without lines that a program wrote, and whether one of them told of an error."""
+    kept, failed = [], False
+    for line in text.split("\n"):
+        if _MACHINE.match(line):
+            failed = failed or _FAILED.search(line) is not None
+        else:
+            kept.append(line)
+    return "\n".join(kept), failed
+
+
+def _ends(text: str) -> tuple[str, tuple[str, ...]]:
+    """The first sentences, up to `OPENING` words or the end of the one that reaches them, and the last one, cut."""
+    sentences = [s for s in _SENTENCE_END.split(text) if s.strip()]
+    opening: list[str] = []
+    while sentences and len(opening) < OPENING // 2:
+        opening += sentences.pop(0).split()
+    closing = sentences[-1].split()[:CLOSING] if sentences else []
+    said = " ".join([*opening[:OPENING], *closing]).lower()
+    return said, tuple(map(intern, _WORD.findall(said)))

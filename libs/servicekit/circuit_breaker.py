@@ -1,0 +1,40 @@
+"""Leaves something alone that keeps failing, and lets one request try whether it is back."""
+
+from __future__ import annotations
+
+FAILURES_LIMIT = 5
+"""Failures in a row that open a circuit."""
+REST_SECONDS = 30.0
+"""Seconds between two tries while it is open."""
+
+
+class CircuitBreaker:
+    """Open from `failures_limit` failures in a row until a success. Times are seconds of one monotonic clock."""
+
+    def __init__(self, failures_limit: int = FAILURES_LIMIT, rest_seconds: float = REST_SECONDS) -> None:
+        self._failures_limit = failures_limit
+        self._rest_seconds = rest_seconds
+        self._failures = 0
+        self._rests_until = 0.0
+
+    def lets_through(self, now: float) -> bool:
+        """Whether to ask at `now`. Of those who ask while it is open one is let through each `rest_seconds`."""
+        if not self.open:
+            return True
+        if now < self._rests_until:
+            return False
+        # The next one waits as long, so that a try that nobody hears of again leaves the circuit working.
+        self._rests_until = now + self._rest_seconds
+        return True
+
+    def succeeded(self) -> None:
+        self._failures = 0
+
+    def failed(self, now: float) -> None:
+        self._failures += 1
+        if self.open:
+            self._rests_until = now + self._rest_seconds
+
+    @property
+    def open(self) -> bool:
+        return self._failures >= self._failures_limit

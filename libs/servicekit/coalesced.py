@@ -1,0 +1,81 @@
+"""Answers single questions by asking many at once.
+
+The first question is asked at once. Those that come while it is under way wait for it, never for company, and are
+then asked together. So the busier a process is, the less a question costs.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Generic, TypeVar
+
+Question = TypeVar("Question")
+Reply = TypeVar("Reply")
+
+
+class Coalesced(Generic[Question, Reply]):
+    """Calls `ask` with all waiting questions up to a weight of `most`, one call at a time, in order of arrival.
+
+    `ask` returns a reply for each question, in their order; what it raises, all who asked together get. A caller that
+    gives up leaves the others alone.
+    """
+
+    def __init__(
+        self,
+        ask: Callable[[Sequence[Question]], Awaitable[Sequence[Reply]]],
+        *,
+        most: int = 500,
+        weigh: Callable[[Question], int] = lambda _: 1,
+    ) -> None:
+        self._ask = ask
+        self._most = most
+        self._weigh = weigh
+        self._waiting: deque[tuple[Question, asyncio.Future[Reply]]] = deque()
+        self._worker: asyncio.Task[None] | None = None
+
+    async def __call__(self, question: Question) -> Reply:
+        """Return the reply to `question`. Raises what `ask` raises."""
+        future: asyncio.Future[Reply] = asyncio.get_running_loop().create_future()
+        self._waiting.append((question, future))
+        if self._worker is None:
+            self._worker = asyncio.create_task(self._work())
+        return await future
+
+    async def _work(self) -> None:
+        try:
+            while batch := self._next():
+                await self._answer(batch)
+        finally:
+            self._worker = None
+
+    def _next(self) -> list[tuple[Question, asyncio.Future[Reply]]]:
+        """Take at least one waiting question, and more while their weight is at most `most`."""
+        batch: list[tuple[Question, asyncio.Future[Reply]]] = []
+        weight = 0
+        while self._waiting:
+            question, future = self._waiting[0]
+            weight += self._weigh(question)
+            if batch and weight > self._most:
+                break
+            self._waiting.popleft()
+            if not future.done():
+                batch.append((question, future))
+        return batch
+
+    async def _answer(self, batch: Sequence[tuple[Question, asyncio.Future[Reply]]]) -> None:
+        try:
+            replies = await self._ask([question for question, _ in batch])
+        except Exception as error:
+            for _, future in batch:
+                if not future.done():
+                    future.set_exception(error)
+        except BaseException:
+            for _, future in batch:
+                future.cancel()
+            raise
+        else:
+            for (_, future), reply in zip(batch, replies, strict=True):
+                if not future.done():
+                    future.set_result(reply)

@@ -1,0 +1,28 @@
+"""What pydantic complains of, in one sentence that holds nothing of what was sent."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+_SHOWN = 5
+_PARTS_OF_A_REQUEST = frozenset({"body", "path", "query", "header"})
+
+
+def sentence(faults: Sequence[Any]) -> str:
+    """The first few of pydantic's complaints as `field: rule; field: rule`, in ASCII and without anything sent.
+
+    The name of a field that is not ours may be anybody's words, so it is left out.
+    """
+    said = list(dict.fromkeys(_complaint(fault) for fault in faults))
+    more = f"; and {len(said) - _SHOWN} more" if len(said) > _SHOWN else ""
+    return ("; ".join(said[:_SHOWN]) + more).encode("ascii", "backslashreplace").decode()
+
+
+def _complaint(fault: Any) -> str:
+    place = [str(part)[:64] for part in fault["loc"]]
+    if len(place) > 1 and place[0] in _PARTS_OF_A_REQUEST:
+        del place[0]
+    if fault.get("type") == "extra_forbidden":
+        return ": ".join([*filter(None, [".".join(place[:-1])]), "an unknown field"])
+    return f"{'.'.join(place) or 'body'}: {fault['msg']}"

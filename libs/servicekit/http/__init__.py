@@ -1,0 +1,1 @@
+"""The HTTP server, who calls it, and how it refuses."""

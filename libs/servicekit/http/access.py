@@ -1,0 +1,91 @@
+"""Who gets in: the holder of the one access token, or whoever an issuer vouches for."""
+
+from __future__ import annotations
+
+from typing import Annotated, Self
+
+from pydantic import Field, field_validator, model_validator
+from pydantic_settings import NoDecode, SettingsConfigDict
+
+from servicekit.clock import SystemClock
+from servicekit.failures import StartError
+from servicekit.http.auth import AccessToken, Authenticator
+from servicekit.http.jwks import KeySet
+from servicekit.http.jwt import Claims, JwtAuthenticator
+from servicekit.settings import Settings
+
+_ADDRESS = r"^https?://[^\x00-\x20]+$"
+Names = Annotated[tuple[str, ...], NoDecode]
+"""In the environment a list with commas."""
+
+
+def _split(names: object) -> object:
+    return tuple(name.strip() for name in names.split(",") if name.strip()) if isinstance(names, str) else names
+
+
+class AuthSettings(Settings):
+    """From the environment with the prefix AUTH_. Either all of issuer, audience and jwks_url are set, or none.
+
+    `algorithms` and `cors_origins` are lists with commas. `cors_origins` are the sites whose pages may call the HTTP
+    API with a token of their own; empty means none.
+    """
+
+    model_config = SettingsConfigDict(env_prefix="AUTH_")
+
+    issuer: str | None = None
+    audience: str | None = None
+    jwks_url: str | None = Field(default=None, pattern=_ADDRESS)
+    algorithms: Names = ("RS256", "ES256")
+    leeway_seconds: float = Field(default=30, ge=0, le=300)
+    subject_claim: str = "sub"
+    tenant_claim: str = "tenant"
+    project_claim: str = "project"
+    scope_claim: str = "scope"
+    cors_origins: Names = ()
+
+    _algorithms = field_validator("algorithms", mode="before")(_split)
+    _origins = field_validator("cors_origins", mode="before")(_split)
+
+    @field_validator("cors_origins")
+    @classmethod
+    def _are_named(cls, origins: tuple[str, ...]) -> tuple[str, ...]:
+        if "*" in origins:
+            raise ValueError("name the sites: * would let every page on the web in")
+        return origins
+
+    @model_validator(mode="after")
+    def _all_or_none(self) -> Self:
+        given = [value is not None for value in (self.issuer, self.audience, self.jwks_url)]
+        if any(given) and not all(given):
+            raise ValueError("AUTH_ISSUER, AUTH_AUDIENCE and AUTH_JWKS_URL belong together: set all three")
+        return self
+
+
+def issuer_of(settings: AuthSettings) -> Authenticator | None:
+    """Accepts the JSON Web Tokens of the issuer that is set; None where none is."""
+    if settings.issuer is None or settings.audience is None or settings.jwks_url is None:
+        return None
+    return JwtAuthenticator(
+        KeySet(settings.jwks_url, SystemClock()),
+        issuer=settings.issuer,
+        audience=settings.audience,
+        algorithms=settings.algorithms,
+        leeway=settings.leeway_seconds,
+        claims=Claims(settings.subject_claim, settings.tenant_claim, settings.project_claim, settings.scope_claim),
+    )
+
+
+def authenticator_for(settings: AuthSettings, token: str | None) -> Authenticator:
+    """JSON Web Tokens where an issuer is set, else the one access token.
+
+    Raises StartError where there is neither, and where there are both: a forgotten token would be a way around the
+    issuer.
+    """
+    issuer = issuer_of(settings)
+    if issuer is None:
+        if not token:
+            raise StartError("Set AUTH_ISSUER, AUTH_AUDIENCE and AUTH_JWKS_URL, or AGENT_FEEDBACK_TOKEN.")
+        return AccessToken(token)
+    if token:
+        raise StartError("Set either AUTH_ISSUER or AGENT_FEEDBACK_TOKEN, not both.")
+    return issuer

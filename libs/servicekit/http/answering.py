@@ -1,0 +1,116 @@
+"""Every request is answered: within its deadline, and also where a database is down or our own code fails."""
+
+from __future__ import annotations
+
+import asyncio
+from uuid import uuid4
+
+import asyncpg
+from aiokafka.errors import KafkaError
+from starlette.responses import JSONResponse
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from servicekit import metrics
+from servicekit.failures import Unavailable, is_transient
+from servicekit.http.refusals import RETRY_SECONDS, unavailable
+from servicekit.logging import frames, logger
+
+REQUEST_SECONDS = 10.0
+"""The default deadline."""
+log = logger("http")
+
+
+class Answering:
+    """Answers 503 where `app` has not begun its answer after `seconds`, or what it needs is down; 500 where it fails.
+
+    Each is one JSON sentence; a 500 is logged with its place, and its sentence holds the id to find it by. An answer
+    that has begun may take as long as it needs.
+    """
+
+    def __init__(self, app: ASGIApp, seconds: float = REQUEST_SECONDS) -> None:
+        self._app = app
+        self._seconds = seconds
+        self._abandoned: set[asyncio.Task[None]] = set()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        scope = {**scope, "state": dict(scope.get("state", {}))}
+        begun = given_up = False
+
+        async def noted(message: Message) -> None:
+            nonlocal begun
+            if not given_up:
+                begun = True
+                await send(message)
+
+        work = asyncio.ensure_future(self._app(scope, receive, noted))
+        try:
+            await asyncio.wait({work}, timeout=self._seconds)
+            if work.done() or begun:
+                await work
+                return
+            given_up = True
+            answer = _late(self._seconds)
+        except asyncio.CancelledError:
+            work.cancel()
+            raise
+        except Exception as error:
+            answer = answer_to(error, scope)
+            if begun:
+                return  # the connection is closed on an answer that is not whole
+        finally:
+            self._leave(work)
+        await answer(scope, receive, send)
+
+    def _leave(self, work: asyncio.Future[None]) -> None:
+        """Cancel what is still at work without waiting for it: a frozen database answers no cancellation either."""
+        if isinstance(work, asyncio.Task) and not work.done():
+            work.cancel()
+            self._abandoned.add(work)
+            work.add_done_callback(self._forget)
+
+    def _forget(self, work: asyncio.Task[None]) -> None:
+        self._abandoned.discard(work)
+        if not work.cancelled():
+            work.exception()
+
+
+def answer_to(error: Exception, scope: Scope) -> JSONResponse:
+    """The answer to a request whose route raised `error`: 503 where waiting may help, else 500 under an id."""
+    if is_transient(error):
+        log.warning("request_unavailable", route=_route(scope), error=type(error).__name__)
+        return JSONResponse({"detail": unavailable(_as_unavailable(error))}, 503, {"Retry-After": str(RETRY_SECONDS)})
+    return JSONResponse({"detail": f"This request failed on our side; the log names it {failed(error, scope)}."}, 500)
+
+
+def failed(error: Exception, scope: Scope) -> str:
+    """Log and count a request that our own code failed on; gives the id it is logged under."""
+    name = uuid4().hex[:12]
+    metrics.HTTP_FAILURES.labels(_route(scope)).inc()
+    log.error("request_failed", id=name, route=_route(scope), error=type(error).__name__, where=frames(error))
+    return name
+
+
+def _as_unavailable(error: Exception) -> Unavailable:
+    match error:
+        case Unavailable():
+            return error
+        case KafkaError():
+            return Unavailable("the log", type(error).__name__)
+        case asyncpg.PostgresError() | asyncpg.InterfaceError() | OSError() | TimeoutError():
+            return Unavailable("the database", type(error).__name__)
+        case _:
+            return Unavailable("a part of this service", type(error).__name__)
+
+
+def _route(scope: Scope) -> str:
+    """The template of the request's route, as the guard noted it; never the path, which holds ids."""
+    return str(scope["state"].get("template", "unknown"))
+
+
+def _late(seconds: float) -> JSONResponse:
+    # Closed, because the rest of the request's body may still be on its way.
+    headers = {"Retry-After": str(RETRY_SECONDS), "Connection": "close"}
+    return JSONResponse({"detail": f"There was no answer within {seconds:g} s; send this again later."}, 503, headers)

@@ -1,0 +1,162 @@
+"""The HTTP application of a process: routes held to the permission table, health and metrics beside them."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+from fastapi import APIRouter, FastAPI, Request, Response
+from fastapi.exceptions import RequestValidationError
+from fastapi.openapi.utils import get_openapi
+from fastapi.responses import HTMLResponse, JSONResponse
+from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
+from starlette.middleware.cors import CORSMiddleware
+from starlette.middleware.gzip import GZipMiddleware
+from starlette.types import ASGIApp
+
+from contracts.asyncapi import asyncapi
+from contracts.scopes import ADMIN
+from servicekit.http.answering import REQUEST_SECONDS, Answering
+from servicekit.http.auth import Authenticator
+from servicekit.http.descriptions import described
+from servicekit.http.guard import Guard, RefusedPage
+from servicekit.http.permissions import PUBLIC, Permissions, PermissionTable, merged, needs
+from servicekit.http.reference import reference_page
+from servicekit.http.refusals import BadRequest, invalid
+from servicekit.http.server import BodyLimit
+
+NotReady = Callable[[], Awaitable[str | None]]
+Warnings = Callable[[], Sequence[str]]
+"""What an operator should know though the process is ready, in sentences without ids or user text."""
+OWN_ROUTES: Permissions = {
+    ("GET", "/health/live"): PUBLIC,
+    ("GET", "/health/ready"): PUBLIC,
+    ("GET", "/metrics"): needs(ADMIN),
+    ("GET", "/openapi.json"): PUBLIC,
+    ("GET", "/asyncapi.json"): PUBLIC,
+    ("GET", "/docs"): PUBLIC,
+}
+"""The routes of every process."""
+
+
+@dataclass(frozen=True)
+class Surface:
+    """What a service's routes need of the application around them.
+
+    `permissions` has one row for every route (see `permissions.py`); `refused_pages` says how refusals of pages look,
+    by path; `body_limits` are bytes by path prefix, where a prefix takes more than the usual body.
+    """
+
+    permissions: Permissions = field(default_factory=dict)
+    body_limits: Mapping[str, int] = field(default_factory=dict)
+    refused_pages: Mapping[str, RefusedPage] = field(default_factory=dict)
+
+    def __or__(self, other: Surface) -> Surface:
+        return Surface(
+            merged(self.permissions, other.permissions),
+            {**self.body_limits, **other.body_limits},
+            {**self.refused_pages, **other.refused_pages},
+        )
+
+
+def application(not_ready: NotReady, warnings: Warnings = tuple) -> FastAPI:
+    """The application without the services' routes, which are added once they are built."""
+    # The pages that FastAPI makes of /openapi.json load their scripts from elsewhere; nothing here needs a network.
+    app = FastAPI(
+        title="agent-feedback",
+        description="Feedback on AI agents: intake, queries, exports.",
+        docs_url=None,
+        redoc_url=None,
+        redirect_slashes=False,
+    )
+
+    app.openapi = partial(_openapi, app)  # type: ignore[method-assign]  # FastAPI's own way to change its document
+
+    @app.get("/docs", include_in_schema=False)
+    async def reference() -> HTMLResponse:
+        """The OpenAPI document as a page that loads nothing."""
+        return reference_page(app.openapi())
+
+    @app.get("/health/live", tags=["health"])
+    async def live() -> dict[str, str]:
+        """The process answers."""
+        return {"status": "live"}
+
+    @app.get("/health/ready", tags=["health"])
+    async def ready(response: Response) -> dict[str, Any]:
+        """200 once every part is up, else 503 and why; `warnings` where an operator should know something."""
+        why = await not_ready()
+        noted = {"warnings": list(warnings())} if warnings() else {}
+        if why is not None:
+            response.status_code = 503
+            return {"status": "not ready", "why": why, **noted}
+        return {"status": "ready", **noted}
+
+    @app.get("/metrics", tags=["health"], response_class=Response)
+    async def metrics() -> Response:
+        """Counters and gauges in the format of Prometheus."""
+        return Response(generate_latest(), media_type=CONTENT_TYPE_LATEST)
+
+    @app.get("/asyncapi.json", include_in_schema=False)
+    async def topics() -> dict[str, Any]:
+        """The AsyncAPI document of the topics."""
+        return asyncapi()
+
+    @app.exception_handler(RequestValidationError)
+    async def unreadable(_: Request, error: RequestValidationError) -> JSONResponse:
+        return invalid(error.errors())
+
+    @app.exception_handler(BadRequest)
+    async def bad(_: Request, error: BadRequest) -> JSONResponse:
+        return JSONResponse({"detail": str(error)}, 400)
+
+    @app.exception_handler(Exception)
+    async def unexpected(_: Request, error: Exception) -> JSONResponse:
+        raise error  # answered, logged and counted by `Answering`
+
+    return app
+
+
+def add_routes(app: FastAPI, routers: Iterable[APIRouter]) -> None:
+    """Add the services' routes; what was described of the application before counts no more."""
+    for router in routers:
+        app.include_router(router)
+    app.openapi_schema = None
+
+
+def _openapi(app: FastAPI) -> dict[str, Any]:
+    if app.openapi_schema is None:
+        document = get_openapi(
+            title=app.title, version="1", description=app.description, routes=app.routes, tags=app.openapi_tags
+        )
+        app.openapi_schema = described(document)
+    return app.openapi_schema
+
+
+def guarded(
+    app: FastAPI,
+    authenticator: Authenticator,
+    surface: Surface,
+    origins: Sequence[str] = (),
+    seconds: float = REQUEST_SECONDS,
+) -> ASGIApp:
+    """`app` with every route held to its row, answered within `seconds`, and limits on bodies.
+
+    Pages of `origins` may call it, with a token of their own.
+    """
+    table = PermissionTable(merged(OWN_ROUTES, surface.permissions))
+    compressed = GZipMiddleware(BodyLimit(app, surface.body_limits), minimum_size=1024, compresslevel=4)
+    guard = Guard(compressed, authenticator, table, surface.refused_pages)
+    behind = Answering(guard, seconds)
+    if not origins:
+        return behind
+    # Never with cookies: another site's page speaks with the token it was given, not with the browser's.
+    return CORSMiddleware(
+        behind,
+        allow_origins=origins,
+        allow_methods=["GET", "POST"],
+        allow_headers=["Authorization", "Content-Type"],
+        max_age=600,
+    )

@@ -1,0 +1,78 @@
+"""Who calls, and what they may touch."""
+
+from __future__ import annotations
+
+import hmac
+from dataclasses import dataclass
+from typing import Annotated, Protocol
+
+from fastapi import Depends, HTTPException, Request
+from fastapi.security import HTTPBearer
+
+from contracts.scopes import ALL_SCOPES, ON_BEHALF
+from servicekit.failures import StartError
+
+COOKIE = "agent_feedback_token"
+_BEARER = HTTPBearer(auto_error=False, description="An access token, or a JSON Web Token of the configured issuer.")
+"""For the API's description only: the guard has read the token."""
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """An authenticated caller. `tenant` or `project` None means all of them."""
+
+    subject: str
+    tenant: str | None = None
+    project: str | None = None
+    scopes: frozenset[str] = frozenset()
+
+    def may_touch(self, tenant: str, project: str | None) -> bool:
+        """Whether the token reaches a project; None asks for all projects of the tenant."""
+        return self.tenant in (None, tenant) and self.project in (None, project)
+
+    def person(self, user_id: str | None) -> str:
+        """Whose feedback a request is about: `user_id`, else the caller's. Raises 403 without the scope on_behalf."""
+        if user_id not in (None, self.subject) and ON_BEHALF not in self.scopes:
+            raise HTTPException(403, "This token may not speak for others: that needs the scope on_behalf.")
+        return user_id or self.subject
+
+
+class Authenticator(Protocol):
+    async def authenticate(self, token: str) -> Caller | None:
+        """The caller a token stands for, or None where it is not valid. Raises Unavailable if that cannot be known."""
+        ...
+
+
+class AccessToken:
+    """One token for one machine: whoever has it may do everything. Raises StartError for an empty one."""
+
+    def __init__(self, token: str) -> None:
+        if not token.strip():
+            raise StartError("The access token is empty: nobody could use it.")
+        self._token = token.encode()
+
+    async def authenticate(self, token: str) -> Caller | None:
+        if hmac.compare_digest(self._token, token.encode("utf-8", "replace")):
+            return Caller("local", scopes=ALL_SCOPES)
+        return None
+
+
+class AnyOf:
+    """Accepts whatever one of `authenticators` accepts; the first one that does says who calls."""
+
+    def __init__(self, *authenticators: Authenticator) -> None:
+        self._authenticators = authenticators
+
+    async def authenticate(self, token: str) -> Caller | None:
+        for authenticator in self._authenticators:
+            if caller := await authenticator.authenticate(token):
+                return caller
+        return None
+
+
+async def caller_of(request: Request, _: Annotated[object, Depends(_BEARER)] = None) -> Caller:
+    """The request's caller, as the guard found them. Raises 401 on a public route, which has none."""
+    caller: Caller | None = getattr(request.state, "caller", None)
+    if caller is None:
+        raise HTTPException(401, "A valid access token is needed.", {"WWW-Authenticate": "Bearer"})
+    return caller

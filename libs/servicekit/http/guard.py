@@ -1,0 +1,104 @@
+"""The one place where requests are let in: who calls, what the route asks of them, and which tenant it is about."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from servicekit.failures import Unavailable
+from servicekit.http.auth import COOKIE, Authenticator, Caller
+from servicekit.http.paths import UnreadablePath, raw_path, segments_of, template_of
+from servicekit.http.permissions import PermissionTable
+from servicekit.http.refusals import RETRY_SECONDS
+from servicekit.row_security import EVERY_TENANT, tenant_in_sight
+
+RefusedPage = Callable[[Request, int, str], Awaitable[Response]]
+"""Answers a refused request for a page with a page, given the status and why, in one sentence."""
+NO_TOKEN = "A valid access token is needed."  # noqa: S105 # a sentence
+_FRONT = "/"
+"""Where the page is whose refusals answer a browser that asks for an address of nobody's."""
+_CHALLENGE = {"WWW-Authenticate": "Bearer"}
+
+
+class Guard:
+    """Lets a request through to `app` if its row in `table` allows it; then `request.state` has `caller`.
+
+    Reads of the database see no other tenant from then on (`row_security.py`). `request.state.authenticator` is there
+    for pages that sign people in.
+
+    401 without a valid token, 404 where no row has the path, 405 where its row has another method, 403 where the token
+    lacks the scope, tenant or project, 503 while a token cannot be checked. `pages` says how refusals of pages look,
+    by path. Routes see the path as it was sent, so that a slash inside an id stays inside it.
+    """
+
+    def __init__(
+        self,
+        app: ASGIApp,
+        authenticator: Authenticator,
+        table: PermissionTable,
+        pages: Mapping[str, RefusedPage] | None = None,
+    ) -> None:
+        self._app = app
+        self._authenticator = authenticator
+        self._table = table
+        self._pages = {template_of(path): page for path, page in (pages or {}).items()}
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            return
+        path = raw_path(scope)
+        scope.setdefault("state", {})["authenticator"] = self._authenticator
+        scope = {**scope, "path": path}
+        answer = await self._refusal(Request(scope, receive), path)
+        await (self._app if answer is None else answer)(scope, receive, send)
+
+    async def _refusal(self, request: Request, path: str) -> Response | None:
+        """The answer to a request that may not pass, or None."""
+        try:
+            rows = self._table.rows_at(segments_of(path))
+        except UnreadablePath as error:
+            return _refused(422, str(error))
+        row = rows.get(request.method)
+        request.state.template = "no route" if row is None else row.template
+        if row is not None and row.need.public:
+            return None
+        page = self._pages.get(row.template if row else _FRONT if _of_a_browser(request) else "")
+        try:
+            caller = await self._caller(request)
+        except Unavailable as error:
+            return _refused(
+                503, f"{str(error).capitalize()}; send this again later.", {"Retry-After": str(RETRY_SECONDS)}
+            )
+        if caller is None:
+            return await page(request, 401, NO_TOKEN) if page else _refused(401, NO_TOKEN, _CHALLENGE)
+        if row is None:
+            if page:
+                return await page(request, 404, "There is no page at this address.")
+            return (
+                _refused(405, "Method Not Allowed", {"Allow": ", ".join(sorted(rows))})
+                if rows
+                else _refused(404, "Not Found")
+            )
+        if why := row.need.refusal(caller, row.place):
+            return await page(request, 403, why) if page else _refused(403, why)
+        request.state.caller = caller
+        tenant_in_sight.set(row.place.get("tenant") or caller.tenant or EVERY_TENANT)
+        return None
+
+    async def _caller(self, request: Request) -> Caller | None:
+        """Who calls, by bearer token, or by cookie for people. Raises Unavailable."""
+        scheme, _, token = request.headers.get("authorization", "").partition(" ")
+        if scheme.lower() != "bearer":
+            token = request.cookies.get(COOKIE, "")
+        return await self._authenticator.authenticate(token.strip()) if token.strip() else None
+
+
+def _of_a_browser(request: Request) -> bool:
+    return request.method == "GET" and "text/html" in request.headers.get("accept", "")
+
+
+def _refused(status: int, detail: str, headers: Mapping[str, str] | None = None) -> Response:
+    return JSONResponse({"detail": detail}, status, headers)

@@ -1,0 +1,156 @@
+"""An issuer's public keys, fetched over HTTP, kept, and fetched again when a token names one that is not there."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass
+from typing import Any, Final
+
+import httpx
+import jwt
+from jwt.exceptions import PyJWTError
+from pydantic_core import from_json
+
+from servicekit.clock import Clock
+from servicekit.failures import Unavailable
+from servicekit.logging import logger
+
+ANSWER_LIMIT: Final = 256 * 1024
+"""Bytes of a key set."""
+KEYS_LIMIT: Final = 100
+RSA: Final = frozenset({"RS256", "RS384", "RS512", "PS256", "PS384", "PS512"})
+_BY_CURVE: Final = {
+    "P-256": frozenset({"ES256"}),
+    "P-384": frozenset({"ES384"}),
+    "P-521": frozenset({"ES512"}),
+    "Ed25519": frozenset({"EdDSA"}),
+}
+ALGORITHMS: Final = RSA.union(*_BY_CURVE.values())
+"""Those with a public key. With any other, whoever reads the public key, or nobody at all, could sign."""
+_LEAST_RSA_BITS: Final = 2_048
+
+log = logger("jwks")
+
+
+@dataclass(frozen=True, slots=True)
+class PublicKey:
+    """A key that verifies signatures by any of `algorithms`. `key` is what PyJWT takes."""
+
+    key_id: object
+    algorithms: frozenset[str]
+    key: Any
+
+
+class KeySet:
+    """The keys at `url`: kept for `keep_seconds`, and fetched at most every `retry_seconds`, whatever callers send.
+
+    While the issuer does not answer, keys that were fetched go on being used for `stale_seconds`.
+    """
+
+    def __init__(
+        self,
+        url: str,
+        clock: Clock,
+        *,
+        seconds: float = 3.0,
+        keep_seconds: float = 600.0,
+        retry_seconds: float = 10.0,
+        stale_seconds: float = 86_400.0,
+    ) -> None:
+        self._url = url
+        self._clock = clock
+        self._seconds = seconds
+        self._keep_seconds = keep_seconds
+        self._retry_seconds = retry_seconds
+        self._stale_seconds = stale_seconds
+        self._keys: list[PublicKey] = []
+        self._fetched_at: float | None = None
+        self._tried_at: float | None = None
+        self._failed = False
+        self._fetching = asyncio.Lock()
+
+    async def key(self, key_id: object, algorithm: str) -> PublicKey | None:
+        """The key `key_id` (or, where a token names none, the only one that fits), if it is one for `algorithm`.
+
+        Raises Unavailable where the issuer does not answer, and what it said last knows no such key or is too old.
+        """
+        if self._older_than(self._fetched_at, self._keep_seconds):
+            await self._fetch()
+        found = self._find(key_id, algorithm)
+        if found is None:
+            await self._fetch()
+            found = self._find(key_id, algorithm)
+        if self._older_than(self._fetched_at, self._stale_seconds) or (found is None and self._failed):
+            raise Unavailable("the issuer of tokens")
+        return found
+
+    def _find(self, key_id: object, algorithm: str) -> PublicKey | None:
+        fitting = [key for key in self._keys if algorithm in key.algorithms]
+        if key_id is None:
+            return fitting[0] if len(fitting) == 1 else None
+        return next((key for key in fitting if key.key_id == key_id), None)
+
+    def _older_than(self, moment: float | None, seconds: float) -> bool:
+        return moment is None or self._clock.monotonic() - moment >= seconds
+
+    async def _fetch(self) -> None:
+        """Fetch the key set, unless somebody tried within the last `retry_seconds`. Never raises for the issuer."""
+        async with self._fetching:
+            if not self._older_than(self._tried_at, self._retry_seconds):
+                return
+            self._tried_at = self._clock.monotonic()
+            try:
+                async with asyncio.timeout(self._seconds):
+                    self._keys = keys_in(await self._get())
+            except (httpx.HTTPError, TimeoutError, ValueError, RecursionError) as error:
+                self._failed = True
+                log.warning("key_set_not_fetched", error=type(error).__name__)
+            else:
+                self._failed = False
+                self._fetched_at = self._clock.monotonic()
+
+    async def _get(self) -> Any:
+        body = bytearray()
+        async with (
+            httpx.AsyncClient(timeout=self._seconds, follow_redirects=False, trust_env=False) as client,
+            client.stream("GET", self._url, headers={"Accept": "application/json"}) as response,
+        ):
+            if response.status_code != 200:
+                raise ValueError("the issuer did not answer with its keys")
+            async for chunk in response.aiter_bytes():
+                body += chunk
+                if len(body) > ANSWER_LIMIT:
+                    raise ValueError("the issuer's answer is too large")
+        return from_json(bytes(body))
+
+
+def keys_in(answer: Any) -> list[PublicKey]:
+    """The public signing keys of a key set; what is no such key is passed over. Raises ValueError where it is none."""
+    match answer:
+        case {"keys": list(keys)}:
+            return [key for one in keys[:KEYS_LIMIT] if (key := _public_key(one)) is not None]
+        case _:
+            raise ValueError("no key set")
+
+
+def _public_key(one: Any) -> PublicKey | None:
+    match one:
+        case {"kty": "RSA"}:
+            algorithms = RSA
+        case {"kty": "EC" | "OKP", "crv": str(curve)}:
+            algorithms = _BY_CURVE.get(curve, frozenset())
+        case _:
+            return None
+    if "alg" in one:
+        algorithms = algorithms & {str(one["alg"])}
+    operations = one.get("key_ops", ["verify"])
+    signs = one.get("use", "sig") == "sig" and isinstance(operations, list) and "verify" in operations
+    if not algorithms or not signs or "d" in one:
+        return None
+    try:
+        key = jwt.PyJWK(one, min(algorithms)).key
+    except (PyJWTError, ValueError, TypeError, KeyError):
+        return None
+    if one["kty"] == "RSA" and key.key_size < _LEAST_RSA_BITS:
+        return None
+    return PublicKey(one.get("kid"), algorithms, key)

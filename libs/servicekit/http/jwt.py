@@ -1,0 +1,109 @@
+"""JSON Web Tokens: who calls, as somebody else's issuer says it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import jwt
+from jwt.exceptions import PyJWTError
+from pydantic import TypeAdapter, ValidationError
+
+from contracts.base import Id, Name
+from servicekit.failures import StartError
+from servicekit.http.auth import Caller
+from servicekit.http.jwks import ALGORITHMS, KeySet
+
+TOKEN_LIMIT: Final = 16_384
+"""Characters of a token."""
+EVERY_PROJECT: Final = "*"
+_ID: TypeAdapter[str] = TypeAdapter(Id)
+_SCOPE: TypeAdapter[str] = TypeAdapter(Name)
+_TOKEN = re.compile(r"[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+", re.ASCII)
+
+
+@dataclass(frozen=True)
+class Claims:
+    """Which claims say what. Scopes are read as one string with blanks between, or as a list."""
+
+    subject: str = "sub"
+    tenant: str = "tenant"
+    project: str = "project"
+    scope: str = "scope"
+
+
+class JwtAuthenticator:
+    """Accepts tokens that `issuer` signed for `audience` with a key of its key set, within their time.
+
+    A token must say when it expires, who its subject is, and one tenant and project; the project `*` stands for all
+    of the tenant. Raises StartError for an algorithm that has no public key.
+    """
+
+    def __init__(
+        self,
+        keys: KeySet,
+        *,
+        issuer: str,
+        audience: str,
+        algorithms: Sequence[str] = ("RS256", "ES256"),
+        leeway: float = 30.0,
+        claims: Claims | None = None,
+    ) -> None:
+        if refused := sorted(set(algorithms) - ALGORITHMS):
+            raise StartError(f"AUTH_ALGORITHMS may not hold {', '.join(refused)}; choose of {sorted(ALGORITHMS)}.")
+        if not algorithms:
+            raise StartError("AUTH_ALGORITHMS is empty: no token could be valid.")
+        self._keys = keys
+        self._issuer = issuer
+        self._audience = audience
+        self._algorithms = list(algorithms)
+        self._leeway = leeway
+        self._claims = claims or Claims()
+
+    async def authenticate(self, token: str) -> Caller | None:
+        """The caller a token stands for, or None where anything about it is wrong. Raises Unavailable (see KeySet)."""
+        if len(token) > TOKEN_LIMIT or not _TOKEN.fullmatch(token):
+            return None
+        try:
+            header = jwt.get_unverified_header(token)
+            algorithm, key_id = header.get("alg"), header.get("kid")
+            if algorithm not in self._algorithms or "crit" in header:
+                return None
+            key = await self._keys.key(key_id, algorithm)
+            if key is None:
+                return None
+            said: Mapping[str, Any] = jwt.decode(
+                token,
+                key.key,
+                algorithms=[algorithm],
+                issuer=self._issuer,
+                audience=self._audience,
+                leeway=self._leeway,
+                options={"require": ["exp", "iss", "aud"]},
+            )
+        except (PyJWTError, ValueError, TypeError, RecursionError):
+            return None
+        return caller_of_claims(said, self._claims)
+
+
+def caller_of_claims(said: Mapping[str, Any], claims: Claims) -> Caller | None:
+    """The caller that verified claims describe, or None where they do not name one person in one tenant. Pure."""
+    try:
+        subject = _ID.validate_python(said.get(claims.subject), strict=True)
+        tenant = _SCOPE.validate_python(said.get(claims.tenant), strict=True)
+        project = said.get(claims.project)
+        if project != EVERY_PROJECT:
+            project = _SCOPE.validate_python(project, strict=True)
+    except ValidationError:
+        return None
+    return Caller(subject, tenant, None if project == EVERY_PROJECT else project, _scopes(said.get(claims.scope)))
+
+
+def _scopes(said: Any) -> frozenset[str]:
+    if isinstance(said, str):
+        return frozenset(said.split())
+    if isinstance(said, list):
+        return frozenset(one for one in said if isinstance(one, str))
+    return frozenset()

@@ -1,0 +1,84 @@
+"""From HTTP into the log: written and acknowledged within seconds, or refused so that a caller can act on it."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Callable, Sequence
+
+from aiokafka.errors import KafkaError, MessageSizeTooLargeError
+
+from servicekit.coalesced import Coalesced
+from servicekit.failures import Unavailable
+from servicekit.kafka.producer import MESSAGE_LIMIT, Message, Producer, bytes_of
+from servicekit.kafka.records import TRACEPARENT, Headers
+
+Room = Callable[[int], bool]
+"""Says whether the log has room for that many bytes now."""
+_TRACEPARENT = re.compile(r"[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}", re.ASCII)
+_WAITING_LIMIT = 64 * 1024 * 1024
+"""Bytes that wait for the log at the most."""
+_AT_ONCE = 500
+"""Records of one request that are written at once."""
+_TOGETHER = 1_000
+"""Records of several requests that are written together."""
+
+
+class LogFull(Exception):
+    """The log has no room now; consumers are catching up. `retry_after` in seconds."""
+
+    def __init__(self, retry_after: int = 2) -> None:
+        super().__init__("The log is full until its consumers have caught up; send this again later.")
+        self.retry_after = retry_after
+
+
+class LogWriter:
+    """Writes what came in over HTTP. `room` says whether the log can take so many bytes; `seconds` bounds the wait.
+
+    Requests that come while others are being written are written together.
+    """
+
+    def __init__(self, producer: Producer, *, room: Room = lambda _: True, seconds: float = 5.0) -> None:
+        self._producer = producer
+        self._room = room
+        self._seconds = seconds
+        self._waiting_bytes = 0
+        self._send = Coalesced(self._send_together, most=_TOGETHER, weigh=len)
+
+    async def write(self, messages: Sequence[Message]) -> None:
+        """Write all of `messages`, acknowledged on return. The time limit counts anew for every 500 of them.
+
+        Raises LogFull where nothing was written for want of room, MessageSizeTooLargeError where one is larger than a
+        topic takes, Unavailable where the log did not acknowledge in time: then any part may have been written, or
+        still be.
+        """
+        if not self._room(bytes_of(messages)):
+            raise LogFull
+        for start in range(0, len(messages), _AT_ONCE):
+            await self._write(messages[start : start + _AT_ONCE])
+
+    async def _write(self, messages: Sequence[Message]) -> None:
+        size = bytes_of(messages)
+        if self._waiting_bytes and self._waiting_bytes + size > _WAITING_LIMIT:
+            raise Unavailable("the log", "too many writes are waiting for it")
+        if any(message.size > MESSAGE_LIMIT for message in messages):
+            raise MessageSizeTooLargeError("a record is larger than a topic takes")
+        self._waiting_bytes += size
+        try:
+            # A write given up on here goes on by itself: cutting it off would break the producer under its other users.
+            await asyncio.wait_for(self._send(messages), self._seconds)
+        except (KafkaError, OSError, TimeoutError, Unavailable) as error:
+            raise Unavailable("the log", type(error).__name__) from None
+        finally:
+            self._waiting_bytes -= size
+
+    async def _send_together(self, requests: Sequence[Sequence[Message]]) -> list[None]:
+        await self._producer.send([message for messages in requests for message in messages])
+        return [None] * len(requests)
+
+
+def trace_headers(traceparent: str | None) -> Headers:
+    """The record headers that carry on the trace of a request, none where its header is not well formed."""
+    if traceparent is None or not _TRACEPARENT.fullmatch(traceparent):
+        return ()
+    return ((TRACEPARENT, traceparent.encode()),)

@@ -1,0 +1,47 @@
+"""Paths of requests, split before they are decoded: an id may hold a slash and never reaches into its neighbour."""
+
+from __future__ import annotations
+
+from urllib.parse import quote, unquote
+
+from starlette.convertors import Convertor, register_url_convertor
+from starlette.routing import compile_path
+from starlette.types import Scope
+
+
+class UnreadablePath(ValueError):
+    """A part of the path is not UTF-8."""
+
+
+class Segment(Convertor[str]):
+    """One part of a path as it was sent, to the text it stands for. Written `{name:segment}` in a route."""
+
+    regex = "[^/]+"
+
+    def convert(self, value: str) -> str:
+        return unquote(value)
+
+    def to_string(self, value: str) -> str:
+        return quote(value, safe="")
+
+
+register_url_convertor("segment", Segment())
+
+
+def template_of(path: str) -> str:
+    """A route's path without its convertors: `/a/{b:segment}` as `/a/{b}`."""
+    return compile_path(path)[1]
+
+
+def raw_path(scope: Scope) -> str:
+    """The path of a request as it was sent, with its percent-encoding."""
+    sent = scope.get("raw_path")
+    return quote(scope["path"], safe="/%") if sent is None else sent.decode("latin-1")
+
+
+def segments_of(path: str) -> list[str]:
+    """The decoded parts of a path as it was sent; the first is empty. Raises UnreadablePath."""
+    try:
+        return [unquote(part, errors="strict") for part in path.split("/")]
+    except UnicodeDecodeError:
+        raise UnreadablePath("The path is not UTF-8.") from None

@@ -1,0 +1,66 @@
+"""How a request is refused: JSON, one sentence, never the caller's own words."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from typing import Any
+
+from fastapi import HTTPException, Request
+from fastapi.responses import JSONResponse
+from pydantic import BaseModel, Field
+
+from servicekit.complaints import sentence
+from servicekit.failures import Unavailable
+from servicekit.http.log_writer import LogFull
+
+RETRY_SECONDS = 5
+
+
+class BadRequest(ValueError):
+    """A request that cannot be answered as it is (400); the message is the sentence that says why."""
+
+
+class Refusal(BaseModel):
+    """Why a request was refused, in one sentence."""
+
+    detail: str = Field(examples=["This token does not reach that tenant and project."])
+
+
+def documented(status: int, meaning: str) -> dict[int | str, dict[str, Any]]:
+    """The entry of a route's OpenAPI document for a refusal with `status`."""
+    return {status: {"model": Refusal, "description": meaning}}
+
+
+def refusal(status: int, detail: str, retry_after: int | None = None) -> HTTPException:
+    """The exception that answers `status` with one sentence, and when to come again (seconds)."""
+    return HTTPException(status, detail, None if retry_after is None else {"Retry-After": str(retry_after)})
+
+
+def refusal_of(error: LogFull | Unavailable) -> HTTPException:
+    """429 where the log is full, 503 where something does not answer."""
+    if isinstance(error, LogFull):
+        return refusal(429, str(error), error.retry_after)
+    return refusal(503, unavailable(error), RETRY_SECONDS)
+
+
+def unavailable(error: Unavailable) -> str:
+    """What does not answer, in one sentence."""
+    what = str(error)
+    return f"{what[:1].upper()}{what[1:]}; send this again later."
+
+
+def require_media_type(request: Request, allowed: Collection[str]) -> None:
+    """Refuse a body that does not say it is one of `allowed`, or that is compressed. Raises 415.
+
+    A form or a plain text is what a foreign page can send with a person's cookie, so nothing else passes.
+    """
+    media_type = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if media_type not in allowed:
+        raise refusal(415, f"Send the body as {' or '.join(allowed)}.")
+    if request.headers.get("content-encoding", "identity").strip().lower() != "identity":
+        raise refusal(415, "Send the body without compression.")
+
+
+def invalid(faults: Sequence[Any]) -> JSONResponse:
+    """422 for a request that does not read as its route says."""
+    return JSONResponse({"detail": sentence(faults)}, 422)

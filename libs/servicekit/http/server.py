@@ -1,0 +1,122 @@
+"""HTTP in the same process: a server on a socket that is ours before anything else starts, and limits on bodies."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import socket
+from collections.abc import Iterator, Mapping
+from functools import partial
+from typing import cast
+
+import uvicorn
+from starlette.responses import JSONResponse
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from servicekit.failures import StartError
+from servicekit.http.connections import BoundedProtocol, Connections
+from servicekit.http.settings import HttpSettings
+
+BODY_LIMIT = 64 * 1024
+"""Bytes of a request's body, where a path has no limit of its own."""
+
+
+class _Server(uvicorn.Server):
+    @contextlib.contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """Signals belong to the composition root."""
+        yield
+
+
+class HttpServer:
+    """Serves `app` on `host`:`port` until stopped. Port 0 takes a free one; `port` says which.
+
+    `settings` bound its connections. Raises StartError where the port cannot be had.
+    """
+
+    def __init__(self, host: str, port: int, settings: HttpSettings | None = None) -> None:
+        self._settings = settings or HttpSettings()
+        self._socket = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET, socket.SOCK_STREAM)
+        self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            self._socket.bind((host, port))
+            self._socket.listen(128)
+        except OSError as error:
+            self._socket.close()
+            why = "is in use" if error.errno == 98 else f"cannot be used ({error.strerror})"
+            raise StartError(f"Port {port} on {host} {why}: choose another with --port.") from None
+        self.host = host
+        self.port = int(self._socket.getsockname()[1])
+        self._server: _Server | None = None
+        self._task: asyncio.Task[None] | None = None
+
+    async def start(self, app: ASGIApp) -> None:
+        connections = Connections(self._settings.connections, self._settings.header_seconds)
+        config = uvicorn.Config(
+            app,
+            http=cast("type[asyncio.Protocol]", partial(BoundedProtocol, connections=connections)),
+            ws="none",
+            log_config=None,
+            lifespan="off",
+            access_log=False,
+            timeout_graceful_shutdown=3,
+        )
+        self._server = _Server(config)
+        self._task = asyncio.create_task(self._server.serve(sockets=[self._socket]), name="http")
+        while not self._server.started and not self._task.done():
+            await asyncio.sleep(0.005)
+
+    async def stop(self) -> None:
+        if self._server is not None and self._task is not None:
+            self._server.should_exit = True
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(self._task, 5)
+        self._socket.close()
+
+
+class BodyLimit:
+    """Answers 413 to a body over its path's limit, before it is read into memory. `limits` is by path prefix."""
+
+    def __init__(self, app: ASGIApp, limits: Mapping[str, int] | None = None) -> None:
+        self._app = app
+        self._limits = dict(limits or {})
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        limit = next((n for prefix, n in self._limits.items() if scope["path"].startswith(prefix)), BODY_LIMIT)
+        declared = dict(scope["headers"]).get(b"content-length", b"0")
+        if declared.isdigit() and int(declared) > limit:
+            await _too_large(limit)(scope, receive, send)
+            return
+        seen = 0
+        answered = False
+
+        async def counted() -> Message:
+            nonlocal seen
+            message = await receive()
+            seen += len(message.get("body", b""))
+            if seen > limit:
+                raise _BodyTooLarge
+            return message
+
+        async def noted(message: Message) -> None:
+            nonlocal answered
+            if seen > limit and not answered:
+                return  # what the application makes of the cut-off body is not the answer
+            answered = True
+            await send(message)
+
+        with contextlib.suppress(_BodyTooLarge):
+            await self._app(scope, counted, noted)
+        if seen > limit and not answered:
+            await _too_large(limit)(scope, receive, send)
+
+
+class _BodyTooLarge(Exception):
+    pass
+
+
+def _too_large(limit: int) -> JSONResponse:
+    return JSONResponse({"detail": f"The body is larger than {limit} bytes."}, 413)

@@ -1,0 +1,1 @@
+"""Reading, handling and writing records."""

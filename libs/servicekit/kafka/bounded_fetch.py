@@ -1,0 +1,114 @@
+"""Bounds the bytes that a consumer holds unpacked.
+
+aiokafka bounds what it fetches, which may be compressed; then it unpacks each batch whole and hands out any number of
+bytes at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from hashlib import sha256
+from typing import Any
+
+import aiokafka.consumer.fetcher as fetcher
+import aiokafka.record._crecords.default_records as compiled_records
+import aiokafka.record.default_records as default_records
+from aiokafka import TopicPartition
+from aiokafka.structs import ConsumerRecord
+
+from servicekit.kafka import unpacking
+from servicekit.kafka.records import RefusedBatch
+
+POLL_BYTES = 4 * 1024 * 1024
+"""Bytes of values of one partition that are handed out at once; one record more may come on top."""
+_DECODERS = {
+    "gzip_decode": unpacking.unpack_gzip,
+    "lz4_decode": unpacking.unpack_lz4,
+    "snappy_decode": unpacking.unpack_snappy,
+    "zstd_decode": unpacking.unpack_zstd,
+}
+
+
+def bound_fetching() -> None:
+    """Make every consumer of this process keep the bounds. May be called again.
+
+    aiokafka offers no place for this, so its own names are replaced; a test fails where it no longer has them.
+    """
+    for module in (default_records, compiled_records):
+        for name, decode in _DECODERS.items():
+            setattr(module, name, decode)
+    fetcher.PartitionRecords = BoundedRecords
+    fetcher.FetchResult = BoundedResult
+
+
+class _Batches:
+    """The batches of a fetched partition; `last` is the one given out last."""
+
+    def __init__(self, records: Any) -> None:
+        self._records = records
+        self.last: Any = None
+
+    def has_next(self) -> bool:
+        return bool(self._records.has_next())
+
+    def next_batch(self) -> Any:
+        self.last = self._records.next_batch()
+        return self.last
+
+
+class BoundedRecords(fetcher.PartitionRecords):  # type: ignore[misc]  # aiokafka has no types
+    """Records of a fetched partition; one record stands for a batch that would unpack to too much."""
+
+    _records: Any
+
+    def _unpack_records(self) -> Iterator[ConsumerRecord]:
+        self._records = batches = _Batches(self._records)
+        while True:
+            try:
+                yield from super()._unpack_records()
+            except unpacking.UnpacksTooLarge as error:
+                self.next_fetch_offset = batches.last.next_offset
+                yield _stand_in(self._tp, batches.last, error.packed)
+            else:
+                return
+
+
+class BoundedResult(fetcher.FetchResult):  # type: ignore[misc]
+    """What was fetched of a partition, handed out at most `POLL_BYTES` at a time."""
+
+    _partition_records: Any
+
+    def getall(self, max_records: int | None = None) -> list[ConsumerRecord]:
+        if not self.check_assignment(self._topic_partition) or not self.has_more():
+            return []
+        found: list[ConsumerRecord] = []
+        size = 0
+        for record in self._partition_records:
+            found.append(record)
+            size += record.serialized_value_size
+            if size >= POLL_BYTES or len(found) == max_records:
+                self._update_position()
+                break
+        else:
+            self._update_position()
+            self._partition_records = None
+        return found
+
+
+def _stand_in(partition: TopicPartition, batch: Any, packed: bytes) -> ConsumerRecord:
+    """A record at the batch's last offset, so that a commit of it passes the whole batch."""
+    last = batch.next_offset - 1
+    refused = RefusedBatch(batch.base_offset, last, len(packed), sha256(packed).hexdigest())
+    return ConsumerRecord(
+        partition.topic,
+        partition.partition,
+        last,
+        batch.max_timestamp,
+        batch.timestamp_type,
+        None,
+        refused,
+        None,
+        -1,
+        0,
+        (),
+    )

@@ -1,0 +1,41 @@
+"""Why records become dead letters: every reason, with what it means to an operator and what to do about it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+REASONS: Final[Mapping[str, tuple[str, str]]] = {
+    "empty": ("the record has no value, and its topic knows no tombstones", "tell the producer"),
+    "invalid_json": ("the value is not one JSON object in UTF-8", "tell the producer"),
+    "repeated_key": ("a name stands twice in one object", "tell the producer"),
+    "unknown_topic": ("no event belongs to the topic", "tell the producer; see `agent-feedback topics`"),
+    "invalid_event": (
+        "a field breaks its rule; the detail names it",
+        "tell the producer; replaying helps only after the rule was changed",
+    ),
+    "too_large": ("the record is above the limit of its size", "tell the producer"),
+    "batch_too_large": (
+        "a compressed batch unpacks to more than 8 MiB; the letter keeps its offsets and hash",
+        "have the producer send smaller batches, and these records again",
+    ),
+    "future": (
+        "occurredAt is more than five minutes ahead of the log",
+        "set the producer's clock; replay when that time has come",
+    ),
+    "original_never_came": (
+        "the message it is about was not published in that conversation within the parking time",
+        "publish that message, then replay; or the producer names another conversation than the message's",
+    ),
+    "parking_full": (
+        "a tenant has too many replies and reactions waiting for messages",
+        "find out why, or raise CHAT_BRIDGE_PARKED_LIMIT; then replay",
+    ),
+    "bug": ("our own code failed on it", "the log line `bug` says where; replay after the release that mends it"),
+}
+"""Reason to its meaning and its remedy."""
+
+
+def meaning_of(reason: str) -> str:
+    """The reason's meaning and remedy in one sentence; empty for a reason that is none of ours."""
+    return "{}: {}".format(*REASONS[reason]) if reason in REASONS else ""

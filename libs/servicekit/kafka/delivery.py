@@ -1,0 +1,341 @@
+"""Batch delivery: read, handle, set aside, commit. Every promise about records rests on this file.
+
+The order is fixed: a batch's effects are written and acknowledged before its offsets are committed, so a crash
+anywhere means that the batch comes again, and handlers give the same effect however often it comes.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections import Counter
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any, NamedTuple, Protocol
+
+from contracts.base import Envelope
+from contracts.topics import Consumer, Topic, consumed_by
+from servicekit import metrics
+from servicekit.clock import Clock
+from servicekit.failures import in_words, is_outage, is_transient, permanent_reason
+from servicekit.kafka.bug_rate_breaker import PROBE_SECONDS, BugRateBreaker
+from servicekit.kafka.dead_letters import dead_letter
+from servicekit.kafka.outcome import DeadLettered, Ignored, Outcome, kind_of, reason_of
+from servicekit.kafka.producer import Producer
+from servicekit.kafka.records import RawRecord, Received, Tombstone, Unreadable, as_tombstone, cause_of, read
+from servicekit.kafka.stall import Stall
+from servicekit.logging import frames, logger
+
+BISECT_AFTER = 5
+"""Failures of a batch, while the probe succeeds, after which it is taken apart like a bug."""
+LETTERS_BYTES = 4 * 1024 * 1024
+"""Bytes of records whose dead letters are written at once."""
+LONGEST_WAIT = 30.0
+"""Seconds between two tries of a batch."""
+
+TOMBSTONE = Ignored("tombstone")
+"""The outcome of tombstones for handlers that ignore them."""
+
+log = logger("delivery")
+
+
+class Observation(NamedTuple):
+    """What became of one record. `cause`: the coordinates of the chat record it comes from, its own where it is one."""
+
+    group: Consumer
+    topic: str
+    cause: str
+    outcome: Outcome
+
+
+Observer = Callable[[Observation], None]
+
+
+def observe(observers: Sequence[Observer], observation: Observation) -> None:
+    """Count an outcome and tell every observer."""
+    outcome = observation.outcome
+    metrics.RECORDS.labels(observation.group, observation.topic, kind_of(outcome), reason_of(outcome)).inc()
+    for observer in observers:
+        observer(observation)
+
+
+def observe_all(observers: Sequence[Observer], observations: Sequence[Observation]) -> None:
+    """`observe` for a batch: each kind of outcome is counted at one stroke."""
+    counts = Counter((one.group, one.topic, kind_of(one.outcome), reason_of(one.outcome)) for one in observations)
+    for labels, count in counts.items():
+        metrics.RECORDS.labels(*labels).inc(count)
+    for observer in observers:
+        for one in observations:
+            observer(one)
+
+
+class Handler(Protocol):
+    """One group's work. One that also takes `Tombstone`s says so by an attribute `takes_tombstones = True`."""
+
+    async def handle(self, batch: Sequence[Received[Any]]) -> Sequence[Outcome]:
+        """Take the whole batch in, and say of each record what became of it, in the same order.
+
+        Must be idempotent: the same records may come again, whole or in parts, after any failure.
+        """
+        ...
+
+    async def commit_lost(self, batch: Sequence[Received[Any]]) -> None:
+        """The batch's commit was refused or came late: another consumer may have worked on the same records."""
+        ...
+
+    async def probe(self) -> None:
+        """Raise if the handler's database does not answer."""
+        ...
+
+
+class Interrupted(Exception):
+    """The partitions were taken away, or the service stops: the batch will come again."""
+
+
+@dataclass
+class Backoff:
+    """Waits between tries; the wait ends at once when the partitions are taken away or the service stops."""
+
+    give_up: asyncio.Event = field(default_factory=asyncio.Event)
+    pick: Callable[[float, float], float] = random.uniform
+
+    async def wait(self, attempt: int) -> None:
+        """Wait about 0.2 s doubled with each attempt (1 is the first), at most 30 s. Raises Interrupted."""
+        await self.wait_seconds(min(LONGEST_WAIT, 0.2 * 2 ** min(attempt - 1, 10)) * self.pick(0.5, 1.0))
+
+    async def wait_seconds(self, seconds: float) -> None:
+        try:
+            await asyncio.wait_for(self.give_up.wait(), seconds)
+        except TimeoutError:
+            return
+        raise Interrupted
+
+
+Commit = Callable[[Sequence[RawRecord]], Awaitable[bool]]
+"""Commits the offsets behind some records; says whether the log accepted it and nobody else can have worked on them."""
+
+
+class Delivery:
+    """One consumer group's work on batches of raw records; `letters` writes those that are set aside."""
+
+    def __init__(
+        self,
+        group: Consumer,
+        handler: Handler,
+        letters: Producer,
+        *,
+        clock: Clock,
+        judge_at: int | None = None,
+        observers: Sequence[Observer] = (),
+        backoff: Backoff | None = None,
+    ) -> None:
+        self.group = group
+        self.topics: tuple[Topic, ...] = consumed_by(group)
+        self._models: Mapping[str, type[Envelope]] = {topic.name: topic.event for topic in self.topics}
+        self._keeps = {topic.name for topic in self.topics if topic.consumers[0] == group}
+        self._handler = handler
+        self._taken = (Received, Tombstone) if getattr(handler, "takes_tombstones", False) else (Received,)
+        self._letters = letters
+        self._clock = clock
+        self._judge_at = judge_at
+        self._observers = tuple(observers)
+        self.backoff = backoff or Backoff()
+        self.repair_backoff = Backoff(pick=self.backoff.pick)
+        """Ended by a stop alone: what a lost commit left behind is mended even after the partitions are gone."""
+        self.breaker = BugRateBreaker()
+        self.stall = Stall(clock)
+        self.began = clock.monotonic()
+        """When the records at work were begun with, in seconds of the monotonic clock."""
+
+    async def deliver(self, records: Sequence[RawRecord], commit: Commit) -> None:
+        """Take in `records` and commit them, all at once; where the breaker is open, piece by piece.
+
+        Raises Interrupted where what was not committed must come again.
+        """
+        rest = records
+        try:
+            while rest:
+                if self.breaker.resting:
+                    self.stall.ends()
+                    await self.backoff.wait_seconds(PROBE_SECONDS)
+                    self.breaker.rested()
+                allowed = self.breaker.allowed(len(rest))
+                taken = await self._deliver(rest if allowed == len(rest) else rest[:allowed], commit)
+                rest = rest[taken:]
+        finally:
+            self.stall.ends()
+
+    async def _deliver(self, records: Sequence[RawRecord], commit: Commit) -> int:
+        """Take in the first of `records`, all of them unless the breaker opens, and commit them; gives how many."""
+        self.began = self._clock.monotonic()
+        self.stall.gets_on()
+        read_ones = [as_tombstone(raw) or read(raw, self._models, self._judge_at) for raw in records]
+        good: list[Any] = [one for one in read_ones if isinstance(one, self._taken)]
+        handled = await self._persist(good) if good else ()
+        outcomes = self._outcomes(read_ones, handled)
+        if len(outcomes) < len(records):
+            records = records[: len(outcomes)]
+        await self._set_aside(
+            [
+                Unreadable(raw, outcome.reason, one.detail if isinstance(one, Unreadable) else "")
+                for raw, one, outcome in zip(records, read_ones, outcomes, strict=False)
+                if isinstance(outcome, DeadLettered)
+            ]
+        )
+        observe_all(
+            self._observers,
+            [
+                Observation(self.group, raw.coordinates.topic, cause_of(raw), outcome)
+                for raw, outcome in zip(records, outcomes, strict=True)
+            ],
+        )
+        if not await commit(records):
+            metrics.LOST_COMMITS.labels(self.group).inc()
+            log.warning("commit_lost", group=self.group, records=len(records))
+            await self._repair(good[: len(handled)])
+        metrics.BATCH_SECONDS.labels(self.group).observe(self._clock.monotonic() - self.began)
+        metrics.BREAKER.labels(self.group).set(self.breaker.open)
+        return len(records)
+
+    def _outcomes(
+        self, read_ones: Sequence[Received[Any] | Tombstone | Unreadable], handled: Sequence[Outcome]
+    ) -> list[Outcome]:
+        """The outcome of each record up to the first one that was not handled, for the breaker opened before it."""
+        outcomes: list[Outcome] = []
+        left = iter(handled)
+        for one in read_ones:
+            outcome = next(left, None) if isinstance(one, self._taken) else self._refusal(one)
+            if outcome is None:
+                break
+            outcomes.append(outcome)
+        return outcomes
+
+    def _refusal(self, refused: Received[Any] | Tombstone | Unreadable) -> Outcome:
+        if not isinstance(refused, Unreadable):
+            return TOMBSTONE
+        kept = refused.raw.coordinates.topic in self._keeps
+        return DeadLettered(refused.reason) if kept else Ignored("set_aside_elsewhere")
+
+    async def _persist(self, batch: Sequence[Received[Any]]) -> Sequence[Outcome]:
+        """Handle the batch however long the outage; take it apart where it is the batch itself that fails."""
+        attempt = blamed = 0
+        while True:
+            try:
+                return await self._handle(batch)
+            except Exception as error:
+                attempt += 1
+                if not is_transient(error):
+                    return await self._take_apart(batch, error)
+                self.stall.waits(in_words(error))
+                metrics.RETRIES.labels(self.group).inc()
+                log.warning("batch_waits", group=self.group, attempt=attempt, error=type(error).__name__)
+                blamed = blamed + 1 if await self._batch_is_to_blame(error) else 0
+                if blamed >= BISECT_AFTER:
+                    return await self._take_apart(batch, error)
+            await self.backoff.wait(attempt)
+
+    async def _handle(self, batch: Sequence[Received[Any]]) -> Sequence[Outcome]:
+        outcomes = await self._handler.handle(batch)
+        self.breaker.handled(Counter([one.topic for one in batch]))
+        self.stall.gets_on()
+        return outcomes
+
+    async def _batch_is_to_blame(self, error: Exception) -> bool:
+        """Whether a transient failure comes from the batch itself: it is no outage, and the database answers."""
+        if is_outage(error):
+            return False
+        try:
+            await self._handler.probe()
+        except Exception as error:
+            if not is_transient(error):
+                raise
+            return False
+        return True
+
+    async def _take_apart(self, batch: Sequence[Received[Any]], error: Exception) -> Sequence[Outcome]:
+        """The outcomes of the first records of `batch`: of all, unless the breaker opens at one of them."""
+        if len(batch) > 1:
+            middle = len(batch) // 2
+            first = await self._persist_part(batch[:middle])
+            if self.breaker.resting:
+                return first
+            return [*first, *await self._persist_part(batch[middle:])]
+        reason = permanent_reason(error)
+        if reason is None:
+            reason = "bug"
+            metrics.BUGS.labels(self.group).inc()
+            at = str(batch[0].raw.coordinates)
+            log.error("bug", group=self.group, at=at, error=type(error).__name__, where=frames(error))
+            self.breaker.failed(batch[0].topic)
+        else:
+            self.breaker.handled({batch[0].topic: 1})
+        self.stall.gets_on()
+        return [DeadLettered(reason)]
+
+    async def _persist_part(self, batch: Sequence[Received[Any]]) -> Sequence[Outcome]:
+        """A part is taken apart at its first failure; a single record gets as many tries as a whole batch."""
+        if len(batch) == 1:
+            return await self._persist(batch)
+        try:
+            return await self._handle(batch)
+        except Exception as error:
+            if is_transient(error) and not await self._batch_is_to_blame(error):
+                return await self._persist(batch)
+            return await self._take_apart(batch, error)
+
+    async def _set_aside(self, refused: Sequence[Unreadable]) -> None:
+        """Write the letters, a few megabytes at a time, each acknowledged before the next are made."""
+        for piece in _pieces(refused):
+            letters = [
+                dead_letter(one.raw, service=self.group, reason=one.reason, error_class="permanent", detail=one.detail)
+                for one in piece
+            ]
+            await self._until_up(partial(self._letters.send, letters), self.backoff, self._letters_wait)
+            for (topic, reason), count in Counter((one.raw.coordinates.topic, one.reason) for one in piece).items():
+                metrics.DEAD_LETTERS.labels(self.group, topic, reason).inc(count)
+
+    def _letters_wait(self, error: Exception, attempt: int) -> None:
+        """Say that dead letters cannot be written: until they are, nothing behind them is taken in."""
+        why = type(error.__cause__ or error).__name__
+        self.stall.waits(f"dead letters cannot be written ({why})")
+        metrics.DEAD_LETTER_FAILURES.labels(self.group).inc()
+        log.error("dead_letters_wait", group=self.group, attempt=attempt, error=why)
+
+    async def _repair(self, batch: Sequence[Received[Any]]) -> None:
+        await self._until_up(lambda: self._handler.commit_lost(batch), self.repair_backoff, self._repair_waits)
+
+    def _repair_waits(self, error: Exception, attempt: int) -> None:
+        self.stall.waits(in_words(error))
+        log.warning("repair_waits", group=self.group, attempt=attempt, error=type(error).__name__)
+
+    async def _until_up(
+        self, work: Callable[[], Awaitable[object]], backoff: Backoff, say: Callable[[Exception, int], None]
+    ) -> None:
+        """Do `work` until it succeeds, however long the outage; `say` gets each failure and its number."""
+        attempt = 0
+        while True:
+            try:
+                await work()
+            except Exception as error:
+                if not is_transient(error):
+                    raise
+                attempt += 1
+                say(error, attempt)
+            else:
+                self.stall.gets_on()
+                return
+            await backoff.wait(attempt)
+
+
+def _pieces(refused: Sequence[Unreadable]) -> Iterator[Sequence[Unreadable]]:
+    """`refused` in pieces of at most `LETTERS_BYTES` of values, or of one record."""
+    start = size = 0
+    for index, one in enumerate(refused):
+        more = len(one.raw.value or b"")
+        if index > start and size + more > LETTERS_BYTES:
+            yield refused[start:index]
+            start, size = index, 0
+        size += more
+    if refused:
+        yield refused[start:]

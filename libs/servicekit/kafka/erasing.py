@@ -1,0 +1,112 @@
+"""Carries out people's erasures around a handler: in the ledger first, then in the store, and again after each write.
+
+An erasure enters the ledger, durably, before it looks for rows. A batch reads the ledger before it is handled, and
+once more afterwards. So of an erasure and a batch that race in two processes, at least one sees the other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from typing import Any, Protocol
+
+from contracts.erasure import ErasedAt, Erasure, Person, author_of, confirmation, erasure_of, is_erased, latest
+from contracts.feedback import FeedbackErasureRequested, FeedbackKeeper
+from contracts.topics import ERASURE_CONFIRMED, ERASURE_REQUESTED
+from servicekit.kafka.delivery import TOMBSTONE, Handler
+from servicekit.kafka.outcome import ERASED, STORED, UNCHANGED, Outcome
+from servicekit.kafka.producer import Message, Producer
+from servicekit.kafka.records import Received, Tombstone, inherited
+
+
+class Erasures(Protocol):
+    """What a service keeps of erasures, and how it carries them out in its own store."""
+
+    async def note(self, erasures: Collection[Erasure]) -> set[Person]:
+        """Enter erasures, at most one per person, in the ledger; the latest of each person stays.
+
+        Returns the people whose entry was written. Committed on return.
+        """
+        ...
+
+    async def erased_at(self, people: Collection[Person]) -> ErasedAt:
+        """Return when those of `people` in the ledger were last erased."""
+        ...
+
+    async def erase(self, erased: ErasedAt) -> int:
+        """Remove what these people said up to their erasure. Returns the rows changed. Committed on return."""
+        ...
+
+
+class ErasingHandler:
+    """`inner`, with everything that an erasure covers left out of its batches and removed from its store."""
+
+    def __init__(self, inner: Handler, erasures: Erasures, producer: Producer, service: FeedbackKeeper) -> None:
+        self._inner = inner
+        self._erasures = erasures
+        self._producer = producer
+        self._service: FeedbackKeeper = service
+        self.takes_tombstones = getattr(inner, "takes_tombstones", False)
+
+    async def handle(self, batch: Sequence[Received[Any]]) -> Sequence[Outcome]:
+        outcomes = await self._carry_out(batch)
+        people = {author for received in batch if (author := _author(received)) is not None}
+        before = await self._erasures.erased_at(people) if people else {}
+        for index, received in enumerate(batch):
+            author = _author(received)
+            if author is not None and is_erased(received.event.occurred_at, before.get(author)):
+                outcomes[index] = ERASED
+        left = [index for index in range(len(batch)) if index not in outcomes]
+        if left:
+            handled = await self._inner.handle([batch[index] for index in left])
+            outcomes |= zip(left, handled, strict=True)
+            await self._repeat(people, before)
+        return [outcomes[index] for index in range(len(batch))]
+
+    async def commit_lost(self, batch: Sequence[Received[Any]]) -> None:
+        if left := [received for received in batch if not _is_request(received)]:
+            await self._inner.commit_lost(left)
+
+    async def probe(self) -> None:
+        await self._inner.probe()
+
+    async def _carry_out(self, batch: Sequence[Received[Any]]) -> dict[int, Outcome]:
+        """Note and carry out the batch's erasures, then confirm them. A repeated request is carried out again."""
+        outcomes: dict[int, Outcome] = {}
+        found: dict[int, Erasure] = {}
+        for index, received in enumerate(batch):
+            if _is_request(received):
+                outcomes[index] = TOMBSTONE
+                if isinstance(received, Received):
+                    found[index] = erasure_of(received.event, received.log_time)
+        if not found:
+            return outcomes
+        newest = latest(found.values())
+        noted = await self._erasures.note(newest.values())
+        removed = await self._erasures.erase(await self._erasures.erased_at(newest))
+        await self._producer.send([confirmed(found[at], self._service, removed, batch[at]) for at in found])
+        return outcomes | {index: STORED if one.person in noted else UNCHANGED for index, one in found.items()}
+
+    async def _repeat(self, people: Collection[Person], before: ErasedAt) -> None:
+        """Erase what the batch wrote of people who were erased while it was written."""
+        if not people:
+            return
+        after = await self._erasures.erased_at(people)
+        if meanwhile := {person: at for person, at in after.items() if before.get(person) != at}:
+            await self._erasures.erase(meanwhile)
+
+
+def confirmed(erasure: Erasure, service: FeedbackKeeper, removed: int, request: Received[Any]) -> Message:
+    """Return the record that says that `service` has carried out the erasure of `request`."""
+    event = confirmation(erasure, service, removed)
+    value = event.model_dump_json(by_alias=True).encode()
+    return Message(ERASURE_CONFIRMED.name, ERASURE_CONFIRMED.key(event), value, inherited(request))
+
+
+def _author(received: Received[Any] | Tombstone) -> Person | None:
+    return author_of(received.event) if isinstance(received, Received) else None
+
+
+def _is_request(received: Received[Any] | Tombstone) -> bool:
+    if isinstance(received, Tombstone):
+        return received.topic == ERASURE_REQUESTED.name
+    return isinstance(received.event, FeedbackErasureRequested)

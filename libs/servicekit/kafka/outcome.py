@@ -1,0 +1,63 @@
+"""What became of a record: one closed union, read alike by metrics, logs and the replay's fates."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """It took effect: something that is shown or forwarded changed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Unchanged:
+    """It repeats something already taken in."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ignored:
+    """Understood, without effect. `reason` is a short name, never user text."""
+
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Parked:
+    """It waits for something that has not arrived."""
+
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class DeadLettered:
+    """It cannot be used and was set aside. `reason` is a short name, never user text."""
+
+    reason: str
+
+
+Outcome = Stored | Unchanged | Ignored | Parked | DeadLettered
+
+STORED = Stored()
+UNCHANGED = Unchanged()
+ERASED = Ignored("erased")
+"""Its words are covered by their author's erasure."""
+
+
+def reason_of(outcome: Outcome) -> str:
+    """The outcome's reason, empty where it has none."""
+    return "" if isinstance(outcome, Stored | Unchanged) else outcome.reason
+
+
+def kind_of(outcome: Outcome) -> str:
+    """The outcome's name in metrics and logs: stored, unchanged, ignored, parked or dead_lettered."""
+    return _KINDS[type(outcome)]
+
+
+_KINDS: dict[type[Outcome], str] = {
+    Stored: "stored",
+    Unchanged: "unchanged",
+    Ignored: "ignored",
+    Parked: "parked",
+    DeadLettered: "dead_lettered",
+}

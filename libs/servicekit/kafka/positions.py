@@ -1,0 +1,64 @@
+"""Where a group stands in each partition, and which records were deleted before it read them. Pure."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from typing import NamedTuple
+
+from aiokafka import TopicPartition
+
+from servicekit.kafka.records import RawRecord
+
+
+class Span(NamedTuple):
+    """The offsets of a partition's records in a batch: the first one, and the one after the last."""
+
+    first: int
+    next: int
+
+
+def spans_of(records: Iterable[RawRecord]) -> dict[TopicPartition, Span]:
+    """The span of each partition in `records`, which come in order within a partition."""
+    firsts: dict[tuple[str, int], int] = {}
+    lasts: dict[tuple[str, int], int] = {}
+    for (topic, partition, offset), *_ in records:
+        lane = (topic, partition)
+        firsts.setdefault(lane, offset)
+        lasts[lane] = offset
+    return {TopicPartition(*lane): Span(first, lasts[lane] + 1) for lane, first in firsts.items()}
+
+
+class Positions:
+    """The next offset expected of each partition. `lost` counts, by topic, records that were gone before their turn."""
+
+    def __init__(self) -> None:
+        self._next: dict[TopicPartition, int] = {}
+        self.lost: Counter[str] = Counter()
+
+    def forget(self) -> None:
+        """Expect nothing: the partitions were dealt out anew."""
+        self._next.clear()
+
+    def unknown(self, partitions: Iterable[TopicPartition]) -> list[TopicPartition]:
+        """Those of `partitions` whose expected offset is not known."""
+        return [partition for partition in partitions if partition not in self._next]
+
+    def expect(self, offsets: Mapping[TopicPartition, int]) -> None:
+        """Set the next offset expected of some partitions."""
+        self._next.update(offsets)
+
+    def skipped(self, spans: Mapping[TopicPartition, Span]) -> list[TopicPartition]:
+        """The partitions that begin later than expected.
+
+        That alone is no loss: compaction and the ends of transactions leave offsets without a record, too.
+        """
+        return [partition for partition, span in spans.items() if span.first > self._next.get(partition, span.first)]
+
+    def begins(self, partition: TopicPartition, offset: int) -> int:
+        """Note that the log begins at `offset`; gives how many records it lost before they were read."""
+        lost = max(0, offset - self._next.get(partition, offset))
+        if lost:
+            self._next[partition] = offset
+            self.lost[partition.topic] += lost
+        return lost

@@ -1,0 +1,190 @@
+"""Producing in batches: one future per batch of records instead of one per record."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from aiokafka import AIOKafkaProducer
+from aiokafka.errors import KafkaError, MessageSizeTooLargeError
+
+from contracts.ids import partition_of
+from contracts.topics import BY_NAME
+from servicekit.failures import LogUnavailable
+from servicekit.kafka.cluster import Bootstrap, client_options
+from servicekit.kafka.records import Headers
+
+REQUEST_LIMIT = 4 * 1024 * 1024
+"""Bytes of one produce request."""
+MESSAGE_LIMIT = 2_500_000
+"""Bytes of one record with its key and headers; every topic's max.message.bytes."""
+_BATCH_BYTES = 512 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One record to write. `partition` None means: by the key's murmur2. A `value` of None is a tombstone."""
+
+    topic: str
+    key: str | None
+    value: bytes | None
+    headers: Headers = ()
+    partition: int | None = None
+
+    @property
+    def size(self) -> int:
+        headers = sum(len(name) + len(value or b"") for name, value in self.headers)  # foreign ones may be null
+        return len(self.key or "") * 4 + len(self.value or b"") + headers + 256
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """Where a message went."""
+
+    topic: str
+    partition: int
+    offset: int
+
+
+class Producer(Protocol):
+    async def send(self, messages: Sequence[Message]) -> list[Written]:
+        """Write all messages and wait until the log has acknowledged them, in order within each partition.
+
+        Gives each message's place. Raises MessageSizeTooLargeError where one is too large (nothing is written then),
+        LogUnavailable where the log could not be reached: then any part may have been written.
+        """
+        ...
+
+
+class BatchProducer:
+    """An idempotent producer with acks from all replicas; `produced` counts records by topic.
+
+    `compression` is a codec's name (gzip, snappy, lz4, zstd), or None for none.
+    """
+
+    def __init__(self, bootstrap: Bootstrap, *, client_id: str, compression: str | None = None) -> None:
+        self.bootstrap = bootstrap
+        self._client_id = client_id
+        self._compression = compression
+        self._producer: AIOKafkaProducer | None = None
+        self._starting = asyncio.Lock()
+        self.produced: Counter[str] = Counter()
+
+    async def start(self) -> None:
+        async with self._starting:
+            if self._producer is None:
+                producer = AIOKafkaProducer(
+                    **client_options(self.bootstrap),
+                    client_id=self._client_id,
+                    acks="all",
+                    enable_idempotence=True,
+                    compression_type=self._compression,
+                    max_batch_size=_BATCH_BYTES,
+                    max_request_size=REQUEST_LIMIT,
+                    request_timeout_ms=20_000,
+                )
+                try:
+                    await producer.start()
+                except BaseException:
+                    await producer.stop()
+                    raise
+                self._producer = producer
+
+    async def stop(self) -> None:
+        producer, self._producer = self._producer, None
+        if producer is not None:
+            await producer.stop()
+
+    async def send(self, messages: Sequence[Message]) -> list[Written]:
+        if not messages:
+            return []
+        if any(message.size > MESSAGE_LIMIT for message in messages):
+            raise MessageSizeTooLargeError("a record is larger than a topic takes")
+        try:
+            await self.start()
+            producer = self._producer
+            assert producer is not None
+            lanes = await self._lanes(producer, messages)
+        except (KafkaError, OSError) as error:  # a topic that is missing or forbidden leaves the producer sound
+            raise LogUnavailable(type(error).__name__) from error
+        try:
+            written = await self._send(producer, messages, lanes)
+        except asyncio.CancelledError:
+            await self._drop(producer)
+            raise
+        except MessageSizeTooLargeError:
+            raise
+        except (KafkaError, OSError) as error:
+            # An idempotent producer that failed once may refuse all further work; a fresh one starts a fresh sequence.
+            await self._drop(producer)
+            raise LogUnavailable(type(error).__name__) from error
+        self.produced.update(message.topic for message in messages)
+        return written
+
+    async def _lanes(
+        self, producer: AIOKafkaProducer, messages: Sequence[Message]
+    ) -> Mapping[tuple[str, int], Sequence[int]]:
+        """The indexes of the messages that go to each topic and partition."""
+        lanes: defaultdict[tuple[str, int], list[int]] = defaultdict(list)
+        for index, message in enumerate(messages):
+            lanes[message.topic, await self._partition(producer, message)].append(index)
+        return lanes
+
+    async def _send(
+        self,
+        producer: AIOKafkaProducer,
+        messages: Sequence[Message],
+        lanes: Mapping[tuple[str, int], Sequence[int]],
+    ) -> list[Written]:
+        futures: list[asyncio.Future[object]] = []
+        counted: list[tuple[str, int, list[int]]] = []
+        for (topic, partition), indexes in lanes.items():
+            batch, held = producer.create_batch(), list[int]()
+            for index in indexes:
+                message = messages[index]
+                key = None if message.key is None else message.key.encode()
+                if batch.append(key=key, value=message.value, timestamp=None, headers=list(message.headers)) is None:
+                    futures.append(await producer.send_batch(batch, topic, partition=partition))
+                    counted.append((topic, partition, held))
+                    batch, held = producer.create_batch(), []
+                    batch.append(key=key, value=message.value, timestamp=None, headers=list(message.headers))
+                held.append(index)
+            futures.append(await producer.send_batch(batch, topic, partition=partition))
+            counted.append((topic, partition, held))
+        places: dict[int, Written] = {}
+        for future, (topic, partition, held) in zip(futures, counted, strict=True):
+            metadata = await future
+            base = int(getattr(metadata, "offset", -1))
+            places.update((index, Written(topic, partition, base + n)) for n, index in enumerate(held))
+        return [places[index] for index in range(len(messages))]
+
+    async def _partition(self, producer: AIOKafkaProducer, message: Message) -> int:
+        if message.partition is not None:
+            return message.partition
+        partitions = await producer.partitions_for(message.topic)
+        return partition_of(message.key or "", len(partitions))
+
+    async def _drop(self, producer: AIOKafkaProducer) -> None:
+        if self._producer is producer:
+            self._producer = None
+        with contextlib.suppress(KafkaError, OSError, TimeoutError):
+            try:
+                await asyncio.wait_for(producer.stop(), 2)
+            except TimeoutError:
+                # stop() was still flushing: what it holds must not be written behind what its successor writes.
+                await producer._sender.close()
+                await producer.client.close()
+
+
+def fixed_partition(topic: str, key: str) -> int:
+    """The partition of `key` by the count in the topic table, whatever the cluster says."""
+    return partition_of(key, BY_NAME[topic].partitions)
+
+
+def bytes_of(messages: Iterable[Message]) -> int:
+    """About how many bytes the messages take in the log."""
+    return sum(message.size for message in messages)

@@ -1,0 +1,59 @@
+"""Reads everything that a log holds of some topics, up to its end when asked; in no group, committing nothing."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Mapping, Sequence
+
+from aiokafka import AIOKafkaConsumer, ConsumerRecord, TopicPartition
+
+from servicekit.failures import StartError
+from servicekit.kafka.bounded_fetch import bound_fetching
+from servicekit.kafka.cluster import Bootstrap, client_options
+from servicekit.kafka.topics import Say, wait_for_broker
+
+SILENT_MS = 15_000
+"""A log that gives nothing for so long, while it says it holds more, has failed."""
+
+
+async def records_of(
+    bootstrap: Bootstrap,
+    topics: Sequence[str],
+    after: Mapping[TopicPartition, int] | None = None,
+    say: Say = lambda _: None,
+) -> AsyncIterator[Sequence[ConsumerRecord]]:
+    """The records of `topics` from the beginning (or the offsets in `after`) to the present end, without a group.
+
+    Topics that do not exist hold nothing. The value of a batch too large to unpack is a RefusedBatch. Raises
+    StartError where the log stops answering.
+    """
+    lanes = await _lanes_of(bootstrap, topics, say)
+    if not lanes:
+        return
+    bound_fetching()
+    consumer = AIOKafkaConsumer(**client_options(bootstrap), auto_offset_reset="earliest", enable_auto_commit=False)
+    async with consumer:
+        consumer.assign(lanes)
+        ends = await consumer.end_offsets(lanes)
+        begins = await consumer.beginning_offsets(lanes)
+        for lane in lanes:
+            consumer.seek(lane, max(begins[lane], (after or {}).get(lane, 0)))
+        while open_lanes := [lane for lane in lanes if await consumer.position(lane) < ends[lane]]:
+            consumer.pause(*(lane for lane in lanes if lane not in open_lanes and lane not in consumer.paused()))
+            found = await consumer.getmany(timeout_ms=SILENT_MS, max_records=2_000)
+            if not found:
+                raise StartError(f"The log at {bootstrap} stopped giving records of {open_lanes[0].topic}.")
+            for lane, records in found.items():
+                yield [record for record in records if record.offset < ends[lane]]
+
+
+async def _lanes_of(bootstrap: Bootstrap, topics: Sequence[str], say: Say) -> list[TopicPartition]:
+    admin = await wait_for_broker(bootstrap, say)
+    try:
+        return [
+            TopicPartition(described["topic"], partition["partition"])
+            for described in await admin.describe_topics(list(topics))
+            if described["error_code"] == 0
+            for partition in sorted(described["partitions"], key=lambda partition: partition["partition"])
+        ]
+    finally:
+        await admin.close()

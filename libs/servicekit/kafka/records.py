@@ -1,0 +1,207 @@
+"""Records as they come from the log, and the parse that cannot raise."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Generic, NamedTuple, TypeVar
+
+from pydantic import ValidationError
+
+from contracts.base import RECORD_LIMIT, Envelope
+from contracts.instants import MINUTE
+from contracts.topics import BY_NAME, FOREIGN
+from servicekit.kafka.unpacking import UNPACKED_LIMIT
+
+E = TypeVar("E", bound=Envelope)
+Headers = Sequence[tuple[str, bytes]]
+
+CAUSE = "cause"
+"""Header of a derived record: the coordinates of the chat record it comes from."""
+TRACEPARENT = "traceparent"
+REVISION = "revision"
+"""Header of a tombstone: the revision that it ends."""
+FUTURE_LIMIT = 5 * MINUTE
+"""How far a record's occurredAt may be ahead of the log's time, in microseconds."""
+
+
+class Coordinates(NamedTuple):
+    """Where a record lies in the log. Its text form is `topic:partition:offset`."""
+
+    topic: str
+    partition: int
+    offset: int
+
+    def __str__(self) -> str:
+        return f"{self.topic}:{self.partition}:{self.offset}"
+
+
+class RefusedBatch(NamedTuple):
+    """A compressed batch that was not unpacked, as it would be too large: its offsets, its bytes and their SHA-256."""
+
+    first: int
+    last: int
+    packed: int
+    sha256: str
+
+
+class RawRecord(NamedTuple):
+    """A record as bytes. `log_time` is the log's own time in microseconds (or the reader's, where the log has none).
+
+    Where `refused` is there, it stands for all records of that batch, and lies at the last one's offset.
+    """
+
+    coordinates: Coordinates
+    key: bytes | None
+    value: bytes | None
+    headers: Headers
+    log_time: int
+    refused: RefusedBatch | None = None
+
+
+_TELLING = frozenset(
+    (
+        *("missing", "value_error", "literal_error", "string_type", "string_too_short", "string_too_long"),
+        *("string_pattern_mismatch", "dict_type", "too_long", "int_type", "float_type", "bool_type", "finite_number"),
+        *("greater_than_equal", "less_than_equal"),
+    )
+)
+"""Faults that pydantic puts into words without a word of the sender's; of any other only its name is told."""
+
+
+@dataclass(frozen=True, slots=True)
+class Received(Generic[E]):
+    """A record that was read: its event, where it lies, and when the log took it in."""
+
+    event: E
+    raw: RawRecord
+
+    @property
+    def topic(self) -> str:
+        return self.raw.coordinates.topic
+
+    @property
+    def log_time(self) -> int:
+        return self.raw.log_time
+
+    @property
+    def cause(self) -> str:
+        """See `cause_of`."""
+        return cause_of(self.raw)
+
+
+@dataclass(frozen=True, slots=True)
+class Tombstone:
+    """A record without a value on a compacted topic: what `key` named is gone."""
+
+    key: str
+    raw: RawRecord
+
+    @property
+    def topic(self) -> str:
+        return self.raw.coordinates.topic
+
+
+@dataclass(frozen=True, slots=True)
+class Unreadable:
+    """A record that cannot be read: why, as a short name, and in words without user text."""
+
+    raw: RawRecord
+    reason: str
+    detail: str
+
+
+def header(headers: Headers, name: str) -> str | None:
+    """The text of the first header called `name`, or None where there is none or it is no ASCII."""
+    for key, value in headers:
+        if key == name and value is not None:
+            try:
+                return value.decode("ascii")
+            except UnicodeDecodeError:
+                return None
+    return None
+
+
+def cause_of(raw: RawRecord) -> str:
+    """The coordinates of the chat record this one comes from: its own, unless it is one of ours that names another."""
+    own = str(raw.coordinates)
+    return own if raw.coordinates.topic in FOREIGN else header(raw.headers, CAUSE) or own
+
+
+def inherited(received: Received[Any]) -> list[tuple[str, bytes]]:
+    """The headers a derived record takes over: the cause, and the trace it belongs to."""
+    headers = [(CAUSE, received.cause.encode())]
+    trace = header(received.raw.headers, TRACEPARENT)
+    if trace:
+        headers.append((TRACEPARENT, trace.encode()))
+    return headers
+
+
+def as_tombstone(raw: RawRecord) -> Tombstone | None:
+    """The tombstone that `raw` is, or None: only on a compacted topic does a missing value say something."""
+    topic = BY_NAME.get(raw.coordinates.topic)
+    if raw.value is not None or raw.key is None or topic is None or not topic.compacted:
+        return None
+    return Tombstone(raw.key.decode("utf-8", "replace"), raw)
+
+
+def read(raw: RawRecord, models: Mapping[str, type[E]], judged_at: int | None = None) -> Received[E] | Unreadable:
+    """The record's event, or why it has none. Never raises.
+
+    `models` gives each topic's event. `judged_at` (microseconds) stands in for the log's time in the check that an
+    event is not from the future.
+    """
+    value = raw.value
+    if raw.refused is not None:
+        return Unreadable(raw, "batch_too_large", _in_words(raw.refused))
+    if value is None:
+        return Unreadable(raw, "empty", "the record has no value")
+    if len(value) > RECORD_LIMIT:
+        return Unreadable(raw, "too_large", f"{len(value)} bytes, more than {RECORD_LIMIT}")
+    model = models.get(raw.coordinates.topic)
+    if model is None:
+        return Unreadable(raw, "unknown_topic", "no event belongs to this topic")
+    try:
+        event = model.model_validate_json(value, by_alias=True, by_name=False)
+    except ValidationError as error:
+        return Unreadable(raw, *_why(error))
+    except (ValueError, RecursionError) as error:
+        return Unreadable(raw, "invalid_json", type(error).__name__)
+    if event.occurred_at > (raw.log_time if judged_at is None else judged_at) + FUTURE_LIMIT:
+        return Unreadable(raw, "future", "occurredAt is more than five minutes ahead of the log")
+    if value.count(b'"tenant"') > 1 and _repeats_a_key(value):
+        return Unreadable(raw, "repeated_key", "a name stands twice in the object")
+    return Received(event, raw)
+
+
+def _in_words(refused: RefusedBatch) -> str:
+    megabytes = UNPACKED_LIMIT // 1024**2
+    return f"offsets {refused.first} to {refused.last} would unpack to more than {megabytes} MiB"
+
+
+def _why(error: ValidationError) -> tuple[str, str]:
+    """The reason and the place of the first fault in words; below `attributes` names are the sender's own."""
+    first = error.errors(include_url=False, include_context=False, include_input=False)[0]
+    if first["type"] == "json_invalid":
+        return "invalid_json", "not one JSON value in UTF-8"
+    place = first["loc"][:1] if first["loc"][:1] == ("attributes",) else first["loc"]
+    where = ".".join(map(str, place))[:100]
+    told = first["msg"].removeprefix("Value error, ") if first["type"] in _TELLING else first["type"]
+    return "invalid_event", f"{where or 'event'}: {told[:1].lower()}{told[1:]}"
+
+
+def _repeats_a_key(value: bytes) -> bool:
+    repeated = False
+
+    def check(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        nonlocal repeated
+        found = dict(pairs)
+        repeated = repeated or len(found) != len(pairs)
+        return found
+
+    try:
+        json.loads(value, object_pairs_hook=check)
+    except (ValueError, RecursionError):
+        return True
+    return repeated

@@ -1,0 +1,41 @@
+"""Whether a batch gets on, and if not, since when and why, in words for an operator."""
+
+from __future__ import annotations
+
+from servicekit.clock import Clock
+
+STUCK_SECONDS = 30.0
+"""Seconds without getting on after which a service is not ready."""
+
+
+class Stall:
+    """Watches the batch at work."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._since: float | None = None
+        self._why = ""
+
+    def gets_on(self) -> None:
+        """A batch begins, or a part of it went through."""
+        self._since = self._clock.monotonic()
+        self._why = ""
+
+    def waits(self, why: str) -> None:
+        """The batch could not go on; `why` without user text."""
+        self._why = why
+
+    def ends(self) -> None:
+        """No batch is at work."""
+        self._since = None
+
+    @property
+    def reason(self) -> str | None:
+        """Why no part of the batch at work has gone through for half a minute, or None."""
+        if self._since is None:
+            return None
+        seconds = self._clock.monotonic() - self._since
+        if seconds < STUCK_SECONDS:
+            return None
+        why = self._why or "its database or the log does not answer"
+        return f"nothing it reads has gone through for {seconds:.0f} s: {why}"

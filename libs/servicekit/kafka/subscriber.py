@@ -1,0 +1,363 @@
+"""The one place that builds brokers and subscribers: every setting of FastStream and aiokafka that matters is set here.
+
+FastStream's own parsing, acknowledgement and error handling are bypassed on purpose; docs/decisions says why.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from typing import Any
+
+from aiokafka import AIOKafkaConsumer, ConsumerRebalanceListener, ConsumerRecord, TopicPartition
+from aiokafka.admin import AIOKafkaAdminClient
+from aiokafka.coordinator.assignors.range import RangePartitionAssignor
+from aiokafka.errors import CommitFailedError, IllegalStateError, KafkaError
+from faststream import AckPolicy
+from faststream.kafka import KafkaBroker
+from faststream.kafka.message import FAKE_CONSUMER, KafkaMessage
+from faststream.security import BaseSecurity, SASLPlaintext, SASLScram256, SASLScram512
+
+from contracts.topics import Consumer
+from servicekit import metrics
+from servicekit.clock import Clock
+from servicekit.failures import in_words
+from servicekit.kafka.bounded_fetch import bound_fetching
+from servicekit.kafka.cluster import Bootstrap, client_options
+from servicekit.kafka.delivery import Delivery, Interrupted
+from servicekit.kafka.members import Member, foreign_members
+from servicekit.kafka.positions import Positions, Span, spans_of
+from servicekit.kafka.records import Coordinates, RawRecord, RefusedBatch
+from servicekit.logging import frames, logger
+
+SESSION_TIMEOUT_MS = 10_000
+METADATA_AGE_MS = 10_000
+"""How old what a consumer knows of its topics may get. One that is deleted and made again, or grows, is read on after
+that at most; with aiokafka's own five minutes nothing of it would arrive for as long."""
+DRAIN_SECONDS = 5.0
+"""How long a rebalance waits for the batch at work."""
+LOG_APPEND_TIME = 1
+_DAY_MS = 86_400_000
+
+SUBSCRIBER_SETTINGS: Mapping[str, Any] = {
+    "batch": True,
+    "ack_policy": AckPolicy.MANUAL,
+    "auto_offset_reset": "earliest",
+    "partition_assignment_strategy": (RangePartitionAssignor,),
+    "session_timeout_ms": SESSION_TIMEOUT_MS,
+    "heartbeat_interval_ms": 3_000,
+    "rebalance_timeout_ms": 60_000,
+    "max_poll_interval_ms": _DAY_MS,
+    "max_records": 1_000,
+    "batch_timeout_ms": 10,
+    "fetch_max_wait_ms": 100,
+    "max_partition_fetch_bytes": 1_310_720,
+    "fetch_max_bytes": 16 * 1024 * 1024,
+    "no_reply": True,
+}
+"""What every subscriber is built with; the poll interval is a day because liveness is judged by `Subscription`."""
+
+log = logger("subscriber")
+Committed = Callable[[Consumer, Mapping[TopicPartition, int]], None]
+"""Told the next offsets that the log has accepted from a group."""
+
+
+class Subscription(ConsumerRebalanceListener):  # type: ignore[misc]  # aiokafka has no types
+    """One group's subscription: hands batches to its Delivery and commits what the Delivery has taken in."""
+
+    def __init__(self, delivery: Delivery, clock: Clock, on_commit: Committed = lambda _group, _offsets: None) -> None:
+        self.delivery = delivery
+        self.group = delivery.group
+        self._clock = clock
+        self._on_commit = on_commit
+        self._busy = asyncio.Lock()
+        self._stopping = False
+        self._epoch = 0
+        self._committed: dict[TopicPartition, int] = {}
+        self._positions = Positions()
+        self._subscriber: Any = None
+        self._foreign: dict[Member, bool] = {}
+        self.dealt_out = asyncio.Event()
+        """Set whenever the group's partitions were dealt out anew."""
+        self.assigned = False
+        self.polled_at = clock.monotonic()
+
+    def attach(self, broker: KafkaBroker) -> None:
+        """Register with `broker`; consumption starts when the broker does."""
+        names = [topic.name for topic in self.delivery.topics]
+        self._subscriber = broker.subscriber(
+            *names,
+            group_id=self.group,
+            listener=self,
+            parser=_raw_parser,
+            decoder=_raw_decoder,
+            title=self.group,
+            **SUBSCRIBER_SETTINGS,
+        )
+        self._subscriber(self._on_batch)
+
+    @property
+    def consumer(self) -> AIOKafkaConsumer | None:
+        return None if self._subscriber is None else self._subscriber.consumer
+
+    async def _on_batch(self, message: Any) -> None:
+        consumer = self.consumer
+        self.polled_at = self._clock.monotonic()
+        if consumer is None or self._stopping:
+            return
+        epoch, arrived = self._epoch, self._clock.monotonic()
+        async with self._busy:
+            if epoch != self._epoch:
+                return
+            records: Sequence[ConsumerRecord] = message
+            assigned = consumer.assignment()
+            now = self._clock.now()
+            ours = [
+                _raw(record, now) for record in records if TopicPartition(record.topic, record.partition) in assigned
+            ]
+            if not ours:
+                return
+            spans = spans_of(ours)
+
+            async def commit(records: Sequence[RawRecord]) -> bool:
+                done = spans if records is ours else spans_of(records)
+                accepted = await self._commit(consumer, done, epoch, arrived)
+                for partition, span in done.items():
+                    spans[partition] = Span(span.next, spans[partition].next)
+                return accepted
+
+            try:
+                await self._look_for_gaps(consumer, spans)
+                await self.delivery.deliver(ours, commit)
+            except Interrupted:
+                self._rewind(consumer, spans, epoch)
+            except asyncio.CancelledError:
+                raise
+            except Exception as error:
+                log.error("batch_failed", group=self.group, error=type(error).__name__, where=frames(error))
+                self._rewind(consumer, spans, epoch)
+                with contextlib.suppress(Interrupted):
+                    await self.delivery.backoff.wait_seconds(1)
+            finally:
+                self.polled_at = self._clock.monotonic()
+
+    async def _look_for_gaps(self, consumer: AIOKafkaConsumer, spans: Mapping[TopicPartition, Span]) -> None:
+        """Compare where each partition begins in this batch with what comes next for the group.
+
+        Asks the log only at a partition's first batch and where offsets were skipped.
+        """
+        if unknown := self._positions.unknown(spans):
+            committed = await asyncio.gather(*(consumer.committed(partition) for partition in unknown))
+            found = zip(unknown, committed, strict=True)
+            self._positions.expect({lane: spans[lane].first if at is None else at for lane, at in found})
+        if skipped := self._positions.skipped(spans):
+            for partition, begin in (await consumer.beginning_offsets(skipped)).items():
+                self._note_begin(partition, begin)
+        self._positions.expect({partition: span.next for partition, span in spans.items()})
+
+    def _note_begin(self, partition: TopicPartition, begin: int) -> None:
+        """Count and log what the log deleted before it was read."""
+        if lost := self._positions.begins(partition, begin):
+            metrics.GAPS.labels(self.group).inc(lost)
+            where = {"topic": partition.topic, "partition": partition.partition, "up_to": begin}
+            log.error("log_gap", group=self.group, records=lost, **where)
+
+    async def _commit(
+        self, consumer: AIOKafkaConsumer, spans: Mapping[TopicPartition, Span], epoch: int, arrived: float
+    ) -> bool:
+        """Commit the exact next offsets, waiting through outages of the broker.
+
+        True only if the log accepted them and nobody else can have worked on these records meanwhile. A batch of an
+        earlier assignment commits nothing: it could move the offset back. Raises Interrupted where waiting was ended.
+        """
+        offsets = {partition: span.next for partition, span in spans.items()}
+        attempt = 0
+        while epoch == self._epoch:
+            try:
+                await consumer.commit(offsets)
+            except (CommitFailedError, IllegalStateError) as error:
+                log.warning("commit_refused", group=self.group, error=type(error).__name__)
+                return False
+            except KafkaError as error:
+                attempt += 1
+                self.delivery.stall.waits(in_words(error))
+                log.warning("commit_waits", group=self.group, attempt=attempt, error=type(error).__name__)
+                await self.delivery.backoff.wait(attempt)
+                continue
+            self._committed.update(offsets)
+            self._on_commit(self.group, offsets)
+            began = max(arrived, self.delivery.began)
+            overdue = self._clock.monotonic() - began > SESSION_TIMEOUT_MS / 1_000
+            return epoch == self._epoch and not overdue
+        return False
+
+    def _rewind(self, consumer: AIOKafkaConsumer, spans: Mapping[TopicPartition, Span], epoch: int) -> None:
+        """Read again what was not committed, where it is still ours; a later assignment begins there by itself."""
+        if epoch != self._epoch:
+            return
+        for partition, span in spans.items():
+            if span.first == span.next:
+                continue
+            try:
+                consumer.seek(partition, span.first)
+            except IllegalStateError:
+                continue
+            self._positions.expect({partition: span.first})
+
+    async def on_partitions_revoked(self, revoked: Iterable[TopicPartition]) -> None:
+        """Let the batch at work finish, for commits are still valid here; one that waits gives up at once."""
+        self.assigned = False
+        self.delivery.backoff.give_up.set()
+        try:
+            await asyncio.wait_for(self._busy.acquire(), DRAIN_SECONDS)
+        except TimeoutError:
+            log.warning("drain_too_slow", group=self.group)
+        else:
+            self._busy.release()
+
+    async def on_partitions_assigned(self, assigned: Iterable[TopicPartition]) -> None:
+        self._epoch += 1
+        self._committed.clear()
+        self._positions.forget()
+        self.assigned = True
+        self.dealt_out.set()
+        if not self._stopping:
+            self.delivery.backoff.give_up.clear()
+
+    async def stop(self) -> None:
+        """Take no further batch, and wait until the one at work is done or has given up."""
+        self._stopping = True
+        self.delivery.backoff.give_up.set()
+        self.delivery.repair_backoff.give_up.set()
+        try:
+            await asyncio.wait_for(self._busy.acquire(), DRAIN_SECONDS)
+        except TimeoutError:
+            log.warning("stop_too_slow", group=self.group)
+        else:
+            self._busy.release()
+
+    async def lag(self) -> int:
+        """Records in the log that this member's partitions have not committed."""
+        consumer = self.consumer
+        if consumer is None:
+            return 0
+        partitions = list(consumer.assignment())
+        if not partitions:
+            return 0
+        ends = await consumer.end_offsets(partitions)
+        begins = await consumer.beginning_offsets(partitions)
+        await self._learn_committed(consumer, partitions)
+        if not self.at_work:  # else the batch at work is past what was committed, and looks by itself
+            for partition in partitions:
+                self._note_begin(partition, begins[partition])
+        lag: int = sum(max(0, ends[one] - max(self._committed.get(one, 0), begins[one])) for one in partitions)
+        metrics.LAG.labels(self.group).set(lag)
+        if lag == 0:
+            self.polled_at = self._clock.monotonic()
+        return lag
+
+    async def _learn_committed(self, consumer: AIOKafkaConsumer, partitions: Collection[TopicPartition]) -> None:
+        """Ask the log where the group stands in those of `partitions` of which nothing was committed here."""
+        unknown = [partition for partition in partitions if partition not in self._committed]
+        for partition, at in zip(unknown, await asyncio.gather(*map(consumer.committed, unknown)), strict=True):
+            if at is not None:
+                self._committed.setdefault(partition, at)
+                if self._positions.unknown([partition]):
+                    self._positions.expect({partition: at})
+
+    @property
+    def warnings(self) -> list[str]:
+        """What an operator should know though the group goes on, in sentences."""
+        return [
+            f"{self.group}: {lost:,} records of {topic} were deleted from the log before they were read"
+            for topic, lost in self._positions.lost.items()
+        ] + [
+            f"{self.group}: a consumer that is none of ours "
+            + ("is in the group and takes records away" if there else "was in the group and took records away")
+            for there in sorted(set(self._foreign.values()))
+        ]
+
+    async def look_for_foreign_members(self, admin: AIOKafkaAdminClient) -> None:
+        """Log and count the group's members that are no process of ours. Raises KafkaError."""
+        found = set(await foreign_members(admin, self.group))
+        metrics.FOREIGN_MEMBERS.labels(self.group).set(len(found))
+        for member in found - {member for member, there in self._foreign.items() if there}:
+            log.error("foreign_member", group=self.group, client_id=member.client_id[:100], host=member.host[:100])
+        self._foreign = {member: member in found for member in found | self._foreign.keys()}
+
+    @property
+    def at_work(self) -> bool:
+        """Whether a batch is being taken in, or waits to be tried again."""
+        return self._busy.locked()
+
+    def not_ready(self) -> str | None:
+        """Why this group does not take in what the log holds, in words, or None.
+
+        It does while it has partitions and within the last minute a batch came through, is at work, or there was
+        nothing to take in.
+        """
+        if not self.assigned:
+            return "it has no partitions"
+        if self.delivery.breaker.open:
+            return "it is held, because its own code keeps failing on what it reads"
+        if not self.at_work and self._clock.monotonic() - self.polled_at >= 60:
+            return "it has not looked into the log for a minute"
+        return self.delivery.stall.reason
+
+
+def build_broker(bootstrap: Bootstrap, *, client_id: str, subscriptions: Sequence[Subscription]) -> KafkaBroker:
+    """A broker with its subscriptions registered, not yet connected."""
+    bound_fetching()
+    broker = KafkaBroker(
+        str(bootstrap),
+        security=_security(client_options(bootstrap)),
+        client_id=client_id,
+        graceful_timeout=DRAIN_SECONDS * 2,
+        metadata_max_age_ms=METADATA_AGE_MS,
+        allow_auto_create_topics=False,
+        logger=logging.getLogger("faststream"),
+        log_level=logging.DEBUG,
+    )
+    for subscription in subscriptions:
+        subscription.attach(broker)
+    return broker
+
+
+def _security(options: Mapping[str, Any]) -> BaseSecurity | None:
+    """The same security in FastStream's words."""
+    context = options.get("ssl_context")
+    if mechanism := options.get("sasl_mechanism"):
+        kind = {"PLAIN": SASLPlaintext, "SCRAM-SHA-256": SASLScram256, "SCRAM-SHA-512": SASLScram512}[mechanism]
+        secured: BaseSecurity = kind(options["sasl_plain_username"], options["sasl_plain_password"], context)
+        return secured
+    return BaseSecurity(context) if context else None
+
+
+async def _raw_parser(message: Any) -> KafkaMessage:
+    """Wraps the raw batch as it is: FastStream's own parser raises on headers that are no text."""
+    return KafkaMessage(
+        body=b"",
+        headers={},
+        batch_headers=[],
+        reply_to="",
+        content_type=None,
+        path={},
+        correlation_id=None,
+        message_id="batch",
+        raw_message=message,
+        consumer=FAKE_CONSUMER,
+    )
+
+
+async def _raw_decoder(message: KafkaMessage) -> Any:
+    return message.raw_message
+
+
+def _raw(record: ConsumerRecord, now: int) -> RawRecord:
+    log_time = record.timestamp * 1_000 if record.timestamp_type == LOG_APPEND_TIME else now
+    at = Coordinates(record.topic, record.partition, record.offset)
+    if isinstance(record.value, RefusedBatch):
+        return RawRecord(at, None, None, (), log_time, record.value)
+    return RawRecord(at, record.key, record.value, record.headers, log_time)

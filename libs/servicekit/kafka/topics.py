@@ -1,0 +1,135 @@
+"""Topics on the cluster: made and checked as the topic table says."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+
+from aiokafka.admin import AIOKafkaAdminClient, NewTopic
+from aiokafka.errors import KafkaError, TopicAlreadyExistsError, for_code
+
+from contracts.topics import DAY_MS, TOPICS, Topic
+from servicekit.failures import StartError
+from servicekit.kafka.cluster import Bootstrap, client_options
+from servicekit.kafka.producer import MESSAGE_LIMIT
+
+DEAD_LETTER_PARTITIONS = 1
+COPIES = 3
+"""Copies of each partition, where there are that many brokers."""
+_VISIBLE_TRIES = 50
+"""Looks, 0.2 s apart, for a topic just made: a broker shows it a little after it has answered."""
+Say = Callable[[str], None]
+
+
+def partitions_by_topic() -> dict[str, int]:
+    """Every topic and dead-letter topic with its number of partitions."""
+    counts = {topic.name: topic.partitions for topic in TOPICS}
+    return counts | {topic.dead_letters: DEAD_LETTER_PARTITIONS for topic in TOPICS}
+
+
+def topic_config(topic: Topic, replication: int) -> dict[str, str]:
+    """The broker's settings for `topic`: the log's own time, its retention, and compaction within a day."""
+    config = {
+        "message.timestamp.type": "LogAppendTime",
+        "retention.ms": str(topic.retention_ms),
+        **_durability(replication),
+    }
+    if topic.compacted:
+        config |= {
+            "cleanup.policy": "compact",
+            "max.compaction.lag.ms": str(DAY_MS),
+            "segment.ms": str(DAY_MS),
+            "delete.retention.ms": str(7 * DAY_MS),
+        }
+    return config
+
+
+def _durability(replication: int) -> dict[str, str]:
+    """With three copies or more, two of them must hold a record before it is acknowledged."""
+    kept = {"min.insync.replicas": "2"} if replication >= 3 else {}
+    return {"max.message.bytes": str(MESSAGE_LIMIT + 100_000), **kept}
+
+
+async def wait_for_broker(bootstrap: Bootstrap, say: Say) -> AIOKafkaAdminClient:
+    """A connected admin client; waits as long as the broker does not answer, and says so every few seconds."""
+    tries = 0
+    while True:
+        admin = AIOKafkaAdminClient(**client_options(bootstrap), request_timeout_ms=10_000)
+        try:
+            await admin.start()
+            return admin
+        except (KafkaError, OSError, TimeoutError) as error:
+            await admin.close()
+            if tries % 5 == 0:
+                say(f"Waiting for the broker at {bootstrap} ({type(error).__name__}) ...")
+            tries += 1
+            await asyncio.sleep(1)
+
+
+async def ensure_topics(
+    bootstrap: Bootstrap, *, replication: int | None = None, create: bool = True, say: Say = lambda _: None
+) -> None:
+    """Make the topics that are missing, and refuse a cluster whose partition counts differ from the table.
+
+    `replication` None: three copies of each partition, or as many as there are brokers.
+    Raises StartError: another count would send a feedback's announcements to two partitions.
+    """
+    admin = await wait_for_broker(bootstrap, say)
+    try:
+        made = await _create(admin, replication, say) if create else set[str]()
+        found = await _partitions(admin)
+        for _ in range(_VISIBLE_TRIES):
+            if made <= found.keys():
+                break
+            await asyncio.sleep(0.2)
+            found = await _partitions(admin)
+    finally:
+        await admin.close()
+    for topic in TOPICS:
+        for name in (topic.name, topic.dead_letters):
+            if name not in found:
+                raise StartError(f"The topic {name} is missing on {bootstrap}: run `agent-feedback topics --create`.")
+        count = found[topic.name]
+        if topic.compacted and count != topic.partitions:
+            raise StartError(
+                f"{topic.name} has {count} partitions on {bootstrap} and must have {topic.partitions}: "
+                "its partition count is fixed for its life. Make the topic again and run `agent-feedback republish`."
+            )
+
+
+async def _brokers(admin: AIOKafkaAdminClient) -> int:
+    return len((await admin.describe_cluster())["brokers"])
+
+
+async def _partitions(admin: AIOKafkaAdminClient) -> dict[str, int]:
+    described = await admin.describe_topics(list(partitions_by_topic()))
+    return {topic["topic"]: len(topic["partitions"]) for topic in described if topic["error_code"] == 0}
+
+
+async def _create(admin: AIOKafkaAdminClient, copies: int | None, say: Say) -> set[str]:
+    """Make what is missing; gives the names."""
+    replication = copies or min(COPIES, await _brokers(admin))
+    wanted = [
+        NewTopic(topic.name, topic.partitions, replication, topic_configs=topic_config(topic, replication))
+        for topic in TOPICS
+    ] + [
+        NewTopic(
+            topic.dead_letters,
+            DEAD_LETTER_PARTITIONS,
+            replication,
+            topic_configs={"retention.ms": str(7 * DAY_MS), **_durability(replication)},
+        )
+        for topic in TOPICS
+    ]
+    existing = set(await admin.list_topics())
+    missing = [topic for topic in wanted if topic.name not in existing]
+    if not missing:
+        return set()
+    if copies is None and replication < COPIES:
+        say(f"Making topics with {replication} of {COPIES} copies, for want of brokers: losing one may lose records.")
+    response = await admin.create_topics(missing)
+    for name, code, *_ in response.topic_errors:
+        error = for_code(code)
+        if code and error is not TopicAlreadyExistsError:
+            raise StartError(f"The topic {name} cannot be made: {error.__name__}.")
+    return {topic.name for topic in missing}

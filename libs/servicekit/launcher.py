@@ -1,0 +1,145 @@
+"""Runs one service as a process of its own, set by its environment.
+
+python -m feedback --port 8082
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import os
+import signal
+import sys
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import uvloop
+from dotenv import load_dotenv
+
+from servicekit.failures import StartError, is_transient
+from servicekit.faults import VARIABLE, faults_named
+from servicekit.garbage_collection import tune_gc
+from servicekit.http.access import AuthSettings, authenticator_for
+from servicekit.http.application import Surface, add_routes, application, guarded
+from servicekit.http.server import HttpServer
+from servicekit.http.settings import HttpSettings
+from servicekit.interrupts import raise_again
+from servicekit.kafka.cluster import cluster_at
+from servicekit.kafka.topics import ensure_topics
+from servicekit.logging import configure_logging, logger
+from servicekit.service import Service, Surroundings
+from servicekit.settings import content_of, read_settings
+
+log = logger("run")
+NOT_STARTED = 3
+"""Exit code of a service that could not start."""
+
+
+@dataclass(frozen=True)
+class Program:
+    """A service as it is started: its settings, what builds it from them, and what its routes need."""
+
+    name: str
+    settings: type[Any]
+    build: Callable[[Any, Surroundings], Awaitable[Service]]
+    surface: Surface = field(default_factory=Surface)
+
+
+def main(program: Program) -> None:
+    """Run `program` as the command line says. Exits with 3 where it cannot start, with 2 on wrong usage."""
+    parser = argparse.ArgumentParser(
+        prog=f"python -m {program.name}",
+        description="Run this service against your Kafka and database, set by its environment and the file .env (see "
+        ".env.example). AGENT_FEEDBACK_TOKEN is the HTTP API's access token, where AUTH_ISSUER is not set.",
+    )
+    parser.add_argument("--host", default="127.0.0.1", help="the address to listen on (default: %(default)s)")
+    parser.add_argument("--port", default=8080, type=int, help="the HTTP port; 0 takes a free one (default: 8080)")
+    options = parser.parse_args()
+    read_env_file()
+    if not 0 <= options.port <= 65535:
+        parser.error("--port takes a number from 0 to 65535")
+    configure_logging()
+    raise_again()
+    try:
+        uvloop.run(run_program(program, options.host, options.port, os.environ.get("AGENT_FEEDBACK_TOKEN")))
+    except StartError as error:
+        sys.stderr.write(f"{error}\n")
+        sys.exit(NOT_STARTED)
+    except KeyboardInterrupt:
+        sys.exit(130)
+
+
+def read_env_file() -> None:
+    """Take settings from the file `.env` of the folder we are in, where there is one; the environment goes before."""
+    load_dotenv(Path(".env"))
+
+
+async def run_program(program: Program, host: str, port: int, token: str | None) -> None:
+    """Run until SIGINT or SIGTERM; stops within 20 s of one.
+
+    `token` None is the one in the file that AGENT_FEEDBACK_TOKEN_FILE names, else callers bring tokens of AUTH_ISSUER.
+    """
+    token = token or content_of("AGENT_FEEDBACK_TOKEN")
+    auth, http = read_settings(AuthSettings), read_settings(HttpSettings)
+    authenticator = authenticator_for(auth, token)
+    stopping = asyncio.Event()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        asyncio.get_running_loop().add_signal_handler(number, stopping.set)
+    service: Service | None = None
+
+    async def not_ready() -> str | None:
+        return f"{program.name} is starting" if service is None else await service.not_ready()
+
+    server = HttpServer(host, port, http)
+    app = application(not_ready, lambda: () if service is None else service.warnings)
+    await server.start(guarded(app, authenticator, program.surface, auth.cors_origins, http.request_seconds))
+    starting = asyncio.create_task(_start(program))
+    waiting = asyncio.create_task(stopping.wait())
+    try:
+        await asyncio.wait({starting, waiting}, return_when=asyncio.FIRST_COMPLETED)
+        if not starting.done():
+            starting.cancel()
+            return
+        service = starting.result()
+        add_routes(app, service.routers)
+        log.info("running", service=program.name, port=server.port)
+        await waiting
+        log.info("stopping", service=program.name)
+    finally:
+        waiting.cancel()
+        await server.stop()
+        if service is not None:
+            await service.stop()
+
+
+async def _start(program: Program) -> Service:
+    """The service, started; what it depends on may go away again while it starts."""
+    while True:
+        try:
+            return await _started(program)
+        except Exception as error:
+            if not is_transient(error):
+                raise
+            log.warning("start_waits", service=program.name, error=type(error).__name__)
+        await asyncio.sleep(1)
+
+
+async def _started(program: Program) -> Service:
+    settings = read_settings(program.settings)
+    arranged = faults_named(os.environ.get(VARIABLE))
+    cluster = cluster_at(settings.broker)
+    surroundings = Surroundings(cluster, say=lambda message: log.info("waiting", what=message))
+    await ensure_topics(cluster, create=False, say=surroundings.say)
+    made: list[Service] = []
+    try:
+        service = await program.build(settings, arranged.surround(replace(surroundings, on_made=made.append)))
+        arranged.arm(service)
+        await service.start()
+    except BaseException:
+        for one in made:  # a build that fails half way has opened connections
+            await one.stop()
+        raise
+    tune_gc()
+    return service

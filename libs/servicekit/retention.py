@@ -1,0 +1,87 @@
+"""Deletes rows that are older than their table's retention: in batches, counted, never in one long statement."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import asyncpg
+
+from servicekit import metrics
+from servicekit.clock import Clock
+from servicekit.logging import logger
+
+BATCH: Final = 5_000
+"""Rows deleted by one statement."""
+SWEEP_SECONDS: Final = 3_600.0
+"""Seconds between two sweeps, and before the first."""
+_BATCHES_LIMIT: Final = 200
+"""Batches of one table in one sweep, so that a sweep after a long pause does not hold the database for hours."""
+_DAY: Final = 86_400_000_000
+
+log = logger("retention")
+
+
+@dataclass(frozen=True, slots=True)
+class Expiry:
+    """Which rows of a table are too old. `days` 0 keeps them for ever.
+
+    `condition` is SQL about the row `r`; `$1` in it is the oldest moment that is kept, in microseconds.
+    """
+
+    table: str
+    days: float
+    condition: str
+
+    @property
+    def delete(self) -> str:
+        doomed = f"select ctid from {self.table} r where {self.condition} limit {BATCH}"
+        return f"delete from {self.table} where ctid = any(array({doomed}))"
+
+    @property
+    def count(self) -> str:
+        return f"select count(*) from {self.table} r where {self.condition}"
+
+    def oldest_kept(self, now: int) -> int:
+        """The moment before which rows go; `now` and the result are in microseconds."""
+        return now - int(self.days * _DAY)
+
+
+class Retention:
+    """A service's expiries, on a pool whose connections live in its schema."""
+
+    def __init__(self, service: str, pool: asyncpg.Pool, clock: Clock, expiries: Sequence[Expiry]) -> None:
+        self._service = service
+        self._pool = pool
+        self._clock = clock
+        self._expiries = [expiry for expiry in expiries if expiry.days > 0]
+
+    async def sweep(self) -> dict[str, int]:
+        """Delete what is too old. Returns the rows deleted by table, tables without one left out."""
+        deleted: dict[str, int] = {}
+        for expiry in self._expiries:
+            if rows := await self._delete(expiry):
+                deleted[expiry.table] = deleted.get(expiry.table, 0) + rows
+                metrics.PURGED.labels(self._service, expiry.table).inc(rows)
+        if deleted:
+            log.info("purged", service=self._service, **deleted)
+        return deleted
+
+    async def due(self) -> dict[str, int]:
+        """Count what a sweep would delete, by table, without deleting anything."""
+        now = self._clock.now()
+        counts: dict[str, int] = {}
+        for expiry in self._expiries:
+            rows = int(await self._pool.fetchval(expiry.count, expiry.oldest_kept(now)))
+            counts[expiry.table] = counts.get(expiry.table, 0) + rows
+        return counts
+
+    async def _delete(self, expiry: Expiry) -> int:
+        oldest, deleted = expiry.oldest_kept(self._clock.now()), 0
+        for _ in range(_BATCHES_LIMIT):
+            rows = int((await self._pool.execute(expiry.delete, oldest)).rpartition(" ")[2])
+            deleted += rows
+            if rows < BATCH:
+                break
+        return deleted

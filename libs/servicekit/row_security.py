@@ -1,0 +1,88 @@
+"""PostgreSQL as the second wall between tenants: connections that read for callers see the rows of one tenant only.
+
+The guard says whose rows a request may see (`tenant_in_sight`); every connection that a reading pool lends is set to
+that first. Without it a connection sees no tenant's rows at all, so a query that forgets its tenant finds nothing.
+Consumers write as the tables' owner, whom the policies do not bind.
+"""
+
+from __future__ import annotations
+
+from contextvars import ContextVar
+from typing import Any, Final
+
+import asyncpg
+
+from servicekit.failures import StartError
+
+READER: Final = "agent_feedback_reader"
+"""The role of reading connections: it may only select, and the policies bind it."""
+EVERY_TENANT: Final = "*"
+tenant_in_sight: ContextVar[str] = ContextVar("tenant_in_sight", default="")
+"""Whose rows the work at hand may read: a tenant's, EVERY_TENANT's, or, where it is empty, nobody's."""
+_SEEN: Final = "current_setting('agent_feedback.tenant', true)"
+_LEAST_VERSION: Final = 150_000
+_TABLES: Final = """
+select c.relname from pg_class c join pg_attribute a on a.attrelid = c.oid and a.attname = 'tenant'
+where c.relnamespace = $1::regnamespace and c.relkind in ('r', 'p') and not c.relrowsecurity order by 1
+"""
+_VIEWS: Final = """
+select relname from pg_class where relnamespace = $1::regnamespace and relkind = 'v'
+    and not coalesce(reloptions @> array['security_invoker=true'], false) order by 1
+"""
+
+
+class ReadingConnection(asyncpg.Connection):
+    """A connection of a reading pool; `seen` is the tenant that it is set to, None where that is not known."""
+
+    seen: str | None = None
+
+    async def keep_to_tenant(self) -> None:
+        """Let the next statements see the rows of `tenant_in_sight`; a round trip only where that has changed."""
+        tenant = tenant_in_sight.get()
+        if self.seen != tenant:
+            self.seen = None
+            role = "none" if tenant == EVERY_TENANT else READER
+            await self.execute(
+                "select set_config('role', $1, false), set_config('agent_feedback.tenant', $2, false)", role, tenant
+            )
+            self.seen = tenant
+
+
+async def keep_to_tenant(connection: Any) -> None:
+    """Run before a pool lends a connection."""
+    await connection.keep_to_tenant()
+
+
+async def secure(connection: asyncpg.Connection, schema: str) -> None:
+    """Bind readers of `schema` to one tenant: policies on all tables with a tenant, views with their caller's rights.
+
+    Changes nothing that is as it should be. Raises StartError where the database's user may not do it.
+    """
+    if int(await connection.fetchval("show server_version_num")) < _LEAST_VERSION:
+        raise StartError("Row level security needs PostgreSQL 15 or later: upgrade, or switch it off.")
+    try:
+        async with connection.transaction():
+            await connection.execute("select pg_advisory_xact_lock(hashtext($1))", f"agent-feedback {schema}")
+            await _make_role(connection)
+            await connection.execute(f"grant usage on schema {schema} to {READER}")
+            await connection.execute(f"grant select on all tables in schema {schema} to {READER}")
+            for (table,) in await connection.fetch(_TABLES, schema):
+                await connection.execute(f"alter table {schema}.{table} enable row level security")
+                await connection.execute(
+                    f"create policy of_tenant on {schema}.{table} for select to {READER} using (tenant = {_SEEN})"
+                )
+            for (view,) in await connection.fetch(_VIEWS, schema):
+                await connection.execute(f"alter view {schema}.{view} set (security_invoker = true)")
+    except asyncpg.InsufficientPrivilegeError:
+        user = await connection.fetchval("select current_user")
+        raise StartError(
+            f"The database's user may not make the role {READER} for row level security: have an administrator run "
+            f'`create role {READER} nologin; grant {READER} to "{user}";`, or switch row level security off.'
+        ) from None
+
+
+async def _make_role(connection: asyncpg.Connection) -> None:
+    if not await connection.fetchval("select true from pg_roles where rolname = $1", READER):
+        await connection.execute(f"create role {READER} nologin")
+    if not await connection.fetchval("select pg_has_role(current_user, $1, 'member')", READER):
+        await connection.execute(f"grant {READER} to current_user")

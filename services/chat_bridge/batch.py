@@ -1,0 +1,186 @@
+"""A batch of chat events on its way through the bridge: what each event carries, and what became of it. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from chat_bridge.model import About, IndexedMessage, MessageKey, ParkedEvent, ParkedKey, indexed, original_key
+from chat_bridge.translate import Translated, translate
+from contracts.chat import ChatMessageIngested, ChatMessageReactionIngested
+from contracts.versions import COPY, message_in, same_source, version_of
+from servicekit.kafka.outcome import STORED, UNCHANGED, DeadLettered, Outcome, Parked
+from servicekit.kafka.records import TRACEPARENT, Received, header
+
+PARKED = Parked("original_unknown")
+PARKING_FULL = DeadLettered("parking_full")
+
+
+@dataclass(slots=True)
+class ChatEvent:
+    """One event. `message` is the message it carries, `about` the reply or reaction that it is; a reply has both.
+
+    Later steps fill in the rest: `forwarded` is the feedback event it amounts to, `parked` what waits for an original.
+    """
+
+    received: Received[Any]
+    message: IndexedMessage | None = None
+    about: About | None = None
+    forwarded: Translated | None = None
+    parked: ParkedEvent | None = None
+    outcome: Outcome | None = None
+
+
+@dataclass(slots=True)
+class Batch:
+    """The events in order of arrival. `changed` names the messages that the index did not have like this."""
+
+    events: list[ChatEvent]
+    changed: set[MessageKey] = field(default_factory=set)
+
+    @classmethod
+    def of(cls, records: Sequence[Received[Any]]) -> Batch:
+        return cls([_read(received) for received in records])
+
+    @property
+    def messages(self) -> list[IndexedMessage]:
+        """One version per message: the one that holds."""
+        latest: dict[MessageKey, IndexedMessage] = {}
+        for message in (event.message for event in self.events if event.message is not None):
+            held = latest.get(message.key)
+            if held is None or message.version > held.version:
+                latest[message.key] = message
+        return list(latest.values())
+
+    def indexed(self, changed: set[MessageKey]) -> None:
+        """Note which messages the index took as added or changed."""
+        self.changed = changed
+        latest: dict[MessageKey, IndexedMessage] = {}
+        for event in self.events:
+            if (message := event.message) is None:
+                continue
+            held = latest.get(message.key)
+            later = held is None or message.version > held.version
+            news = held is None or (later and _differ(message, held))
+            if later:
+                latest[message.key] = message
+            if event.about is None:
+                event.outcome = STORED if news and message.key in changed else UNCHANGED
+
+    @property
+    def without_copy(self) -> list[About]:
+        """The replies and reactions that bring no copy of their original along."""
+        return [event.about for event in self.events if event.about is not None and _inline(event.about) is None]
+
+    def translate(self, known: Mapping[MessageKey, IndexedMessage]) -> None:
+        """Turn what is about a known message into feedback events; the rest stays undecided."""
+        for event in self.events:
+            if event.about is None:
+                continue
+            original = _inline(event.about) or known.get(original_key(event.about))
+            if original is None:
+                continue
+            result = translate(event.about, original)
+            if isinstance(result, Translated):
+                event.forwarded, event.outcome = result, STORED
+            else:
+                event.outcome = result
+
+    def park(self, now: int, held: Mapping[ParkedKey, str], room: Mapping[str, int]) -> list[ParkedEvent]:
+        """Set undecided events aside, as far as each tenant's `room` goes, and give those to store, one per key.
+
+        `held` names the events that are parked already, by their keys.
+        """
+        left = dict(room)
+        first: dict[ParkedKey, ParkedEvent] = {}
+        for event in self.undecided:
+            parked = _parked(event, now)
+            if parked.key not in held and parked.key not in first:
+                if left[parked.key.tenant] <= 0:
+                    event.outcome = PARKING_FULL
+                    continue
+                left[parked.key.tenant] -= 1
+                first[parked.key] = parked
+            event.parked = parked
+        return list(first.values())
+
+    def parked_under(self, holders: Mapping[ParkedKey, str]) -> None:
+        """Note which event is parked under each key: another one with its key is a repetition."""
+        for event in self.events:
+            if (parked := event.parked) is not None:
+                event.outcome = PARKED if holders.get(parked.key) == parked.cause else UNCHANGED
+
+    def released(self, became: Mapping[tuple[ParkedKey, str], Outcome]) -> None:
+        """Note what became of parked events whose original came after all."""
+        for event in self.events:
+            if (parked := event.parked) is not None:
+                event.outcome = became.get((parked.key, parked.cause), event.outcome)
+
+    @property
+    def undecided(self) -> list[ChatEvent]:
+        return [event for event in self.events if event.outcome is None]
+
+    @property
+    def awaited(self) -> set[MessageKey]:
+        """The originals that parked events of this batch wait for."""
+        return {event.parked.original for event in self.events if event.parked is not None}
+
+    @property
+    def outcomes(self) -> list[Outcome]:
+        return [_decided(event) for event in self.events]
+
+
+def parked_keys(events: Iterable[ChatEvent]) -> set[ParkedKey]:
+    """The keys under which `events` would be parked."""
+    return {_parked_key(event) for event in events}
+
+
+def _read(received: Received[Any]) -> ChatEvent:
+    event = received.event
+    if isinstance(event, ChatMessageReactionIngested):
+        return ChatEvent(received, about=event)
+    message = indexed(message_in(event), event.tenant, event.project, version_of(event))
+    return ChatEvent(received, message, None if isinstance(event, ChatMessageIngested) else event)
+
+
+def _inline(event: About) -> IndexedMessage | None:
+    """The copy sent along, if it is a copy of the message that the event names."""
+    if event.original is None:
+        return None
+    copy = indexed(event.original, event.tenant, event.project, COPY)
+    return copy if copy.key == original_key(event) else None
+
+
+def _parked_key(event: ChatEvent) -> ParkedKey:
+    about = event.received.event
+    return ParkedKey(about.tenant, about.project, event.received.topic, about.event_id)
+
+
+def _parked(event: ChatEvent, now: int) -> ParkedEvent:
+    received = event.received
+    return ParkedEvent(
+        key=_parked_key(event),
+        original=original_key(received.event),
+        record_key=received.raw.key,
+        value=received.raw.value or b"",
+        cause=received.cause,
+        traceparent=header(received.raw.headers, TRACEPARENT),
+        log_time=received.log_time,
+        parked_at=now,
+    )
+
+
+def _differ(one: IndexedMessage, other: IndexedMessage) -> bool:
+    return one.said != other.said or not same_source(one.version, other.version)
+
+
+def _decided(event: ChatEvent) -> Outcome:
+    if event.outcome is None:
+        raise AssertionError(f"{event.received.cause} ended without an outcome")
+    return event.outcome
+
+
+def tenants_of(events: Collection[ChatEvent]) -> set[str]:
+    """The tenants that `events` belong to."""
+    return {event.received.event.tenant for event in events}

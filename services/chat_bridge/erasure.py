@@ -1,0 +1,37 @@
+"""Removes what an erased person said from what is parked. The message index holds agents' texts only."""
+
+from __future__ import annotations
+
+import asyncpg
+
+from chat_bridge.model import ParkedEvent
+from chat_bridge.store import Store
+from contracts.erasure import ErasedAt, author_of, is_erased
+from contracts.topics import BY_NAME
+from servicekit.erasure_ledger import ErasureLedger
+
+_AT_ONCE = 1_000
+
+
+class ChatBridgeErasures(ErasureLedger):
+    """See `servicekit.kafka.erasing.Erasures`."""
+
+    def __init__(self, pool: asyncpg.Pool, store: Store) -> None:
+        super().__init__(pool)
+        self._store = store
+
+    async def erase(self, erased: ErasedAt) -> int:
+        """Delete the parked events that these people wrote. Returns how many."""
+        removed = 0
+        for tenant in sorted({person.tenant for person in erased}):
+            async for page in self._store.scan_parked(tenant, _AT_ONCE):
+                covered = [event.key for event in page if _is_covered(event, erased)]
+                await self._store.unpark(covered)
+                removed += len(covered)
+        return removed
+
+
+def _is_covered(parked: ParkedEvent, erased: ErasedAt) -> bool:
+    event = BY_NAME[parked.key.topic].event.model_validate_json(parked.value)
+    author = author_of(event)
+    return author is not None and is_erased(event.occurred_at, erased.get(author))

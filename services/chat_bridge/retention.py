@@ -1,0 +1,11 @@
+"""How long the bridge keeps what. Parked events end by themselves (`parking.py`)."""
+
+from __future__ import annotations
+
+from chat_bridge.settings import ChatBridgeSettings
+from servicekit.retention import Expiry
+
+
+def expiries(settings: ChatBridgeSettings) -> list[Expiry]:
+    """Return the index's expiry: a reaction to a message that came in before finds no original."""
+    return [Expiry("messages", settings.message_days, "r.stored_at < to_timestamp($1::bigint / 1e6)")]

@@ -1,0 +1,156 @@
+"""Slack's events as our chat events. Pure.
+
+A channel is a conversation (a reaction names no thread), a message's `ts` its id, which is unique in its channel. Bots
+that the settings name are agents; what other bots write is nobody's. A person's reply in a thread is a reply to the
+message that began it. An edit is the same message at a later time, and so is a deletion, which leaves no words.
+"""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from contracts.base import CONTENT_LIMIT
+from contracts.ids import derived_id
+from contracts.instants import format_instant
+from contracts.topics import CHAT_MESSAGE, CHAT_REACTION, CHAT_REPLY
+
+DELETED: Final = "(message deleted)"
+"""What stands for a message that was taken back."""
+_WRITTEN: Final = frozenset({None, "bot_message", "file_share", "me_message", "thread_broadcast"})
+_TS: Final = re.compile(r"(\d{1,11})\.(\d{6})", re.ASCII)
+_LINK: Final = re.compile(r"<(?:(?P<mark>[@#!])(?P<id>[^|>]*)|(?P<url>[^|>]*))(?:\|(?P<label>[^>]*))?>")
+
+
+@dataclass(frozen=True, slots=True)
+class SlackApp:
+    """Where a workspace's events belong, and which bots are agents: agent id by bot id or by the bot's user id."""
+
+    tenant: str
+    project: str
+    agents: Mapping[str, str]
+
+
+class NotUnderstood(ValueError):
+    """An event does not read as Slack documents it. The message names what is missing, never its content."""
+
+
+def chat_event(payload: Mapping[str, Any], app: SlackApp) -> dict[str, Any] | None:
+    """The chat event (with its `topic`) of an `event_callback`, or None for what is none of ours.
+
+    The same payload gives the same event, so Slack's repetitions count once. Raises NotUnderstood.
+    """
+    event = _part(payload, "event")
+    event_id = _text(payload, "event_id")
+    common = {"eventId": str(derived_id("slack", event_id)), "tenant": app.tenant, "project": app.project}
+    team = _text(payload, "team_id")
+    match event.get("type"):
+        case "message":
+            found = _message(event, app, team)
+        case "reaction_added" | "reaction_removed" as kind:
+            found = _reaction(event, app, team, "added" if kind == "reaction_added" else "removed")
+        case _:
+            found = None
+    return None if found is None else common | found
+
+
+def _message(event: Mapping[str, Any], app: SlackApp, team: str) -> dict[str, Any] | None:
+    conversation = _conversation(team, _text(event, "channel"))
+    subtype = event.get("subtype")
+    if subtype == "message_changed":
+        message = _part(event, "message")
+        before = event.get("previous_message")
+        if isinstance(before, Mapping) and before.get("text") == message.get("text"):
+            return None  # a preview was added, or a thread grew
+        return _written(message, app, conversation, _instant(_text(event, "ts")))
+    if subtype == "message_deleted":
+        before = _part(event, "previous_message") | {"text": DELETED, "ts": _text(event, "deleted_ts")}
+        return _written(before, app, conversation, _instant(_text(event, "ts")))
+    return _written(event, app, conversation, None) if subtype in _WRITTEN else None
+
+
+def _written(
+    message: Mapping[str, Any], app: SlackApp, conversation: str, changed_at: int | None
+) -> dict[str, Any] | None:
+    """A message as it is now: what was written, by whom, in answer to what. None for other bots and empty texts."""
+    if message.get("subtype") not in _WRITTEN:
+        return None
+    ts = _text(message, "ts")
+    content = plain(str(message.get("text") or ""))
+    writers = [str(message.get(name)) for name in ("bot_id", "user") if message.get(name)]
+    agent = next((app.agents[who] for who in writers if who in app.agents), None)
+    if not content.strip() or (agent is None and (message.get("bot_id") or not message.get("user"))):
+        return None
+    said = {
+        "occurredAt": format_instant(_instant(ts) if changed_at is None else changed_at),
+        "conversationId": conversation,
+        "messageId": ts,
+        "content": content,
+    }
+    thread = message.get("thread_ts")
+    parent = thread if isinstance(thread, str) and thread != ts else None
+    if agent is not None:
+        event = said | {"topic": CHAT_MESSAGE.name, "senderId": agent, "senderType": "agent", "agentId": agent}
+        return event | ({"replyToMessageId": parent} if parent else {})
+    said |= {"senderId": _text(message, "user"), "senderType": "human"}
+    if parent is not None and changed_at is None:
+        return said | {"topic": CHAT_REPLY.name, "originalMessageId": parent}
+    return said | {"topic": CHAT_MESSAGE.name} | ({"replyToMessageId": parent} if parent else {})
+
+
+def _reaction(event: Mapping[str, Any], app: SlackApp, team: str, action: str) -> dict[str, Any] | None:
+    item = _part(event, "item")
+    if item.get("type") != "message":
+        return None
+    user = _text(event, "user")
+    return {
+        "topic": CHAT_REACTION.name,
+        "occurredAt": format_instant(_instant(_text(event, "event_ts"))),
+        "conversationId": _conversation(team, _text(item, "channel")),
+        "messageId": _text(item, "ts"),
+        "userId": app.agents.get(user, user),
+        "userType": "agent" if user in app.agents else "human",
+        "emoji": f":{_text(event, 'reaction')}:",
+        "action": action,
+    }
+
+
+def plain(text: str) -> str:
+    """Slack's markup as words: names of people and channels, labels of links, and the three characters it escapes."""
+
+    def words(found: re.Match[str]) -> str:
+        label = found["label"]
+        if found["mark"]:
+            return f"{'@' if found['mark'] == '!' else found['mark']}{label or found['id']}".replace("@@", "@")
+        return label or found["url"]
+
+    return html.unescape(_LINK.sub(words, text)).replace("\x00", "")[:CONTENT_LIMIT]
+
+
+def _conversation(team: str, channel: str) -> str:
+    return f"slack/{team}/{channel}"
+
+
+def _instant(ts: str) -> int:
+    """Microseconds of Slack's `seconds.microseconds`. Raises NotUnderstood."""
+    found = _TS.fullmatch(ts)
+    if found is None:
+        raise NotUnderstood("a ts is none")
+    return int(found[1]) * 1_000_000 + int(found[2])
+
+
+def _part(value: Mapping[str, Any], name: str) -> dict[str, Any]:
+    part = value.get(name)
+    if not isinstance(part, dict):
+        raise NotUnderstood(f"{name} is missing")
+    return part
+
+
+def _text(value: Mapping[str, Any], name: str) -> str:
+    text = value.get(name)
+    if not isinstance(text, str) or not text:
+        raise NotUnderstood(f"{name} is missing")
+    return text

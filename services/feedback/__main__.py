@@ -1,0 +1,12 @@
+"""Runs the service feedback on its own."""
+
+from __future__ import annotations
+
+from servicekit.interrupts import end_at_once
+
+if __name__ == "__main__":
+    end_at_once()
+    from feedback.main import PROGRAM
+    from servicekit.launcher import main
+
+    main(PROGRAM)

@@ -1,0 +1,123 @@
+"""The feedback service's HTTP for ends of sessions, and what is remembered of them."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from fastapi import APIRouter, Depends, Path, Query, Request, Response
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from agent_feedback_kit.answers import Label
+from agent_feedback_kit.sessions.record import MemoryMode
+from contracts.base import Id, Name
+from feedback.sessions import SessionEnd, Sessions
+from servicekit.failures import Unavailable
+from servicekit.http.auth import Caller, caller_of
+from servicekit.http.permissions import ANY_TOKEN, Permissions
+from servicekit.http.refusals import documented, invalid, refusal, refusal_of, require_media_type
+
+JSON = "application/json"
+THREAD_END = "/api/threads/{thread_id:segment}/end"
+MEMORY_STATUS = "/api/memory/status"
+PERMISSIONS: Permissions = {("POST", THREAD_END): ANY_TOKEN, ("GET", MEMORY_STATUS): ANY_TOKEN}
+
+
+class GivenEnd(BaseModel):
+    """A session's end. `feedback` null ends it without a rating."""
+
+    model_config = ConfigDict(
+        extra="forbid", frozen=True, strict=True, json_schema_extra={"examples": [{"feedback": "positive"}]}
+    )
+
+    feedback: Label | None = Field(default=None, description="positive, negative or skip; null records nothing.")
+    user_id: Id | None = Field(default=None, description="Whose session, if not the caller's; scope on_behalf.")
+    tenant: Name | None = Field(default=None, description="For tokens of all tenants; else the token's.")
+    project: Name | None = Field(default=None, description="Where the thread's turns are counted; else everywhere.")
+    memory_mode: Literal["local", "synced", "incognito"] = Field(
+        default="local", description="Incognito: without the user, in this process's memory only, never announced."
+    )
+    idempotency_key: Id | None = Field(default=None, description="A rating sent again under its key is one rating.")
+
+
+class EndedSession(BaseModel):
+    """The session has ended. This does not say that its rating was kept."""
+
+    status: Literal["ended"] = Field(default="ended", description="Always the same.")
+
+
+class MemoryStatus(BaseModel):
+    """What is remembered of a thread's ends."""
+
+    thread_id: str = Field(examples=["c-42"])
+    session_feedback_count: int = Field(description="Ratings kept of this thread.", examples=[1])
+
+
+ENDS = (
+    documented(401, "No valid access token.")
+    | documented(403, "The token is of another tenant or project, or may not speak for others.")
+    | documented(413, "The body is too large.")
+    | documented(415, "The body is not sent as JSON.")
+    | documented(422, "The label is none of positive, negative, skip and null, or the body does not read as it must.")
+)
+STATUS = (
+    documented(401, "No valid access token.")
+    | documented(422, "No thread.")
+    | documented(503, "The database does not answer.")
+)
+BODY = {"requestBody": {"required": False, "content": {JSON: {"schema": GivenEnd.model_json_schema()}}}}
+
+
+def sessions_router(sessions: Sessions, default_tenant: str) -> APIRouter:
+    """The routes. A token of all tenants means `default_tenant`, unless the body names one."""
+    router = APIRouter(tags=["sessions"])
+
+    @router.post(THREAD_END, response_model=EndedSession, responses=ENDS, openapi_extra=BODY)
+    async def end(
+        request: Request,
+        thread_id: Annotated[Id, Path(examples=["c-42"])],
+        caller: Annotated[Caller, Depends(caller_of)],
+    ) -> EndedSession | Response:
+        """End a session, with its rating or without one. The answer is the same whether the rating could be kept."""
+        raw = await request.body()
+        if raw:
+            require_media_type(request, [JSON])
+        try:
+            given = GivenEnd.model_validate_json(raw if raw.strip() not in (b"", b"null") else b"{}")
+        except ValidationError as error:
+            return invalid(error.errors(include_url=False, include_context=False, include_input=False))
+        except (ValueError, RecursionError):
+            return invalid([{"loc": (), "msg": "not one JSON value in UTF-8"}])
+        tenant, project = given.tenant or caller.tenant or default_tenant, given.project or caller.project
+        if not caller.may_touch(tenant, project):
+            raise refusal(403, "This token does not reach that tenant and project.")
+        person = caller.person(given.user_id)
+        if given.feedback is not None:
+            await sessions.end(
+                SessionEnd(
+                    tenant,
+                    project,
+                    thread_id,
+                    person,
+                    given.feedback,
+                    MemoryMode(given.memory_mode),
+                    given.idempotency_key,
+                )
+            )
+        return EndedSession()
+
+    @router.get(MEMORY_STATUS, responses=STATUS)
+    async def status(
+        thread_id: Annotated[Id, Query(examples=["c-42"])],
+        caller: Annotated[Caller, Depends(caller_of)],
+        tenant: Annotated[Name | None, Query(description="For tokens of all tenants; else the token's.")] = None,
+    ) -> MemoryStatus:
+        """How many ratings are remembered of a thread."""
+        if tenant is not None and caller.tenant not in (None, tenant):
+            raise refusal(403, "This token does not reach that tenant.")
+        try:
+            count = await sessions.count(tenant or caller.tenant or default_tenant, thread_id)
+        except Unavailable as error:
+            raise refusal_of(error) from None
+        return MemoryStatus(thread_id=thread_id, session_feedback_count=count)
+
+    return router

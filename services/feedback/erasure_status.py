@@ -1,0 +1,127 @@
+"""How far a person's erasure has come: the request, and the receipt of every service that keeps what people said."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final, Protocol, get_args
+
+import asyncpg
+
+from contracts.feedback import FeedbackErasureConfirmed, FeedbackErasureRequested, FeedbackKeeper
+from servicekit.kafka.outcome import STORED, Outcome
+from servicekit.kafka.records import Received
+
+KEEPERS: Final[tuple[FeedbackKeeper, ...]] = get_args(FeedbackKeeper)
+"""The services whose receipts make an erasure complete."""
+
+
+@dataclass(frozen=True, slots=True)
+class Receipt:
+    """A service has carried the erasure out. `confirmed_at` in microseconds; `removed` counts the rows it changed."""
+
+    service: FeedbackKeeper
+    confirmed_at: int
+    removed: int
+
+
+@dataclass(frozen=True, slots=True)
+class ErasureStatus:
+    """An erasure as far as it has come. `requested_at` in microseconds."""
+
+    request_id: str
+    user_id: str
+    requested_at: int
+    receipts: Sequence[Receipt] = field(default=())
+
+    @property
+    def missing(self) -> list[FeedbackKeeper]:
+        """The services that have not confirmed yet."""
+        confirmed = {receipt.service for receipt in self.receipts}
+        return [service for service in KEEPERS if service not in confirmed]
+
+
+class ErasureStatuses(Protocol):
+    async def note(
+        self,
+        requests: Collection[FeedbackErasureRequested],
+        confirmations: Collection[tuple[FeedbackErasureConfirmed, int]],
+    ) -> None:
+        """Keep requests, and confirmations with their time in the log (microseconds). Committed on return."""
+        ...
+
+    async def find(self, tenant: str, request_id: str) -> ErasureStatus | None:
+        """Return a request's status, None where the tenant has no such request."""
+        ...
+
+    async def ping(self) -> None:
+        """Raise if the database does not answer."""
+        ...
+
+
+class ErasureStatusEvents:
+    """The handler of the group `feedback_erasures`: requests and receipts, whichever comes first."""
+
+    def __init__(self, statuses: ErasureStatuses) -> None:
+        self._statuses = statuses
+
+    async def handle(self, batch: Sequence[Received[Any]]) -> Sequence[Outcome]:
+        await self._statuses.note(
+            [received.event for received in batch if isinstance(received.event, FeedbackErasureRequested)],
+            [
+                (received.event, received.log_time)
+                for received in batch
+                if isinstance(received.event, FeedbackErasureConfirmed)
+            ],
+        )
+        return [STORED] * len(batch)
+
+    async def commit_lost(self, batch: Sequence[Received[Any]]) -> None:
+        """Do nothing: noting a record twice changes nothing."""
+
+    async def probe(self) -> None:
+        await self._statuses.ping()
+
+
+_REQUESTS: Final = """
+insert into erasure_requests (tenant, request_id, user_id, requested_at)
+select * from unnest($1::text[], $2::text[], $3::text[], $4::bigint[]) on conflict do nothing
+"""
+_RECEIPTS: Final = """
+insert into erasure_receipts (tenant, request_id, service, removed, confirmed_at)
+select * from unnest($1::text[], $2::text[], $3::text[], $4::bigint[], $5::bigint[]) on conflict do nothing
+"""
+_FIND: Final = """
+select q.user_id, q.requested_at, r.service, r.confirmed_at, r.removed
+from erasure_requests q left join erasure_receipts r using (tenant, request_id)
+where q.tenant = $1 and q.request_id = $2 order by r.service
+"""
+
+
+class PostgresErasureStatuses:
+    """See `ErasureStatuses`. The first receipt of a service stands."""
+
+    def __init__(self, pool: asyncpg.Pool) -> None:
+        self._pool = pool
+
+    async def note(
+        self,
+        requests: Collection[FeedbackErasureRequested],
+        confirmations: Collection[tuple[FeedbackErasureConfirmed, int]],
+    ) -> None:
+        asked = sorted((one.tenant, one.request_id, one.user_id, one.occurred_at) for one in requests)
+        confirmed = sorted((one.tenant, one.request_id, one.service, one.removed, at) for one, at in confirmations)
+        async with self._pool.acquire() as connection, connection.transaction():
+            for statement, rows in ((_REQUESTS, asked), (_RECEIPTS, confirmed)):
+                if rows:
+                    await connection.execute(statement, *(list(column) for column in zip(*rows, strict=True)))
+
+    async def find(self, tenant: str, request_id: str) -> ErasureStatus | None:
+        rows = await self._pool.fetch(_FIND, tenant, request_id)
+        if not rows:
+            return None
+        receipts = [Receipt(row["service"], row["confirmed_at"], row["removed"]) for row in rows if row["service"]]
+        return ErasureStatus(request_id, rows[0]["user_id"], rows[0]["requested_at"], receipts)
+
+    async def ping(self) -> None:
+        await self._pool.execute("select 1")

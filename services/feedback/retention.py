@@ -1,0 +1,28 @@
+"""How long the feedback service keeps what. Feedback itself has no end: the ledger is complete."""
+
+from __future__ import annotations
+
+from feedback.settings import FeedbackSettings
+from servicekit.retention import Expiry
+
+
+def expiries(settings: FeedbackSettings) -> list[Expiry]:
+    """Return the expiries of the turn registry and of the erasures' status, both in `database_url`.
+
+    The erasure ledger itself stays: it keeps a replay from bringing back what an erased person said.
+    """
+    return [
+        Expiry("turns", settings.turn_days, "r.stored_at < to_timestamp($1::bigint / 1e6)"),
+        Expiry("people", settings.turn_days, "r.stored_at < to_timestamp($1::bigint / 1e6)"),
+        Expiry("erasure_receipts", settings.erasure_status_days, "r.confirmed_at < $1"),
+        Expiry("erasure_requests", settings.erasure_status_days, "r.requested_at < $1"),
+    ]
+
+
+def store_expiries(settings: FeedbackSettings) -> list[Expiry]:
+    """Return the expiry of stubs in a PostgreSQL store: what is left of an erased person's feedback, ids only.
+
+    A stub keeps its revision from falling back. Revisions follow the log's clock (milliseconds), so once the topics
+    have forgotten the erasure's time, a feedback that begins anew is above it without the stub.
+    """
+    return [Expiry("feedback", settings.stub_days, "r.slots is null and r.revision < $1::bigint / 1000")]

@@ -1,0 +1,152 @@
+"""Ends of sessions: a rating is kept, then announced as `feedback.session.created`."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Protocol
+
+from agent_feedback_kit.answers import Label
+from agent_feedback_kit.sessions.backend import MemoryBackend, SessionFeedbackBackend
+from agent_feedback_kit.sessions.record import MemoryMode, SessionFeedbackRecord, opaque
+from agent_feedback_kit.sessions.recorder import record_session_feedback
+from contracts.feedback import FeedbackSessionCreated
+from contracts.ids import derived_id
+from contracts.instants import parse_instant
+from contracts.topics import SESSION_CREATED
+from feedback.sessions_postgres import KeptRating
+from servicekit.clock import Clock
+from servicekit.failures import Unavailable, is_transient
+from servicekit.kafka.producer import Message, Producer
+from servicekit.logging import frames, logger
+
+log = logger("feedback")
+_AT_ONCE = 500
+
+
+class Ratings(SessionFeedbackBackend, Protocol):
+    """A backend that remembers which of its ratings were announced."""
+
+    async def unannounced(self, limit: int) -> list[KeptRating]: ...
+    async def mark(self, ratings: Sequence[KeptRating]) -> None: ...
+
+
+class Turns(Protocol):
+    async def count(self, tenant: str, project: str | None, conversation_id: str) -> int: ...
+
+
+@dataclass(frozen=True, slots=True)
+class SessionEnd:
+    """What a caller said at a session's end. The thread is a conversation; `project` None means all the tenant's."""
+
+    tenant: str
+    project: str | None
+    thread_id: str
+    user_id: str
+    label: Label
+    mode: MemoryMode = MemoryMode.LOCAL
+    idempotency_key: str | None = None
+
+
+class SessionAnnouncer:
+    """Publishes every rating that bears no mark, then marks it: at least once, always under the same event id."""
+
+    def __init__(self, ratings: Ratings, producer: Producer) -> None:
+        self._ratings = ratings
+        self._producer = producer
+        self._sweeping = asyncio.Lock()
+        self._awake: set[asyncio.Task[None]] = set()
+
+    async def sweep(self) -> None:
+        """Announce all that is not announced yet. Raises what the database or the log raises."""
+        async with self._sweeping:
+            while waiting := await self._ratings.unannounced(_AT_ONCE):
+                await self._producer.send([announcement(rating) for rating in waiting])
+                await self._ratings.mark(waiting)
+
+    def wake(self) -> None:
+        """Start a sweep beside the caller; if it fails, the periodic one makes up for it."""
+        if not self._awake:
+            task = asyncio.create_task(self._swept())
+            self._awake.add(task)
+            task.add_done_callback(self._awake.discard)
+
+    async def _swept(self) -> None:
+        try:
+            await self.sweep()
+        except Exception as error:
+            level = log.warning if is_transient(error) else log.error
+            level("session_announcement_delayed", error=type(error).__name__, where=frames(error))
+
+
+class Sessions:
+    """Keeps ratings and counts them. Those of incognito sessions stay in this process and are never announced."""
+
+    def __init__(
+        self, turns: Turns, ratings: Ratings, announcer: SessionAnnouncer, clock: Clock, *, seconds: float, days: int
+    ) -> None:
+        self._turns = turns
+        self._ratings = ratings
+        self._announcer = announcer
+        self._clock = clock
+        self._seconds = seconds
+        self._kept_for = timedelta(days=days)
+        self._incognito = MemoryBackend()
+
+    async def end(self, end: SessionEnd) -> SessionFeedbackRecord | None:
+        """Keep a rating, within `seconds`; None where that failed. Never raises."""
+        incognito = end.mode is MemoryMode.INCOGNITO
+        kept = await record_session_feedback(
+            end.thread_id,
+            end.label,
+            "api_end",
+            turn_count=lambda: self._turns.count(end.tenant, end.project, end.thread_id),
+            mode=end.mode,
+            user_id=end.user_id,
+            tenant=end.tenant,
+            idempotency_key=end.idempotency_key,
+            backend=self._incognito if incognito else self._ratings,
+            seconds=self._seconds,
+        )
+        if kept is not None and not incognito:
+            self._announcer.wake()
+        return kept
+
+    async def count(self, tenant: str, thread_id: str) -> int:
+        """How many ratings a thread has, those of incognito sessions of this process included. Raises Unavailable."""
+        session = opaque(thread_id)
+        here = await self._incognito.alist_by_session(session, tenant=tenant)
+        try:
+            kept = await asyncio.wait_for(self._ratings.alist_by_session(session, tenant=tenant), self._seconds)
+        except Exception as error:
+            if not is_transient(error):
+                raise
+            raise Unavailable("the database of session ratings", type(error).__name__) from None
+        return len(here) + len(kept)
+
+    async def purge(self) -> None:
+        """Remove ratings older than their retention."""
+        limit = datetime.fromtimestamp(self._clock.now() / 1_000_000, UTC) - self._kept_for
+        await self._ratings.apurge_before(limit)
+        await self._incognito.apurge_before(limit)
+
+
+def announcement(rating: KeptRating) -> Message:
+    """The record that announces a rating: the same one however often it is made."""
+    tenant, record = rating
+    event = FeedbackSessionCreated(
+        event_id=str(derived_id(tenant, SESSION_CREATED.name, str(record.id))),
+        occurred_at=parse_instant(record.recorded_at),
+        tenant=tenant,
+        id=record.id,
+        session_id_opaque=record.session_id_opaque,
+        user_id_or_null=record.user_id_or_null,
+        recorded_at=parse_instant(record.recorded_at),
+        label=record.label,
+        turn_count_at_end=record.turn_count_at_end,
+        source=record.source,
+        idempotency_key=record.idempotency_key,
+    )
+    return Message(SESSION_CREATED.name, SESSION_CREATED.key(event), event.model_dump_json(by_alias=True).encode())

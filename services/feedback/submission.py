@@ -1,0 +1,163 @@
+"""An explicit feedback on its way into the log: checked against the turn registry, then published. Log first."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable
+from dataclasses import dataclass
+from typing import Protocol, TypeVar
+from uuid import UUID, uuid4
+
+from contracts.base import Reaction, UserType, user_type_of
+from contracts.feedback import FeedbackExplicitReceived
+from contracts.ids import feedback_id
+from contracts.topics import EXPLICIT_RECEIVED
+from feedback.reach import Ends
+from feedback.registry import AgentAnswer, Person, Registry, TurnKey
+from servicekit.clock import Clock
+from servicekit.failures import Unavailable, is_transient
+from servicekit.http.log_writer import LogWriter
+from servicekit.kafka.producer import Message
+from servicekit.kafka.records import Headers
+
+POLL_SECONDS = 0.05
+T = TypeVar("T")
+
+
+class UnknownTurn(Exception):
+    """No agent has answered on that turn, and the registry has read all that the log held."""
+
+
+class Behind(Exception):
+    """The turn is unknown, but the registry has not read all that the log held when the request came."""
+
+
+class Reached(Protocol):
+    async def ends(self) -> Ends: ...
+    async def passed(self, ends: Ends) -> bool: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """What a person says of a turn. `reaction` None takes it back; `ts` None means now (microseconds)."""
+
+    user_id: str
+    reaction: Reaction | None
+    ts: int | None = None
+    text: str | None = None
+    tags: tuple[str, ...] = ()
+    correction: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Accepted:
+    """The log has it. `occurred_at` is the time it counts for, in microseconds."""
+
+    feedback_id: UUID
+    occurred_at: int
+
+
+class ExplicitIntake:
+    """Takes judgements in. An unknown turn is waited for up to `wait_seconds` seconds, while the registry is behind.
+
+    `judge_at` (microseconds) stands in for now where the consumers judge by it too: later is the future to them.
+    """
+
+    def __init__(
+        self,
+        registry: Registry,
+        reach: Reached,
+        log: LogWriter,
+        clock: Clock,
+        *,
+        wait_seconds: float = 2.0,
+        judge_at: int | None = None,
+    ) -> None:
+        self._registry = registry
+        self._reach = reach
+        self._log = log
+        self._clock = clock
+        self._wait_seconds = wait_seconds
+        self._judge_at = judge_at
+
+    async def take(self, key: TurnKey, judgement: Judgement, headers: Headers = ()) -> Accepted:
+        """Publish the judgement, acknowledged on return.
+
+        Raises UnknownTurn, Behind, and Unavailable or LogFull of the log and the database.
+        """
+        answer = await self._answer(key)
+        role = await self._asked(self._registry.user_type(Person(key.tenant, key.project, judgement.user_id)))
+        event = explicit_event(key, answer, judgement, self._clock.now(), self._judge_at, user_type_of(role))
+        value = event.model_dump_json(by_alias=True).encode()
+        await self._log.write([Message(EXPLICIT_RECEIVED.name, EXPLICIT_RECEIVED.key(event), value, headers)])
+        return Accepted(feedback_id_of(key, judgement.user_id), event.occurred_at)
+
+    async def _answer(self, key: TurnKey) -> AgentAnswer:
+        if answer := await self._known(key):
+            return answer
+        ends = await self._reach.ends()
+        deadline = self._clock.monotonic() + self._wait_seconds
+        while not (passed := await self._reach.passed(ends)) and self._clock.monotonic() < deadline:
+            if answer := await self._known(key):
+                return answer
+            await asyncio.sleep(POLL_SECONDS)
+        if answer := await self._known(key):
+            return answer
+        raise UnknownTurn if passed else Behind
+
+    async def _known(self, key: TurnKey) -> AgentAnswer | None:
+        turn = await self._asked(self._registry.find(key))
+        return None if turn is None else turn.answer
+
+    async def _asked(self, question: Awaitable[T]) -> T:
+        """What the registry answers. Raises Unavailable where its database does not answer."""
+        try:
+            return await question
+        except Exception as error:
+            if not is_transient(error):
+                raise
+            raise Unavailable("the turn registry", type(error).__name__) from None
+
+
+def feedback_id_of(key: TurnKey, user_id: str) -> UUID:
+    """The id of the one explicit feedback of a person on a turn."""
+    return feedback_id(
+        key.tenant, key.project, key.conversation_id, source="api", user_id=user_id, agent_id="", source_id=key.turn_id
+    )
+
+
+def explicit_event(
+    key: TurnKey,
+    answer: AgentAnswer,
+    judgement: Judgement,
+    now: int,
+    judge_at: int | None = None,
+    user_type: UserType = "human",
+) -> FeedbackExplicitReceived:
+    """The event of a judgement that came in at `now` (microseconds). Pure but for the random event id.
+
+    A time in the future becomes now, or `judge_at` where that is before now. Where it counts for another moment than
+    now, the moment of arrival is its sequence: of two judgements of one moment the one that came in later holds. What
+    is taken back drops text, tags and correction.
+    """
+    latest = now if judge_at is None else min(now, judge_at)
+    occurred_at = latest if judgement.ts is None else min(judgement.ts, latest)
+    said = judgement if judgement.reaction is not None else Judgement(judgement.user_id, None)
+    return FeedbackExplicitReceived(
+        event_id=str(uuid4()),
+        occurred_at=occurred_at,
+        sequence=None if occurred_at == now else now,
+        tenant=key.tenant,
+        project=key.project,
+        conversation_id=key.conversation_id,
+        turn_id=key.turn_id,
+        agent_id=answer.agent_id,
+        agent_message_id=answer.message_id,
+        user_id=said.user_id,
+        user_type=user_type,
+        reaction=said.reaction,
+        text=said.text or None,
+        tags=said.tags,
+        correction=said.correction or None,
+        **answer.provenance.fields(),
+    )

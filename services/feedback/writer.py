@@ -1,0 +1,174 @@
+"""Merges changes and erasures into stored records, then announces them."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, replace
+from uuid import UUID
+
+from contracts.erasure import ErasedAt, Person, is_erased
+from feedback.announce import message_of, tombstone_of
+from feedback.erasure import forget
+from feedback.merge import merge, outcome_of, revise
+from feedback.model import Change, Key, Record
+from feedback.store import Save, Store
+from servicekit.kafka.outcome import ERASED, Outcome
+from servicekit.kafka.producer import Message, Producer
+from servicekit.kafka.records import Headers
+
+
+@dataclass(frozen=True, slots=True)
+class BatchChange:
+    """A change, its index in the batch, and its log time in microseconds."""
+
+    index: int
+    change: Change
+    log_time: int
+
+
+@dataclass(frozen=True, slots=True)
+class PendingUpdate:
+    """The changes that a batch holds for one feedback. None of them: the feedback is only announced again."""
+
+    key: Key
+    changes: tuple[BatchChange, ...] = ()
+    headers: Headers = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """A feedback as the store holds it after a write (None: no record), and the outcome of each change by index."""
+
+    record: Record | None
+    outcomes: Mapping[int, Outcome]
+
+
+class FeedbackWriter:
+    """Writes pending updates and announces each of them, changed or not, with what the store holds.
+
+    A repeat costs one repeated announcement under the same event id, so a crash anywhere costs nothing.
+
+    An erasure enters the ledger before it looks for records, and every writer reads the ledger after each write and
+    again after each announcement. Of an erasure and a batch that race, at least one sees the other, so the last
+    announcement of an erased record is its tombstone.
+    """
+
+    def __init__(self, store: Store, producer: Producer) -> None:
+        self._store = store
+        self._producer = producer
+
+    async def write_and_announce(self, updates: Mapping[UUID, PendingUpdate]) -> tuple[dict[UUID, Written], bool]:
+        """Write and announce updates of feedbacks that no other process is writing.
+
+        Returns each feedback as it was written, and whether any record changed.
+        """
+        written: dict[UUID, Written] = {}
+        changed = False
+        people = {update.key.person for update in updates.values()}
+        ledger = await self._store.erased_at(people)
+        open_ids: Collection[UUID] = updates
+        while open_ids:
+            to_announce = set(open_ids)
+            while open_ids:
+                lost, saved = await self._write({id_: updates[id_] for id_ in open_ids}, ledger, written)
+                changed = changed or saved
+                erased, ledger = await self._erased_since(updates, people, ledger)
+                open_ids = lost | erased
+                to_announce |= open_ids
+            await self._producer.send(
+                [
+                    _announcement(updates[id_], written[id_].record, ledger.get(updates[id_].key.person))
+                    for id_ in sorted(to_announce)
+                ],
+            )
+            open_ids, ledger = await self._erased_since(updates, people, ledger)
+        return written, changed
+
+    async def announce_until_current(self, updates: Mapping[UUID, PendingUpdate]) -> bool:
+        """Announce feedbacks that other processes may be writing, until the last announcement is the stored state.
+
+        Their changes are left out: they are in the store. Erasures are carried out. Returns whether any record changed.
+        """
+        changed = False
+        while updates:
+            updates = {id_: replace(update, changes=()) for id_, update in updates.items()}
+            written, saved = await self.write_and_announce(updates)
+            changed = changed or saved
+            updates = await self.changed_since(updates, written)
+        return changed
+
+    async def changed_since(
+        self, updates: Mapping[UUID, PendingUpdate], written: Mapping[UUID, Written]
+    ) -> dict[UUID, PendingUpdate]:
+        """Return the updates whose record another process has changed since we wrote it.
+
+        Our announcement may lie behind the other's newer one. Two processes write one feedback where its events come
+        on two partitions: foreign producers, added partitions.
+        """
+        revisions = await self._store.revisions(updates)
+        return {id_: update for id_, update in updates.items() if revisions.get(id_, 0) != _revision(written[id_])}
+
+    async def _write(
+        self, updates: Mapping[UUID, PendingUpdate], ledger: ErasedAt, written: dict[UUID, Written]
+    ) -> tuple[set[UUID], bool]:
+        """Merge and write once, and enter the result into `written`.
+
+        Returns the ids that lost to another process, and whether any record changed.
+        """
+        loaded = await self._store.load(updates)
+        merged = {id_: _merged(loaded.get(id_), one, ledger.get(one.key.person)) for id_, one in updates.items()}
+        saves = [
+            Save(after.record, before.revision if before else 0)
+            for after, before in ((after, loaded.get(id_)) for id_, after in merged.items())
+            if after.record is not None and after.record is not before
+        ]
+        saved = await self._store.save(saves)
+        lost = {save.record.feedback_id for save in saves} - saved
+        for id_, after in merged.items():
+            if id_ not in lost:
+                written[id_] = _keep_first_outcomes(written.get(id_), after)
+        return lost, bool(saved)
+
+    async def _erased_since(
+        self, updates: Mapping[UUID, PendingUpdate], people: Collection[Person], ledger: ErasedAt
+    ) -> tuple[set[UUID], ErasedAt]:
+        """Return the updates of people erased since `ledger` was read, and the current ledger."""
+        current = await self._store.erased_at(people)
+        erased = {person for person in people if current.get(person) != ledger.get(person)}
+        return {id_ for id_, update in updates.items() if update.key.person in erased}, current
+
+
+def _revision(written: Written) -> int:
+    return written.record.revision if written.record else 0
+
+
+def _merged(stored: Record | None, update: PendingUpdate, erased_at: int | None) -> Written:
+    """Return the record after the erasure and all changes, its revision raised once where they alter it."""
+    record = stored if stored is None else forget(stored, erased_at)
+    log_time = 0 if record is stored else erased_at or 0
+    outcomes: dict[int, Outcome] = {}
+    for one in update.changes:
+        if is_erased(one.change.entry.stamp.occurred_at, erased_at):
+            outcomes[one.index] = ERASED
+            continue
+        merged = merge(record, one.change)
+        outcomes[one.index] = outcome_of(record, merged, one.change)
+        if merged is not record:
+            log_time = max(log_time, one.log_time)
+        record = merged
+    return Written(record if record is None or record is stored else revise(record, log_time), outcomes)
+
+
+def _keep_first_outcomes(before: Written | None, after: Written) -> Written:
+    """Keep the outcomes of the first write: a second merge finds nothing to change. Only an erasure alters them."""
+    if before is None:
+        return after
+    outcomes = {index: was if after.outcomes[index] != ERASED else ERASED for index, was in before.outcomes.items()}
+    return Written(after.record, outcomes)
+
+
+def _announcement(update: PendingUpdate, record: Record | None, erased_at: int | None) -> Message:
+    """Return the record's announcement; a tombstone where none is stored, since the log may hold a lost store's."""
+    if record is not None:
+        return message_of(record, update.headers)
+    return tombstone_of(update.key, (erased_at or 0) // 1_000, update.headers)

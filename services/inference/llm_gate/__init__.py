@@ -1,0 +1,1 @@
+"""A language model that is asked where no rule alone decides."""

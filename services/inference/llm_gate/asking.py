@@ -1,0 +1,109 @@
+"""Asks an endpoint many questions at once, for a limited time, and leaves it alone while it fails."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import Collection, Iterable, Sequence
+from typing import Literal, NamedTuple, Protocol
+
+from inference.llm_gate.answer import LlmAnswer, WrongAnswer, answer_in
+from inference.llm_gate.endpoint import Broken
+from inference.llm_gate.question import LlmQuestion
+from inference.llm_gate.store import Digest
+from servicekit import metrics
+from servicekit.circuit_breaker import CircuitBreaker
+from servicekit.clock import Clock
+from servicekit.logging import logger
+
+Reason = Literal["slow", "broken", "wrong", "open", "late"]
+"""Why there is no answer: over the limit of one question; no sound HTTP answer; an answer to something else; the
+endpoint is left alone; the time for all questions was over."""
+
+log = logger("llm_gate")
+
+
+class Unanswered(NamedTuple):
+    """`why` in a few words of our own."""
+
+    reason: Reason
+    why: str = ""
+
+
+class Endpoint(Protocol):
+    async def complete(self, body: bytes) -> bytes:
+        """The body of a chat completion. Raises Broken or WrongAnswer."""
+        ...
+
+
+class Asking:
+    """One question takes at most `seconds`. At most `at_once` are under way for batches, and as many for callers who
+    wait, so that those never queue behind a batch."""
+
+    def __init__(
+        self, endpoint: Endpoint, clock: Clock, *, seconds: float, at_once: int, circuit: CircuitBreaker | None = None
+    ) -> None:
+        self._endpoint = endpoint
+        self._clock = clock
+        self._seconds = seconds
+        self._batch_slots = asyncio.Semaphore(at_once)
+        self._waiting_slots = asyncio.Semaphore(at_once)
+        self._circuit = circuit or CircuitBreaker()
+
+    async def ask(
+        self, questions: Sequence[LlmQuestion], until: float, *, batch: bool
+    ) -> dict[Digest, LlmAnswer | None]:
+        """An answer to each of the questions, or None; all by `until` in the loop's time."""
+        if not questions:
+            return {}
+        slots = self._batch_slots if batch else self._waiting_slots
+        asking = {asyncio.create_task(self._answer(one, slots)): one.digest for one in questions}
+        try:
+            await asyncio.wait(asking, timeout=max(0.0, until - asyncio.get_running_loop().time()))
+        finally:
+            await _end([task for task in asking if not task.done()])
+        outcomes = {
+            digest: Unanswered("late") if task.cancelled() else task.result() for task, digest in asking.items()
+        }
+        _tell(outcomes.values())
+        return {digest: one if isinstance(one, LlmAnswer) else None for digest, one in outcomes.items()}
+
+    async def _answer(self, asked: LlmQuestion, slots: asyncio.Semaphore) -> LlmAnswer | Unanswered:
+        async with slots:
+            if not self._circuit.lets_through(self._clock.monotonic()):
+                return Unanswered("open")
+            try:
+                async with asyncio.timeout(self._seconds):
+                    completion = await self._endpoint.complete(asked.body)
+                answer = answer_in(completion, len(asked.numbered))
+            except TimeoutError:
+                self._circuit.failed(self._clock.monotonic())
+                return Unanswered("slow")
+            except Broken as error:
+                self._circuit.failed(self._clock.monotonic())
+                return Unanswered("broken", str(error))
+            except WrongAnswer as error:
+                # It is up. What people write can make a model fail, and must not shut the gate for others.
+                self._circuit.succeeded()
+                return Unanswered("wrong", str(error))
+            self._circuit.succeeded()
+            return answer
+
+
+def _tell(outcomes: Collection[LlmAnswer | Unanswered]) -> None:
+    """Count what became of questions; log what went wrong, once for all of them."""
+    failures = [one for one in outcomes if isinstance(one, Unanswered)]
+    counts: Counter[str] = Counter(one.reason for one in failures)
+    metrics.LLM_GATE.labels("answered").inc(len(outcomes) - len(failures))
+    for reason, count in counts.items():
+        metrics.LLM_GATE.labels(reason).inc(count)
+    if counts.total() > counts["open"]:
+        log.warning("fell_back", **counts, why=sorted({one.why for one in failures if one.why}))
+
+
+async def _end(tasks: Iterable[asyncio.Task[LlmAnswer | Unanswered]]) -> None:
+    late = list(tasks)
+    for task in late:
+        task.cancel()
+    if late:
+        await asyncio.wait(late)

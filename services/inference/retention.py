@@ -1,0 +1,24 @@
+"""How long inference keeps what."""
+
+from __future__ import annotations
+
+from inference.settings import InferenceSettings
+from servicekit.retention import Expiry
+
+_IN_CONVERSATION = "n.conversation_id = r.conversation_id and n.tenant = r.tenant and n.project = r.project"
+
+
+def expiries(settings: InferenceSettings) -> list[Expiry]:
+    """Return the expiries of conversations, turns, verdicts and the language model's answers.
+
+    A conversation goes as a whole, once its last message is too old: `evaluation` counts its messages, and must not
+    fall while any of them may be judged again.
+    """
+    moment = "to_timestamp($1::bigint / 1e6)"
+    quiet = f"not exists (select from messages n where {_IN_CONVERSATION} and n.stored_at >= {moment})"
+    return [
+        Expiry("messages", settings.conversation_days, f"r.stored_at < {moment} and {quiet}"),
+        Expiry("verdicts", settings.turn_days, f"r.stored_at < {moment} and {quiet}"),
+        Expiry("turns", settings.turn_days, f"r.stored_at < {moment} and {quiet}"),
+        Expiry("gate_answers", settings.gate_answer_days, f"r.settled_at < {moment}"),
+    ]

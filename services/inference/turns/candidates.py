@@ -1,0 +1,58 @@
+"""Which of all the answers that a person ever got a message is about. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from detector.location import TOP_K, likeness, score
+from detector.model import Target
+from detector.text import prepare
+from inference.store import ConversationKey
+from inference.turns.rules import TurnKey
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """An answered turn of a person.
+
+    `turns_back` counts all of the person's answered turns, 1 is the latest; `cosine` of the answer and the message lies
+    in [0, 1], 0 where nothing is known of it.
+    """
+
+    key: TurnKey
+    message_id: str
+    agent_id: str
+    text: str
+    turns_back: int
+    cosine: float
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A turn that a message may be about, in whatever conversation."""
+
+    conversation: ConversationKey
+    target: Target
+
+
+def candidates(text: str, answered: Iterable[Answered], top_k: int = TOP_K) -> tuple[Candidate, ...]:
+    """The `top_k` turns that a message is most likely about, best first; of equal ones the later."""
+    ordered = sorted(answered, key=lambda one: (one.turns_back, one.key))
+    alike = likeness(prepare(text), [prepare(one.text) for one in ordered], [one.cosine for one in ordered])
+    found = [
+        Candidate(
+            ConversationKey(*one.key[:3]),
+            Target(
+                turn_id=one.key.turn_id,
+                message_id=one.message_id,
+                agent_id=one.agent_id,
+                score=round(score(similarity, one.turns_back), 6),
+                similarity=round(similarity, 6),
+                recency=round(1.0 / one.turns_back, 6),
+                turns_back=one.turns_back,
+            ),
+        )
+        for one, similarity in zip(ordered, alike, strict=True)
+    ]
+    return tuple(sorted(found, key=lambda one: -one.target.score)[:top_k])

@@ -1,0 +1,146 @@
+"""What messages tell of their turns. Facts about a turn join in any order to the same turn. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import TypeVar
+
+from contracts.base import TEXT_LIMIT
+from contracts.versions import COPY, MessageEvent, message_in, version_of
+from inference.neighbours import Stretch
+from inference.store import Placed
+from inference.turns.rules import TurnKey
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What a person asked. Of two the one with the greater (version, message_id, text) stands.
+
+    `version` is the message's where it names the turn itself. An answer that is a turn of its own answers the latest
+    human message shortly before it, or none (then the other fields are None): there `version` is `looked_at` of the
+    answer's evaluation, below that of any message.
+    """
+
+    version: bytes
+    message_id: str | None = None
+    user_id: str | None = None
+    text: str | None = None
+
+    @property
+    def rank(self) -> tuple[bytes, str, str]:
+        return self.version, self.message_id or "", self.text or ""
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """What an agent answered, and what the platform said of it. The greatest (version, message_id, text) stands."""
+
+    version: bytes
+    message_id: str
+    agent_id: str
+    text: str
+    intent: str | None = None
+    strategy: str | None = None
+    validation_outcome: str | None = None
+    quality_score: float | None = None
+    track_id: str | None = None
+    bundle_id: str | None = None
+
+    @property
+    def rank(self) -> tuple[bytes, str, str]:
+        return self.version, self.message_id, self.text
+
+
+Ranked = TypeVar("Ranked", Question, Reply)
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """Something known of a turn. `at` is the time of the earliest message known of it."""
+
+    key: TurnKey
+    at: int | None = None
+    question: Question | None = None
+    reply: Reply | None = None
+
+    @property
+    def texts(self) -> list[str]:
+        """What was asked and answered, as far as it is known and says anything."""
+        both = (self.question.text if self.question else None, self.reply.text if self.reply else None)
+        return [text for text in both if text]
+
+    def joined(self, other: Facts) -> Facts:
+        """What both know together; of two of one rank the held one stays."""
+        times = [at for at in (self.at, other.at) if at is not None]
+        return replace(
+            self,
+            at=min(times, default=None),
+            question=_later(self.question, other.question),
+            reply=_later(self.reply, other.reply),
+        )
+
+
+def facts_of(event: MessageEvent) -> Facts:
+    """What a message tells of the turn it names; one that names none is a turn of its own."""
+    said = message_in(event)
+    key = TurnKey(said.tenant, said.project, said.conversation_id, said.turn_id or said.message_id)
+    text, at = said.content[:TEXT_LIMIT], said.occurred_at
+    if said.sender_type == "human" or said.agent_id is None:
+        return Facts(key, at, question=Question(version_of(event), said.message_id, said.sender_id, text))
+    reply = Reply(
+        version=version_of(event),
+        message_id=said.message_id,
+        agent_id=said.agent_id,
+        text=text,
+        intent=said.intent,
+        strategy=said.strategy,
+        validation_outcome=said.validation_outcome,
+        quality_score=said.quality_score,
+        track_id=said.track_id,
+        bundle_id=said.bundle_id,
+    )
+    return Facts(key, at, reply=reply)
+
+
+def questions_of(stretch: Stretch) -> list[Facts]:
+    """What those dependent agent messages answer that are turns of their own: the latest human message of each one's
+    neighbourhood. None is given, too, for an earlier look may have found one that a message has moved away from since.
+    """
+    found: list[Facts] = []
+    for number in stretch.dependent:
+        placed = stretch.rows[number]
+        message = placed.indexed.message
+        if message.role == "agent" and message.turn_id == message.message_id:
+            before = reversed(stretch.before(number))
+            found.append(_asked(placed, next((one for one in before if one.indexed.message.role == "human"), None)))
+    return found
+
+
+def joined(facts: Iterable[Facts]) -> list[Facts]:
+    """One per turn, by key."""
+    known: dict[TurnKey, Facts] = {}
+    for one in facts:
+        held = known.get(one.key)
+        known[one.key] = one if held is None else held.joined(one)
+    return [known[key] for key in sorted(known)]
+
+
+def looked_at(evaluation: int) -> bytes:
+    """Orders what answers were found to answer: the later look holds. Less than any message's version."""
+    return COPY + evaluation.to_bytes(8)
+
+
+def _asked(answer: Placed, question: Placed | None) -> Facts:
+    key = TurnKey(*answer.indexed.conversation, answer.indexed.message.turn_id)
+    version = looked_at(answer.evaluation)
+    if question is None:
+        return Facts(key, question=Question(version))
+    message = question.indexed.message
+    return Facts(key, question=Question(version, message.message_id, message.sender_id, message.text))
+
+
+def _later(held: Ranked | None, other: Ranked | None) -> Ranked | None:
+    if held is None or other is None:
+        return held or other
+    return other if other.rank > held.rank else held

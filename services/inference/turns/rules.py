@@ -1,0 +1,194 @@
+"""Rules of turns: which verdict is shown, how satisfied a turn leaves, how strategies rank, when a session is over.
+
+Pure. Times are microseconds since the epoch; scores and confidences lie in [0, 1] unless said otherwise.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final, Literal, NamedTuple
+
+from detector.correction import SESSION_TIMEOUT_US
+from detector.model import CorrectionType, Feedback
+
+Outcome = Literal["APPROVE", "REVISE", "RETRY", "FAIL"]
+
+UNTOLD: Final = 0.5
+"""The confidence of a turn that nobody has said anything about."""
+QUALITY_WEIGHT: Final = 0.6
+STATUS_WEIGHT: Final = 0.4
+_WEIGHT: Final[Mapping[Feedback, float]] = {"rejected": -1.0, "accepted": 0.5, "neutral": 0.0}
+_BASE: Final[Mapping[str | None, float]] = {"APPROVE": 0.5, "REVISE": 0.3, "RETRY": 0.1, "FAIL": -0.5}
+_STATUS_OF: Final[Mapping[str, Feedback]] = {"ok": "accepted", "not_ok": "rejected", "neutral": "neutral"}
+_METADATA_NAME: Final[Mapping[CorrectionType, str]] = {
+    "explicit": "explicit_correction",
+    "rephrased": "rephrased_query",
+    "abandonment": "abandonment",
+}
+
+
+class TurnKey(NamedTuple):
+    tenant: str
+    project: str
+    conversation_id: str
+    turn_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class MachineStatus:
+    """The verdict of a later message that stands for a turn: `user_said` is that message's text, `at` its time."""
+
+    status: Feedback
+    confidence: float
+    correction_type: CorrectionType | None
+    user_said: str | None
+    detected_in_turn_id: str
+    detected_in_message_id: str
+    decided_by: str
+    at: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class UserStatus:
+    """The effective reaction of the person who reacted to a turn last: explicit with its reasons, or an emoji."""
+
+    status: Feedback
+    said: str | None
+    tags: tuple[str, ...]
+    correction: str | None
+    at: int
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """A turn as the index holds it; of one that only feedback is known of, everything but the key may be None.
+
+    `similarity` in [0, 1] is that of its question to the one it was searched by; None where it was not.
+    """
+
+    key: TurnKey
+    user_id: str | None = None
+    user_text: str | None = None
+    agent_id: str | None = None
+    agent_message_id: str | None = None
+    assistant_text: str | None = None
+    at: int | None = None
+    intent: str | None = None
+    strategy: str | None = None
+    validation_outcome: str | None = None
+    quality_score: float | None = None
+    track_id: str | None = None
+    bundle_id: str | None = None
+    machine: MachineStatus | None = None
+    user: UserStatus | None = None
+    similarity: float | None = None
+
+    @property
+    def status(self) -> Feedback:
+        """The person's status where there is one, else the machine's."""
+        if self.user is not None:
+            return self.user.status
+        return self.machine.status if self.machine else "neutral"
+
+    @property
+    def confidence(self) -> float:
+        """1 where a person has judged."""
+        if self.user is not None:
+            return 1.0
+        return self.machine.confidence if self.machine else UNTOLD
+
+    @property
+    def rejection_detected_in(self) -> str | None:
+        """The turn whose message rejected this one; None where no message did, or a person says otherwise."""
+        rejected = self.machine is not None and self.machine.status == "rejected"
+        return self.machine.detected_in_turn_id if self.machine and rejected and self.status == "rejected" else None
+
+    @property
+    def correction_type(self) -> CorrectionType | None:
+        """How it was rejected, where the machine's status is the one shown or says the same."""
+        return self.machine.correction_type if self.machine and self.machine.status == self.status else None
+
+    @property
+    def user_said(self) -> str | None:
+        """The words behind the shown status."""
+        if self.user is not None:
+            same = self.machine is not None and self.machine.status == self.user.status
+            return self.user.said or (self.machine.user_said if self.machine and same else None)
+        return self.machine.user_said if self.machine else None
+
+    @property
+    def detected_at(self) -> int | None:
+        """When what is shown was said; None where nobody has said anything."""
+        if self.user is not None:
+            return self.user.at
+        return self.machine.at if self.machine else None
+
+    @property
+    def detected_in(self) -> str | None:
+        """The turn whose message says what is shown; None where the person reacted to the turn itself."""
+        return self.machine.detected_in_turn_id if self.machine and self.user is None else None
+
+    @property
+    def satisfaction(self) -> float:
+        """See `satisfaction`."""
+        return satisfaction(self.validation_outcome, self.status)
+
+    @property
+    def ranking_score(self) -> float:
+        """See `ranking_score`."""
+        return ranking_score(self.quality_score, self.status)
+
+
+def status_of(reaction: str) -> Feedback:
+    """The status that a person's reaction (ok, not_ok, neutral) gives a turn."""
+    return _STATUS_OF[reaction]
+
+
+def metadata_name(kind: CorrectionType | None) -> str | None:
+    """What a correction is called in a turn's metadata."""
+    return _METADATA_NAME[kind] if kind else None
+
+
+def satisfaction(outcome: str | None, status: Feedback) -> float:
+    """In [-1, 1]: -1 where rejected; else the outcome's base (0 where none was given), raised by 0.5 where accepted."""
+    if status == "rejected":
+        return -1.0
+    base = _BASE.get(outcome, 0.0)
+    return min(1.0, round(base + 0.5, 6)) if status == "accepted" else base
+
+
+def ranking_score(quality: float | None, status: Feedback) -> float:
+    """In [-0.4, 0.8]: quality (0 where none was given) and the status's weight."""
+    return round((quality or 0.0) * QUALITY_WEIGHT + _WEIGHT[status] * STATUS_WEIGHT, 6)
+
+
+def ranked(turns: Iterable[Turn], limit: int) -> list[Turn]:
+    """The best turns to learn from: none that was rejected, accepted ones before neutral ones, inside by quality, then
+    by similarity, then the newest."""
+    found = [one for one in turns if one.status != "rejected"]
+    found.sort(
+        key=lambda one: (
+            one.status != "accepted",
+            -(one.quality_score if one.quality_score is not None else -1.0),
+            -(one.similarity or 0.0),
+            -(one.at or 0),
+            one.key,
+        )
+    )
+    return found[:limit]
+
+
+def session_over(last_at: int | None, now: int) -> bool:
+    """Whether a conversation has been silent for more than 30 minutes; a clock that went backwards is no silence."""
+    return last_at is not None and now - last_at > SESSION_TIMEOUT_US
+
+
+def rejections_in_a_row(newest_first: Sequence[Turn], now: int) -> int:
+    """How many of the latest turns were rejected one after the other, within one session that reaches to `now`."""
+    count, later = 0, now
+    for turn in newest_first:
+        if turn.status != "rejected" or session_over(turn.at, later):
+            break
+        count, later = count + 1, turn.at if turn.at is not None else later
+    return count

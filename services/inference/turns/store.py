@@ -1,0 +1,100 @@
+"""What inference needs of its index of turns."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+from uuid import UUID
+
+from detector.model import Feedback, Verdict
+from inference.store import ConversationKey, Placed
+from inference.turns.candidates import Answered
+from inference.turns.facts import Facts
+from inference.turns.rules import Turn, TurnKey
+
+
+@dataclass(frozen=True, slots=True)
+class UserReaction:
+    """A person's explicit feedback or emoji on a turn as it is now; the highest revision holds.
+
+    `status` None: taken back. Of one person's the newest counts, where an explicit one that was taken back is newest as
+    well, and then none does; an emoji that was taken away leaves the one before.
+    """
+
+    feedback_id: UUID
+    turn: TurnKey
+    user_id: str
+    explicit: bool
+    status: Feedback | None
+    said: str | None
+    tags: tuple[str, ...]
+    correction: str | None
+    at: int
+    revision: int
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """Which turns are searched: all of a project's, or those of one intent, or one person, or with a question like
+    `text`, or all of these."""
+
+    tenant: str
+    project: str
+    intent: str | None = None
+    user_id: str | None = None
+    text: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Looked:
+    """All of a person's turns in a project from `since` to before `until`, both in microseconds."""
+
+    tenant: str
+    project: str
+    user_id: str
+    since: int
+    until: int
+
+
+class TurnIntake(Protocol):
+    async def take(self, facts: Collection[Facts], judged: Collection[tuple[Placed, Verdict]]) -> None:
+        """Join facts, at most one per turn, with what is known; let the verdicts stand for the turns they are about.
+
+        A verdict replaces an earlier one on the same message of no higher evaluation; one that says nothing, or names
+        no turn, leaves the turn to whatever else was said of it. Committed on return.
+        """
+        ...
+
+
+class TurnIndex(TurnIntake, Protocol):
+    async def take_reactions(self, reactions: Collection[UserReaction]) -> set[UUID]:
+        """Take in how people reacted, at most one per feedback; gives those that were news. Committed on return."""
+        ...
+
+    async def forget(self, feedback_ids: Collection[UUID]) -> None:
+        """Drop reactions whose person was forgotten. Committed on return."""
+        ...
+
+    async def find(self, key: TurnKey) -> Turn | None:
+        """What is known of a turn."""
+        ...
+
+    async def latest(self, where: ConversationKey, until: int, limit: int) -> Sequence[Turn]:
+        """The answered turns of a conversation from at most `until` (microseconds), newest first."""
+        ...
+
+    async def nearby(self, looked: Looked, text: str) -> Sequence[Answered]:
+        """A person's answered turns whose answers are most like `text`, and the latest ones; about fifty in all."""
+        ...
+
+    async def search(self, wanted: Wanted, limit: int) -> Sequence[Turn]:
+        """The best turns with a strategy, as `turns.ranked` orders them; none that was rejected.
+
+        With a text, of each group the best turns are looked at and those whose questions are like it are ranked.
+        """
+        ...
+
+    async def ping(self) -> None:
+        """Raise if the database does not answer."""
+        ...

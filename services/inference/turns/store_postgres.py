@@ -1,0 +1,127 @@
+"""The index of turns in PostgreSQL: one statement per step and batch. What it is asked is in `search_postgres.py`."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator, Collection, Iterable, Mapping
+from contextlib import asynccontextmanager
+from typing import Any
+from uuid import UUID
+
+import asyncpg
+
+from contracts.ids import conversation_key, partition_of
+from detector.model import Verdict
+from inference.store import Placed
+from inference.turns.facts import Facts
+from inference.turns.rules import TurnKey
+from inference.turns.search_postgres import TurnReads
+from inference.turns.statements import (
+    BY_MACHINE,
+    BY_PEOPLE,
+    FORGET,
+    HELD,
+    JOIN,
+    LOCK,
+    LOCKS,
+    QUESTION,
+    REACT,
+    REPLY,
+    SPEAK,
+    STUBS,
+    TAKEN,
+    WHOSE,
+)
+from inference.turns.store import UserReaction
+from inference.turns.vectors import TurnVectors
+from inference.turns.vectors_postgres import WIRES, VectorType, vector_type
+from servicekit.database import columns_of
+
+
+class PostgresTurnIndex(TurnReads):
+    """See `turn_index.TurnIndex`. The pool's connections see the tables of the schema `inference`, and were prepared by
+    `turn_vectors_postgres.take_bytes`."""
+
+    def __init__(self, pool: asyncpg.Pool, vectors: TurnVectors, kind: VectorType) -> None:
+        super().__init__(pool, vectors)
+        self._join, self._wire = JOIN[kind], WIRES[kind]
+
+    @classmethod
+    async def over(cls, pool: asyncpg.Pool, vectors: TurnVectors) -> PostgresTurnIndex:
+        """The index whose tables the pool's connections see."""
+        return cls(pool, vectors, await vector_type(pool))
+
+    async def take(self, facts: Collection[Facts], judged: Collection[tuple[Placed, Verdict]]) -> None:
+        conversations = {one.key[:3] for one in facts} | {placed.indexed.conversation for placed, _ in judged}
+        if not conversations:
+            return
+        packed = self._vectors.packed(text for one in facts for text in one.texts)
+        rows = [_facts_row(one, packed.places) for one in sorted(facts, key=lambda one: one.key)]
+        async with self._locked(conversations) as connection:
+            if facts:
+                columns = columns_of(rows, len(TAKEN))
+                await connection.execute(self._join, *columns, self._wire.packed(packed.rows), self._vectors.made_by)
+            if judged:
+                await self._let_speak(connection, judged)
+
+    async def take_reactions(self, reactions: Collection[UserReaction]) -> set[UUID]:
+        if not reactions:
+            return set()
+        ordered = sorted(reactions, key=lambda one: one.feedback_id)
+        async with self._locked({one.turn[:3] for one in ordered}) as connection:
+            written = await connection.fetch(REACT, *columns_of([_reaction_row(one) for one in ordered], 13))
+            news = {row[0] for row in written}
+            turns = _keys(one.turn for one in ordered if one.feedback_id in news)
+            await connection.execute(STUBS, *turns)
+            await connection.execute(BY_PEOPLE, *turns)
+        return news
+
+    async def forget(self, feedback_ids: Collection[UUID]) -> None:
+        known = [TurnKey(*row) for row in await self._pool.fetch(WHOSE, list(feedback_ids))]
+        async with self._locked({key[:3] for key in known}) as connection:
+            dropped = await connection.fetch(FORGET, list(feedback_ids))
+            await connection.execute(BY_PEOPLE, *_keys(TurnKey(*row) for row in dropped))
+
+    @asynccontextmanager
+    async def _locked(self, conversations: Iterable[tuple[str, ...]]) -> AsyncIterator[Any]:
+        """A transaction that alone works on these conversations; taken in one order, so that none waits in a ring."""
+        locks = sorted({partition_of(conversation_key(*one), LOCKS) for one in conversations})
+        async with self._pool.acquire() as connection, connection.transaction():
+            await connection.execute(LOCK, locks)
+            yield connection
+
+    async def _let_speak(self, connection: Any, judged: Collection[tuple[Placed, Verdict]]) -> None:
+        by_key = {placed.indexed.key: (placed, verdict) for placed, verdict in judged}
+        rows = [_verdict_row(*by_key[key]) for key in sorted(by_key)]
+        held = await connection.fetch(HELD, *columns_of(sorted(by_key), 4))
+        await connection.execute(SPEAK, *columns_of(rows, 13))
+        spoken = {TurnKey(*row[:4]) for row in rows if row[3] is not None}
+        turns = _keys(spoken | {TurnKey(*row) for row in held})
+        await connection.execute(STUBS, *turns)
+        await connection.execute(BY_MACHINE, *turns)
+
+
+def _facts_row(facts: Facts, places: Mapping[str, int]) -> tuple[Any, ...]:
+    q, r = facts.question, facts.reply
+    asked = (q.version, q.message_id, q.user_id, q.text, places.get(q.text or "")) if q else (None,) * len(QUESTION)
+    if r is None:
+        return (*facts.key, facts.at, *asked, *(None,) * len(REPLY))
+    details = (r.intent, r.strategy, r.validation_outcome, r.quality_score, r.track_id, r.bundle_id)
+    return (*facts.key, facts.at, *asked, r.version, r.message_id, r.agent_id, r.text, places.get(r.text), *details)
+
+
+def _verdict_row(placed: Placed, verdict: Verdict) -> tuple[Any, ...]:
+    """A verdict that says nothing is kept too, so that an earlier look cannot speak after it."""
+    where, message = placed.indexed.conversation, placed.indexed.message
+    about = verdict.target.turn_id if verdict.target is not None and verdict.status != "neutral" else None
+    said = (verdict.status, verdict.confidence, verdict.correction_type, verdict.decided_by, verdict.emitted)
+    return (*where, about, message.message_id, message.turn_id, *said, message.at, placed.evaluation)
+
+
+def _reaction_row(one: UserReaction) -> tuple[Any, ...]:
+    said = (one.user_id, one.explicit, one.status, one.said, json.dumps(one.tags), one.correction)
+    return (one.feedback_id, *one.turn, *said, one.at, one.revision)
+
+
+def _keys(turns: Iterable[TurnKey]) -> list[list[Any]]:
+    return columns_of(sorted(set(turns)), 4)

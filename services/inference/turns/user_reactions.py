@@ -1,0 +1,80 @@
+"""Takes in how people react to turns, from the ledger of feedback."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from uuid import UUID
+
+from contracts.feedback import FeedbackCreated
+from inference.turns.rules import TurnKey, status_of
+from inference.turns.store import TurnIndex, UserReaction
+from servicekit.kafka.outcome import STORED, UNCHANGED, Ignored, Outcome
+from servicekit.kafka.records import Received, Tombstone
+
+NO_REACTION = Ignored("no_reaction_of_a_person")
+
+
+class UserReactionEvents:
+    """The handler of the group `inference_status`: explicit feedback and emoji become the person's verdict on a turn.
+
+    The highest revision of a feedback holds, so that records may come again and in any order.
+    """
+
+    takes_tombstones = True
+
+    def __init__(self, index: TurnIndex) -> None:
+        self._index = index
+
+    async def handle(self, batch: Sequence[Received[FeedbackCreated] | Tombstone]) -> Sequence[Outcome]:
+        found = [_forgotten(one) if isinstance(one, Tombstone) else reaction_of(one.event) for one in batch]
+        newest: dict[UUID, UserReaction] = {}
+        gone: set[UUID] = set()
+        for one in found:
+            if isinstance(one, UserReaction):
+                held = newest.get(one.feedback_id)
+                newest[one.feedback_id] = one if held is None or one.revision > held.revision else held
+            elif one is not None:
+                newest.pop(one, None)
+                gone.add(one)
+        if gone:
+            await self._index.forget(gone)
+        news = await self._index.take_reactions(newest.values())
+        return [_outcome(one, newest, news) for one in found]
+
+    async def commit_lost(self, batch: Sequence[Received[FeedbackCreated] | Tombstone]) -> None:
+        """Nothing to mend: a reaction only ever gives way to a higher revision."""
+
+    async def probe(self) -> None:
+        await self._index.ping()
+
+
+def reaction_of(event: FeedbackCreated) -> UserReaction | None:
+    """A person's explicit feedback or emoji on a turn; None for every other kind of feedback."""
+    if event.origin != "user" or event.feedback_type not in ("explicit", "reaction"):
+        return None
+    given = event.reaction if event.change != "cleared" else None
+    return UserReaction(
+        feedback_id=event.feedback_id,
+        turn=TurnKey(event.tenant, event.project, event.conversation_id, event.turn_id),
+        user_id=event.user_id,
+        explicit=event.feedback_type == "explicit",
+        status=None if given is None else status_of(given),
+        said=event.text if given else None,
+        tags=event.tags if given else (),
+        correction=event.correction if given else None,
+        at=event.occurred_at,
+        revision=event.revision,
+    )
+
+
+def _forgotten(one: Tombstone) -> UUID | None:
+    try:
+        return UUID(one.key)
+    except ValueError:
+        return None
+
+
+def _outcome(one: UserReaction | UUID | None, newest: dict[UUID, UserReaction], news: set[UUID]) -> Outcome:
+    if isinstance(one, UserReaction):
+        return STORED if one.feedback_id in news and newest.get(one.feedback_id) is one else UNCHANGED
+    return NO_REACTION if one is None else STORED

@@ -1,0 +1,61 @@
+"""How vectors of turns travel to PostgreSQL: as pgvector's own bytes where the table has its type, else as numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, Final, Literal, NamedTuple
+
+import asyncpg
+import numpy as np
+
+from inference.turns.vectors import DIMENSION, Halves
+
+VectorType = Literal["halfvec", "real[]"]
+"""The type of the columns; see the migration that adds them."""
+
+
+class Wire(NamedTuple):
+    """All vectors of a statement travel in one parameter of the type `parameter`; `packed` gives its value, and `nth`
+    takes from it the vector at `{place}` (0 is the first)."""
+
+    parameter: str
+    nth: str
+    packed: Callable[[Halves], list[Any]]
+
+
+async def vector_type(pool: asyncpg.Pool) -> VectorType:
+    """What the columns of vectors are here: a database that once began without pgvector stays without."""
+    kind: VectorType = await pool.fetchval(
+        """select format_type(atttypid, null) from pg_attribute
+        where attrelid = 'turns'::regclass and attname = 'user_vector'"""
+    )
+    return kind
+
+
+async def take_bytes(connection: asyncpg.Connection) -> None:
+    """Let a `halfvec` be sent and received as it travels; for the `init` of a pool."""
+    schema = await connection.fetchval(
+        """select n.nspname from pg_type t join pg_namespace n on n.oid = t.typnamespace
+        where t.oid = to_regtype('halfvec')"""
+    )
+    if schema is not None:
+        await connection.set_type_codec("halfvec", schema=schema, encoder=bytes, decoder=bytes, format="binary")
+
+
+def _as_bytes(rows: Halves) -> list[Any]:
+    """pgvector's binary form: dimension and zero, two bytes each, then the numbers; all big-endian."""
+    whole = np.empty(len(rows), dtype=[("dimension", ">u2"), ("zero", ">u2"), ("numbers", ">f2", DIMENSION)])
+    whole["dimension"], whole["zero"], whole["numbers"] = DIMENSION, 0, rows
+    raw, size = whole.tobytes(), whole.itemsize
+    return [raw[start : start + size] for start in range(0, len(raw), size)]
+
+
+def _as_numbers(rows: Halves) -> list[Any]:
+    raw: list[Any] = rows.astype(np.float32).ravel().tolist()
+    return raw
+
+
+WIRES: Final[Mapping[VectorType, Wire]] = {
+    "halfvec": Wire("halfvec[]", "[{place} + 1]", _as_bytes),
+    "real[]": Wire("real[]", f"[{{place}} * {DIMENSION} + 1 : ({{place}} + 1) * {DIMENSION}]", _as_numbers),
+}

@@ -1,0 +1,91 @@
+"""The reporting HTTP API's exports: training examples as a stream."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from typing import Annotated
+
+import asyncpg
+from fastapi import APIRouter, Depends, Path, Query
+from fastapi.responses import StreamingResponse
+from pydantic import Field
+
+from contracts.scopes import READ
+from reporting.api import FAILURES, PROJECT, ProjectPath, TenantPath
+from reporting.bodies import FilterBody
+from reporting.exports.cases import cases
+from reporting.exports.examples import Format
+from reporting.exports.files import (
+    MEDIA_TYPES,
+    FileType,
+    ParquetMissing,
+    as_jsonl,
+    as_parquet,
+    check_available,
+    examples,
+)
+from reporting.selection import Filters, Project
+from servicekit.http.auth import caller_of
+from servicekit.http.permissions import Permissions, needs
+from servicekit.http.refusals import refusal
+
+EXPORT = PROJECT + "/exports/{wanted:segment}"
+PERMISSIONS: Permissions = {("GET", EXPORT): needs(READ)}
+
+
+class ExportQuestion(FilterBody):
+    """What is exported: what a search with the same filters finds, people's verdicts alone unless told otherwise."""
+
+    everyone: bool = Field(
+        default=False, description="Machine verdicts, too. Without it, and without `origin`, people's alone."
+    )
+    file: FileType = Field(default="jsonl", description="`jsonl`, or `parquet` where pyarrow is installed.")
+
+    def filters_for(self, wanted: Format) -> Filters:
+        """The filters with the default origin: people, but for `detector`, which is about the machine's verdicts."""
+        if wanted == "detector":
+            return replace(self.filters, origin="machine")
+        origin = self.origin or (None if self.everyone else "user")
+        return replace(self.filters, origin=origin)
+
+
+def exports_router(pool: asyncpg.Pool) -> APIRouter:
+    """Return the route that streams exports."""
+    router = APIRouter(dependencies=[Depends(caller_of)], responses=FAILURES, tags=["exports"])
+
+    @router.get(EXPORT, summary="Export training examples", response_class=StreamingResponse)
+    async def export(
+        tenant: TenantPath,
+        project: ProjectPath,
+        wanted: Annotated[Format, Path(description="kto, dpo, sft, events or detector.", examples=["kto"])],
+        question: Annotated[ExportQuestion, Query()],
+    ) -> StreamingResponse:
+        """Stream every feedback that matches as training examples, newest first, in TRL's conversational columns.
+
+        `kto`: prompt, completion, label. `dpo`: prompt, chosen, rejected, from corrections and from the same request
+        answered badly, then well. `sft`: prompt, completion, from accepted answers and corrections. `events`: the
+        feedbacks themselves. `detector`: machine verdicts beside people's. What was erased is left out.
+        """
+        try:
+            check_available(question.file)
+        except ParquetMissing:
+            raise refusal(422, "file: parquet needs agent-feedback[parquet] on the server; ask for jsonl") from None
+        rows = examples(cases(pool, Project(tenant, project), question.span, question.filters_for(wanted)), wanted)
+        stream = as_jsonl(rows) if question.file == "jsonl" else as_parquet(rows, wanted)
+        # The first piece is made before the answer begins, so that a database that is down is a 503.
+        first = await anext(stream, b"")
+        name = f"{project}-{wanted}.{question.file}"
+        return StreamingResponse(
+            _joined(first, stream),
+            media_type=MEDIA_TYPES[question.file],
+            headers={"Content-Disposition": f'attachment; filename="{name}"', "X-Content-Type-Options": "nosniff"},
+        )
+
+    return router
+
+
+async def _joined(first: bytes, rest: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+    yield first
+    async for piece in rest:
+        yield piece

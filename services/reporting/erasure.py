@@ -1,0 +1,44 @@
+"""Removes from the read models what an erased person said: the texts of their messages, and their feedback."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from contracts.erasure import ERASURE_MARGIN, ErasedAt
+from servicekit.erasure_ledger import ErasureLedger
+
+_AT_ONCE: Final = 5_000
+"""Rows changed by one statement, so that none runs into the statement limit."""
+# A version's second to ninth byte are the time it was said (contracts/versions.py).
+_BLANK_MESSAGES: Final = """
+update messages set content = '' where (message_id, conversation_id, tenant, project) in (
+    select message_id, conversation_id, tenant, project from messages
+    where sender_id = $2 and tenant = $1 and sender_type = 'human' and content <> ''
+      and substring(version from 2 for 8) <= int8send($3::bigint)
+    limit $4)
+"""
+_DELETE_FEEDBACKS: Final = """
+delete from feedbacks where feedback_id in (
+    select feedback_id from feedbacks
+    where tenant = $1 and user_id = $2 and reaction is not null and occurred_at <= $3 limit $4)
+"""
+
+
+class ReportingErasures(ErasureLedger):
+    """See `servicekit.kafka.erasing.Erasures`. Messages stay as rows without a text: a conversation keeps its order."""
+
+    async def erase(self, erased: ErasedAt) -> int:
+        """Blank these people's messages and delete their feedback. Returns the rows changed."""
+        changed = 0
+        for (tenant, user_id), at in sorted(erased.items()):
+            for statement in (_BLANK_MESSAGES, _DELETE_FEEDBACKS):
+                changed += await self._repeated(statement, tenant, user_id, at + ERASURE_MARGIN)
+        return changed
+
+    async def _repeated(self, statement: str, *arguments: str | int) -> int:
+        changed = 0
+        while True:
+            done = int((await self._pool.execute(statement, *arguments, _AT_ONCE)).rpartition(" ")[2])
+            changed += done
+            if done < _AT_ONCE:
+                return changed

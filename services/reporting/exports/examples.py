@@ -1,0 +1,146 @@
+"""From a feedback and its context to training examples, in the conversational formats that TRL reads. Pure.
+
+Formats and column names: TRL's documentation, "Dataset formats and types" (unpaired preference for `kto`, preference
+with an explicit prompt for `dpo`, prompt-completion for `sft`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final, Literal
+
+from contracts.instants import format_instant
+
+Format = Literal["kto", "dpo", "sft", "events", "detector"]
+Row = Mapping[str, Any]
+"""A feedback as `queries.search` gives it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """One message: `role` is `user` for a person, `assistant` for an agent."""
+
+    role: Literal["user", "assistant"]
+    content: str
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """A feedback with what it is about.
+
+    `prompt` are the messages before the answer, oldest first, ending with the person's request. `better` is the answer
+    to the same request, later in the conversation, that people accepted; None where there is none. `people` is what
+    people said of the turn of a machine's verdict.
+    """
+
+    row: Row
+    prompt: tuple[Said, ...] = ()
+    answer: str | None = None
+    answer_message_id: str | None = None
+    question_message_id: str | None = None
+    better: str | None = None
+    people: str | None = None
+    meta: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def complete(self) -> bool:
+        """Whether request and answer are known. A text that was erased or never came makes no example."""
+        return bool(self.answer) and bool(self.prompt) and self.prompt[-1].role == "user"
+
+
+def kto(case: Case) -> Iterator[dict[str, Any]]:
+    """`{prompt, completion, label}`: the answer was wanted (true) or not. Neutral verdicts make none."""
+    if case.complete and case.row["reaction"] != "neutral":
+        yield {
+            "prompt": _messages(case.prompt),
+            "completion": _assistant(case.answer),
+            "label": case.row["reaction"] == "ok",
+            **_origin(case.row),
+        }
+
+
+def dpo(case: Case) -> Iterator[dict[str, Any]]:
+    """`{prompt, chosen, rejected}`: a person's correction before the answer, or a later, accepted answer before it."""
+    if not case.complete or case.row["reaction"] != "not_ok":
+        return
+    for source, chosen in (("correction", case.row["correction"]), ("later_answer", case.better)):
+        if chosen and chosen != case.answer:
+            yield {
+                "prompt": _messages(case.prompt),
+                "chosen": _assistant(chosen),
+                "rejected": _assistant(case.answer),
+                "pair": source,
+                **_origin(case.row),
+            }
+
+
+def sft(case: Case) -> Iterator[dict[str, Any]]:
+    """`{prompt, completion}`: answers that were accepted, and corrections in place of those that were not."""
+    completion = case.row["correction"] or (case.answer if case.row["reaction"] == "ok" else None)
+    if case.complete and completion:
+        yield {"prompt": _messages(case.prompt), "completion": _assistant(completion), **_origin(case.row)}
+
+
+def events(case: Case) -> Iterator[dict[str, Any]]:
+    """Each feedback as it counts, with the ids of the messages it joins: question and answer."""
+    row = case.row
+    yield {
+        **_origin(row),
+        "answer_message_id": case.answer_message_id,
+        "question_message_id": case.question_message_id,
+        "user_id": row["user_id"],
+        "reaction": row["reaction"],
+        "value": row["value"],
+        "text": row["text"],
+        "tags": list(row["tags"]),
+        "correction": row["correction"],
+        "correction_type": row["correction_type"],
+        "emoji": row["emoji"],
+    }
+
+
+def detector(case: Case) -> Iterator[dict[str, Any]]:
+    """A machine's verdict beside what people said of the same turn: rows to teach or to measure a detector with."""
+    row = case.row
+    if case.complete and row["origin"] == "machine" and case.people is not None and row["text"]:
+        yield {
+            "history": [*_messages(case.prompt), *_assistant(case.answer)],
+            "message": row["text"],
+            "machine": row["reaction"],
+            "people": case.people,
+            **_origin(row),
+        }
+
+
+EXAMPLES: Final[Mapping[Format, Callable[[Case], Iterator[dict[str, Any]]]]] = {
+    "kto": kto,
+    "dpo": dpo,
+    "sft": sft,
+    "events": events,
+    "detector": detector,
+}
+
+
+def _messages(said: tuple[Said, ...]) -> list[dict[str, str]]:
+    return [{"role": one.role, "content": one.content} for one in said]
+
+
+def _assistant(text: str | None) -> list[dict[str, str]]:
+    return [{"role": "assistant", "content": text or ""}]
+
+
+def _origin(row: Row) -> dict[str, Any]:
+    """Where an example comes from: the columns that every format has beside its own."""
+    return {
+        "feedback_id": str(row["feedback_id"]),
+        "conversation_id": row["conversation_id"],
+        "turn_id": row["turn_id"],
+        "agent_id": row["agent_id"],
+        "agent_version": row["agent_version"],
+        "model": row["model"],
+        "origin": row["origin"],
+        "feedback_type": row["feedback_type"],
+        "confidence": row["confidence"],
+        "ts": format_instant(row["occurred_at"]),
+    }

@@ -1,0 +1,56 @@
+"""The feedback list as files: exactly the rows of the view, streamed in bounded memory."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import AsyncIterator
+from typing import Final
+
+import asyncpg
+
+from reporting.queries.search import FoundFeedback, as_answer
+
+COLUMNS: Final = tuple(FoundFeedback.model_fields)
+_CHUNK: Final = 200
+# A spreadsheet takes a cell that begins like this for a formula and runs it.
+_FORMULA: Final = ("=", "+", "-", "@", "\t", "\r")
+
+
+async def as_csv(rows: AsyncIterator[asyncpg.Record]) -> AsyncIterator[bytes]:
+    """A header and one line a row (RFC 4180, UTF-8); text that a spreadsheet would run gets an apostrophe before it."""
+    buffer = io.StringIO()
+    writer = csv.writer(buffer)
+    writer.writerow(COLUMNS)
+    count = 0
+    async for row in rows:
+        found = as_answer(row).model_dump(mode="json")
+        writer.writerow([_cell(found[name]) for name in COLUMNS])
+        count += 1
+        if count % _CHUNK == 0:
+            yield _taken(buffer)
+    yield _taken(buffer)
+
+
+async def as_jsonl(rows: AsyncIterator[asyncpg.Record]) -> AsyncIterator[bytes]:
+    """One JSON object a line, with the fields of the search."""
+    buffer, count = io.StringIO(), 0
+    async for row in rows:
+        buffer.write(as_answer(row).model_dump_json() + "\n")
+        count += 1
+        if count % _CHUNK == 0:
+            yield _taken(buffer)
+    yield _taken(buffer)
+
+
+def _cell(value: object) -> object:
+    if isinstance(value, list):
+        value = "; ".join(value)
+    return "'" + value if isinstance(value, str) and value.startswith(_FORMULA) else value
+
+
+def _taken(buffer: io.StringIO) -> bytes:
+    text = buffer.getvalue()
+    buffer.seek(0)
+    buffer.truncate()
+    return text.encode()

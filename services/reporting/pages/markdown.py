@@ -1,0 +1,44 @@
+"""Messages as they were meant: Markdown and code as safe HTML. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+from markdown_it import MarkdownIt
+from markdown_it.renderer import RendererHTML
+from markdown_it.token import Token
+from markupsafe import Markup
+
+MOST_CHARACTERS: Final = 50_000
+"""Of one message; what is longer is shown as plain text, so that nobody's message holds the page up."""
+# Raw HTML stays text, links with other schemes than http, https and mailto stay text, and pictures are not loaded.
+_LINKS: Final = ("http://", "https://", "mailto:")
+
+
+def _cell(renderer: RendererHTML, tokens: Sequence[Token], at: int, options: Any, environment: Any) -> str:
+    tokens[at].attrs.pop("style", None)  # the page's content policy forbids it
+    return renderer.renderToken(tokens, at, options, environment)
+
+
+class _Parser(MarkdownIt):
+    def validateLink(self, url: str) -> bool:  # noqa: N802  # the library's name
+        return url.lower().startswith(_LINKS)
+
+
+def _link(renderer: RendererHTML, tokens: Sequence[Token], at: int, options: Any, environment: Any) -> str:
+    tokens[at].attrSet("rel", "noopener noreferrer nofollow")
+    return renderer.renderToken(tokens, at, options, environment)
+
+
+_PARSER: Final = _Parser("commonmark", {"html": False, "linkify": False}).enable("table").disable("image")
+_PARSER.add_render_rule("link_open", _link)
+for _name in ("th_open", "td_open"):
+    _PARSER.add_render_rule(_name, _cell)
+
+
+def rendered(text: str) -> Markup:
+    """The message as HTML. Everything in it that is not Markdown is escaped."""
+    if len(text) > MOST_CHARACTERS:
+        return Markup('<p class="plain">{}</p>').format(text)
+    return Markup(_PARSER.render(text))  # noqa: S704  # the parser escapes; raw HTML is off

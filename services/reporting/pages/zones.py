@@ -1,0 +1,84 @@
+"""Times as the viewer reads them: days and hours of a time zone, daylight saving included. Pure."""
+
+from __future__ import annotations
+
+from datetime import date, datetime, time, timedelta
+from functools import cache
+from typing import Final
+from zoneinfo import ZoneInfo, available_timezones
+
+from contracts.instants import SECOND
+from reporting.selection import Bucket, Span
+
+MOST_STEPS: Final = 800
+
+
+@cache
+def known_zones() -> frozenset[str]:
+    return frozenset(available_timezones()) | {"UTC"}
+
+
+@cache
+def zone_of(name: str) -> ZoneInfo:
+    """The zone of that IANA name; UTC where it is not known."""
+    return ZoneInfo(name if name in known_zones() else "UTC")
+
+
+def local(moment: int, zone: ZoneInfo) -> datetime:
+    """The zone's clock at `moment`, microseconds since the epoch."""
+    return datetime.fromtimestamp(moment // SECOND, zone)
+
+
+def moment_of(stamp: datetime) -> int:
+    """Microseconds since the epoch of an aware datetime, at least 0."""
+    return max(0, round(stamp.timestamp()) * SECOND)
+
+
+def parse_local(text: str, zone: ZoneInfo, *, last: bool) -> int:
+    """Where a day (`2026-01-31`) or minute (`2026-01-31T09:30`) begins; with `last`, where the next one does.
+
+    Raises ValueError for anything else.
+    """
+    if "T" in text:
+        stamp = datetime.strptime(text, "%Y-%m-%dT%H:%M").replace(tzinfo=zone)
+        moment = moment_of(stamp)
+        return moment + 60 * SECOND if last else moment
+    day = date.fromisoformat(text)
+    return moment_of(datetime.combine(day + timedelta(days=1) if last else day, time(), zone))
+
+
+def bucket_of(span: Span) -> Bucket:
+    """A width that gives a chart some ten to a hundred steps."""
+    days = (span.end - span.start) / (86_400 * SECOND)
+    return "hour" if days <= 2.5 else "day" if days <= 100 else "week"
+
+
+def starts(span: Span, bucket: Bucket, zone: ZoneInfo) -> list[int]:
+    """Where the zone's hours, days or weeks (from Monday) that touch the span begin, the newest 800 of them."""
+    if bucket == "hour":
+        first = local(span.start, zone)
+        width = 3_600 * SECOND
+        begin = moment_of(first.replace(minute=0, second=0, microsecond=0))
+        begin = max(begin, span.end - MOST_STEPS * width)
+        return list(range(begin, span.end, width))
+    step = 1 if bucket == "day" else 7
+    end = local(max(span.start, span.end - 1), zone).date()
+    day = local(span.start, zone).date()
+    if bucket == "week":
+        day -= timedelta(days=day.weekday())
+    skipped = max(0, (end - day).days // step + 1 - MOST_STEPS)
+    day += timedelta(days=step * skipped)
+    found = []
+    while day <= end:
+        found.append(moment_of(datetime.combine(day, time(), zone)))
+        day += timedelta(days=step)
+    return found
+
+
+def offset_text(moment: int, zone: ZoneInfo) -> str:
+    """The zone's distance from UTC at `moment`, like `UTC+01:00`."""
+    offset = local(moment, zone).utcoffset() or timedelta()
+    if not offset:
+        return "UTC"
+    sign, minutes = ("+", offset) if offset > timedelta() else ("−", -offset)
+    return f"UTC{sign}{minutes.seconds // 3600:02}:{minutes.seconds // 60 % 60:02}"

@@ -1,0 +1,34 @@
+"""Whether a project's figures may have changed since they were read."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import asyncpg
+
+from reporting.selection import Project
+from reporting.snapshots import UNSEEN, snapshot_of, still_known
+
+_CHANGED: Final = f"""
+select exists (
+    select from feedbacks f where f.tenant = $1 and f.project = $2 and {UNSEEN.format(row="f", snapshot="$3")}
+) or exists (
+    select from forgotten g where {UNSEEN.format(row="g", snapshot="$3")}
+)
+"""
+
+
+async def stamp(pool: asyncpg.Pool) -> str:
+    """What a read that starts afterwards is sure to show. Take it first, then read."""
+    async with pool.acquire() as connection:
+        return str(await snapshot_of(connection))
+
+
+async def changed_since(pool: asyncpg.Pool, at: Project, earlier: str) -> bool:
+    """Whether anything of the project was written that a read right after the stamp `earlier` could not show.
+
+    True, too, where the stamp is not this database's.
+    """
+    async with pool.acquire() as connection:
+        seen = await still_known(connection, earlier, await snapshot_of(connection))
+        return True if seen is None else bool(await connection.fetchval(_CHANGED, *at, seen))

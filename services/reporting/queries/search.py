@@ -1,0 +1,133 @@
+"""Lists single feedbacks: the one query behind the list page, its exports and the API."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import asdict
+from typing import Annotated, Any, Final
+from uuid import UUID
+
+import asyncpg
+from pydantic import Field, TypeAdapter
+
+from contracts.base import CorrectionType, FeedbackType, Origin, Reaction
+from contracts.instants import format_instant
+from reporting.answers import Answer, Time
+from reporting.cursor import Moment, decode, encode, question
+from reporting.paging import OVERHEAD, page_of
+from reporting.selection import Filters, Project, Span, where
+
+
+class FoundFeedback(Answer):
+    """One effective and live feedback."""
+
+    feedback_id: Annotated[UUID, Field(description="Stays the same through every change of it.")]
+    conversation_id: Annotated[str, Field(description="The conversation it was given in.")]
+    turn_id: Annotated[str, Field(description="The turn it is about.")]
+    agent_id: Annotated[str, Field(description="Who answered in that turn.")]
+    agent_version: Annotated[str | None, Field(description="The agent's version, where the platform said it.")]
+    model: Annotated[str | None, Field(description="The language model, where the platform said it.")]
+    user_id: Annotated[str, Field(description="Whose verdict it is, or whose message the machine read.")]
+    origin: Annotated[Origin, Field(description="`user`: a person judged. `machine`: read from what a person wrote.")]
+    feedback_type: Annotated[FeedbackType, Field(description="`reaction` is an emoji, `explicit` a judgement.")]
+    reaction: Annotated[Reaction, Field(description="The verdict.")]
+    value: Annotated[float | None, Field(description="The reward, -1 to 1.")]
+    confidence: Annotated[float, Field(description="0 to 1; a person's own verdict has 1.")]
+    text: Annotated[str | None, Field(description="What the person wrote about it, or wrote next.")]
+    tags: Annotated[list[str], Field(description="Reasons given with it.")]
+    correction: Annotated[str | None, Field(description="What the answer should have been.")]
+    correction_type: Annotated[CorrectionType | None, Field(description="How the machine saw the answer rejected.")]
+    emoji: Annotated[str | None, Field(description="The emoji of a reaction.")]
+    ts: Annotated[Time, Field(description="When it was given.")]
+
+
+class FoundFeedbacks(Answer):
+    """One page, newest first, at most 2 MiB of text."""
+
+    items: Annotated[list[FoundFeedback], Field(description="Effective and live feedbacks, newest first.")]
+    next_cursor: Annotated[str | None, Field(description="Goes on after the last item; null at the end.")]
+
+
+_POSITION: Final = TypeAdapter(tuple[Moment, UUID])
+_COLUMNS: Final = """e.feedback_id, e.conversation_id, e.turn_id, e.agent_id, e.agent_version, e.model, e.user_id,
+ e.origin, e.feedback_type, e.reaction, e.value, e.confidence, e.text, e.tags, e.correction, e.correction_type, e.emoji,
+ e.occurred_at, e.agent_message_id, e.trace_id"""
+_OLDER: Final = " and e.occurred_at <= ${at} and (e.occurred_at, e.feedback_id) < (${at}, ${next})"
+_NEWER: Final = " and e.occurred_at >= ${at} and (e.occurred_at, e.feedback_id) > (${at}, ${next})"
+_ANSWERS: Final = """
+select f.feedback_id, left(coalesce(
+    (select m.content from messages m
+     where m.tenant = $1 and m.project = $2 and m.conversation_id = f.conversation_id
+       and m.message_id = f.agent_message_id),
+    (select m.content from messages m
+     where m.tenant = $1 and m.project = $2 and m.conversation_id = f.conversation_id and m.turn_id = f.turn_id
+       and m.sender_type = 'agent'
+     order by m.occurred_at desc, m.sequence desc limit 1)
+), 280) as answer
+from feedbacks f where f.tenant = $1 and f.project = $2 and f.feedback_id = any($3::uuid[])
+"""
+Place = tuple[int, UUID]
+"""A feedback's place in the list: when it was given, and its id."""
+
+
+async def search(
+    pool: asyncpg.Pool, at: Project, span: Span, filters: Filters, limit: int, cursor: str | None
+) -> FoundFeedbacks:
+    """One page of what matches. Raises BadCursor where another question gave the cursor."""
+    rows, next_cursor = await found(pool, at, span, filters, limit, cursor)
+    return FoundFeedbacks(items=[as_answer(row) for row in rows], next_cursor=next_cursor)
+
+
+async def found(
+    pool: asyncpg.Pool, at: Project, span: Span, filters: Filters, limit: int, cursor: str | None = None
+) -> tuple[Sequence[asyncpg.Record], str | None]:
+    """One page of rows, newest first, and the next page's cursor. Raises BadCursor."""
+    asked = question("search", *at, *span, asdict(filters))
+    after = None if cursor is None else decode(cursor, asked, _POSITION)
+    rows = await pool.fetch(*_statement(at, span, filters, limit + 1, after))
+    sizes = (OVERHEAD + len(row["text"] or "") + len(row["correction"] or "") for row in rows)
+    page, more = page_of(rows, sizes, limit)
+    return page, encode(asked, (page[-1]["occurred_at"], page[-1]["feedback_id"])) if more else None
+
+
+async def every(pool: asyncpg.Pool, at: Project, span: Span, filters: Filters) -> AsyncIterator[asyncpg.Record]:
+    """All rows that match, page by page: no connection is held and memory is bounded while a reader is slow."""
+    cursor: str | None = None
+    while True:
+        rows, cursor = await found(pool, at, span, filters, 500, cursor)
+        for row in rows:
+            yield row
+        if cursor is None:
+            return
+
+
+async def beside(
+    pool: asyncpg.Pool, at: Project, span: Span, filters: Filters, place: Place
+) -> tuple[asyncpg.Record | None, asyncpg.Record | None]:
+    """The next newer and the next older feedback in the list."""
+    newer = await pool.fetchrow(*_statement(at, span, filters, 1, place, newer=True))
+    older = await pool.fetchrow(*_statement(at, span, filters, 1, place))
+    return newer, older
+
+
+async def with_answers(pool: asyncpg.Pool, at: Project, rows: Sequence[asyncpg.Record]) -> list[dict[str, Any]]:
+    """The rows, each with the beginning of the `answer` it is about, None where that is not known."""
+    found_answers = await pool.fetch(_ANSWERS, *at, [row["feedback_id"] for row in rows])
+    answers = {row["feedback_id"]: row["answer"] for row in found_answers}
+    return [{**row, "answer": answers.get(row["feedback_id"])} for row in rows]
+
+
+def as_answer(row: asyncpg.Record) -> FoundFeedback:
+    known = {name: row[name] for name in FoundFeedback.model_fields if name != "ts"}
+    return FoundFeedback(ts=format_instant(row["occurred_at"]), **known)
+
+
+def _statement(
+    at: Project, span: Span, filters: Filters, limit: int, after: Place | None, *, newer: bool = False
+) -> tuple[Any, ...]:
+    condition, values = where(at, span, filters)
+    if after is not None:
+        condition += (_NEWER if newer else _OLDER).format(at=len(values) + 1, next=len(values) + 2)
+        values += after
+    order = "e.occurred_at, e.feedback_id" if newer else "e.occurred_at desc, e.feedback_id desc"
+    return f"select {_COLUMNS} from effective e where {condition} order by {order} limit {limit}", *values

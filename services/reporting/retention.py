@@ -1,0 +1,19 @@
+"""How long reporting keeps what. Chat texts and feedback stay unless a setting says otherwise: reports show them."""
+
+from __future__ import annotations
+
+from reporting.settings import ReportingSettings
+from servicekit.retention import Expiry
+
+
+def expiries(settings: ReportingSettings) -> list[Expiry]:
+    """Return the expiries of the read models.
+
+    `forgotten` keeps an older announcement of an erased feedback from coming back; after the topics' retention there
+    is none. Revisions follow the log's clock, in milliseconds.
+    """
+    return [
+        Expiry("messages", settings.message_days, "r.occurred_at < $1"),
+        Expiry("feedbacks", settings.feedback_days, "r.occurred_at < $1"),
+        Expiry("forgotten", settings.tombstone_days, "r.revision < $1::bigint / 1000"),
+    ]

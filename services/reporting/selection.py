@@ -1,0 +1,94 @@
+"""Which rows a question is about: a project, a conversation, a stretch of time, and filters. Pure."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Final, Literal, NamedTuple, get_args
+
+from contracts.base import CorrectionType, FeedbackType, Origin, Reaction
+from contracts.instants import DAY, MINUTE
+
+
+class Project(NamedTuple):
+    tenant: str
+    project: str
+
+
+class Conversation(NamedTuple):
+    tenant: str
+    project: str
+    conversation_id: str
+
+
+class Span(NamedTuple):
+    """Microseconds since the epoch: from `start` on, up to but without `end`."""
+
+    start: int
+    end: int
+
+
+ALWAYS: Final = Span(0, 253_402_300_800_000_000)
+"""All time, up to the end of the year 9999."""
+Bucket = Literal["hour", "day", "week"]
+"""The steps of a figure over time, in UTC."""
+WIDTHS: Final[dict[Bucket, int]] = {"hour": 60 * MINUTE, "day": DAY, "week": 7 * DAY}
+SHIFTS: Final[dict[Bucket, int]] = {"hour": 0, "day": 0, "week": 4 * DAY}
+"""Where the first bucket after the epoch begins: weeks begin on Monday, and the epoch was a Thursday."""
+
+
+@dataclass(frozen=True, slots=True)
+class Filters:
+    """What narrows a question; None lets everything through.
+
+    `reason` is a tag, or a machine's correction type; `text` is part of a text or correction in any case.
+    """
+
+    agent_id: str | None = None
+    agent_version: str | None = None
+    model: str | None = None
+    reaction: Reaction | None = None
+    origin: Origin | None = None
+    feedback_type: FeedbackType | None = None
+    reason: str | None = None
+    min_confidence: float | None = None
+    text: str | None = None
+    user_id: str | None = None
+    conversation_id: str | None = None
+
+
+NONE_GIVEN: Final = Filters()
+_CLAUSES: Final = {
+    "agent_id": "e.agent_id = ${at}",
+    "agent_version": "e.agent_version = ${at}",
+    "model": "e.model = ${at}",
+    "reaction": "e.reaction = ${at}",
+    "origin": "e.origin = ${at}",
+    "feedback_type": "e.feedback_type = ${at}",
+    "reason": "e.tags <> '{{}}' and e.tags @> array[${at}::text]",
+    "min_confidence": "e.confidence >= ${at}",
+    "text": "(e.text ilike ${at} or e.correction ilike ${at})",
+    "user_id": "e.user_id = ${at}",
+    "conversation_id": "e.conversation_id = ${at}",
+}
+
+
+_CORRECTION: Final = "(e.tags <> '{{}}' and e.tags @> array[${at}::text] or e.correction_type = ${at}::text)"
+_CORRECTIONS: Final = frozenset(get_args(CorrectionType))
+
+
+def where(at: Project, span: Span, filters: Filters = NONE_GIVEN) -> tuple[str, list[Any]]:
+    """Conditions on effective reactions called `e`, and the values of their parameters $1, $2, ..."""
+    values: list[Any] = [*at, *span]
+    clauses = ["e.tenant = $1", "e.project = $2", "e.occurred_at >= $3", "e.occurred_at < $4"]
+    for name, clause in _CLAUSES.items():
+        value = getattr(filters, name)
+        if value is not None:
+            values.append(_substring(value) if name == "text" else value)
+            # Only a correction type's name is looked for in both places: the plan for one place is better.
+            chosen = _CORRECTION if name == "reason" and value in _CORRECTIONS else clause
+            clauses.append(chosen.format(at=len(values)))
+    return " and ".join(clauses), values
+
+
+def _substring(text: str) -> str:
+    return "%" + text.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_") + "%"

@@ -1,0 +1,59 @@
+"""Verdicts counted: ok, neutral and not ok of one origin, and what they prove. Pure."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from reporting.intervals import Interval, difference, satisfaction, wilson
+
+
+@dataclass(frozen=True, slots=True)
+class Votes:
+    """Counts of effective reactions."""
+
+    ok: int = 0
+    neutral: int = 0
+    not_ok: int = 0
+
+    def __add__(self, other: Votes) -> Votes:
+        return Votes(self.ok + other.ok, self.neutral + other.neutral, self.not_ok + other.not_ok)
+
+    @property
+    def total(self) -> int:
+        return self.ok + self.neutral + self.not_ok
+
+    @property
+    def satisfaction(self) -> float | None:
+        """ok / (ok + not_ok + neutral), None while there is no vote."""
+        return satisfaction(self.ok, self.total)
+
+    @property
+    def sure(self) -> Interval:
+        """Where the true satisfaction lies with 95 % confidence."""
+        return wilson(self.ok, self.total)
+
+    def since(self, before: Votes) -> Change | None:
+        """The change against `before`; None where either has no vote."""
+        if not self.total or not before.total:
+            return None
+        share, was = self.ok / self.total, before.ok / before.total
+        return Change(was, share, difference(self.ok, self.total, before.ok, before.total))
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """Satisfaction before and now, 0 to 1, and the bounds of the true difference, -1 to 1."""
+
+    was: float
+    now: float
+    bounds: Interval
+
+    @property
+    def points(self) -> float:
+        """Percentage points."""
+        return 100 * (self.now - self.was)
+
+    @property
+    def certain(self) -> bool:
+        """Whether chance alone would rarely (one time in twenty) make as much."""
+        return self.bounds.low > 0 or self.bounds.high < 0

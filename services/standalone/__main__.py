@@ -1,0 +1,17 @@
+"""The command `agent-feedback`, also as `python -m standalone`."""
+
+from __future__ import annotations
+
+from servicekit.interrupts import end_at_once
+
+
+def main() -> None:
+    """Run the command line."""
+    end_at_once()
+    from standalone.cli import app
+
+    app()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,109 @@
+"""Who answers in the chat: an agent with a script, or a language model at any OpenAI-compatible endpoint."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final, Literal, Protocol
+
+import httpx
+
+ANSWER_LIMIT: Final = 256 * 1024
+"""Bytes of one answer of an endpoint."""
+_HISTORY: Final = 40
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One message of the chat."""
+
+    role: Literal["user", "assistant"]
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What an agent says, and the strategy by which it came to it."""
+
+    text: str
+    strategy: str
+    model: str | None = None
+
+
+class AgentFailed(Exception):
+    """The agent has no answer; the message says why in one sentence, without key or text."""
+
+
+class Agent(Protocol):
+    @property
+    def name(self) -> str: ...
+
+    async def answer(self, history: Sequence[Line], advice: str | None) -> Answer:
+        """Answer the last line. `advice` is markdown about how earlier answers were taken. Raises AgentFailed."""
+        ...
+
+    async def close(self) -> None: ...
+
+
+_SCRIPT: Final[Sequence[tuple[frozenset[str], str]]] = (
+    (frozenset({"sunday", "weekend"}), "On Sundays the museum opens at ten and closes at six."),
+    (frozenset({"open", "hours", "close", "when"}), "The museum opens at nine and closes at six."),
+    (frozenset({"ticket", "price", "cost", "student", "much"}), "A ticket is 12 euros; students pay half."),
+    (frozenset({"where", "way", "get"}), "It is at Old Harbour 4, five minutes from the central station."),
+    (frozenset({"thanks", "thank", "great"}), "You are welcome."),
+)
+
+
+class ScriptedAgent:
+    """A museum guide that knows five things, needs no network, and asks back once it is told that it was wrong."""
+
+    name = "museum-guide"
+
+    async def answer(self, history: Sequence[Line], advice: str | None) -> Answer:
+        words = {word.strip(".,!?'\"").lower() for word in history[-1].text.split()}
+        if advice and "rejected" in advice.lower():
+            return Answer("I am sorry that was not right. What exactly would you like to know?", "ask_back")
+        for keys, text in _SCRIPT:
+            if words & keys:
+                return Answer(text, "look_up")
+        return Answer("I know the opening hours, the prices and the way to the museum.", "say_what_i_know")
+
+    async def close(self) -> None:
+        """Nothing is held open."""
+
+
+class OpenAiAgent:
+    """A model behind `url`/chat/completions. `key` is sent as a bearer token."""
+
+    def __init__(self, url: str, model: str, key: str | None, seconds: float) -> None:
+        headers = {"Authorization": f"Bearer {key}"} if key else {}
+        self.name = model
+        self._url = f"{url.rstrip('/')}/chat/completions"
+        self._http = httpx.AsyncClient(headers=headers, timeout=seconds)
+
+    async def answer(self, history: Sequence[Line], advice: str | None) -> Answer:
+        system = "You are a helpful assistant." + (f"\n\n{advice}" if advice else "")
+        messages = [{"role": "system", "content": system}]
+        messages += [{"role": line.role, "content": line.text} for line in history[-_HISTORY:]]
+        body = {"model": self.name, "messages": messages}
+        try:
+            async with self._http.stream("POST", self._url, json=body) as response:
+                if response.status_code != 200:
+                    raise AgentFailed(f"the model's endpoint answers with status {response.status_code}")
+                raw = bytearray()
+                async for part in response.aiter_bytes():
+                    raw += part
+                    if len(raw) > ANSWER_LIMIT:
+                        raise AgentFailed("the model's answer is too long")
+            text = json.loads(raw)["choices"][0]["message"]["content"]
+        except (httpx.HTTPError, httpx.InvalidURL) as error:
+            raise AgentFailed(f"the model's endpoint does not answer ({type(error).__name__})") from None
+        except (ValueError, KeyError, IndexError, TypeError, RecursionError):
+            text = None
+        if not isinstance(text, str) or not text.strip():
+            raise AgentFailed("the model's answer holds no text")
+        return Answer(text.strip(), "chat_completion", self.name)
+
+    async def close(self) -> None:
+        await self._http.aclose()

@@ -1,0 +1,65 @@
+"""What may be typed instead of a message: one table of commands. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+COMMANDS: Final[Mapping[str, str]] = {
+    "/up": "the last answer was good",
+    "/down [why]": "the last answer was wrong, and why",
+    "/react EMOJI": "put an emoji on the last answer, such as 😂 or :heart:",
+    "/clear": "take back what you said of the last answer",
+    "/timeline": "the conversation as the agent sees it, feedback included",
+    "/memory status": "how many ratings are kept of this session",
+    "/end": "end the session, with a rating if you like",
+    "/exit": "the same, and you may leave without saving",
+    "/help": "this list",
+}
+_NAMES: Final = {line.split()[0] for line in COMMANDS}
+_WITH_REST: Final = {"/down", "/react"}
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """Something to say to the agent."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """A command by its name, with what follows it."""
+
+    name: str
+    rest: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Unknown:
+    """Something that begins like a command and is none; `hint` says what to do."""
+
+    hint: str
+
+
+def read_line(line: str) -> Message | Command | Unknown | None:
+    """What a typed line means; None for an empty one. `//x` is the message `/x`."""
+    text = line.strip()
+    if not text:
+        return None
+    if text.startswith("//"):
+        return Message(text[1:])
+    if not text.startswith("/"):
+        return Message(text)
+    name, _, rest = text.partition(" ")
+    name, rest = name.lower(), rest.strip()
+    if name not in _NAMES:
+        return Unknown(f"There is no {name}: /help lists what there is.")
+    if name == "/memory" and rest.lower() != "status":
+        return Unknown("Type /memory status.")
+    if name == "/react" and not rest:
+        return Unknown("Which emoji? For example /react 😂.")
+    if rest and name not in _WITH_REST and name != "/memory":
+        return Unknown(f"{name} takes nothing more.")
+    return Command(name, rest)

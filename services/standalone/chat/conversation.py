@@ -1,0 +1,131 @@
+"""One conversation: everything said in it is published, and what people think of it comes back."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from uuid import uuid4
+
+from agent_feedback_kit import AgentFeedbackError, AsyncClient, Channel, before_planning, events
+from agent_feedback_kit.answers import Label, Reaction
+from agent_feedback_kit.timeline.loading import refresh_on_load
+from agent_feedback_kit.timeline.model import Block, Timeline, Turn
+from standalone.chat.agents import Agent, Answer, Line
+
+PLANNING_SECONDS = 1.0
+"""How long an answer waits, at most, for what was said of earlier ones."""
+
+
+class NoAnswerYet(Exception):
+    """There is no answer to judge."""
+
+
+@dataclass(frozen=True, slots=True)
+class Exchange:
+    """An answer with what the agent was told before it. `published` False: the platform did not take the exchange."""
+
+    answer: Answer
+    announcement: str | None
+    advice: str | None
+    published: bool
+
+
+@dataclass
+class Conversation:
+    """A person and an agent. Methods that judge raise NoAnswerYet before the first answer, and AgentFeedbackError."""
+
+    client: AsyncClient
+    agent: Agent
+    user_id: str
+    memory_mode: str = "local"
+    id: str = field(default_factory=lambda: f"chat-{uuid4().hex[:12]}")
+    timeline: Timeline = field(default_factory=Timeline)
+    history: list[Line] = field(default_factory=list)
+    emojis: set[str] = field(default_factory=set)
+    _turn_id: str | None = None
+
+    @property
+    def channel(self) -> Channel:
+        return Channel(self.client.place.tenant, self.client.place.project, self.id)
+
+    async def say(self, text: str) -> Exchange:
+        """The agent's answer to `text`. Raises AgentFailed; what was asked is then forgotten."""
+        heard = await refresh_on_load(self.client, self.id, self.timeline, "cold", seconds=PLANNING_SECONDS)
+        self.timeline = heard.timeline
+        turn_id = f"turn-{len(self.timeline.turns) + 1}"
+        planning = await before_planning(
+            self.client, self.id, text, user_id=self.user_id, turn_id=turn_id, budget=PLANNING_SECONDS
+        )
+        advice = "\n\n".join(part for part in (planning.markdown, heard.announcement) if part) or None
+        asked = Line("user", text)
+        answer = await self.agent.answer([*self.history, asked], advice)
+        self.history += [asked, Line("assistant", answer.text)]
+        published = await self._publish(turn_id, text, answer)
+        blocks = (Block("user", f"ar:{turn_id}.user", text), Block("assistant", f"ar:{turn_id}.assistant", answer.text))
+        self.timeline = replace(self.timeline, turns=(*self.timeline.turns, Turn(turn_id, blocks)))
+        self._turn_id = turn_id
+        self.emojis.clear()
+        return Exchange(answer, heard.announcement, planning.markdown, published)
+
+    async def judge(self, reaction: Reaction, text: str | None = None) -> None:
+        """Judge the last answer."""
+        await self.client.submit_feedback(self.id, self._last_turn(), reaction, text=text, user_id=self.user_id)
+
+    async def react(self, emoji: str) -> None:
+        """Put an emoji on the last answer. Raises ValueError where the platform refuses it."""
+        message_id = self._answer_id(self._last_turn())
+        taken = await events.publish_over_http(
+            self.client, events.reaction(self.channel, message_id, emoji, user_id=self.user_id)
+        )
+        if taken["refused"]:
+            raise ValueError(taken["refused"][0]["detail"])
+        self.emojis.add(emoji)
+
+    async def clear(self) -> None:
+        """Take back what was said of the last answer, emoji included."""
+        turn_id = self._last_turn()
+        gone = [
+            events.reaction(self.channel, self._answer_id(turn_id), emoji, user_id=self.user_id, action="removed")
+            for emoji in sorted(self.emojis)
+        ]
+        if gone:
+            await events.publish_over_http(self.client, *gone)
+            self.emojis.clear()
+        await self.client.clear_feedback(self.id, turn_id, user_id=self.user_id)
+
+    async def rate(self, label: Label) -> None:
+        """Keep the session's rating."""
+        await self.client.end_session(self.id, label, user_id=self.user_id, memory_mode=self.memory_mode)
+
+    async def refresh(self) -> str | None:
+        """Work what was said since into the timeline; returns its announcement."""
+        heard = await refresh_on_load(self.client, self.id, self.timeline, "cold", seconds=PLANNING_SECONDS)
+        self.timeline = heard.timeline
+        return heard.announcement
+
+    async def _publish(self, turn_id: str, text: str, answer: Answer) -> bool:
+        said = (
+            events.message(self.channel, f"{self.id}-{turn_id}-q", text, sender_id=self.user_id, turn_id=turn_id),
+            events.message(
+                self.channel,
+                self._answer_id(turn_id),
+                answer.text,
+                sender_id=self.agent.name,
+                agent_id=self.agent.name,
+                turn_id=turn_id,
+                strategy=answer.strategy,
+                model=answer.model,
+            ),
+        )
+        try:
+            taken = await events.publish_over_http(self.client, *said)
+        except AgentFeedbackError:
+            return False
+        return not taken["refused"]
+
+    def _last_turn(self) -> str:
+        if self._turn_id is None:
+            raise NoAnswerYet
+        return self._turn_id
+
+    def _answer_id(self, turn_id: str) -> str:
+        return f"{self.id}-{turn_id}-a"

@@ -1,0 +1,146 @@
+"""The chat from the first line to the farewell."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+from collections.abc import Awaitable, Callable, Coroutine
+from typing import Any, Literal, assert_never
+
+from agent_feedback_kit import AgentFeedbackError, NotFound
+from agent_feedback_kit.answers import Label
+from agent_feedback_kit.sessions.ending import end_session
+from agent_feedback_kit.sessions.record import Source
+from standalone.chat.agents import AgentFailed
+from standalone.chat.commands import Command, Message, Unknown, read_line
+from standalone.chat.conversation import Conversation, NoAnswerYet
+from standalone.chat.terminal import YOU, Screen, Typed
+
+
+class Chat:
+    """One sitting at the terminal: ends with `/end`, `/exit`, Ctrl-C on an empty line, or the end of input."""
+
+    def __init__(self, conversation: Conversation, typed: Typed, screen: Screen) -> None:
+        self._conversation = conversation
+        self._typed = typed
+        self._screen = screen
+        self._commands: dict[str, Callable[[str], Awaitable[None]]] = {
+            "/up": self._up,
+            "/down": self._down,
+            "/react": self._react,
+            "/clear": self._clear,
+            "/timeline": self._timeline,
+            "/memory": self._memory,
+            "/help": self._help,
+        }
+
+    async def run(self) -> None:
+        """Chat until the person leaves. Raises nothing that they could cause."""
+        self._screen.note(f"Conversation {self._conversation.id}. Say something, or /help.")
+        while (how := await self._round()) is None:
+            pass
+        await end_session(how, ask=self._ask, say=self._screen.say, record=self._record, summarise=self._summarise)
+
+    async def _round(self) -> Literal["end", "exit"] | None:
+        try:
+            typed = read_line(await self._typed.line(YOU))
+        except (EOFError, KeyboardInterrupt):
+            return "exit"
+        match typed:
+            case None:
+                pass
+            case Message(text):
+                await self._interruptible(self._say(text))
+            case Unknown(hint):
+                self._screen.trouble(hint)
+            case Command("/end"):
+                return "end"
+            case Command("/exit"):
+                return "exit"
+            case Command(name, rest):
+                await self._interruptible(self._attempt(self._commands[name], rest))
+            case _:
+                assert_never(typed)
+        return None
+
+    async def _interruptible(self, work: Coroutine[Any, Any, None]) -> None:
+        """Do it; Ctrl-C gives it up and leads back to the next line."""
+        task = asyncio.create_task(work)
+        loop = asyncio.get_running_loop()
+        loop.add_signal_handler(signal.SIGINT, task.cancel)
+        try:
+            await task
+        except asyncio.CancelledError:
+            if not task.cancelled():
+                raise
+            self._screen.trouble("Given up.")
+        finally:
+            loop.remove_signal_handler(signal.SIGINT)
+            # asyncio's own handler is gone with ours; Python's turns Ctrl-C into KeyboardInterrupt again.
+            signal.signal(signal.SIGINT, signal.default_int_handler)
+
+    async def _say(self, text: str) -> None:
+        try:
+            exchange = await self._conversation.say(text)
+        except AgentFailed as error:
+            self._screen.trouble(f"No answer: {error}.")
+            return
+        if exchange.announcement:
+            self._screen.panel("feedback that came in", exchange.announcement)
+        if exchange.advice:
+            self._screen.panel("the agent was told", exchange.advice)
+        self._screen.answer(self._conversation.agent.name, exchange.answer.text)
+        if not exchange.published:
+            self._screen.trouble("This exchange was not published: the platform does not take it now.")
+
+    async def _attempt(self, command: Callable[[str], Awaitable[None]], rest: str) -> None:
+        try:
+            await command(rest)
+        except NoAnswerYet:
+            self._screen.trouble("There is no answer to judge yet.")
+        except NotFound:
+            self._screen.trouble("The platform does not know that answer: it was not published.")
+        except AgentFeedbackError as error:
+            self._screen.trouble(f"The platform did not take that: {error}.")
+        except ValueError as error:
+            self._screen.trouble(f"That was refused: {error}.")
+
+    async def _up(self, _: str) -> None:
+        await self._conversation.judge("ok")
+        self._screen.note("Noted: good.")
+
+    async def _down(self, why: str) -> None:
+        await self._conversation.judge("not_ok", why or None)
+        self._screen.note("Noted: wrong.")
+
+    async def _react(self, emoji: str) -> None:
+        await self._conversation.react(emoji)
+        self._screen.note(f"Noted: {emoji}")
+
+    async def _clear(self, _: str) -> None:
+        await self._conversation.clear()
+        self._screen.note("Taken back.")
+
+    async def _timeline(self, _: str) -> None:
+        await self._conversation.refresh()
+        self._screen.timeline(self._conversation.timeline)
+
+    async def _memory(self, _: str) -> None:
+        status = await self._conversation.client.memory_status(self._conversation.id)
+        kept = status["session_feedback_count"]
+        self._screen.say(f"Memory mode {self._conversation.memory_mode}; ratings kept: {kept}.")
+
+    async def _help(self, _: str) -> None:
+        self._screen.help()
+
+    async def _ask(self, question: str) -> str:
+        return await self._typed.line(f"{question} ")
+
+    async def _record(self, label: Label, _: Source) -> None:
+        await self._conversation.rate(label)
+
+    async def _summarise(self) -> None:
+        await self._conversation.refresh()
+        turns = self._conversation.timeline.turns
+        said = sum(block.feedback is not None and not block.hidden for turn in turns for block in turn.blocks)
+        self._screen.note(f"{len(turns)} answers, feedback on {said} of them.")

@@ -1,0 +1,85 @@
+"""The two ends of the chat: lines that a person types, and what they are shown."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from typing import Protocol
+
+from prompt_toolkit import PromptSession
+from prompt_toolkit.completion import WordCompleter
+from rich.console import Console
+from rich.panel import Panel
+from rich.text import Text
+
+from agent_feedback_kit.timeline.model import FEEDBACK_BLOCK, Timeline
+from standalone.chat.commands import COMMANDS
+from standalone.terminal import harmless
+
+YOU = "you> "
+
+
+class Typed(Protocol):
+    async def line(self, question: str) -> str:
+        """The next line. Raises KeyboardInterrupt on Ctrl-C, EOFError where the input ends."""
+        ...
+
+
+class Keyboard:
+    """A terminal with history, editing and completion of commands."""
+
+    def __init__(self) -> None:
+        words = [name.partition(" [")[0].removesuffix(" EMOJI") for name in COMMANDS]
+        self._session: PromptSession[str] = PromptSession(
+            completer=WordCompleter(words, sentence=True), complete_while_typing=False
+        )
+
+    async def line(self, question: str) -> str:
+        return str(await self._session.prompt_async(question))
+
+
+class Pipe:
+    """Lines of a file or pipe on standard input, shown as if they were typed."""
+
+    async def line(self, question: str) -> str:
+        text = str(await asyncio.to_thread(sys.stdin.readline))
+        if not text:
+            raise EOFError
+        return text.rstrip("\n")
+
+
+class Screen:
+    """What a person is shown. Words from outside never drive the terminal."""
+
+    def __init__(self, console: Console) -> None:
+        self._console = console
+
+    def say(self, text: str, style: str = "") -> None:
+        self._console.print(harmless(text, style), soft_wrap=True)
+
+    def note(self, text: str) -> None:
+        self.say(text, "dim")
+
+    def trouble(self, text: str) -> None:
+        self.say(text, "yellow")
+
+    def answer(self, name: str, text: str) -> None:
+        self._console.print(Text.assemble((f"{name}> ", "bold cyan"), harmless(text)), soft_wrap=True)
+
+    def panel(self, title: str, text: str) -> None:
+        self._console.print(Panel(harmless(text.strip()), title=title, title_align="left", border_style="dim"))
+
+    def help(self) -> None:
+        width = max(map(len, COMMANDS))
+        for name, meaning in COMMANDS.items():
+            self._console.print(Text.assemble((f"  {name:<{width}}", "bold"), f"  {meaning}"), soft_wrap=True)
+
+    def timeline(self, timeline: Timeline) -> None:
+        if not timeline.turns:
+            self.note("Nothing was said yet.")
+        for turn in timeline.turns:
+            self.say(turn.turn_id, "bold")
+            for block in turn.blocks:
+                if not block.hidden:
+                    said = block.text if block.kind == FEEDBACK_BLOCK else f"{block.kind}: {block.text}"
+                    self.say("\n".join(f"  {line}" for line in said.splitlines()))

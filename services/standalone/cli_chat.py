@@ -1,0 +1,100 @@
+"""The command `chat`: a conversation in the terminal with everything published to a running platform."""
+
+from __future__ import annotations
+
+import getpass
+import logging
+import sys
+from contextlib import AsyncExitStack
+from enum import StrEnum
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from servicekit.failures import StartError
+from standalone.state import DEFAULT_STATE, running
+from standalone.terminal import State, run
+
+
+class MemoryModeName(StrEnum):
+    """How far a session may be remembered."""
+
+    local = "local"
+    synced = "synced"
+    incognito = "incognito"
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command to the command line."""
+    app.command("chat")(chat)
+
+
+def chat(
+    url: Annotated[str | None, typer.Option(help="The platform's address; else the run on the state folder.")] = None,
+    token: Annotated[
+        str | None,
+        typer.Option(envvar="AGENT_FEEDBACK_TOKEN", help="Its access token (scopes ingest, detect, on_behalf)."),
+    ] = None,
+    tenant: Annotated[str, typer.Option(help="Whose the conversation is.")] = "demo",
+    project: Annotated[str, typer.Option(help="The project it belongs to.")] = "chat",
+    user: Annotated[str | None, typer.Option(help="Who is typing; else the name of your account.")] = None,
+    model_url: Annotated[
+        str | None, typer.Option(help="An OpenAI-compatible endpoint, such as http://localhost:11434/v1.")
+    ] = None,
+    model: Annotated[str | None, typer.Option(help="The model's name there.")] = None,
+    model_key: Annotated[str | None, typer.Option(envvar="MODEL_KEY", help="The endpoint's key.")] = None,
+    model_seconds: Annotated[float, typer.Option(min=1, max=600, help="How long to wait for its answer.")] = 60,
+    memory_mode: Annotated[
+        MemoryModeName, typer.Option(help="Incognito: the rating is kept without a name, in memory only.")
+    ] = MemoryModeName.local,
+    state: State = DEFAULT_STATE,
+) -> None:
+    """Chat with an agent that hears what you think of its answers.
+
+    With `agent-feedback up` running: `agent-feedback chat`. Judge an answer with `/up`, `/down why` or `/react 😂`, and
+    see it come back in the next turn. Without `--model-url` a small scripted agent answers.
+    """
+    if (model_url is None) != (model is None):
+        raise typer.BadParameter("--model-url and --model belong together.")
+    # What the kit warns of is shown where it matters; its log lines would write across the prompt.
+    logging.getLogger("agent_feedback_kit").addHandler(logging.NullHandler())
+    logging.getLogger("agent_feedback_kit").propagate = False
+    run(_chat(url, token, tenant, project, user, model_url, model, model_key, model_seconds, memory_mode.value, state))
+
+
+async def _chat(
+    url: str | None,
+    token: str | None,
+    tenant: str,
+    project: str,
+    user: str | None,
+    model_url: str | None,
+    model: str | None,
+    model_key: str | None,
+    model_seconds: float,
+    memory_mode: str,
+    state: State,
+) -> None:
+    from agent_feedback_kit import AgentFeedbackError, AsyncClient
+    from standalone.chat.agents import Agent, OpenAiAgent, ScriptedAgent
+    from standalone.chat.conversation import Conversation
+    from standalone.chat.session import Chat
+    from standalone.chat.terminal import Keyboard, Pipe, Screen
+
+    if url is None:
+        facts = running(state)
+        url, token = str(facts["url"]), token or str(facts["token"])
+    agent: Agent = ScriptedAgent()
+    if model_url is not None and model is not None:
+        agent = OpenAiAgent(model_url, model, model_key, model_seconds)
+    async with AsyncExitStack() as parts:
+        parts.push_async_callback(agent.close)
+        try:
+            client = await parts.enter_async_context(AsyncClient(url, token=token, tenant=tenant, project=project))
+            conversation = Conversation(client, agent, user or getpass.getuser(), memory_mode)
+            await client.latest(conversation.id)
+        except (AgentFeedbackError, ValueError) as error:
+            raise StartError(f"The platform at {url} cannot be used: {error}.") from None
+        typed = Keyboard() if sys.stdin.isatty() else Pipe()
+        await Chat(conversation, typed, Screen(Console())).run()

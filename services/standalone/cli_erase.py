@@ -1,0 +1,101 @@
+"""The command that erases a person, and follows how far that has come."""
+
+from __future__ import annotations
+
+import time
+from typing import Annotated, Any
+from urllib.parse import quote
+
+import httpx
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from standalone.remote import address_of, explain
+from standalone.state import DEFAULT_STATE
+from standalone.terminal import FAILED, AsJson, State, harmless, print_json, say
+
+_BETWEEN_LOOKS = 0.5
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command to the command line."""
+    app.command("erase")(erase)
+
+
+def erase(
+    tenant: Annotated[str, typer.Option(help="The tenant whose user it is.")],
+    user: Annotated[
+        str | None, typer.Option(help="The id of the person to be erased, in all of the tenant's projects.")
+    ] = None,
+    status: Annotated[str | None, typer.Option(help="Ask about this request instead of making one.")] = None,
+    url: Annotated[
+        str | None, typer.Option(help="Where the feedback service answers; else the run on the state folder.")
+    ] = None,
+    token: Annotated[
+        str | None, typer.Option(envvar="AGENT_FEEDBACK_TOKEN", help="A token with the scope admin.")
+    ] = None,
+    wait: Annotated[float, typer.Option(help="Seconds to wait for all services to confirm.", min=0)] = 30,
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
+    state: State = DEFAULT_STATE,
+    as_json: AsJson = False,
+) -> None:
+    """Erase everything that a person has said, in every service; exit code 1 while a service has not confirmed.
+
+    `agent-feedback erase --tenant acme --user user-42` asks first, then waits for the receipts of all services.
+    """
+    if (user is None) == (status is None):
+        raise typer.BadParameter("Say either --user (to erase somebody) or --status (to ask about a request).")
+    url, token = address_of(url, token, state)
+    if user is not None and not yes:
+        typer.confirm(
+            f"Erase everything that {user} has said in {tenant}? This cannot be undone.", abort=True, err=True
+        )
+    with httpx.Client(base_url=url, headers={"Authorization": f"Bearer {token}"}, timeout=10) as http:
+        request = status or str(
+            _asked(http, "DELETE", f"/tenants/{tenant}/users/{quote(user or '', safe='')}")["request_id"]
+        )
+        progress = _followed(http, f"/tenants/{tenant}/erasures/{quote(request, safe='')}", request, wait)
+    if as_json:
+        print_json(progress)
+    else:
+        _print(progress)
+    if not progress["complete"]:
+        raise typer.Exit(FAILED)
+
+
+def _followed(http: httpx.Client, path: str, request: str, wait: float) -> dict[str, Any]:
+    """The request's status, once all services have confirmed or `wait` seconds are over."""
+    until = time.monotonic() + wait
+    while True:
+        progress = _asked(http, "GET", path, missing_is_fine=True)
+        if progress.get("complete") or time.monotonic() >= until:
+            nothing = {"request_id": request, "complete": False, "receipts": [], "missing": ["feedback"]}
+            return progress or nothing
+        time.sleep(_BETWEEN_LOOKS)
+
+
+def _asked(http: httpx.Client, method: str, path: str, *, missing_is_fine: bool = False) -> dict[str, Any]:
+    try:
+        answer = http.request(method, path)
+    except httpx.HTTPError as error:
+        say(f"{http.base_url} does not answer ({type(error).__name__}).", "red")
+        raise typer.Exit(3) from None
+    if answer.status_code == 404 and missing_is_fine:
+        return {}
+    if answer.is_error:
+        say(explain(answer), "red")
+        raise typer.Exit(FAILED)
+    found: dict[str, Any] = answer.json()
+    return found
+
+
+def _print(progress: dict[str, Any]) -> None:
+    table = Table("service", "confirmed", "rows removed", box=None, pad_edge=False)
+    for receipt in progress["receipts"]:
+        table.add_row(receipt["service"], receipt["confirmed_at"], f"{receipt['removed']:,}")
+    for service in progress["missing"]:
+        table.add_row(service, harmless("not yet", "yellow"), "")
+    console = Console()
+    console.print(f"Request {progress['request_id']}: {'complete' if progress['complete'] else 'not complete yet'}.")
+    console.print(table)

@@ -1,0 +1,155 @@
+"""The command that writes training examples of a running service into a file, with a manifest beside it."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from enum import StrEnum
+from importlib.metadata import version
+from pathlib import Path
+from typing import Annotated, Any, BinaryIO
+
+import httpx
+import typer
+from rich.console import Console
+from rich.progress import DownloadColumn, Progress, TextColumn, TimeElapsedColumn, TransferSpeedColumn
+
+from standalone.remote import address_of, explain
+from standalone.state import DEFAULT_STATE
+from standalone.terminal import FAILED, AsJson, State, print_json, say
+
+
+class Format(StrEnum):
+    """What an export holds."""
+
+    kto = "kto"
+    dpo = "dpo"
+    sft = "sft"
+    events = "events"
+    detector = "detector"
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command to the command line."""
+    app.command("export")(export)
+
+
+def export(
+    wanted: Annotated[Format, typer.Argument(help="kto, dpo, sft, events or detector.", metavar="FORMAT")],
+    out: Annotated[
+        Path, typer.Option(help="The file to write, .jsonl or .parquet; OUT.manifest.json comes beside it.")
+    ],
+    tenant: Annotated[str, typer.Option(help="The tenant.")],
+    project: Annotated[str, typer.Option(help="The project.")],
+    url: Annotated[
+        str | None, typer.Option(help="Where the reporting service answers; else the run on the state folder.")
+    ] = None,
+    token: Annotated[
+        str | None, typer.Option(envvar="AGENT_FEEDBACK_TOKEN", help="A token with the scope read.")
+    ] = None,
+    agent_id: Annotated[str | None, typer.Option(help="Answers of this agent alone.")] = None,
+    agent_version: Annotated[str | None, typer.Option(help="Answers of this version alone.")] = None,
+    model: Annotated[str | None, typer.Option(help="Answers of this language model alone.")] = None,
+    reaction: Annotated[str | None, typer.Option(help="ok, not_ok or neutral.")] = None,
+    feedback_type: Annotated[str | None, typer.Option(help="reaction, explicit or inferred.")] = None,
+    tag: Annotated[str | None, typer.Option(help="A reason.")] = None,
+    user_id: Annotated[str | None, typer.Option(help="Verdicts of this person alone.")] = None,
+    conversation_id: Annotated[str | None, typer.Option(help="This conversation alone.")] = None,
+    min_confidence: Annotated[float | None, typer.Option(min=0, max=1, help="At least this sure.")] = None,
+    start: Annotated[str | None, typer.Option(help="Given from this RFC 3339 time on.")] = None,
+    end: Annotated[str | None, typer.Option(help="Given up to this RFC 3339 time.")] = None,
+    everyone: Annotated[bool, typer.Option("--everyone", help="Machine verdicts, too; else people's alone.")] = False,
+    state: State = DEFAULT_STATE,
+    as_json: AsJson = False,
+) -> None:
+    """Write what people said as training examples, in the columns that TRL reads.
+
+    `agent-feedback export kto --out kto.jsonl --tenant demo --project support`
+    """
+    url, token = address_of(url, token, state)
+    given: dict[str, str | float | None] = {
+        "agent_id": agent_id,
+        "agent_version": agent_version,
+        "model": model,
+        "reaction": reaction,
+        "feedback_type": feedback_type,
+        "tag": tag,
+        "user_id": user_id,
+        "conversation_id": conversation_id,
+        "min_confidence": min_confidence,
+        "start": start,
+        "end": end,
+    }
+    filters: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
+    if everyone:
+        filters["everyone"] = True
+    file_type = "parquet" if out.suffix == ".parquet" else "jsonl"
+    path = f"/conversations/{tenant}/{project}/exports/{wanted.value}"
+    with httpx.Client(base_url=url, headers={"Authorization": f"Bearer {token}"}, timeout=60) as http:
+        received = _downloaded(http, path, {**filters, "file": file_type}, out, quiet=as_json)
+    manifest = {
+        "format": wanted.value,
+        "file": out.name,
+        "tenant": tenant,
+        "project": project,
+        "filters": filters,
+        "exported_at": datetime.now(UTC).isoformat().replace("+00:00", "Z"),
+        "agent_feedback": version("agent-feedback"),
+        **received,
+    }
+    Path(f"{out}.manifest.json").write_text(json.dumps(manifest, indent=2, ensure_ascii=False) + "\n", "utf-8")
+    if as_json:
+        print_json(manifest)
+    else:
+        count = "" if manifest["examples"] is None else f"{manifest['examples']:,} examples, "
+        say(f"Wrote {count}{manifest['bytes']:,} bytes to {out}; {out.name}.manifest.json says what they are.")
+
+
+def _downloaded(http: httpx.Client, path: str, query: dict[str, Any], out: Path, *, quiet: bool) -> dict[str, Any]:
+    """Stream the answer into `out`, whole or not at all. Returns its bytes, digest and number of examples."""
+    digest, size, lines = hashlib.sha256(), 0, 0
+    bar = Progress(
+        TextColumn("Exporting"),
+        DownloadColumn(),
+        TransferSpeedColumn(),
+        TimeElapsedColumn(),
+        console=Console(stderr=True),
+        disable=quiet,
+        transient=True,
+    )
+    try:
+        with bar, _written(out) as file, http.stream("GET", path, params=query) as answer:
+            if answer.is_error:
+                answer.read()
+                say(explain(answer), "red")
+                raise typer.Exit(FAILED)
+            task = bar.add_task("Exporting", total=None)
+            for piece in answer.iter_bytes():
+                file.write(piece)
+                digest.update(piece)
+                size += len(piece)
+                lines += piece.count(b"\n")
+                bar.update(task, completed=size)
+    except httpx.HTTPError as error:
+        say(f"{http.base_url} broke off the export ({type(error).__name__}); nothing was written.", "red")
+        raise typer.Exit(FAILED) from None
+    except OSError as error:
+        say(f"{out} cannot be written: {error.strerror}.", "red")
+        raise typer.Exit(FAILED) from None
+    return {"examples": lines if query["file"] == "jsonl" else None, "bytes": size, "sha256": digest.hexdigest()}
+
+
+@contextmanager
+def _written(out: Path) -> Iterator[BinaryIO]:
+    """A file that takes the place of `out` once the block ends well."""
+    part = out.with_name(f"{out.name}.{os.getpid()}.part")
+    try:
+        with part.open("wb") as file:
+            yield file
+        part.replace(out)
+    finally:
+        part.unlink(missing_ok=True)

@@ -1,0 +1,47 @@
+"""The command that deletes, or counts, what is older than its retention."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from servicekit.logging import configure_logging
+from standalone.state import DEFAULT_STATE, running
+from standalone.terminal import AsJson, State, print_json, run, say
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command to the command line."""
+    app.command("purge")(purge)
+
+
+def purge(
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only count what would be deleted.")] = False,
+    database: Annotated[
+        str | None,
+        typer.Option(help="A PostgreSQL address for all services; else of the run on the state folder, or as set."),
+    ] = None,
+    state: State = DEFAULT_STATE,
+    as_json: AsJson = False,
+) -> None:
+    """Delete what is older than its retention (the settings *_DAYS), as every service does each hour by itself.
+
+    `agent-feedback purge --dry-run` says, for every table, how many rows that would be.
+    """
+    from standalone.purge import purge as purge_tables
+
+    configure_logging(quiet=True)
+    if database is None and (state / "run.json").exists():
+        database = str(running(state)["database"])
+    found = run(purge_tables(database, dry_run=dry_run, say=say))
+    if as_json:
+        print_json(found)
+        return
+    table = Table("service", "table", "would go" if dry_run else "deleted", box=None, pad_edge=False)
+    for service, rows in found.items():
+        for name, count in rows.items():
+            table.add_row(service, name, f"{count:,}")
+    Console().print(table if table.row_count else "Nothing is older than its retention.")

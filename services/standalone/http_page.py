@@ -1,0 +1,64 @@
+"""Writes the reference in docs/http.md, from the routes of all services: `python -m standalone.http_page [--check]`."""
+
+from __future__ import annotations
+
+import inspect
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from fastapi import APIRouter
+
+from chat_bridge.api import ingest_router
+from chat_bridge.sources.api_slack import slack_router
+from feedback.api import intake_router
+from feedback.api_erasure import erasure_router
+from feedback.api_sessions import sessions_router
+from inference.api import inference_router
+from reporting.api import conversations_router
+from reporting.api_exports import exports_router
+from reporting.api_figures import figures_router
+from servicekit.http.application import application
+from servicekit.http.reference import as_markdown
+
+PAGE = Path(__file__).parents[2] / "docs" / "http.md"
+MARK = "<!-- Everything below is made from the routes by `make docs`. -->\n"
+ROUTERS: tuple[Callable[..., APIRouter], ...] = (
+    ingest_router,
+    slack_router,
+    intake_router,
+    sessions_router,
+    erasure_router,
+    conversations_router,
+    figures_router,
+    exports_router,
+    inference_router,
+)
+
+
+def openapi() -> dict[str, Any]:
+    """The OpenAPI document of all services together, without any of them running."""
+    app = application(_not_running)
+    for make in ROUTERS:
+        app.include_router(make(*(None for _ in inspect.signature(make).parameters)))
+    return app.openapi()
+
+
+async def _not_running() -> str | None:
+    return "only described"
+
+
+def main() -> int:
+    text = PAGE.read_text("utf-8")
+    wanted = text.partition(MARK)[0] + MARK + "\n" + as_markdown(openapi())
+    if "--check" in sys.argv:
+        if text != wanted:
+            sys.stderr.write(f"Not up to date: {PAGE.name}. Run `make docs`.\n")
+        return int(text != wanted)
+    PAGE.write_text(wanted, "utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

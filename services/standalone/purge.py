@@ -1,0 +1,74 @@
+"""Deletes, or counts, what is older than its retention, in every service's tables."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import chat_bridge.main
+import chat_bridge.retention
+import feedback.main
+import feedback.retention
+import inference.main
+import inference.retention
+import reporting.main
+import reporting.retention
+from chat_bridge.settings import ChatBridgeSettings
+from feedback.settings import FeedbackSettings
+from inference.settings import InferenceSettings
+from reporting.settings import ReportingSettings
+from servicekit.clock import SystemClock
+from servicekit.database import open_pool
+from servicekit.retention import Expiry, Retention
+
+Say = Callable[[str], None]
+_SERVICES: tuple[tuple[Any, Any, type[Any]], ...] = (
+    (chat_bridge.main, chat_bridge.retention, ChatBridgeSettings),
+    (feedback.main, feedback.retention, FeedbackSettings),
+    (inference.main, inference.retention, InferenceSettings),
+    (reporting.main, reporting.retention, ReportingSettings),
+)
+
+
+@dataclass(frozen=True)
+class _Tables:
+    """A service's tables in one database, and when their rows expire."""
+
+    service: str
+    url: str
+    migrations: Path
+    expiries: Sequence[Expiry]
+
+
+async def purge(database_url: str | None, *, dry_run: bool, say: Say) -> dict[str, dict[str, int]]:
+    """Return the rows deleted (with `dry_run`: the rows that would be), by service and table.
+
+    Uses each service's settings; `database_url` stands in for all of their databases.
+    """
+    found: dict[str, dict[str, int]] = {}
+    for tables in _tables(database_url):
+        pool = await open_pool(tables.url, tables.service, tables.migrations, size=1, say=say)
+        try:
+            retention = Retention(tables.service, pool, SystemClock(), tables.expiries)
+            rows = await retention.due() if dry_run else await retention.sweep()
+        finally:
+            await pool.close()
+        found.setdefault(tables.service, {}).update(rows)
+    return found
+
+
+def _tables(url: str | None) -> list[_Tables]:
+    tables = []
+    for main, retention, settings_type in _SERVICES:
+        settings = settings_type()
+        folder = Path(str(main.__file__)).parent / "migrations"
+        database = url or settings.database_url
+        tables.append(_Tables(main.PROGRAM.name, database, folder, retention.expiries(settings)))
+    store = url or FeedbackSettings().store_url
+    if urlsplit(store).scheme.startswith("postgres"):
+        expiries = feedback.retention.store_expiries(FeedbackSettings())
+        tables.append(_Tables("feedback", store, feedback.main.MIGRATIONS, expiries))
+    return tables

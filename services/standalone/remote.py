@@ -1,0 +1,35 @@
+"""How a command reaches a running service over HTTP: as it is told, else the run on the state folder."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import httpx
+import typer
+
+from servicekit.failures import StartError
+from standalone.state import running
+from standalone.terminal import NOT_STARTED, say
+
+
+def address_of(url: str | None, token: str | None, state: Path) -> tuple[str, str]:
+    """Return the service's address and a token. Raises typer.Exit and typer.BadParameter."""
+    if url is not None:
+        if not token:
+            raise typer.BadParameter("--url needs --token, or AGENT_FEEDBACK_TOKEN.")
+        return url, token
+    try:
+        facts = running(state)
+    except StartError as error:
+        say(f"{error} Or say where with --url.", "red")
+        raise typer.Exit(NOT_STARTED) from None
+    return str(facts["url"]), token or str(facts["token"])
+
+
+def explain(answer: httpx.Response) -> str:
+    """Return one sentence on an answer that refuses."""
+    try:
+        why = str(answer.json()["detail"])
+    except (ValueError, KeyError, TypeError):
+        why = "it gave no reason."
+    return f"{answer.url.copy_with(path='/', query=None)} refuses with {answer.status_code}: {why}"

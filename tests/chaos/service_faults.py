@@ -1,0 +1,209 @@
+"""The faults that hit one service. Each is a coroutine that does its harm and returns once it is over."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import signal
+import time
+from collections import Counter
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field, replace
+from typing import Literal
+
+from chaos.cluster import SERVICES, Cluster
+from chaos.fleet import Fleet
+from chaos.plan import POINTS, Plan
+from chaos.process import ServiceProcess
+from chaos.publisher import Load, Writer
+from chaos.recovery import Recovery
+
+SESSION = 10.0
+"""Seconds of silence after which the broker gives a member's partitions away."""
+
+
+@dataclass
+class Scene:
+    """Everything that a fault may touch, and what it notes."""
+
+    cluster: Cluster
+    fleet: Fleet
+    load: Load
+    writer: Writer
+    racers: tuple[Writer, Writer]
+    recovery: Recovery
+    rng: random.Random
+    seed: int
+    faults: Counter[str] = field(default_factory=Counter)
+    stops: list[float] = field(default_factory=list)
+    trouble: list[str] = field(default_factory=list)
+    wrong: list[str] = field(default_factory=list)
+    """What a fault found that must not be, in words."""
+    locks: dict[str, asyncio.Lock] = field(default_factory=lambda: {name: asyncio.Lock() for name in SERVICES})
+    """Held while a fault decides which process of a service lives."""
+
+    def note(self, fault: str) -> None:
+        self.faults[fault] += 1
+
+
+async def kill(scene: Scene, name: str) -> None:
+    """SIGKILL at a moment of no choice."""
+    scene.fleet.main[name].kill()
+    scene.fleet.kills[name] += 1
+    await asyncio.sleep(1)
+
+
+async def kill_at_point(scene: Scene, name: str) -> None:
+    """SIGKILL, and again at a named point of the next life."""
+    fleet, rng = scene.fleet, scene.rng
+    points = POINTS if name != "reporting" else ("before_commit", "in_rebalance")
+    point = rng.choice(points)
+    passes = 1 if point == "in_rebalance" else rng.randint(1, 15)
+    await kill_and_replace(scene, name, replace(fleet.base, die_at=point, die_after=passes))
+    doomed = fleet.main[name]
+    guest: ServiceProcess | None = None
+    if point == "in_rebalance":
+        await _started(scene, doomed)
+        guest = await _guest(scene, name)
+    if not await _until(lambda: doomed.code is not None, 30):
+        scene.trouble.append(f"{name} did not pass {point} in 30 s")
+        doomed.kill()
+    if guest is not None:
+        await _leave(scene, guest)
+
+
+async def kill_and_replace(scene: Scene, name: str, plan: Plan) -> None:
+    fleet = scene.fleet
+    fleet.hold(name)
+    try:
+        fleet.main[name].kill()
+        fleet.kills[name] += 1
+        fleet.replace(name, plan)
+    finally:
+        fleet.release(name)
+
+
+async def term(scene: Scene, name: str) -> None:
+    """A normal stop under load; how long it took is a promise."""
+    scene.stops.append(await scene.fleet.main[name].terminate())
+
+
+async def zombie(scene: Scene, name: str) -> None:
+    """Stopped past its session while another takes over, then let go on as if nothing had happened."""
+    guest = await _guest(scene, name)
+    main = scene.fleet.main[name]
+    main.signal(signal.SIGSTOP)
+    await asyncio.sleep(SESSION + scene.rng.uniform(2, 6))
+    main.signal(signal.SIGCONT)
+    await asyncio.sleep(scene.rng.uniform(0, 3))
+    await _leave(scene, guest)
+
+
+async def join_and_leave(scene: Scene, name: str) -> None:
+    """Guests come and go every few seconds."""
+    for _ in range(scene.rng.randint(1, 3)):
+        guest = await _guest(scene, name)
+        await asyncio.sleep(scene.rng.uniform(0.5, 3))
+        await _leave(scene, guest)
+
+
+async def slow_database(scene: Scene, name: str) -> None:
+    """Everything the service says to its database arrives two seconds late."""
+    door = scene.cluster.doors[name]
+    door.delay = 2.0
+    await asyncio.sleep(scene.rng.uniform(5, 10))
+    door.delay = 0.0
+
+
+async def cut_database(scene: Scene, name: str) -> None:
+    """The connections break, and for a moment no new one is made."""
+    door = scene.cluster.doors[name]
+    door.shut = True
+    door.cut()
+    await asyncio.sleep(scene.rng.uniform(0, 4))
+    door.shut = False
+
+
+async def wrong_clock(scene: Scene, name: str) -> None:
+    """Killed, and back with a clock an hour off until the next restart."""
+    ahead = scene.rng.choice((3_600.0, -3_600.0))
+    await kill_and_replace(scene, name, replace(scene.fleet.base, clock_ahead=ahead))
+
+
+async def jumping_clock(scene: Scene, name: str) -> None:
+    """Killed, and back with a clock that jumps an hour ahead or back every few seconds, until the next restart."""
+    await kill_and_replace(scene, name, replace(scene.fleet.base, clock_jumps=3_600.0))
+    await asyncio.sleep(20)
+
+
+async def stopped_minute(scene: Scene, name: str) -> None:
+    """SIGSTOP for a minute with nobody to take over: the group is empty, and its member must come back by itself."""
+    main = scene.fleet.main[name]
+    main.signal(signal.SIGSTOP)
+    await asyncio.sleep(60)
+    main.signal(signal.SIGCONT)
+
+
+async def _guest(scene: Scene, name: str) -> ServiceProcess:
+    guest = scene.fleet.spawn(name)
+    scene.fleet.guests.append(guest)
+    await _started(scene, guest)
+    return guest
+
+
+async def _started(scene: Scene, process: ServiceProcess) -> None:
+    """Wait until it runs; one that dies on the way is noted, and the fault goes on without it."""
+    try:
+        await process.running(60)
+    except RuntimeError as error:
+        known = scene.trouble if process.doomed or process.code in (None, -9) else scene.fleet.gave_up
+        known.append(str(error))
+
+
+async def _leave(scene: Scene, guest: ServiceProcess) -> None:
+    if scene.rng.random() < 0.3:
+        guest.kill()
+        scene.fleet.kills[guest.name] += 1
+    else:
+        scene.stops.append(await guest.terminate())
+    scene.fleet.guests.remove(guest)
+
+
+async def _until(true: Callable[[], bool], seconds: float) -> bool:
+    deadline = time.monotonic() + seconds
+    while not true():
+        if time.monotonic() > deadline:
+            return False
+        await asyncio.sleep(0.1)
+    return True
+
+
+Promise = Literal["P1", "P2", "P3", "P4", "P5", "P6", "P7", "P8", "P9", "P10"]
+ServiceFault = Callable[[Scene, str], Awaitable[None]]
+SERVICE_FAULTS: tuple[tuple[str, ServiceFault, float], ...] = (
+    ("kill", kill, 40),
+    ("kill_at_point", kill_at_point, 20),
+    ("term", term, 10),
+    ("join_and_leave", join_and_leave, 10),
+    ("zombie", zombie, 6),
+    ("slow_database", slow_database, 7),
+    ("cut_database", cut_database, 4),
+    ("wrong_clock", wrong_clock, 3),
+)
+"""Name, what it does, how often among the others."""
+TESTED_BY: dict[Promise, tuple[str, ...]] = {
+    "P1": ("kill", "kill_at_point", "broker_kill", "postgres_crash", "topic_made_again"),
+    "P2": ("redelivery", "kill", "kill_at_point", "zombie", "racing_producers"),
+    "P3": ("wrong_clock", "jumping_clock", "racing_producers", "redelivery", "join_and_leave"),
+    "P4": ("kill_at_point", "zombie", "broker_stop", "broker_kill"),
+    "P5": ("broker_kill", "broker_stop", "kill", "records_deleted"),
+    "P6": ("poison", "compressed_bomb"),
+    "P7": (
+        *("slow_database", "cut_database", "postgres_crash"),
+        *("database_read_only", "database_full", "cancelled_backends", "locked_tables", "stopped_minute"),
+    ),
+    "P8": ("join_and_leave", "zombie", "kill_at_point", "foreign_member"),
+    "P9": ("term",),
+    "P10": ("kill", "postgres_crash", "redelivery"),
+}
+"""Which faults put a promise to the test."""

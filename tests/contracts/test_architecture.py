@@ -1,0 +1,41 @@
+"""The table of services in ARCHITECTURE.md is the topic table, read by service."""
+
+from __future__ import annotations
+
+import importlib
+import re
+from collections import defaultdict
+from pathlib import Path
+from typing import get_args
+
+from contracts.topics import TOPICS, Consumer, consumed_by
+
+PAGE = (Path(__file__).parents[2] / "ARCHITECTURE.md").read_text()
+SERVICES = {"chat_bridge", "feedback", "inference", "reporting"}
+
+
+def rows() -> list[list[str]]:
+    table = PAGE.partition("## What each service does")[2].partition("\n\n")[2].partition("\n\n")[0]
+    return [[cell.strip() for cell in line.strip("|").split("|")] for line in table.splitlines()[2:]]
+
+
+def test_every_group_reads_what_the_table_says() -> None:
+    shown = {row[1].strip("`"): set(re.findall(r"`([^`]+)`", row[2])) for row in rows() if "HTTP" not in row[1]}
+    assert shown == {group: {topic.name for topic in consumed_by(group)} for group in get_args(Consumer)}
+
+
+def test_every_topic_of_ours_is_emitted_by_its_producer() -> None:
+    shown = defaultdict(set)
+    for service, *_, emits in rows():
+        for topic in re.findall(r"`([^`]+)`", emits):
+            shown[topic].add(service)
+    ours = {topic.name: topic.producer for topic in TOPICS if topic.producer != "chat services"}
+    assert dict(shown) == {name: SERVICES if who == "all services" else {who} for name, who in ours.items()}
+
+
+def test_every_handler_is_where_the_table_says() -> None:
+    for service, _, _, handlers, *_ in rows():
+        for handler in re.findall(r"`([^`]+)`", handlers):
+            module, _, name = handler.rpartition(".")
+            found = importlib.import_module(f"{service}.{module or name}")
+            assert not module or hasattr(found, name)

@@ -1,0 +1,51 @@
+"""The gateway sends every route to the service that has it, on the path as it was sent."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from servicekit.http.application import OWN_ROUTES
+from servicekit.http.paths import template_of
+from standalone.stack import PROGRAMS
+
+CONFIGURATION = (Path(__file__).parents[2] / "deploy" / "gateway.conf").read_text("utf-8")
+RULES = [
+    (re.compile(pattern), service)
+    for pattern, service in re.findall(r'^    "~(.+)" "(\w+)";$', CONFIGURATION, re.MULTILINE)
+]
+[DEFAULT] = re.findall(r'^    default "(\w+)";$', CONFIGURATION, re.MULTILINE)
+ID = "a%2Fturns%2Fb%3F;..%20%F0%9F%91%8D"
+
+
+def service_of(request: str) -> str:
+    """What nginx's map says: the first pattern in the file that fits, else the default."""
+    return next((service for pattern, service in RULES if pattern.search(request)), DEFAULT)
+
+
+@pytest.mark.parametrize(
+    ("service", "method", "path"),
+    [(one.name, method, template_of(path)) for one in PROGRAMS for method, path in one.surface.permissions],
+)
+@pytest.mark.parametrize("query", ["", "?user_id=bob"])
+def test_every_route_reaches_its_service(service: str, method: str, path: str, query: str) -> None:
+    address = re.sub(r"\{(\w+)\}", lambda name: "acme" if name[1] in ("tenant", "project") else ID, path)
+    assert service_of(f"{method} {address}{query}") == service, "add a line to the map in deploy/gateway.conf"
+
+
+@pytest.mark.parametrize("route", [route for route in OWN_ROUTES if route[1].startswith(("/health", "/metrics"))])
+def test_what_each_service_has_of_its_own_is_not_passed_on(route: tuple[str, str]) -> None:
+    assert service_of(" ".join(route)) == "none"
+
+
+def test_ids_that_look_like_routes_change_nothing() -> None:
+    turns = "/conversations/acme/support/detect/turns/metadata"
+    assert service_of(f"POST {turns}/feedback") == "feedback"
+    assert service_of(f"GET {turns}/feedback") == "reporting"
+    assert service_of("POST /conversations/acme/support/ingest%2Fdetect/turns-with-feedbacks") == "reporting"
+
+
+def test_the_path_is_passed_on_as_it_was_sent() -> None:
+    assert "proxy_pass http://$service;" in CONFIGURATION and "merge_slashes off;" in CONFIGURATION

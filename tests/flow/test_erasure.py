@@ -1,0 +1,166 @@
+"""An erased person's words are in no table of any service, stay away, and every service says so."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+import asyncpg
+import pytest
+from command import agent_feedback, serving, state_folder
+from erasures import erased
+from running_stack import SCHEMAS, RunningStack, exchange, message, running_stack
+
+from contracts.instants import DAY, format_instant
+from servicekit.clock import SystemClock
+
+SECRET = "zanzibar-landlord-7431"
+
+
+def reply(conversation: str, original: str, **fields: Any) -> dict[str, Any]:
+    return {
+        "topic": "chat.message.reply.ingested",
+        "eventId": str(uuid4()),
+        "occurredAt": "2026-01-01T10:02:00Z",
+        "tenant": "acme",
+        "project": "support",
+        "messageId": f"{conversation}-reply",
+        "originalMessageId": original,
+        "conversationId": conversation,
+        "senderId": "eve",
+        "senderType": "human",
+        "content": f"No, that is wrong: {SECRET}",
+        **fields,
+    }
+
+
+async def tables_with(stack: RunningStack, text: str) -> list[str]:
+    """The tables, of all services, in which any row holds `text` in any column."""
+    connection = await asyncpg.connect(stack.database_url)
+    try:
+        tables = await connection.fetch(
+            "select table_schema, table_name from information_schema.tables "
+            "where table_type = 'BASE TABLE' and table_schema = any($1::text[])",
+            list(SCHEMAS),
+        )
+        found = []
+        for schema, name in tables:
+            held = await connection.fetchval(
+                f"select exists (select from {schema}.{name} t, lateral (select row_to_json(t)::text) as row (json) "
+                "where strpos(json, $1) > 0 or strpos(json, encode(convert_to($1, 'UTF8'), 'hex')) > 0)",
+                text,
+            )
+            if held:
+                found.append(f"{schema}.{name}")
+        return found
+    finally:
+        await connection.close()
+
+
+def everything_eve_says(conversation: str) -> list[dict[str, Any]]:
+    return [
+        message(f"{conversation}-q", conversation, turn="t1", senderId="eve", content=f"Where is {SECRET}?"),
+        message(f"{conversation}-a", conversation, turn="t1", agent="bot"),
+        message(
+            f"{conversation}-no",
+            conversation,
+            turn="t2",
+            senderId="eve",
+            occurredAt="2026-01-01T10:01:00Z",
+            content=f"No, that's wrong, I asked for {SECRET}.",
+        ),
+        reply(conversation, f"{conversation}-a"),
+        reply(conversation, "never-published", messageId=f"{conversation}-parked"),
+    ]
+
+
+async def judged(stack: RunningStack, conversation: str) -> None:
+    body = {"reaction": "not_ok", "text": SECRET, "correction": SECRET, "tags": [SECRET], "user_id": "eve"}
+    async with stack.client() as http:
+        answer = await http.post(f"/conversations/acme/support/{conversation}/turns/t1/feedback", json=body)
+    assert answer.status_code == 202, answer.text
+
+
+async def test_no_table_holds_text_of_an_erased_person(stack: RunningStack) -> None:
+    said = everything_eve_says("e-all")
+    await stack.publish(*said)
+    await judged(stack, "e-all")
+    await stack.quiet()
+    held = await tables_with(stack, SECRET)
+    assert {"inference.messages", "reporting.messages", "feedback.feedback", "reporting.feedbacks"} <= set(held)
+
+    status = await erased(stack, "eve")
+    await stack.quiet()
+    assert await tables_with(stack, SECRET) == []
+    assert {receipt["service"] for receipt in status["receipts"]} == set(SCHEMAS)
+    assert all(receipt["removed"] > 0 for receipt in status["receipts"])
+
+    await stack.publish(*said)  # a replay of the very same events
+    await stack.quiet()
+    assert await tables_with(stack, SECRET) == []
+
+
+async def test_what_others_said_stays(stack: RunningStack) -> None:
+    await stack.publish(
+        *exchange("e-others", "t1"),
+        message("e-bob", "e-others", turn="t1", senderId="bob", content="bob says hello"),
+        message("e-dan", "e-others", turn="t1", senderId="dan", content="dan says farewell"),
+    )
+    await stack.quiet()
+    await erased(stack, "bob")
+    await stack.quiet()
+    assert await tables_with(stack, "bob says hello") == []
+    assert {"inference.messages", "reporting.messages"} <= set(await tables_with(stack, "dan says farewell"))
+
+
+async def test_a_person_of_another_tenant_stays(stack: RunningStack) -> None:
+    await stack.publish(message("e-globex", "e-globex", tenant="globex", senderId="zoe", content="zoe of globex"))
+    await stack.quiet()
+    await erased(stack, "zoe")
+    await stack.quiet()
+    assert "reporting.messages" in await tables_with(stack, "zoe of globex")
+
+
+async def test_what_an_erased_person_says_later_is_taken_in_again(postgres_url: str) -> None:
+    in_a_year = SystemClock().now() + 365 * DAY
+    async with running_stack(postgres_url, lambda around: replace(around, judge_at=in_a_year)) as stack:
+        await erased(stack, "fay")
+        said = {"senderId": "fay", "content": "fay is back", "occurredAt": format_instant(in_a_year)}
+        await stack.publish(message("e-later", "e-later", **said))
+        await stack.quiet()
+        assert "reporting.messages" in await tables_with(stack, "fay is back")
+
+
+@pytest.mark.parametrize("token", ["ann", "chat", "gus"])
+async def test_only_an_admin_of_the_whole_tenant_may_erase(stack: RunningStack, token: str) -> None:
+    async with stack.client(token) as http:
+        assert (await http.delete("/tenants/acme/users/ann")).status_code == 403
+        assert (await http.get("/tenants/acme/erasures/any")).status_code == 403
+    async with stack.client() as http:
+        assert (await http.get("/tenants/acme/erasures/any")).status_code == 404
+
+
+async def test_the_command_erases_waits_and_says_so(tmp_path: Path) -> None:
+    async with state_folder() as state, serving(state) as (url, _):
+        ended = await agent_feedback(
+            *("erase", "--tenant", "demo", "--user", "nobody", "--yes", "--json", "--state", state)
+        )
+        assert ended.code == 0, ended.err
+        assert ended.facts["complete"] is True
+        assert {receipt["service"] for receipt in ended.facts["receipts"]} == set(SCHEMAS)
+        again = await agent_feedback(
+            *("erase", "--tenant", "demo", "--status", ended.facts["request_id"], "--state", state)
+        )
+        assert again.code == 0
+        assert "complete" in again.out
+        wrong = await agent_feedback(
+            *("erase", "--url", url, "--token", "wrong", "--tenant", "demo", "--user", "x", "--yes")
+        )
+        assert (wrong.code, "401" in wrong.err) == (1, True)
+        purged = await agent_feedback("purge", "--dry-run", "--json", "--state", state)
+        assert set(purged.facts) == set(SCHEMAS)
+        assert sum(sum(tables.values()) for tables in purged.facts.values()) == 0
+    nothing = await agent_feedback("erase", "--tenant", "demo", "--user", "x", "--yes", "--state", tmp_path)
+    assert nothing.code == 3

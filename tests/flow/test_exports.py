@@ -1,0 +1,118 @@
+"""Exports over HTTP and by the command: joined with question and answer, people's alone, without the erased."""
+
+from __future__ import annotations
+
+import io
+import json
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+import pytest
+from command import agent_feedback, serving, state_folder
+from erasures import erased
+from running_stack import RunningStack, message
+
+BASE = "/conversations/acme/support"
+KINDS = ("kto", "dpo", "sft", "events", "detector")
+
+
+async def exported(stack: RunningStack, wanted: str, **query: Any) -> list[dict[str, Any]]:
+    await stack.quiet()
+    async with stack.client() as http:
+        answer = await http.get(f"{BASE}/exports/{wanted}", params=query)
+    assert answer.status_code == 200, answer.text
+    assert answer.headers["content-type"] == "application/x-ndjson"
+    return [json.loads(line) for line in answer.text.splitlines()]
+
+
+async def said(stack: RunningStack, conversation: str, *lines: tuple[str, str]) -> None:
+    """Messages of a conversation in turn; each agent's answer is a turn of its own, called like the message."""
+    await stack.publish(
+        *(
+            message(
+                f"{conversation}-{number}",
+                conversation,
+                agent=None if who == "ann" else who,
+                content=text,
+                occurredAt=f"2026-01-01T10:{number:02}:00Z",
+            )
+            for number, (who, text) in enumerate(lines)
+        )
+    )
+
+
+async def judged(stack: RunningStack, conversation: str, number: int, **body: Any) -> None:
+    await stack.quiet()
+    async with stack.client("ann") as http:
+        path = f"{BASE}/{conversation}/turns/{conversation}-{number}/feedback"
+        assert (await http.post(path, json=body)).status_code == 202
+
+
+@pytest.fixture(scope="module", autouse=True)
+async def _talk(stack: RunningStack) -> None:
+    asked = ("ann", "When does it open?")
+    await said(stack, "x-1", ("ann", "Hi"), ("bot", "Hello"), asked, ("bot", "At nine."), asked, ("bot", "At ten."))
+    await judged(stack, "x-1", 3, reaction="not_ok", correction="At ten on Sundays.", tags=["wrong"])
+    await judged(stack, "x-1", 5, reaction="ok")
+
+
+async def test_kto_joins_prompt_and_answer(stack: RunningStack) -> None:
+    good, bad = await exported(stack, "kto", conversation_id="x-1")
+    assert (good["label"], good["completion"][0]["content"]) == (True, "At ten.")
+    assert (bad["label"], bad["completion"]) == (False, [{"role": "assistant", "content": "At nine."}])
+    assert [one["content"] for one in bad["prompt"]] == ["Hi", "Hello", "When does it open?"]
+    assert [one["role"] for one in bad["prompt"]] == ["user", "assistant", "user"]
+
+
+async def test_dpo_has_corrections_and_the_same_request_answered_better(stack: RunningStack) -> None:
+    pairs = await exported(stack, "dpo", conversation_id="x-1")
+    assert [(one["pair"], one["chosen"][0]["content"]) for one in pairs] == [
+        ("correction", "At ten on Sundays."),
+        ("later_answer", "At ten."),
+    ]
+
+
+async def test_filters_are_those_of_the_search_and_people_come_alone(stack: RunningStack) -> None:
+    assert {one["origin"] for one in await exported(stack, "events")} == {"user"}
+    assert [one["reaction"] for one in await exported(stack, "events", tag="wrong")] == ["not_ok"]
+    assert await exported(stack, "events", agent_id="nobody") == []
+    async with stack.client() as http:
+        assert (await http.get(f"{BASE}/exports/nonsense")).status_code == 422
+        assert (await http.get(f"{BASE}/exports/kto", params={"limit": 3})).status_code == 422
+
+
+@pytest.mark.parametrize("wanted", KINDS)
+async def test_parquet_holds_the_same_examples(stack: RunningStack, wanted: str) -> None:
+    rows = await exported(stack, wanted, everyone=True)
+    async with stack.client() as http:
+        answer = await http.get(f"{BASE}/exports/{wanted}", params={"everyone": True, "file": "parquet"})
+    assert answer.status_code == 200
+    assert pq.read_table(io.BytesIO(answer.content)).to_pylist() == rows
+
+
+async def test_an_erased_person_is_in_no_export(stack: RunningStack) -> None:
+    await stack.publish(
+        message("x-2-bob", "x-2", senderId="bob", content="bob asks", occurredAt="2026-01-01T09:59:00Z"),
+        message("x-2-0", "x-2", senderId="zed", content="zed asks"),
+        message("x-2-1", "x-2", agent="bot", content="bot answers"),
+    )
+    await judged(stack, "x-2", 1, reaction="ok")
+    assert len(await exported(stack, "kto", conversation_id="x-2")) == 1
+    await erased(stack, "zed")
+    assert await exported(stack, "kto", conversation_id="x-2") == []
+
+
+async def test_the_command_writes_a_file_and_its_manifest(tmp_path: Path) -> None:
+    async with state_folder() as state, serving(state, "--sample"):
+        where = ("--tenant", "demo", "--project", "support", "--state", state)
+        ended = await agent_feedback("export", "kto", "--out", tmp_path / "kto.jsonl", *where, "--json")
+        assert ended.code == 0, ended.err
+        lines = (tmp_path / "kto.jsonl").read_text("utf-8").splitlines()
+        manifest = json.loads((tmp_path / "kto.jsonl.manifest.json").read_text("utf-8"))
+        assert manifest == ended.facts
+        assert (manifest["examples"], manifest["format"]) == (len(lines), "kto")
+        assert len(lines) > 20
+        assert {"prompt", "completion", "label"} <= json.loads(lines[0]).keys()
+        wrong = await agent_feedback("export", "kto", "--out", tmp_path / "no" / "such.jsonl", *where)
+        assert (wrong.code, "cannot be written" in wrong.err) == (1, True)

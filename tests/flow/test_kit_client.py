@@ -1,0 +1,213 @@
+"""The kit's clients and its chat events against everything in one process."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import sys
+from collections.abc import AsyncIterator, Awaitable, Callable
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Literal
+
+import pytest
+import pytest_asyncio
+from running_stack import RunningStack
+from served import served
+
+import agent_feedback_kit as kit
+from agent_feedback_kit import events
+from agent_feedback_kit.timeline.loading import refresh_on_load
+from agent_feedback_kit.timeline.model import Timeline, Turn
+from contracts.topics import BY_NAME
+from servicekit.kafka.producer import Message
+
+Call = Callable[..., Awaitable[Any]]
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="session")
+async def url(stack: RunningStack) -> AsyncIterator[str]:
+    async with served(stack.app()) as address:
+        yield address
+
+
+@pytest.fixture(params=["async", "sync"])
+async def call(request: pytest.FixtureRequest, url: str) -> AsyncIterator[Call]:
+    """`call(method, ...)` of either client, as the token that may do everything."""
+    place = {"tenant": "acme", "project": "support"}
+    if request.param == "async":
+        async with kit.AsyncClient(url, token="all", **place) as client:
+            yield lambda name, *args, **given: getattr(client, name)(*args, **given)
+    else:
+        with kit.Client(url, token="all", **place) as blocking:
+            yield lambda name, *args, **given: asyncio.to_thread(getattr(blocking, name), *args, **given)
+
+
+async def test_from_the_first_message_to_the_report(stack: RunningStack, call: Call, request: Any) -> None:
+    name = request.node.callspec.id
+    channel = kit.Channel("acme", "support", f"kit/{name} 1")
+    question, answered = f"{name}-q", f"{name}-a"
+    said = [
+        events.message(channel, question, "When does it open?", sender_id="ann", turn_id="t1"),
+        events.message(
+            channel,
+            answered,
+            "At nine.",
+            sender_id="bot",
+            agent_id="bot",
+            turn_id="t1",
+            strategy="lookup",
+            quality_score=0.9,
+        ),
+        events.reaction(channel, answered, "👎", user_id="ben"),
+        events.reply(channel, f"{name}-r", answered, "Thanks!", sender_id="cem"),
+    ]
+    answer = await call("ingest", [event.payload for event in said])
+    assert answer == {"accepted": 4, "refused": [], "refused_total": 0}
+    conversation = channel.conversation_id
+    taken = await call("submit_feedback", conversation, "t1", "not_ok", text="Too early.", tags=["wrong"])
+    again = await call("submit_feedback", conversation, "t1", "ok", user_id="dee")
+    assert taken["feedback_id"] != again["feedback_id"]
+    await stack.quiet()
+
+    own = await call("own_feedback", conversation, "t1")
+    assert (own["reaction"], own["text"], own["tags"]) == ("not_ok", "Too early.", ["wrong"])
+    latest = await call("latest", conversation)
+    assert [item["turn_id"] for item in latest["items"]] == ["t1"]
+    detected = await call("detect", conversation, "No, that is wrong, I asked about Sunday.", user_id="ann")
+    assert detected["feedback"]["feedback_type"] == "rejected"
+    assert detected["target"]["turn_id"] == "t1"
+    assert "t1" in detected["planner_markdown"]
+    assert (await call("search_strategies", text="When does it open?"))["items"] is not None
+    page = await call("period", "2020-01-01T00:00:00Z", "2100-01-01T00:00:00Z", include_turns=True, limit=500)
+    [mine] = [item for item in page["items"] if item["conversation_id"] == conversation]
+    assert mine["feedback_counts"]["user"] == 3
+
+    found = await call("search", conversation_id=conversation, origin="user", reaction="not_ok", tag="wrong")
+    [hit] = found["items"]
+    assert (hit["feedback_id"], hit["text"], found["next_cursor"]) == (taken["feedback_id"], "Too early.", None)
+    with pytest.raises(kit.InvalidRequest):
+        await call("search", cursor="not a cursor")
+
+    await call("clear_feedback", conversation, "t1")
+    await stack.quiet()
+    assert (await call("own_feedback", conversation, "t1"))["reaction"] is None
+    with pytest.raises(kit.NotFound):
+        await call("submit_feedback", conversation, "no such turn", "ok")
+
+
+async def test_exports_come_as_rows(stack: RunningStack, url: str) -> None:
+    channel = kit.Channel("acme", "support", "kit-export")
+    async with kit.AsyncClient(url, token="all", tenant="acme", project="support") as client:
+        await events.publish_over_http(
+            client,
+            events.message(channel, "kit-export-q", "When does it open?", sender_id="ann", turn_id="t1"),
+            events.message(channel, "kit-export-a", "At nine.", sender_id="bot", agent_id="bot", turn_id="t1"),
+        )
+        await client.submit_feedback("kit-export", "t1", "ok")
+        await stack.quiet()
+        rows = [row async for row in client.export("kto", conversation_id="kit-export", everyone=True)]
+    with kit.Client(url, token="all", tenant="acme", project="support") as blocking:
+        again = await asyncio.to_thread(lambda: list(blocking.export("kto", conversation_id="kit-export")))
+    [row] = rows
+    assert rows == again
+    assert row["label"] is True
+    assert row["completion"][-1]["content"] == "At nine."
+
+
+async def test_a_token_that_is_none_is_refused(url: str) -> None:
+    async with kit.AsyncClient(url, token="wrong", tenant="acme", project="support") as client:
+        with pytest.raises(kit.Unauthenticated):
+            await client.latest("c")
+    async with kit.AsyncClient(url, token="gus", tenant="acme", project="support") as client:
+        with pytest.raises(kit.Forbidden):
+            await client.own_feedback("c", "t")
+
+
+def test_events_read_as_the_contracts_say_and_have_their_keys() -> None:
+    channel = kit.Channel("acme", "support", "c/ü")
+    original = {"messageId": "a", "conversationId": "c/ü", "senderId": "b", "senderType": "agent", "content": "x"}
+    for event in (
+        events.message(channel, "m", "Hi", sender_id="ann", user_type="paid", attributes={"channel": "web"}),
+        events.message(channel, "m", "Hi", sender_id="b", agent_id="b", validation_outcome="APPROVE", trace_id="t"),
+        events.reply(channel, "m", "o", "Hi", sender_id="ann", original=original),
+        events.reaction(channel, "m", ":heart:", user_id="ann", action="removed"),
+    ):
+        topic = BY_NAME[event.topic]
+        read = topic.event.model_validate_json(event.value)
+        assert topic.key(read).encode() == event.key
+        assert set(read.model_dump(by_alias=True, exclude_unset=True)) == set(event.payload) - {"topic"}
+
+
+async def test_a_kafka_producer_takes_the_same_events(stack: RunningStack) -> None:
+    class Sends:
+        """The stack's own producer under aiokafka's names."""
+
+        async def send_and_wait(self, topic: str, value: bytes, key: bytes) -> None:
+            await stack.stack.log.send([Message(topic, key.decode(), value)])
+
+    channel = kit.Channel("acme", "support", "kit-kafka")
+    await events.publish_to_kafka(
+        Sends(),
+        events.message(channel, "a", "At nine.", sender_id="bot", agent_id="bot"),
+        events.reaction(channel, "a", "👍", user_id="ann"),
+    )
+    await stack.quiet()
+    async with stack.client() as http:
+        own = await http.get("/conversations/acme/support/kit-kafka/turns/a/feedback", params={"user_id": "ann"})
+    assert own.json()["reaction"] == "ok"
+
+
+def test_the_same_facts_give_the_same_event_and_other_facts_another() -> None:
+    channel = kit.Channel("acme", "support", "c")
+    at = datetime(2026, 1, 1, tzinfo=UTC)
+
+    def made(**more: Any) -> Any:
+        return events.reaction(channel, "m", "👍", **({"user_id": "ann", "occurred_at": at} | more)).payload["eventId"]
+
+    assert made() == made()
+    others = [made(user_id="ben"), made(action="removed"), made(occurred_at=at.replace(year=2027))]
+    assert len({made(), *others}) == 4
+    with pytest.raises(ValueError, match="offset"):
+        made(occurred_at=at.replace(tzinfo=None))
+
+
+async def test_the_integration_in_the_readme_works_as_printed(url: str, stack: RunningStack) -> None:
+    readme = (Path(__file__).parents[2] / "libs" / "agentkit" / "README.md").read_text("utf-8")
+    program = re.findall(r"```python\n(.*?)```", readme, re.DOTALL)[0]
+    program = program.replace("http://127.0.0.1:8080", url).replace('"..."', '"all"')
+    process = await asyncio.create_subprocess_exec(
+        sys.executable, "-c", program, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE
+    )
+    said, complaints = await asyncio.wait_for(process.communicate(), 30)
+    assert process.returncode == 0, complaints.decode()
+    assert "feedback_type" in said.decode()
+    await stack.quiet()
+    async with kit.AsyncClient(url, token="all", tenant="demo", project="support") as client:
+        assert (await client.own_feedback("c-1", "t1"))["reaction"] == "not_ok"
+
+
+async def test_feedback_comes_back_at_the_next_load_until_it_is_worked_in(stack: RunningStack, url: str) -> None:
+    channel = kit.Channel("acme", "support", "kit-timeline")
+    async with kit.AsyncClient(url, token="all", tenant="acme", project="support") as client:
+        said = events.message(channel, "kit-timeline-a", "At nine.", sender_id="bot", agent_id="bot", turn_id="t1")
+        await events.publish_over_http(client, said)
+        await client.submit_feedback("kit-timeline", "t1", "not_ok", text="On Sundays?")
+        await stack.quiet()
+        timeline = Timeline((Turn("t1"),))
+
+        async def load(cache: Literal["hot", "cold"]) -> str:
+            nonlocal timeline
+            done = await refresh_on_load(client, "kit-timeline", timeline, cache, seconds=5)
+            timeline = done.timeline
+            return done.announcement or ""
+
+        for _ in range(2):
+            assert "text=On Sundays?" in await load("hot")
+        assert "incorporated" in await load("cold")
+        assert "reaction: not_ok\nOn Sundays?" in timeline.turns[0].blocks[-1].text
+        assert await load("cold") == await load("hot") == ""
+        await client.clear_feedback("kit-timeline", "t1")
+        await stack.quiet()
+        assert "reaction=null" in await load("cold")
+        assert len(timeline.turns[0].blocks) == 1

@@ -1,0 +1,116 @@
+"""Through all four services: what others hold under the same ids changes no answer, no wait and no figure of ours."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import AsyncIterator
+from typing import Any
+
+import pytest
+import pytest_asyncio
+from fastapi.routing import APIRoute
+from neighbours import ANN, BOB, CONVERSATIONS, NEIGHBOURS, OURS, POSITIONS, Place, chat_events
+from running_stack import RunningStack, running_stack
+
+PROJECT = f"/conversations/{OURS.tenant}/{OURS.project}"
+CONVERSATION = f"{PROJECT}/{OURS.conversation}"
+WINDOW = {"start": "2026-01-01T00:00:00Z", "end": "2026-12-31T00:00:00Z"}
+FIGURES = f"start={WINDOW['start']}&end={WINDOW['end']}"
+NEW_MESSAGE = {"text": "No, that is wrong.", "ts": "2026-01-01T10:05:00Z", "user_id": ANN, "turn_id": "t3"}
+QUESTIONS: list[tuple[str, str, Any]] = [
+    ("POST", f"{PROJECT}/feedback/conversations-in-period", WINDOW | {"include_turns": True}),
+    ("POST", f"{PROJECT}/feedback/search", WINDOW),
+    ("POST", f"{PROJECT}/feedback/search", WINDOW | {"conversation_id": OURS.conversation}),
+    ("POST", f"{PROJECT}/feedback/artifacts", {"conversation_id": OURS.conversation, "days": 3650}),
+    ("POST", f"{PROJECT}/feedback/artifacts", {"scope": "user", "user_id": ANN, "days": 3650}),
+    ("POST", f"{CONVERSATION}/turns-with-feedbacks", {"days": 3650}),
+    ("POST", f"{CONVERSATION}/feedback/latest", {}),
+    ("GET", f"{CONVERSATION}/turns/t1/feedback?user_id={BOB}", None),
+    ("GET", f"{CONVERSATION}/turns/t2/feedback?user_id={ANN}", None),
+    ("GET", f"{PROJECT}/feedback/summary?{FIGURES}", None),
+    ("GET", f"{PROJECT}/feedback/agents?min_votes=1&{FIGURES}", None),
+    ("GET", f"{PROJECT}/feedback/reasons?{FIGURES}", None),
+    ("GET", f"{PROJECT}/feedback/calibration?{FIGURES}", None),
+    *(
+        ("GET", f"{PROJECT}/exports/{wanted}?everyone=true&{FIGURES}", None)
+        for wanted in ("kto", "dpo", "sft", "events", "detector")
+    ),
+    ("GET", f"{CONVERSATION}/turns/t1/metadata", None),
+    ("GET", f"{CONVERSATION}/turns/t2/metadata", None),
+    ("POST", f"{PROJECT}/strategies/search", {"intent": "hours"}),
+    ("POST", f"{PROJECT}/strategies/search", {"text": "No, that is wrong.", "user_id": ANN}),
+    ("POST", f"{CONVERSATION}/detect", NEW_MESSAGE),
+    ("POST", f"{CONVERSATION}/detect", NEW_MESSAGE | {"look_back": "user"}),
+]
+"""Every question about a project that is answered as JSON: one at least for each route. Pages are asked elsewhere."""
+NO_QUESTION = {
+    "/conversations/{tenant}/{project}/{conversation_id}/turns/{turn_id}/feedback",
+    "/ingest/{tenant}/{project}/events",
+}
+"""Routes below a project that only take something in."""
+
+
+@pytest_asyncio.fixture(loop_scope="session")
+async def alone(postgres_url: str) -> AsyncIterator[RunningStack]:
+    """A stack that has taken in our events and nobody else's."""
+    async with running_stack(postgres_url) as running:
+        await fill(running, OURS)
+        yield running
+
+
+async def fill(stack: RunningStack, place: Place) -> None:
+    """The place's chat, and an explicit judgement of the second turn by Bob."""
+    await stack.publish(*chat_events(place))
+    await stack.quiet()
+    path = f"/conversations/{place.tenant}/{place.project}/{place.conversation}/turns/t2/feedback"
+    body = {"reaction": "ok" if place == OURS else "not_ok", "text": place.says("judged"), "user_id": BOB}
+    async with stack.client() as http:
+        assert (await http.post(path, json=body)).status_code == 202
+    await stack.quiet()
+
+
+async def answers(stack: RunningStack, kind: str) -> dict[str, Any]:
+    """By question what is answered: those that a neighbour of that kind must not change."""
+    asked = [question for question in QUESTIONS if kind in NEIGHBOURS or of_conversation(*question[1:])]
+    found = {}
+    async with stack.client() as http:
+        for method, path, body in asked:
+            response = await http.request(method, path, json=body)
+            assert response.status_code == 200, (path, response.text)
+            json = response.headers["content-type"] == "application/json"
+            values = response.json() if json else {"lines": sorted(response.text.splitlines())}
+            found[f"{method} {path} {body}"] = {k: v for k, v in values.items() if k not in POSITIONS}
+    return found
+
+
+def of_conversation(path: str, body: Any) -> bool:
+    """Whether a question is about our conversation alone."""
+    everywhere = (body or {}).get("look_back") == "user"
+    return (CONVERSATION in path and not everywhere) or "conversation_id" in (body or {})
+
+
+@pytest.mark.parametrize("kind", CONVERSATIONS)
+async def test_a_neighbour_changes_no_answer(alone: RunningStack, kind: str) -> None:
+    before = await answers(alone, kind)
+    assert await alone.stack.fact("parked") == 1
+    await fill(alone, CONVERSATIONS[kind])
+    after = await answers(alone, kind)
+    for question in before:
+        assert after[question] == before[question], question
+        if "/exports/dpo" not in question:  # which wants pairs of answers, and there are none
+            assert re.search(r"\b(t[12]|bot|not_ok|q[12])\b", str(before[question])), (
+                f"{question} shows nothing of ours"
+            )
+    assert await alone.stack.fact("parked") == 1, "the neighbour's message released what waits for ours"
+
+
+async def test_every_route_below_a_project_is_asked(alone: RunningStack) -> None:
+    routes = [
+        route for service in alone.stack.services.values() for router in service.routers for route in router.routes
+    ]
+    for route in routes:
+        if not isinstance(route, APIRoute) or "{project}" not in route.path:
+            continue
+        asked = [path.partition("?")[0] for method, path, _ in QUESTIONS if method in route.methods]
+        written_only = "POST" in route.methods and re.sub(r":\w+}", "}", route.path) in NO_QUESTION
+        assert written_only or any(route.path_regex.match(path) for path in asked), route.path

@@ -1,0 +1,221 @@
+"""Who gets in where: every route of every service, asked with every kind of token, against a table written by hand."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import httpx
+import pytest
+import pytest_asyncio
+from fastapi import FastAPI
+from fastapi.routing import iter_route_contexts
+from issuer import AUDIENCE, ISSUER, Issuer, issuer
+from running_stack import RunningStack, Tokens, exchange
+
+from contracts.scopes import ALL_SCOPES
+from servicekit.clock import SystemClock
+from servicekit.http.application import OWN_ROUTES, application, guarded
+from servicekit.http.jwks import KeySet
+from servicekit.http.jwt import JwtAuthenticator
+from servicekit.http.paths import Segment, template_of
+from servicekit.http.permissions import ANY_TOKEN, PermissionTable, merged
+from standalone.api import SURFACE
+from standalone.stack import PROGRAMS
+
+PUBLIC, ANY, NOBODY = frozenset({"public"}), frozenset({"any"}), frozenset[str]()
+PROJECT = "/conversations/{tenant}/{project}"
+TURN = PROJECT + "/{conversation_id}/turns/{turn_id}"
+EXPECTED: dict[tuple[str, str], frozenset[str]] = {
+    ("GET", "/health/live"): PUBLIC,
+    ("GET", "/health/ready"): PUBLIC,
+    ("GET", "/openapi.json"): PUBLIC,
+    ("GET", "/docs"): PUBLIC,
+    ("GET", "/asyncapi.json"): PUBLIC,
+    ("GET", "/metrics"): frozenset({"admin"}),
+    ("GET", "/report"): NOBODY,  # of all tenants: for the standalone token alone
+    ("GET", "/widget"): PUBLIC,
+    ("GET", "/widget.js"): PUBLIC,
+    ("GET", "/widget-demo.js"): PUBLIC,
+    ("GET", "/widget-demo.css"): PUBLIC,
+    ("GET", "/"): frozenset({"read"}),
+    ("GET", "/dashboard/live"): frozenset({"read"}),
+    ("GET", "/dashboard/conversation"): frozenset({"read"}),
+    ("GET", "/dashboard/assets/{name}"): frozenset({"read"}),
+    ("POST", "/ingest/{tenant}/{project}/events"): frozenset({"ingest"}),
+    ("POST", "/sources/slack/events"): PUBLIC,  # signed by Slack
+    ("POST", TURN + "/feedback"): ANY,
+    ("POST", "/api/threads/{thread_id}/end"): ANY,
+    ("GET", "/api/memory/status"): ANY,
+    ("GET", TURN + "/feedback"): ANY,
+    ("GET", TURN + "/metadata"): frozenset({"detect"}),
+    ("POST", PROJECT + "/{conversation_id}/detect"): frozenset({"detect"}),
+    ("POST", PROJECT + "/strategies/search"): frozenset({"detect"}),
+    ("POST", PROJECT + "/{conversation_id}/feedback/latest"): frozenset({"read", "detect"}),
+    ("POST", PROJECT + "/{conversation_id}/turns-with-feedbacks"): frozenset({"read"}),
+    ("POST", PROJECT + "/feedback/conversations-in-period"): frozenset({"read"}),
+    ("POST", PROJECT + "/feedback/search"): frozenset({"read"}),
+    ("POST", PROJECT + "/feedback/artifacts"): frozenset({"read"}),
+    ("GET", PROJECT + "/feedback/summary"): frozenset({"read"}),
+    ("GET", PROJECT + "/feedback/agents"): frozenset({"read"}),
+    ("GET", PROJECT + "/feedback/calibration"): frozenset({"read"}),
+    ("GET", PROJECT + "/exports/{wanted}"): frozenset({"read"}),
+    ("DELETE", "/tenants/{tenant}/users/{user_id}"): frozenset({"admin"}),
+    ("GET", "/tenants/{tenant}/erasures/{request_id}"): frozenset({"admin"}),
+    ("GET", PROJECT + "/feedback/reasons"): frozenset({"read"}),
+    ("GET", "/dashboard/feedback"): frozenset({"read"}),
+    ("GET", "/dashboard/feedback.csv"): frozenset({"read"}),
+    ("GET", "/dashboard/feedback.jsonl"): frozenset({"read"}),
+    ("GET", "/dashboard/agent"): frozenset({"read"}),
+    ("GET", "/dashboard/calibration"): frozenset({"read"}),
+    ("POST", "/sign-in"): PUBLIC,
+}
+"""Which scopes open a route, one of them being enough. A new route gets its row here and in its service."""
+PLACES = {
+    "{tenant}": "acme",
+    "{project}": "support",
+    "{conversation_id}": "c-permissions",
+    "{turn_id}": "t1",
+    "{thread_id}": "c-permissions",
+    "{name}": "dashboard.css",
+    "{user_id}": "bob",
+    "{request_id}": "r1",
+    "{wanted}": "kto",
+}
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A kind of token: the claims that differ from a sound one, and what it may be refused for."""
+
+    name: str
+    claims: dict[str, Any] | None
+    scopes: frozenset[str] = frozenset()
+    valid: bool = True
+    here: bool = True
+
+    def expected(self, needed: frozenset[str], path: str) -> set[int] | None:
+        """The statuses that refuse it, or None where it is let in."""
+        if needed == PUBLIC:
+            return None
+        if not self.valid:
+            return {401}
+        if not (needed == ANY or needed & self.scopes) or ("{tenant}" in path and not self._reaches(path)):
+            return {403}
+        return None
+
+    def _reaches(self, path: str) -> bool:
+        """Whether it reaches the place; a route of a whole tenant asks for a token of all its projects."""
+        return self.here and ("{project}" in path or (self.claims or {}).get("project") == "*")
+
+
+EVERYTHING = " ".join(sorted(ALL_SCOPES))
+KINDS = [
+    Kind("no token", None, valid=False),
+    Kind("expired", {"exp": 1, "scope": EVERYTHING}, valid=False),
+    Kind("wrong audience", {"aud": "another", "scope": EVERYTHING}, valid=False),
+    Kind("wrong issuer", {"iss": "https://evil.example", "scope": EVERYTHING}, valid=False),
+    Kind("no scope", {"scope": None}),
+    *(Kind(f"scope {scope}", {"scope": scope}, frozenset({scope})) for scope in sorted(ALL_SCOPES)),
+    Kind("other project", {"project": "sales", "scope": EVERYTHING}, ALL_SCOPES, here=False),
+    Kind("other tenant", {"tenant": "globex", "scope": EVERYTHING}, ALL_SCOPES, here=False),
+    Kind(
+        "other tenant, all projects", {"tenant": "globex", "project": "*", "scope": EVERYTHING}, ALL_SCOPES, here=False
+    ),
+    Kind("every scope", {"scope": EVERYTHING}, ALL_SCOPES),
+    Kind("every scope, all projects", {"project": "*", "scope": EVERYTHING}, ALL_SCOPES),
+]
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="session")
+async def source() -> AsyncIterator[Issuer]:
+    async with issuer() as running:
+        running.add("rsa")
+        yield running
+
+
+def routes_of(app: FastAPI) -> Iterator[tuple[str, str, Any]]:
+    """Every route of the application as (method, template, route)."""
+    for route in iter_route_contexts(app.routes):
+        assert route.path_format is not None and route.methods, f"{route.path} is no plain route"
+        for method in route.methods - {"HEAD"}:
+            yield method, route.path_format, route
+
+
+def test_every_route_has_its_row(stack: RunningStack) -> None:
+    found = {(method, template) for method, template, _ in routes_of(stack.plain_app())}
+    declared = {(method, template_of(path)) for method, path in merged(OWN_ROUTES, SURFACE.permissions)}
+    assert found == declared, "declare a row beside each route (servicekit/http/permissions.py)"
+    assert found == set(EXPECTED)
+
+
+def test_each_service_alone_declares_its_own_routes(stack: RunningStack) -> None:
+    for program in PROGRAMS:
+        app = application(stack.stack.not_ready)
+        for router in stack.stack.services[program.name].routers:
+            app.include_router(router)
+        declared = {(method, template_of(path)) for method, path in merged(OWN_ROUTES, program.surface.permissions)}
+        assert {(method, template) for method, template, _ in routes_of(app)} == declared, program.name
+
+
+def test_every_id_in_a_path_is_one_segment(stack: RunningStack) -> None:
+    for method, template, route in routes_of(stack.plain_app()):
+        plain = {
+            name
+            for name, convertor in route.param_convertors.items()
+            if name not in ("tenant", "project") and not isinstance(convertor, Segment)
+        }
+        assert not plain, f"{method} {template}: write {{{'}, {'.join(f'{name}:segment' for name in plain)}}}"
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.name)
+async def test_every_route_with_every_kind_of_token(stack: RunningStack, source: Issuer, kind: Kind) -> None:
+    await stack.publish(*exchange("c-permissions", "t1"))
+    authenticator = JwtAuthenticator(KeySet(source.url, SystemClock()), issuer=ISSUER, audience=AUDIENCE)
+    transport = httpx.ASGITransport(stack.app(authenticator), raise_app_exceptions=False)
+    headers = {} if kind.claims is None else {"Authorization": f"Bearer {source.token('rsa', **kind.claims)}"}
+    async with httpx.AsyncClient(transport=transport, base_url="http://stack", headers=headers) as http:
+        for (method, path), needed in EXPECTED.items():
+            address = path
+            for place, value in PLACES.items():
+                address = address.replace(place, value)
+            assert "{" not in address, "PLACES lacks a value"
+            answer = await http.request(method, address, json={} if method == "POST" else None)
+            refused = kind.expected(needed, path)
+            said = (kind.name, method, path, answer.status_code)
+            assert answer.status_code in refused if refused else answer.status_code not in (401, 403), said
+
+
+async def test_a_person_without_a_scope_keeps_to_their_own(stack: RunningStack) -> None:
+    await stack.publish(*exchange("c-own", "t1"))
+    address = "/conversations/acme/support/c-own/turns/t1/feedback"
+    async with stack.client("ann") as http:
+        assert (await http.post(address, json={"reaction": "ok"})).status_code == 202
+        assert (await http.get(address)).status_code == 200
+        assert (await http.post(address, json={"reaction": None})).status_code == 202
+        assert (await http.get(address, params={"user_id": "bob"})).status_code == 403
+        assert (await http.post(address, json={"reaction": "ok", "user_id": "bob"})).status_code == 403
+
+
+async def test_a_route_without_a_row_is_refused(stack: RunningStack) -> None:
+    app = stack.plain_app()
+
+    @app.get("/forgotten")
+    async def forgotten() -> str:
+        return "everybody's words"
+
+    transport = httpx.ASGITransport(guarded(app, Tokens(), SURFACE))
+    async with httpx.AsyncClient(transport=transport, base_url="http://stack") as http:
+        assert (await http.get("/forgotten")).status_code == 401
+        answer = await http.get("/forgotten", headers={"Authorization": "Bearer all"})
+        assert (answer.status_code, answer.json()) == (404, {"detail": "Not Found"})
+        wrong = await http.delete("/health/live", headers={"Authorization": "Bearer all"})
+        assert (wrong.status_code, wrong.headers["allow"]) == (405, "GET")
+
+
+def test_rows_that_fit_the_same_path_or_come_twice_do_not_start() -> None:
+    with pytest.raises(ValueError, match="fit the same path"):
+        PermissionTable({("GET", "/a/{b}"): ANY_TOKEN, ("GET", "/{a}/b"): ANY_TOKEN})
+    with pytest.raises(ValueError, match="declared twice"):
+        merged({("GET", "/a"): ANY_TOKEN}, {("GET", "/a"): ANY_TOKEN})

@@ -1,0 +1,164 @@
+"""The reference consumer of `feedback.created` holds exactly what the store holds and the reports count."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import signal
+import sqlite3
+import sys
+from collections.abc import AsyncIterator, Callable, Sequence
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+import asyncpg
+import pytest
+from running_stack import RunningStack, exchange
+from samples import CHAT_EVENTS, HOSTILE, needs_samples
+
+from contracts.topics import ERASURE_REQUESTED
+from servicekit.kafka.producer import Message
+from standalone.replay import Account, replay
+
+EXAMPLE = Path(__file__).parents[2] / "examples" / "rlhf_consumer.py"
+EFFECTIVE = """
+select tenant, project, conversation_id, turn_id, agent_id, user_id, origin, feedback_type, reaction, value, confidence,
+       feedback_id::text as feedback_id
+from reporting.effective
+"""
+
+
+async def started(stack: RunningStack, state: Path, *options: str) -> asyncio.subprocess.Process:
+    return await asyncio.create_subprocess_exec(
+        *(sys.executable, str(EXAMPLE), "--broker", stack.broker.bootstrap, "--state", str(state), *options),
+        stdout=asyncio.subprocess.PIPE,
+    )
+
+
+async def caught_up(stack: RunningStack, state: Path) -> list[dict[str, Any]]:
+    """What the consumer says counts, once it has read everything."""
+    process = await started(stack, state, "--once")
+    async with asyncio.timeout(60):
+        out, _ = await process.communicate()
+    assert process.returncode == 0
+    return [json.loads(line) for line in out.splitlines()]
+
+
+async def reported(stack: RunningStack) -> list[dict[str, Any]]:
+    connection = await asyncpg.connect(stack.database_url)
+    try:
+        return [dict(row) for row in await connection.fetch(EFFECTIVE)]
+    finally:
+        await connection.close()
+
+
+def by_id(rows: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:
+    return {row["feedback_id"]: {name: row[name] for name in row if name != "occurred_at"} for row in rows}
+
+
+@pytest.fixture
+async def post(stack: RunningStack) -> AsyncIterator[Callable[[str, Any], Any]]:
+    async with stack.client("ann") as http:
+
+        async def post(conversation: str, body: Any) -> None:
+            path = f"/conversations/acme/support/{conversation}/turns/{conversation}/feedback"
+            assert (await http.post(path, json=body)).status_code == 202
+
+        yield post
+
+
+def asked(conversation: str) -> Sequence[Any]:
+    """A question and its answer, on a turn called like the conversation."""
+    return exchange(conversation, conversation)
+
+
+def thumb(conversation: str, emoji: str = "👍", **fields: Any) -> dict[str, Any]:
+    return {
+        "topic": "chat.message.reaction.ingested",
+        "eventId": str(uuid4()),
+        "occurredAt": "2026-01-01T10:01:00Z",
+        "tenant": "acme",
+        "project": "support",
+        "messageId": f"{conversation}-answer",
+        "conversationId": conversation,
+        "userId": "ann",
+        "userType": "human",
+        "emoji": emoji,
+        **fields,
+    }
+
+
+async def test_a_withdrawn_verdict_silences_an_older_thumb(stack: RunningStack, tmp_path: Path, post: Any) -> None:
+    await stack.publish(*asked("r-null"), thumb("r-null"))
+    await post("r-null", {"reaction": "not_ok"})
+    await post("r-null", {"reaction": None})
+    await stack.quiet()
+    counted = await caught_up(stack, tmp_path / "rewards.sqlite")
+    assert [row for row in counted if row["conversation_id"] == "r-null"] == []
+    assert by_id(counted) == by_id(await reported(stack))
+
+
+async def test_what_an_erased_person_said_is_gone(stack: RunningStack, tmp_path: Path) -> None:
+    state = tmp_path / "rewards.sqlite"
+    await stack.publish(*asked("r-erased"), thumb("r-erased", userId="eve"))
+    await stack.quiet()
+    assert "eve" in {row["user_id"] for row in await caught_up(stack, state)}
+    request = {"eventId": "erase-eve", "occurredAt": "2026-01-02T00:00:00Z", "tenant": "acme", "userId": "eve"}
+    request |= {"requestId": "r1", "version": 1}
+    await stack.stack.log.send([Message(ERASURE_REQUESTED.name, "acme/eve", json.dumps(request).encode())])
+    await stack.quiet()
+    counted = await caught_up(stack, state)
+    assert "eve" not in {row["user_id"] for row in counted}
+    assert by_id(counted) == by_id(await reported(stack))
+    kept = sqlite3.connect(state).execute("select event from feedback where event ->> 'userId' = 'eve'").fetchall()
+    assert kept == []
+
+
+async def test_a_killed_consumer_goes_on_where_it_was_and_redelivery_changes_nothing(
+    stack: RunningStack, tmp_path: Path
+) -> None:
+    state = tmp_path / "rewards.sqlite"
+    first = await started(stack, state)
+    for number in range(40):
+        await stack.publish(*asked(f"r-kill-{number}"), thumb(f"r-kill-{number}"))
+        if number == 20:
+            await _until(lambda: _taken(state) > 0)
+            first.send_signal(signal.SIGKILL)
+            await first.wait()
+    await stack.quiet()
+    counted = await caught_up(stack, state)
+    assert by_id(counted) == by_id(await reported(stack))
+    with sqlite3.connect(state) as database:
+        database.execute("update position set next_offset = 0")
+    assert await caught_up(stack, state) == counted
+
+
+@needs_samples
+@pytest.mark.samples
+async def test_the_samples_come_to_the_same_as_in_store_and_reports(stack: RunningStack, tmp_path: Path) -> None:
+    await replay([CHAT_EVENTS, HOSTILE], stack.stack.log, Account())
+    async with asyncio.timeout(120):
+        await stack.stack.quiet()
+    state = tmp_path / "rewards.sqlite"
+    counted = await caught_up(stack, state)
+    assert by_id(counted) == by_id(await reported(stack))
+    assert len(counted) > 1_000
+    totals = await stack.stack.fact("totals")
+    rows = sqlite3.connect(state).execute("select feedback_type, count(*) from feedback_shown group by 1")
+    stored = dict(rows.fetchall())
+    assert sum(stored.values()) == totals.stored
+
+
+def _taken(state: Path) -> int:
+    try:
+        with sqlite3.connect(state) as database:
+            return int(database.execute("select count(*) from feedback").fetchone()[0])
+    except sqlite3.OperationalError:
+        return 0
+
+
+async def _until(holds: Callable[[], bool]) -> None:
+    async with asyncio.timeout(30):
+        while not holds():
+            await asyncio.sleep(0.05)

@@ -1,0 +1,264 @@
+"""Ends of sessions over HTTP: what is kept, announced and answered, and what goes on when a part fails."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import dataclass, replace
+from time import monotonic
+from typing import Any
+
+import asyncpg
+import httpx
+import pytest
+import pytest_asyncio
+from aiokafka.errors import KafkaTimeoutError
+from logs import RecordingLog
+from running_stack import RunningStack, exchange, running_stack
+
+import agent_feedback_kit as kit
+from agent_feedback_kit.sessions.record import SessionFeedbackRecord, opaque
+from contracts.feedback import FeedbackSessionCreated
+from contracts.topics import SESSION_CREATED
+from feedback.main import MIGRATIONS
+from feedback.sessions import SessionAnnouncer
+from feedback.sessions_postgres import PostgresSessions
+from servicekit.database import open_pool
+from servicekit.kafka.producer import Message, Producer, Written
+from servicekit.service import Surroundings
+
+ENDED = (200, {"status": "ended"})
+
+
+async def end(stack: RunningStack, thread: str, token: str = "ann", **sent: Any) -> tuple[int, Any]:
+    async with stack.client(token) as http:
+        answer = await http.post(f"/api/threads/{thread}/end", **sent)
+    return answer.status_code, answer.json()
+
+
+async def rows(stack: RunningStack, thread: str) -> list[dict[str, Any]]:
+    connection = await asyncpg.connect(stack.database_url)
+    try:
+        found = await connection.fetch(
+            "select * from feedback.session_feedback where session_id_opaque = $1", opaque(thread)
+        )
+        return [dict(row) for row in found]
+    finally:
+        await connection.close()
+
+
+class Tap:
+    """Keeps the session events that the log acknowledged, or refuses them while `failing`."""
+
+    def __init__(self) -> None:
+        self.failing = False
+        self.events: list[FeedbackSessionCreated] = []
+
+    def adapt(self, around: Surroundings) -> Surroundings:
+        return replace(around, wrap_producer=lambda producer: Tapped(around.wrap_producer(producer), self))
+
+    def announced(self, thread: str) -> list[FeedbackSessionCreated]:
+        return [event for event in self.events if event.session_id_opaque == opaque(thread)]
+
+
+@dataclass(frozen=True)
+class Tapped:
+    inner: Producer
+    tap: Tap
+
+    async def send(self, messages: Sequence[Message]) -> list[Written]:
+        sessions = [message.value or b"" for message in messages if message.topic == SESSION_CREATED.name]
+        if sessions and self.tap.failing:
+            raise KafkaTimeoutError
+        written = await self.inner.send(messages)
+        self.tap.events += map(FeedbackSessionCreated.model_validate_json, sessions)
+        return written
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="session")
+async def tap() -> Tap:
+    return Tap()
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="session")
+async def stack(postgres_url: str, tap: Tap) -> AsyncIterator[RunningStack]:
+    async with running_stack(postgres_url, tap.adapt) as running:
+        yield running
+
+
+async def marked(stack: RunningStack, thread: str) -> dict[str, Any]:
+    """The thread's one rating, once it bears the mark."""
+    async with asyncio.timeout(20):
+        while True:
+            [row] = await rows(stack, thread)
+            if row["announced"]:
+                return row
+            await asyncio.sleep(0.05)
+
+
+async def test_a_rating_is_kept_counted_and_announced_once(stack: RunningStack, tap: Tap) -> None:
+    await stack.publish(*exchange("c-rated", "t1"), *exchange("c-rated", "t2"))
+    await stack.quiet()
+    assert await end(stack, "c-rated", json={"feedback": "positive"}) == ENDED
+    row = await marked(stack, "c-rated")
+    assert (row["tenant"], row["label"], row["turn_count_at_end"], row["source"], row["user_id_or_null"]) == (
+        "acme",
+        "positive",
+        2,
+        "api_end",
+        "ann",
+    )
+    [event] = tap.announced("c-rated")
+    assert (event.tenant, event.id, event.label, event.turn_count_at_end) == ("acme", row["id"], "positive", 2)
+    async with stack.client("ann") as http:
+        status = await http.get("/api/memory/status", params={"thread_id": "c-rated"})
+    assert status.json() == {"thread_id": "c-rated", "session_feedback_count": 1}
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [
+        {},
+        {"content": b"null", "headers": {"content-type": "application/json"}},
+        {"json": {"feedback": None}},
+        {"json": {}},
+        {"content": b"  ", "headers": {"content-type": "application/json"}},
+    ],
+)
+async def test_an_end_without_a_rating_keeps_nothing(stack: RunningStack, sent: dict[str, Any]) -> None:
+    assert await end(stack, "c-unrated", **sent) == ENDED
+    assert await rows(stack, "c-unrated") == []
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [
+        {"json": {"feedback": "great"}},
+        {"json": {"feedback": 1}},
+        {"json": {"feedback": "positive", "text": "private words"}},
+        {"json": ["positive"]},
+        {"content": b'{"feedback"', "headers": {"content-type": "application/json"}},
+    ],
+)
+async def test_what_is_no_label_is_refused_without_repeating_it(stack: RunningStack, sent: dict[str, Any]) -> None:
+    status, answer = await end(stack, "c-wrong", **sent)
+    assert status == 422
+    assert "great" not in str(answer) and "private" not in str(answer)
+    assert await rows(stack, "c-wrong") == []
+
+
+async def test_a_form_of_another_page_is_refused(stack: RunningStack) -> None:
+    assert (await end(stack, "c-form", data={"feedback": "positive"}))[0] == 415
+
+
+async def test_an_unknown_thread_has_no_turns(stack: RunningStack) -> None:
+    assert await end(stack, "c%2Fnever seen", json={"feedback": "skip"}) == ENDED
+    [row] = await rows(stack, "c/never seen")
+    assert (row["turn_count_at_end"], row["label"]) == (0, "skip")
+
+
+async def test_the_tenant_is_the_tokens(stack: RunningStack) -> None:
+    assert await end(stack, "c-whose", "gus", json={"feedback": "negative"}) == ENDED
+    assert await end(stack, "c-whose", "all", json={"feedback": "negative"}) == ENDED
+    assert await end(stack, "c-whose", "all", json={"feedback": "negative", "tenant": "initech"}) == ENDED
+    assert sorted(row["tenant"] for row in await rows(stack, "c-whose")) == ["default", "globex", "initech"]
+    assert (await end(stack, "c-whose", json={"feedback": "negative", "tenant": "globex"}))[0] == 403
+    assert (await end(stack, "c-whose", json={"feedback": "negative", "project": "sales"}))[0] == 403
+    assert (await end(stack, "c-whose", json={"feedback": "negative", "user_id": "ben"}))[0] == 403
+    async with stack.client("ann") as http:
+        mine = await http.get("/api/memory/status", params={"thread_id": "c-whose"})
+        theirs = await http.get("/api/memory/status", params={"thread_id": "c-whose", "tenant": "globex"})
+    assert mine.json()["session_feedback_count"] == 0
+    assert theirs.status_code == 403
+    async with stack.client(None) as http:
+        assert (await http.post("/api/threads/c/end")).status_code == 401
+
+
+async def test_sent_again_under_one_key_is_one_rating(stack: RunningStack) -> None:
+    body = {"feedback": "positive", "idempotency_key": "once"}
+    for _ in range(3):
+        assert await end(stack, "c-again", json=body) == ENDED
+    assert len(await rows(stack, "c-again")) == 1
+
+
+async def test_incognito_reaches_no_table_and_no_topic(
+    stack: RunningStack, tap: Tap, capfd: pytest.CaptureFixture[str]
+) -> None:
+    body = {"feedback": "negative", "memory_mode": "incognito"}
+    assert await end(stack, "c-canary", json=body) == ENDED
+    assert await end(stack, "c-told", json={"feedback": "negative"}) == ENDED
+    await marked(stack, "c-told")
+    assert len(tap.announced("c-told")) == 1
+    async with stack.client("ann") as http:
+        status = await http.get("/api/memory/status", params={"thread_id": "c-canary"})
+    assert status.json()["session_feedback_count"] == 1
+    assert await rows(stack, "c-canary") == []
+    assert tap.announced("c-canary") == []
+    said = capfd.readouterr()
+    assert "c-canary" not in said.out + said.err and opaque("c-canary") not in said.out + said.err
+
+
+async def test_a_rating_that_the_log_did_not_take_is_announced_by_a_later_sweep(stack: RunningStack, tap: Tap) -> None:
+    tap.failing = True
+    assert await end(stack, "c-later", json={"feedback": "positive"}) == ENDED
+    [row] = await rows(stack, "c-later")
+    assert not row["announced"]
+    tap.failing = False
+    assert (await marked(stack, "c-later"))["id"] == row["id"]
+    assert [event.id for event in tap.announced("c-later")] == [row["id"]]
+
+
+async def test_the_kit_ends_sessions(stack: RunningStack) -> None:
+    transport = httpx.ASGITransport(stack.app())
+    async with kit.AsyncClient(
+        "http://stack", token="ann", tenant="acme", project="support", transport=transport
+    ) as client:
+        assert await client.end_session("c/kit", "negative") == {"status": "ended"}
+        assert await client.end_session("c/kit") == {"status": "ended"}
+    [row] = await rows(stack, "c/kit")
+    assert row["label"] == "negative"
+
+
+async def test_the_answer_is_the_same_while_the_database_is_locked_or_gone(postgres_url: str) -> None:
+    async with running_stack(postgres_url) as stack:
+        database = await asyncpg.connect(postgres_url)
+        try:
+            async with database.transaction():
+                await database.execute("lock table feedback.session_feedback in access exclusive mode")
+                began = monotonic()
+                assert await end(stack, "c-locked", json={"feedback": "positive"}) == ENDED
+                assert monotonic() - began < 10
+                async with stack.client("ann") as http:
+                    status = await http.get("/api/memory/status", params={"thread_id": "c-locked"})
+                assert (status.status_code, status.headers["retry-after"]) == (503, "5")
+            await database.execute("drop table feedback.session_feedback")
+        finally:
+            await database.close()
+        assert await end(stack, "c-gone", json={"feedback": "positive"}) == ENDED
+
+
+async def test_a_crash_before_the_mark_announces_again_under_the_same_id(postgres_url: str) -> None:
+    connection = await asyncpg.connect(postgres_url)
+    await connection.execute("drop schema if exists feedback cascade")
+    await connection.close()
+    async with await open_pool(postgres_url, "feedback", MIGRATIONS) as pool:
+        ratings = PostgresSessions(pool)
+        for number in range(3):
+            record = SessionFeedbackRecord(opaque(f"t{number}"), "positive", number, "api_end")
+            await ratings.arecord(record, tenant="acme")
+
+        class Dies(PostgresSessions):
+            async def mark(self, _: Any) -> None:
+                raise OSError("the process ends here")
+
+        log = RecordingLog()
+        with pytest.raises(OSError, match="ends here"):
+            await SessionAnnouncer(Dies(pool), log).sweep()
+        announcer = SessionAnnouncer(ratings, log)
+        await announcer.sweep()
+        await announcer.sweep()
+        ids = [event["eventId"] for event in log.values(SESSION_CREATED.name)]
+        assert len(ids) == 6
+        assert ids[:3] == ids[3:]
+        assert len(set(ids)) == 3
+        assert await ratings.unannounced(10) == []

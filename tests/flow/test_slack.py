@@ -1,0 +1,121 @@
+"""A Slack workspace over HTTP, signed as Slack signs, into everything in one process."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import json
+import time
+from collections.abc import AsyncIterator
+from typing import Any
+
+import httpx
+import pytest
+import pytest_asyncio
+from running_stack import RunningStack, running_stack
+
+SECRET = "8f742231b10e8888abcd99yyyzzz85a5"
+PATH = "/sources/slack/events"
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="session")
+async def stack(postgres_url: str) -> AsyncIterator[RunningStack]:
+    with pytest.MonkeyPatch.context() as environment:
+        environment.setenv("CHAT_BRIDGE_SLACK_SIGNING_SECRET", SECRET)
+        environment.setenv("CHAT_BRIDGE_SLACK_TENANT", "acme")
+        environment.setenv("CHAT_BRIDGE_SLACK_PROJECT", "support")
+        environment.setenv("CHAT_BRIDGE_SLACK_AGENTS", '{"B0BOT": "helper"}')
+        async with running_stack(postgres_url) as running:
+            yield running
+
+
+async def send(stack: RunningStack, payload: Any, *, secret: str = SECRET, at: float | None = None) -> httpx.Response:
+    body = payload if isinstance(payload, bytes) else json.dumps(payload).encode()
+    stamp = str(int(time.time() if at is None else at))
+    signature = "v0=" + hmac.new(secret.encode(), f"v0:{stamp}:".encode() + body, hashlib.sha256).hexdigest()
+    headers = {
+        "x-slack-request-timestamp": stamp,
+        "x-slack-signature": signature,
+        "content-type": "application/json",
+        "x-slack-retry-num": "1",
+    }
+    async with stack.client(None) as http:
+        return await http.post(PATH, content=body, headers=headers)
+
+
+def callback(number: int, **event: Any) -> dict[str, Any]:
+    return {"type": "event_callback", "team_id": "T1", "event_id": f"Ev{number}", "event": {"channel": "C1"} | event}
+
+
+async def test_a_channel_becomes_feedback_however_often_slack_sends_it(stack: RunningStack) -> None:
+    item = {"type": "message", "channel": "C1", "ts": "1700000005.000000"}
+    happened = [
+        callback(1, type="message", user="U1", text="When do you open?", ts="1700000000.000000"),
+        callback(2, type="message", bot_id="B0BOT", text="At nine.", ts="1700000005.000000"),
+        callback(3, type="reaction_added", user="U1", reaction="-1", item=item, event_ts="1700000010.000000"),
+        callback(4, type="reaction_added", user="U2", reaction="heart", item=item, event_ts="1700000011.000000"),
+        callback(5, type="reaction_removed", user="U2", reaction="heart", item=item, event_ts="1700000012.000000"),
+        callback(6, type="message", user="U1", text="No, that's wrong.", ts="1700000020.000000",
+                 thread_ts="1700000005.000000"),
+    ]  # fmt: skip
+    for payload in [*happened, *reversed(happened)]:
+        answer = await send(stack, payload)
+        assert (answer.status_code, answer.json()["outcome"]) == (200, "published")
+    await stack.quiet()
+    async with stack.client() as http:
+        found = await http.post(
+            "/conversations/acme/support/slack%2FT1%2FC1/turns-with-feedbacks", json={"turn_ids": None, "days": 3650}
+        )
+        own = await http.get(
+            "/conversations/acme/support/slack%2FT1%2FC1/turns/1700000005.000000/feedback", params={"user_id": "U1"}
+        )
+    assert (own.json()["reaction"], own.json()["emoji"]) == ("not_ok", "👎")
+    [turn] = found.json()["turns"]
+    assert sorted((one["origin"], one["reaction"]) for one in turn["feedbacks"]) == [
+        ("machine", "not_ok"),
+        ("user", "not_ok"),
+    ]
+    assert turn["assistant"]["text"] == "At nine."
+
+
+async def test_the_address_is_set_up_by_a_challenge(stack: RunningStack) -> None:
+    answer = await send(stack, {"type": "url_verification", "challenge": "3eZbrw1aBm2rZgRNFdxV2595E9CY3gmd"})
+    assert answer.json()["challenge"] == "3eZbrw1aBm2rZgRNFdxV2595E9CY3gmd"
+
+
+async def test_what_is_not_signed_or_old_is_refused(stack: RunningStack) -> None:
+    payload = callback(9, type="message", user="U1", text="private words", ts="1700000100.000000")
+    assert (await send(stack, payload, secret="guessed")).status_code == 401
+    assert (await send(stack, payload, at=time.time() - 3600)).status_code == 401
+    async with stack.client(None) as http:
+        assert (await http.post(PATH, json=payload)).status_code == 401
+
+
+@pytest.mark.parametrize(
+    ("payload", "status", "outcome"),
+    [
+        (callback(20, type="message", user="U1", text="hi", ts="yesterday"), 200, "refused"),
+        (callback(21, type="channel_created"), 200, "ignored"),
+        ({"type": "app_rate_limited"}, 200, "ignored"),
+        ({"type": "event_callback"}, 200, "refused"),
+        (b"[]", 422, None),
+        (b"{", 422, None),
+        (b'{"type": "event_callback", "event": {"type": "message", "text": "\\ud800"}}', 422, None),
+    ],
+)
+async def test_what_is_no_event_harms_nothing(stack: RunningStack, payload: Any, status: int, outcome: Any) -> None:
+    answer = await send(stack, payload)
+    assert answer.status_code == status
+    assert answer.json().get("outcome") == outcome
+
+
+async def test_a_log_without_room_is_tried_again_by_slack(stack: RunningStack) -> None:
+    stack.holdback.close()
+    answer = await send(stack, callback(30, type="message", user="U1", text="hi", ts="1700000200.000000"))
+    assert answer.status_code == 429
+
+
+async def test_without_a_secret_there_is_no_slack(postgres_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("CHAT_BRIDGE_SLACK_SIGNING_SECRET", raising=False)
+    async with running_stack(postgres_url) as running:
+        assert (await send(running, callback(40, type="message"))).status_code == 404

@@ -1,0 +1,211 @@
+"""The list of feedbacks, its files, and the way from a number to its cases and back."""
+
+from __future__ import annotations
+
+import csv
+import html
+import io
+import json
+import re
+from collections.abc import AsyncIterator
+
+import asyncpg
+import pytest
+from reporting_client import client
+from reporting_database import empty_read_models
+from reporting_events import START, batch, feedback, message
+
+from reporting.api import conversations_router
+from reporting.consumer import Projector
+from reporting.pages.routes import pages_router
+from reporting.store_postgres import PostgresStore
+from servicekit.clock import FixedClock
+
+NOW = FixedClock(START + 3_600_000_000)
+TRACES = "https://traces.example/{trace_id}/view"
+
+
+@pytest.fixture
+async def pool(postgres_url: str) -> AsyncIterator[asyncpg.Pool]:
+    async with empty_read_models(postgres_url) as opened:
+        yield opened
+
+
+@pytest.fixture
+def take(pool: asyncpg.Pool):
+    projector = Projector(PostgresStore(pool))
+
+    async def taken(*events):
+        await projector.handle(batch(*events))
+
+    return taken
+
+
+def visitor(pool, token="all"):
+    return client([pages_router(pool, NOW, None, TRACES), conversations_router(pool, NOW)], token)
+
+
+def texts(page: str) -> list[str]:
+    return re.findall(r'<p class="said">(.*?)</p>', page)
+
+
+def links(page: str, text: str) -> list[str]:
+    return [html.unescape(found) for found in re.findall(rf'href="([^"]*)"[^>]*>\s*{re.escape(text)}', page)]
+
+
+async def some(take):
+    await take(
+        message("q1", turn="t1", content="Cheaper?", at=0),
+        message("a1", turn="t1", agent="agent-a", content="**No.**", at=1, agent_version="7", trace_id="tr/1"),
+        feedback("f1", turn="t1", agent="agent-a", reaction="ok", text="one", at=2, agent_version="7"),
+        feedback("f2", turn="t2", agent="agent-a", kind="explicit", reaction="not_ok", text="two", tags=("wrong",),
+                 at=3, agent_version="8"),
+        feedback("f3", turn="t3", agent="agent-b", kind="inferred", reaction="not_ok", text="three", confidence=0.8,
+                 correction_type="rephrased", conversation="c2", user="bob", at=4),
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("query", "expected"),
+    [
+        ("", ["three", "two", "one"]),
+        ("agent=agent-a", ["two", "one"]),
+        ("version=8", ["two"]),
+        ("reaction=not_ok", ["three", "two"]),
+        ("origin=machine", ["three"]),
+        ("type=explicit", ["two"]),
+        ("reason=wrong", ["two"]),
+        ("reason=rephrased", ["three"]),
+        ("origin=machine&confidence=0.9", []),
+        ("q=TWO", ["two"]),
+        ("user=bob", ["three"]),
+        ("conversation=c2", ["three"]),
+        ("from=2026-09-21T14:13&to=2026-09-21T14:13", ["three", "two", "one"]),
+        ("from=2026-09-21&to=2026-09-21&tz=Europe/Berlin", ["three", "two", "one"]),
+        ("to=2026-09-20", []),
+        ("agent=&reaction=&q=", ["three", "two", "one"]),
+    ],
+)
+async def test_each_filter_of_the_address_narrows_the_list_and_its_files_alike(pool, take, query, expected):
+    await some(take)
+    async with visitor(pool) as http:
+        assert texts((await http.get(f"/dashboard/feedback?{query}")).text) == expected
+        lines = (await http.get(f"/dashboard/feedback.jsonl?{query}")).text.splitlines()
+        assert [json.loads(line)["text"] for line in lines] == expected
+        rows = list(csv.DictReader(io.StringIO((await http.get(f"/dashboard/feedback.csv?{query}")).text)))
+        assert [row["text"] for row in rows] == expected
+
+
+async def test_a_filter_that_is_none_gets_a_page_that_says_so(pool, take):
+    await some(take)
+    async with visitor(pool) as http:
+        for query in ("reaction=great", "tz=Nowhere/Land", "from=soon", "cursor=x", "cursor=1-2-x", "confidence=7"):
+            answer = await http.get(f"/dashboard/feedback?{query}")
+            assert answer.status_code == 400
+            assert "does not work" in answer.text
+
+
+async def test_the_list_goes_on_and_shows_each_once(pool, take):
+    await take(*(feedback(f"s{at}", turn=f"t{at}", text=f"n{at}", at=at) for at in range(120)))
+    async with visitor(pool) as http:
+        seen, address = [], "/dashboard/feedback?reaction=ok"
+        while address:
+            page = (await http.get(address)).text
+            seen += texts(page)
+            address = next(iter(links(page, "Older")), None)
+        assert seen == [f"n{at}" for at in reversed(range(120))]
+        lines = (await http.get("/dashboard/feedback.jsonl")).text.splitlines()
+        assert len(lines) == 120
+
+
+async def test_the_files_hold_what_the_api_finds_and_no_formula(pool, take):
+    await some(take)
+    await take(feedback("f4", turn="t4", text='=HYPERLINK("x")', tags=("a", "b"), correction="-1+1", at=9))
+    async with visitor(pool) as http:
+        found = (await http.post("/conversations/acme/support/feedback/search", json={})).json()["items"]
+        answer = await http.get("/dashboard/feedback.jsonl")
+        assert [json.loads(line) for line in answer.text.splitlines()] == found
+        assert answer.headers["content-disposition"] == 'attachment; filename="feedback.jsonl"'
+        row = next(csv.DictReader(io.StringIO((await http.get("/dashboard/feedback.csv")).text)))
+        assert (row["text"], row["correction"], row["tags"]) == ('\'=HYPERLINK("x")', "'-1+1", "a; b")
+        assert row["value"] == "0.6"
+
+
+async def test_the_numbers_of_the_overview_lead_to_their_cases(pool, take):
+    await some(take)
+    async with visitor(pool) as http:
+        page = (await http.get("/")).text
+        (people, machine) = links(page, "<b>1</b> Not OK")
+        assert texts((await http.get(people)).text) == ["two"]
+        assert texts((await http.get(machine)).text) == ["three"]
+        assert texts((await http.get(links(page, "wrong")[0])).text) == ["two"]
+        assert texts((await http.get(links(page, "asked the same again")[0])).text) == ["three"]
+        (bar,) = {html.unescape(found) for found in re.findall(r'<a href="([^"]*)"><g class="step">', page)}
+        assert texts((await http.get(bar)).text) == ["two", "one"]
+        assert "agent=agent-b" in links(page, "agent-b")[0]
+
+
+async def test_a_transcript_opened_from_the_list_has_its_neighbours_and_the_way_back(pool, take):
+    await some(take)
+    async with visitor(pool) as http:
+        listed = (await http.get("/dashboard/feedback?agent=agent-a&period=7d")).text
+        middle = (await http.get(links(listed, "Read the conversation")[1])).text
+        assert "<strong>No.</strong>" in middle
+        assert "https://traces.example/tr%2F1/view" in middle
+        assert links(middle, "Older") == []
+        (newer,) = links(middle, "Newer")
+        assert "turn=t2" in newer
+        (back,) = links(middle, "&larr; The list")
+        assert texts((await http.get(back)).text) == ["two", "one"]
+        assert "agent=agent-a" in back
+        assert "period=7d" in back
+        assert len(links((await http.get(newer)).text, "Older")) == 1
+
+
+async def test_the_agents_page_has_versions_reasons_and_its_worst_conversations(pool, take):
+    await some(take)
+    async with visitor(pool) as http:
+        page = (await http.get("/dashboard/agent?at=acme/support&agent=agent-a")).text
+        assert [links(page, name) != [] for name in ("7", "8", "wrong", "c1")] == [True] * 4
+        assert "agent-b" not in page
+        assert (await http.get("/dashboard/agent")).status_code == 404
+
+
+async def test_the_calibration_page_compares_machine_and_people(pool, take):
+    await some(take)
+    await take(feedback("m1", turn="t2", kind="inferred", reaction="not_ok", confidence=0.92, at=5))
+    async with visitor(pool) as http:
+        page = (await http.get("/dashboard/calibration")).text
+        assert '<p class="figure">100%</p>' in page
+        assert '<td class="agrees">1</td>' in page
+
+
+async def test_a_callers_files_and_pages_hold_their_project_alone(pool, take):
+    await some(take)
+    await take(feedback("g1", tenant="globex", text="theirs", agent="agent-a", turn="t1", at=8))
+    async with visitor(pool, "acme") as http:
+        for path in ("feedback", "feedback.csv", "feedback.jsonl", "agent", "calibration"):
+            ours = await http.get(f"/dashboard/{path}?agent=agent-a")
+            assert ours.status_code == 200
+            assert "theirs" not in ours.text
+            refused = await http.get(f"/dashboard/{path}?at=globex/support&agent=agent-a")
+            assert refused.status_code == 404
+
+
+async def test_hostile_text_stays_text_in_every_page(pool, take):
+    hostile = "<script>alert(1)</script>{{ 7*7 }}"
+    await take(
+        message("a1", turn="t1", agent=hostile, content=hostile, at=1, agent_version=hostile),
+        feedback("f1", turn="t1", agent=hostile, user=hostile, text=hostile, correction=hostile, tags=(hostile,),
+                 conversation=hostile, kind="explicit", reaction="not_ok", agent_version=hostile, model=hostile, at=2),
+    )  # fmt: skip
+    async with visitor(pool) as http:
+        listed = (await http.get("/dashboard/feedback")).text
+        overview = (await http.get("/")).text
+        agent = (await http.get("/dashboard/agent", params={"agent": hostile})).text
+        read = (await http.get(links(listed, "Read the conversation")[0])).text
+        searched = (await http.get("/dashboard/feedback", params={"q": '"><script>'})).text
+    for page in (listed, overview, agent, read, searched):
+        assert "<script>alert" not in page
+        assert '"><script>' not in page
+        assert " style=" not in page

@@ -1,0 +1,166 @@
+"""What another tenant or project holds under the same ids changes no row and no answer of ours."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import AsyncIterator
+from typing import Any
+
+import asyncpg
+import httpx
+import pytest
+from fastapi import APIRouter
+from fastapi.routing import APIRoute
+from neighbours import ANN, CONVERSATIONS, NEIGHBOURS, OURS, POSITIONS, Place, feedbacks, messages
+from reporting_client import client
+from reporting_database import empty_read_models
+from reporting_events import START, batch, feedback, message
+
+from reporting.api import conversations_router
+from reporting.api_figures import figures_router
+from reporting.consumer import Projector
+from reporting.pages.routes import pages_router
+from reporting.queries.agent import telling_words
+from reporting.selection import Filters, Project, Span
+from reporting.store_postgres import PostgresStore
+from servicekit.clock import FixedClock
+
+NOW = FixedClock(START + 3_600_000_000)
+PROJECT = f"/conversations/{OURS.tenant}/{OURS.project}"
+CONVERSATION = f"{PROJECT}/{OURS.conversation}"
+FROM, TO = "2026-09-21T00:00:00Z", "2026-09-22T00:00:00Z"
+WINDOW = {"start": FROM, "end": TO}
+PAGE = f"at={OURS.tenant}/{OURS.project}"
+QUESTIONS: list[tuple[str, str, Any]] = [
+    ("POST", f"{PROJECT}/feedback/conversations-in-period", WINDOW | {"include_turns": True}),
+    ("POST", f"{PROJECT}/feedback/conversations-in-period", WINDOW | {"include_turns": True, "limit": 1}),
+    ("POST", f"{PROJECT}/feedback/artifacts", {"conversation_id": OURS.conversation, "with_payload": True}),
+    ("POST", f"{PROJECT}/feedback/artifacts", {"scope": "user", "user_id": ANN, "with_payload": True}),
+    ("POST", f"{PROJECT}/feedback/artifacts", {"conversation_id": OURS.conversation, "all_tags": ["turn:t1"]}),
+    ("POST", f"{PROJECT}/feedback/search", {}),
+    ("POST", f"{PROJECT}/feedback/search", {"user_id": ANN, "limit": 1}),
+    ("POST", f"{CONVERSATION}/turns-with-feedbacks", {}),
+    ("POST", f"{CONVERSATION}/turns-with-feedbacks", {"turn_ids": ["t1", "t2", "t9"]}),
+    ("POST", f"{CONVERSATION}/feedback/latest", {}),
+    ("POST", f"{CONVERSATION}/feedback/latest", {"turn_ids": ["t1"], "since": FROM}),
+    ("GET", f"{CONVERSATION}/turns/t1/feedback", None),
+    ("GET", f"{CONVERSATION}/turns/t2/feedback", None),
+    ("GET", f"{PROJECT}/feedback/summary", None),
+    ("GET", f"{PROJECT}/feedback/agents?min_votes=1", None),
+    ("GET", f"{PROJECT}/feedback/calibration", None),
+    ("GET", "/", None),
+    ("GET", f"/?{PAGE}&period=all", None),
+    ("GET", f"{PROJECT}/feedback/reasons", None),
+    ("GET", f"/dashboard/live?{PAGE}", None),
+    ("GET", f"/dashboard/feedback?{PAGE}&period=all", None),
+    ("GET", f"/dashboard/feedback.csv?{PAGE}", None),
+    ("GET", f"/dashboard/feedback.jsonl?{PAGE}&user={ANN}", None),
+    ("GET", f"/dashboard/agent?{PAGE}&agent=bot", None),
+    ("GET", f"/dashboard/calibration?{PAGE}", None),
+    ("GET", f"/dashboard/conversation?tenant={OURS.tenant}&project={OURS.project}&id={OURS.conversation}", None),
+    (
+        "GET",
+        f"/dashboard/conversation?tenant={OURS.tenant}&project={OURS.project}&id={OURS.conversation}&turn=t1",
+        None,
+    ),
+]
+"""Every question that can be asked about a project: one at least for each route."""
+NO_QUESTION = {"/dashboard/assets/{name}", "/sign-in"}
+"""Routes that answer the same whatever is stored."""
+
+
+@pytest.fixture
+async def pool(postgres_url: str) -> AsyncIterator[asyncpg.Pool]:
+    async with empty_read_models(postgres_url) as opened:
+        yield opened
+
+
+def routers(pool: Any) -> list[APIRouter]:
+    return [conversations_router(pool, NOW, "s3://logs"), figures_router(pool, NOW), pages_router(pool, NOW, None)]
+
+
+async def fill(pool: asyncpg.Pool, place: Place, at: float, revision: int = 1) -> None:
+    await Projector(PostgresStore(pool)).handle(
+        batch(*messages(place, at=at), *feedbacks(place, at=at, revision=revision))
+    )
+
+
+def of_conversation(path: str, body: Any) -> bool:
+    """Whether a question is about our conversation alone."""
+    return CONVERSATION in path or f"id={OURS.conversation}" in path or "conversation_id" in (body or {})
+
+
+async def answers(pool: asyncpg.Pool, kind: str = "another tenant") -> dict[str, Any]:
+    """What a caller of OURS is answered, by question: those that a neighbour of that kind must not change."""
+    asked = [question for question in QUESTIONS if kind in NEIGHBOURS or of_conversation(*question[1:])]
+    async with client(routers(pool), "acme") as http:
+        return {f"{method} {path} {body}": await answer(http, method, path, body) for method, path, body in asked}
+
+
+async def answer(http: httpx.AsyncClient, method: str, path: str, body: Any) -> Any:
+    response = await http.request(method, path, json=body)
+    assert response.status_code == 200, (path, response.text)
+    if response.headers["content-type"] != "application/json":
+        return re.sub(r'data-stamp="[^"]*"', "", response.text)
+    return {name: value for name, value in response.json().items() if name not in POSITIONS}
+
+
+async def rows(pool: asyncpg.Pool) -> dict[str, Any]:
+    """Our rows of every table, without the transaction that wrote them."""
+    found = {}
+    for table in ("messages", "feedbacks"):
+        ours = await pool.fetch(
+            f"select * from {table} where tenant = $1 and project = $2 and conversation_id = $3", *OURS
+        )
+        found[table] = sorted(repr({k: v for k, v in row.items() if k != "written_by"}) for row in ours)
+    return found
+
+
+@pytest.mark.parametrize("at", [-900.0, 900.0], ids=["earlier", "later"])
+@pytest.mark.parametrize("kind", CONVERSATIONS)
+async def test_a_neighbour_changes_no_row_and_no_answer(pool: asyncpg.Pool, kind: str, at: float) -> None:
+    await fill(pool, OURS, 0)
+    before = await answers(pool, kind), await rows(pool)
+    await fill(pool, CONVERSATIONS[kind], at, revision=9)
+    after = await answers(pool, kind), await rows(pool)
+    assert after[1] == before[1]
+    for question, found in after[0].items():
+        assert found == before[0][question], question
+
+
+async def test_every_answer_shows_something_of_ours(pool: asyncpg.Pool) -> None:
+    """An answer that is empty anyway would prove nothing."""
+    await fill(pool, OURS, 0)
+    for question, found in (await answers(pool)).items():
+        assert re.search(r"a[12]\b|'ok'|t1|bot", str(found)), question
+
+
+@pytest.mark.parametrize("kind", NEIGHBOURS)
+async def test_words_of_rejected_questions_are_ours_alone(pool: asyncpg.Pool, kind: str) -> None:
+    async def rejected(place: Place, word: str, at: float) -> None:
+        where = {"tenant": place.tenant, "project": place.project, "conversation": place.conversation}
+        for number in range(20):
+            turn, asked = f"t{number}", at + 100 * number
+            content = f"{word} please" if number % 2 else "another please"
+            reaction = "not_ok" if number % 2 else "ok"
+            await Projector(PostgresStore(pool)).handle(
+                batch(
+                    message(f"q{number}", content=content, turn=turn, at=asked, **where),
+                    feedback(f"{place.name} {number}", turn=turn, at=asked + 50, reaction=reaction, **where),
+                )
+            )
+
+    await rejected(OURS, "ours", 0)
+    await rejected(NEIGHBOURS[kind], "theirs", 10)
+    found = await telling_words(pool, Project(OURS.tenant, OURS.project), Span(0, START + 10**10), Filters())
+    assert [one.word for one in found] == ["ours"]
+
+
+def test_every_route_is_asked() -> None:
+    for router in routers(None):
+        for route in router.routes:
+            assert isinstance(route, APIRoute)
+            if route.path_format in NO_QUESTION:
+                continue
+            asked = [path for method, path, _ in QUESTIONS if method in route.methods]
+            assert any(route.path_regex.match(path.partition("?")[0]) for path in asked), route.path

@@ -1,0 +1,113 @@
+"""The second wall: connections that read for callers see one tenant's rows, whatever the statement says."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+
+import asyncpg
+import httpx
+import pytest
+from reporting_client import CALLERS, application
+from reporting_database import empty_read_models
+from reporting_events import START, batch, feedback, message
+
+from reporting.api import conversations_router
+from reporting.consumer import Projector
+from reporting.main import MIGRATIONS
+from reporting.pages.routes import pages_router
+from reporting.store_postgres import PostgresStore
+from servicekit.clock import FixedClock
+from servicekit.database import open_pool
+from servicekit.failures import StartError
+from servicekit.row_security import EVERY_TENANT, tenant_in_sight
+
+NOW = FixedClock(START + 3_600_000_000)
+TENANTS = "select array_agg(distinct tenant order by tenant) from {}"
+SOURCES = ("feedbacks", "messages", "effective", "conv_messages", "erasures")
+
+
+@pytest.fixture
+async def reads(postgres_url: str) -> AsyncIterator[asyncpg.Pool]:
+    """A reading pool of one connection over rows of two tenants that share all ids."""
+    async with empty_read_models(postgres_url) as pool:
+        for tenant in ("acme", "globex"):
+            said = message("m1", turn="t1", content="hello", tenant=tenant)
+            given = feedback(f"{tenant} f1", turn="t1", kind="explicit", reaction="ok", tenant=tenant)
+            await Projector(PostgresStore(pool)).handle(batch(said, given))
+            await pool.execute("insert into erasures values ($1, 'bob', 'r', 1)", tenant)
+        reading = await open_pool(postgres_url, "reporting", MIGRATIONS, size=1, tenants_apart=True)
+        yield reading
+        await reading.close()
+
+
+@pytest.mark.parametrize("source", SOURCES)
+async def test_a_statement_that_forgets_its_tenant_sees_one(reads: asyncpg.Pool, source: str) -> None:
+    for tenant, seen in (("acme", ["acme"]), ("globex", ["globex"]), ("", None), ("acme", ["acme"]), ("none", None)):
+        tenant_in_sight.set(tenant)
+        assert await reads.fetchval(TENANTS.format(source)) == seen
+    tenant_in_sight.set(EVERY_TENANT)
+    assert await reads.fetchval(TENANTS.format(source)) == ["acme", "globex"]
+    tenant_in_sight.set("globex")
+    assert await reads.fetchval(TENANTS.format(source)) == ["globex"]
+
+
+async def test_work_side_by_side_keeps_to_its_own(reads: asyncpg.Pool) -> None:
+    async def ask(number: int) -> bool:
+        tenant = ("acme", "globex")[number % 2]
+        tenant_in_sight.set(tenant)
+        try:
+            async with asyncio.timeout(0.002 * (number % 5) if number % 3 else 20):
+                await reads.fetchval("select pg_sleep(0.001)")
+                return bool(await reads.fetchval(TENANTS.format("feedbacks")) == [tenant])
+        except TimeoutError:
+            return True  # cut off in the middle, as by a deadline: the next one must not see its rows
+
+    assert all(await asyncio.gather(*(ask(number) for number in range(60))))
+
+
+async def test_readers_only_read(reads: asyncpg.Pool) -> None:
+    tenant_in_sight.set("acme")
+    with pytest.raises(asyncpg.InsufficientPrivilegeError):
+        await reads.execute("delete from feedbacks")
+
+
+async def test_requests_read_through_it(reads: asyncpg.Pool) -> None:
+    """Each caller sees their own; between two requests nothing is left."""
+    app = application([conversations_router(reads, NOW), pages_router(reads, NOW, None)])
+    transport = httpx.ASGITransport(app)
+    assert CALLERS["acme"].tenant and CALLERS["globex"].tenant
+    async with httpx.AsyncClient(transport=transport, base_url="http://reporting") as http:
+        for token, tenant in (("acme", "acme"), ("globex", "globex"), ("all", "globex"), ("acme", "acme")):
+            headers = {"Authorization": f"Bearer {token}"}
+            path = f"/conversations/{tenant}/support/c1/turns-with-feedbacks"
+            answer = await http.post(path, json={}, headers=headers)
+            assert [len(turn["feedbacks"]) for turn in answer.json()["turns"]] == [1], answer.text
+            front = await http.get("/", headers=headers)
+            assert front.status_code == 200
+            assert ("globex" in front.text, "acme" in front.text) == (token != "acme", token != "globex")
+
+
+async def test_a_table_that_comes_later_is_walled_as_well(reads: asyncpg.Pool, postgres_url: str) -> None:
+    owner = await asyncpg.connect(postgres_url)
+    try:
+        await owner.execute("create table reporting.later as select tenant from reporting.feedbacks")
+        again = await open_pool(postgres_url, "reporting", MIGRATIONS, size=1, tenants_apart=True)
+        tenant_in_sight.set("acme")
+        assert await again.fetchval(TENANTS.format("later")) == ["acme"]
+        await again.close()
+    finally:
+        await owner.close()
+
+
+async def test_a_user_who_may_not_make_the_role_is_told_what_to_do(postgres_url: str) -> None:
+    owner = await asyncpg.connect(postgres_url)
+    try:
+        await owner.execute("create role plain login; create schema plain authorization plain")
+        await owner.execute("grant create on database postgres to plain")
+        url = postgres_url.replace("postgres@", "plain@", 1)
+        with pytest.raises(StartError, match="grant agent_feedback_reader to"):
+            await open_pool(url, "plain", MIGRATIONS / "none", size=1, tenants_apart=True)
+    finally:
+        await owner.execute("drop owned by plain cascade; drop role plain")
+        await owner.close()

@@ -1,0 +1,181 @@
+"""The search over single feedbacks: each filter alone, pages, and what is never found."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+
+import asyncpg
+import httpx
+import pytest
+from reporting_client import client
+from reporting_database import empty_read_models
+from reporting_events import START, batch, feedback, feedback_id
+
+from reporting.api import conversations_router
+from reporting.consumer import Projector
+from reporting.store_postgres import PostgresStore
+from servicekit.clock import FixedClock
+
+SEARCH = "/conversations/acme/support/feedback/search"
+NOW = FixedClock(START + 3_600_000_000)
+
+
+@pytest.fixture
+async def pool(postgres_url: str) -> AsyncIterator[asyncpg.Pool]:
+    async with empty_read_models(postgres_url) as opened:
+        yield opened
+
+
+@pytest.fixture
+async def http(pool: asyncpg.Pool) -> AsyncIterator[httpx.AsyncClient]:
+    async with client([conversations_router(pool, NOW)]) as opened:
+        yield opened
+
+
+@pytest.fixture
+def take(pool: asyncpg.Pool):
+    projector = Projector(PostgresStore(pool))
+
+    async def taken(*events):
+        await projector.handle(batch(*events))
+
+    return taken
+
+
+async def ask(http, **body):
+    answer = await http.post(SEARCH, json=body)
+    assert answer.status_code == 200, answer.text
+    return answer.json()
+
+
+async def names(http, **body) -> list[str]:
+    known = {str(feedback_id(name)): name for name in ("f1", "f2", "f3", "m1", "m2")}
+    return [known[item["feedback_id"]] for item in (await ask(http, **body))["items"]]
+
+
+SAID = (
+    feedback("f1", turn="t1", agent="a", reaction="ok", emoji="\U0001f44d", at=1, agent_version="1", model="small"),
+    feedback("f2", turn="t2", agent="a", kind="explicit", reaction="not_ok", user="bob", at=2, agent_version="2",
+             text="50 % too dear_", tags=("wrong", "slow"), correction="Ten EURO."),
+    feedback("f3", turn="t3", agent="b", kind="explicit", reaction="neutral", conversation="c2", at=3, model="large"),
+    feedback("m1", turn="t1", agent="a", kind="inferred", reaction="not_ok", at=4, confidence=0.9,
+             correction_type="explicit", text="no, wrong"),
+    feedback("m2", turn="t4", agent="b", kind="inferred", reaction="ok", at=5, confidence=0.7, text="thanks"),
+    feedback("f4", turn="t5", reaction=None, at=6, revision=2),
+    feedback("f5", turn="t1", tenant="globex", at=7),
+    feedback("f6", turn="t1", project="sales", at=8),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        ({}, ["m2", "m1", "f3", "f2", "f1"]),
+        ({"agent_id": "a"}, ["m1", "f2", "f1"]),
+        ({"agent_version": "2"}, ["f2"]),
+        ({"model": "large"}, ["f3"]),
+        ({"reaction": "not_ok"}, ["m1", "f2"]),
+        ({"origin": "machine"}, ["m2", "m1"]),
+        ({"feedback_type": "explicit"}, ["f3", "f2"]),
+        ({"tag": "slow"}, ["f2"]),
+        ({"tag": "explicit"}, ["m1"]),
+        ({"min_confidence": 0.9, "origin": "machine"}, ["m1"]),
+        ({"text": "TOO DEAR"}, ["f2"]),
+        ({"text": "euro"}, ["f2"]),
+        ({"text": "0 %"}, ["f2"]),
+        ({"text": "%"}, ["f2"]),
+        ({"text": "_"}, ["f2"]),
+        ({"text": "\\"}, []),
+        ({"user_id": "bob"}, ["f2"]),
+        ({"conversation_id": "c2"}, ["f3"]),
+        ({"start": "2026-09-21T14:13:22Z", "end": "2026-09-21T14:13:23Z"}, ["f3", "f2"]),
+        ({"agent_id": "a", "reaction": "ok", "origin": "user"}, ["f1"]),
+        ({"agent_id": "nobody"}, []),
+    ],
+)
+async def test_each_filter_finds_what_it_says(http, take, body, expected):
+    await take(*SAID)
+    assert await names(http, **body) == expected
+
+
+async def test_a_found_feedback_has_all_that_one_acts_on(http, take):
+    await take(*SAID)
+    (item,) = (await ask(http, tag="slow"))["items"]
+    assert item == {
+        "feedback_id": str(feedback_id("f2")),
+        "conversation_id": "c1",
+        "turn_id": "t2",
+        "agent_id": "a",
+        "agent_version": "2",
+        "model": None,
+        "user_id": "bob",
+        "origin": "user",
+        "feedback_type": "explicit",
+        "reaction": "not_ok",
+        "value": -0.6,
+        "confidence": 1.0,
+        "text": "50 % too dear_",
+        "tags": ["wrong", "slow"],
+        "correction": "Ten EURO.",
+        "correction_type": None,
+        "emoji": None,
+        "ts": "2026-09-21T14:13:22.000000Z",
+    }
+
+
+async def test_what_a_newer_verdict_covers_is_not_found(http, take):
+    await take(
+        feedback("f1", turn="t1", reaction="ok", at=1),
+        feedback("f2", turn="t1", kind="explicit", reaction="not_ok", at=2),
+    )
+    assert await names(http) == ["f2"]
+    assert await names(http, reaction="ok") == []
+
+
+@pytest.mark.parametrize("limit", [1, 2, 3, 500])
+async def test_pages_show_each_once_though_more_comes_in(http, take, limit):
+    await take(*(feedback(f"s{at}", turn=f"t{at}", at=at // 3) for at in range(10)))
+    seen, cursor = [], None
+    while True:
+        page = await ask(http, limit=limit, cursor=cursor)
+        seen += [item["turn_id"] for item in page["items"]]
+        cursor = page["next_cursor"]
+        if cursor is None:
+            break
+        await take(feedback(f"late{len(seen)}", turn=f"late{len(seen)}", at=100 + len(seen)))
+    assert sorted(seen) == sorted(f"t{at}" for at in range(10))
+
+
+async def test_a_cursor_of_another_filter_is_refused(http, take):
+    await take(*SAID)
+    cursor = (await ask(http, limit=1, agent_id="a"))["next_cursor"]
+    for body in ({}, {"agent_id": "b"}, {"agent_id": "a", "reaction": "ok"}):
+        assert (await http.post(SEARCH, json={**body, "cursor": cursor})).status_code == 400
+    assert await names(http, agent_id="a", cursor=cursor) == ["f2", "f1"]
+
+
+async def test_a_page_of_long_texts_is_bounded(http, take):
+    await take(*(feedback(f"s{at}", turn=f"t{at}", text="x" * 10_000, at=at) for at in range(300)))
+    answer = await http.post(SEARCH, json={"limit": 500})
+    assert len(answer.content) < 2_500_000
+    assert answer.json()["next_cursor"] is not None
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {"reaction": "great"},
+        {"origin": "both"},
+        {"min_confidence": 2},
+        {"text": ""},
+        {"text": "nul \x00"},
+        {"tag": ""},
+        {"limit": 501},
+        {"start": "2026-09-22T00:00:00Z", "end": "2026-09-21T00:00:00Z"},
+        {"agent": "a"},
+    ],
+)
+async def test_a_search_that_makes_no_sense_is_refused_in_a_sentence(http, body):
+    answer = await http.post(SEARCH, json=body)
+    assert answer.status_code == 422
+    assert isinstance(answer.json()["detail"], str)

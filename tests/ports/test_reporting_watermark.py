@@ -1,0 +1,175 @@
+"""What polls sees every update, whoever writes at the same time and whoever commits first."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import AsyncIterator
+
+import asyncpg
+import pytest
+from reporting_client import client
+from reporting_database import empty_read_models
+from reporting_events import START, batch, feedback
+
+from reporting.api import conversations_router
+from reporting.consumer import Projector
+from reporting.projection import feedback_row, newest_feedbacks
+from reporting.queries.changes import changed_since, stamp
+from reporting.selection import Project
+from reporting.store_postgres import PostgresStore
+from servicekit.clock import FixedClock
+
+LATEST = "/conversations/acme/support/c1/feedback/latest"
+NOW = FixedClock(START + 3_600_000_000)
+AT = Project("acme", "support")
+
+
+@pytest.fixture
+async def pool(postgres_url: str) -> AsyncIterator[asyncpg.Pool]:
+    async with empty_read_models(postgres_url) as opened:
+        yield opened
+
+
+class Projection:
+    """A projection that has written its batch and commits when told to: another process, seen from here."""
+
+    def __init__(self, pool: asyncpg.Pool, *events) -> None:
+        self._pool, self._events = pool, events
+
+    async def write(self) -> Projection:
+        self._connection = await self._pool.acquire()
+        self._transaction = self._connection.transaction()
+        await self._transaction.start()
+        rows = newest_feedbacks(feedback_row(event) for event in self._events)
+        await PostgresStore(self._pool)._write_feedbacks(self._connection, rows)
+        return self
+
+    async def commit(self) -> None:
+        await self._transaction.commit()
+        await self._pool.release(self._connection)
+
+
+class Timeline:
+    """A client as the documentation has it: follow the cursor to the end, keep the watermark, ask again with it."""
+
+    def __init__(self, http, **body) -> None:
+        self._http, self._body, self.watermark, self.seen = http, body, None, []
+
+    async def poll(self) -> list[str]:
+        turns, cursor = [], None
+        while True:
+            body = self._body | {"watermark": self.watermark, "cursor": cursor}
+            answer = (await self._http.post(LATEST, json=body)).json()
+            turns += [item["turn_id"] for item in answer["items"]]
+            cursor = answer["next_cursor"]
+            assert (answer["watermark"] is None) == (cursor is not None)
+            if cursor is None:
+                break
+        self.watermark = answer["watermark"]
+        self.seen += turns
+        return turns
+
+
+async def test_an_update_recorded_first_and_committed_last_is_seen(pool):
+    async with client([conversations_router(pool, NOW)]) as http:
+        timeline = Timeline(http)
+        early = await Projection(pool, feedback("f1", turn="t1", recorded=1)).write()
+        late = await Projection(pool, feedback("f2", turn="t2", recorded=2)).write()
+        await late.commit()
+        assert await timeline.poll() == ["t2"]
+        await early.commit()
+        assert await timeline.poll() == ["t1"]
+        assert await timeline.poll() == []
+
+
+async def test_updates_recorded_at_one_moment_are_all_seen(pool):
+    async with client([conversations_router(pool, NOW)]) as http:
+        timeline = Timeline(http, limit=1)
+        for turn in ("t1", "t2", "t3"):
+            await Projector(PostgresStore(pool)).handle(batch(feedback(turn, turn=turn, recorded=5)))
+            await timeline.poll()
+        assert sorted(timeline.seen) == ["t1", "t2", "t3"]
+
+
+@pytest.mark.parametrize("seed", range(12))
+async def test_however_projections_interleave_nothing_is_missed(pool, seed):
+    choose = random.Random(seed)
+    waiting = [
+        Projection(pool, feedback(f"f{at}", turn=f"t{at}", recorded=choose.randrange(5), at=at)) for at in range(12)
+    ]
+    open_ones: list[Projection] = []
+    async with client([conversations_router(pool, NOW)]) as http:
+        timeline = Timeline(http, limit=choose.choice([1, 3, 500]))
+        while waiting or open_ones:
+            step = choose.random()
+            if waiting and len(open_ones) < 3 and step < 0.4:
+                open_ones.append(await waiting.pop().write())
+            elif open_ones and step < 0.7:
+                await open_ones.pop(choose.randrange(len(open_ones))).commit()
+            else:
+                await timeline.poll()
+        await timeline.poll()
+        assert sorted(timeline.seen) == sorted(f"t{at}" for at in range(12))
+
+
+async def test_an_update_between_two_pages_comes_with_the_next_watermark(pool):
+    take = Projector(PostgresStore(pool)).handle
+    await take(batch(*(feedback(f"f{at}", turn=f"t{at}", recorded=at) for at in range(3))))
+    async with client([conversations_router(pool, NOW)]) as http:
+        first = (await http.post(LATEST, json={"limit": 2})).json()
+        assert (len(first["items"]), first["watermark"]) == (2, None)
+        await take(batch(feedback("f0", turn="t0", reaction="not_ok", revision=2, recorded=1)))
+        rest = (await http.post(LATEST, json={"limit": 2, "cursor": first["next_cursor"]})).json()
+        again = (await http.post(LATEST, json={"watermark": rest["watermark"]})).json()
+        assert [(item["turn_id"], item["reaction"]) for item in again["items"]] == [("t0", "not_ok")]
+
+
+async def test_a_watermark_of_other_turns_or_of_another_server_rules_nothing_out(pool):
+    take = Projector(PostgresStore(pool)).handle
+    await take(batch(feedback("f1", turn="t1"), feedback("f2", turn="t2")))
+    async with client([conversations_router(pool, NOW)]) as http:
+        narrow = Timeline(http, turn_ids=["t1"])
+        await narrow.poll()
+        wider = Timeline(http, turn_ids=["t1", "t2"])
+        wider.watermark = narrow.watermark
+        assert await wider.poll() == ["t1", "t2"]
+        every = Timeline(http)
+        await every.poll()
+        narrow.watermark = every.watermark
+        assert await narrow.poll() == []
+        elsewhere = await http.post(LATEST.replace("c1", "c2"), json={"watermark": every.watermark})
+        assert elsewhere.status_code == 400
+        both = await http.post(LATEST, json={"watermark": every.watermark, "since": "2026-09-21T14:13:30Z"})
+        assert both.status_code == 422
+
+
+async def test_rows_of_another_servers_dump_are_old_once_it_has_started(pool):
+    store = PostgresStore(pool)
+    await Projector(store).handle(batch(feedback("f1", turn="t1")))
+    await store.adopt()
+    await pool.execute("update feedbacks set written_by = '999999999999'")
+    async with client([conversations_router(pool, NOW)]) as http:
+        timeline = Timeline(http)
+        await timeline.poll()
+        assert await timeline.poll() == ["t1"]
+        await store.adopt()
+        assert await timeline.poll() == ["t1"], "the same server is not looked through again"
+        await pool.execute("update database_server set system_identifier = 1")
+        await store.adopt()
+        assert await timeline.poll() == []
+
+
+async def test_the_dashboards_stamp_notices_a_late_commit_and_an_erasure(pool):
+    store = PostgresStore(pool)
+    early = await Projection(pool, feedback("f1", turn="t1", recorded=1)).write()
+    await Projector(store).handle(batch(feedback("f2", turn="t2", recorded=2)))
+    before = await stamp(pool)
+    assert not await changed_since(pool, AT, before)
+    await early.commit()
+    assert await changed_since(pool, AT, before)
+    before = await stamp(pool)
+    row = feedback_row(feedback("f1", turn="t1"))
+    await store.forget([type("F", (tuple,), {})((row.feedback_id, 5))])
+    assert await changed_since(pool, AT, before)
+    assert not await changed_since(pool, Project("acme", "sales"), await stamp(pool))
+    assert await changed_since(pool, AT, "made up")

@@ -1,0 +1,100 @@
+"""What is older than its retention goes, in every service's schema; what reports or a later look need stays."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import asyncpg
+import pytest
+
+import chat_bridge.main
+import feedback.main
+import inference.main
+import reporting.main
+from chat_bridge.retention import expiries as bridge_expiries
+from chat_bridge.settings import ChatBridgeSettings
+from feedback.retention import expiries as feedback_expiries
+from feedback.retention import store_expiries
+from feedback.settings import FeedbackSettings
+from inference.retention import expiries as inference_expiries
+from inference.settings import InferenceSettings
+from reporting.retention import expiries as reporting_expiries
+from reporting.settings import ReportingSettings
+from servicekit.clock import SystemClock
+from servicekit.database import open_pool
+from servicekit.retention import BATCH, Expiry, Retention
+
+EVERY = {
+    "chat_bridge": (chat_bridge.main, bridge_expiries(ChatBridgeSettings())),
+    "feedback": (feedback.main, [*feedback_expiries(FeedbackSettings()), *store_expiries(FeedbackSettings())]),
+    "inference": (inference.main, inference_expiries(InferenceSettings())),
+    "reporting": (reporting.main, reporting_expiries(ReportingSettings(message_days=30, feedback_days=30))),
+}
+
+
+@asynccontextmanager
+async def schema_of(url: str, service: str) -> AsyncIterator[asyncpg.Pool]:
+    module, _ = EVERY[service]
+    connection = await asyncpg.connect(url)
+    await connection.execute(f"drop schema if exists {service} cascade")
+    await connection.close()
+    pool = await open_pool(url, service, Path(str(module.__file__)).parent / "migrations", size=1)
+    try:
+        yield pool
+    finally:
+        await pool.close()
+
+
+@pytest.mark.parametrize("service", EVERY)
+async def test_every_expiry_fits_its_schema_and_an_empty_one_loses_nothing(postgres_url: str, service: str) -> None:
+    async with schema_of(postgres_url, service) as pool:
+        retention = Retention(service, pool, SystemClock(), EVERY[service][1])
+        due = await retention.due()
+        assert set(due) == {expiry.table for expiry in EVERY[service][1]}
+        assert set(due.values()) == {0}
+        assert await retention.sweep() == {}
+
+
+async def _stored(pool: asyncpg.Pool, message: str, conversation: str, days_ago: int) -> None:
+    await pool.execute(
+        "insert into messages (tenant, project, message_id, conversation_id, turn_id, sender_id, role, text, at, "
+        "version, stored_at) values ('t', 'p', $1, $2, 't1', 'ann', 'human', 'hi', 0, '', now() - $3 * interval '1d')",
+        message,
+        conversation,
+        days_ago,
+    )
+
+
+async def test_a_conversation_goes_as_a_whole_once_its_last_message_is_too_old(postgres_url: str) -> None:
+    async with schema_of(postgres_url, "inference") as pool:
+        for message, conversation, days_ago in (
+            ("old-1", "quiet", 500),
+            ("old-2", "quiet", 400),
+            ("old-3", "alive", 500),
+            ("new", "alive", 1),
+        ):
+            await _stored(pool, message, conversation, days_ago)
+        retention = Retention("inference", pool, SystemClock(), EVERY["inference"][1])
+        assert (await retention.due())["messages"] == 2
+        assert await retention.sweep() == {"messages": 2}
+        left = await pool.fetch("select message_id from messages order by 1")
+        assert [row["message_id"] for row in left] == ["new", "old-3"]
+
+
+async def test_a_sweep_deletes_more_than_one_batch_and_zero_days_keep_all(postgres_url: str) -> None:
+    async with schema_of(postgres_url, "reporting") as pool:
+        await pool.execute(
+            "insert into forgotten (feedback_id, revision) select gen_random_uuid(), 1 from generate_series(1, $1)",
+            BATCH + 3,
+        )
+        kept = Retention("reporting", pool, SystemClock(), reporting_expiries(ReportingSettings(tombstone_days=0)))
+        assert await kept.sweep() == {}
+        retention = Retention("reporting", pool, SystemClock(), reporting_expiries(ReportingSettings()))
+        assert await retention.due() == {"forgotten": BATCH + 3}
+        assert await retention.sweep() == {"forgotten": BATCH + 3}
+
+
+def test_the_oldest_moment_kept_is_exact() -> None:
+    assert Expiry("t", 1.5, "").oldest_kept(10 * 86_400_000_000) == int(8.5 * 86_400_000_000)

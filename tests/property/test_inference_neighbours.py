@@ -1,0 +1,157 @@
+"""An edit has only those messages judged again that it may bear on, and ends in the verdicts of judging everything."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections.abc import Collection, Sequence
+from typing import Any
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from reporting_events import batch, message
+
+from contracts.chat import ChatMessageIngested
+from contracts.feedback import FeedbackInferredReceived
+from detector.model import NEIGHBOURHOOD, Neighbourhood, Verdict
+from inference.consumer import ConversationEvents
+from inference.store import Place, Placed
+from inference.store_memory import MemoryStore
+from servicekit.kafka.producer import Message as Record
+from simulation.stub_detector import StubDetector, judge
+from simulation.stub_turns import StubTurns
+
+
+class CountingStore(MemoryStore):
+    """Counts the messages that are read around places."""
+
+    read = 0
+
+    async def around(self, places: Collection[Place], reach: int) -> Sequence[Sequence[Placed]]:
+        found = await super().around(places, reach)
+        self.read += sum(map(len, found))
+        return found
+
+
+class CountingDetector(StubDetector):
+    judged = 0
+
+    def judge(self, items: Sequence[Neighbourhood]) -> list[Verdict]:
+        self.judged += len(items)
+        return super().judge(items)
+
+
+class Ledger:
+    """The verdict that holds for each message: that of the highest evaluation."""
+
+    def __init__(self) -> None:
+        self.held: dict[str, FeedbackInferredReceived] = {}
+
+    async def send(self, messages: Sequence[Record]) -> None:
+        for one in messages:
+            event = FeedbackInferredReceived.model_validate_json(one.value or b"")
+            held = self.held.get(event.detected_in_message_id)
+            if held is None or event.evaluation >= held.evaluation:
+                self.held[event.detected_in_message_id] = event
+
+    def live(self) -> dict[str, tuple[str, str]]:
+        return {name: (one.verdict, one.turn_id) for name, one in self.held.items() if one.verdict is not None}
+
+
+class Bench:
+    def __init__(self) -> None:
+        self.store, self.detector, self.ledger = CountingStore(), CountingDetector(), Ledger()
+        self.handler = ConversationEvents(self.store, StubTurns(), self.ledger, self.detector)
+
+    def take(self, *events: ChatMessageIngested) -> None:
+        asyncio.run(self._take(events))
+
+    async def _take(self, events: Sequence[ChatMessageIngested]) -> None:
+        await self.handler.handle(batch(*events))
+
+
+def said(number: int, at: int, text: str = "hi") -> ChatMessageIngested:
+    return message(f"m{number:05}", content=text, agent="bot" if number % 2 else None, turn=None, at=at)
+
+
+def expected(events: Sequence[ChatMessageIngested]) -> dict[str, tuple[str, str]]:
+    """The verdicts on all messages, judged one by one over the whole conversation."""
+    store = MemoryStore()
+
+    async def ordered() -> list[Any]:
+        bench = ConversationEvents(store, StubTurns(), Ledger(), StubDetector())
+        await bench.handle(batch(*events))
+        [rows] = await store.around([Place(rows_key(events[0]), 0, "")], 10**6)
+        return [placed.indexed.message for placed in rows]
+
+    messages = asyncio.run(ordered())
+    found = {}
+    for number, one in enumerate(messages):
+        verdict = judge(Neighbourhood(tuple(messages[max(0, number - NEIGHBOURHOOD) : number]), one))
+        if one.role == "human" and verdict.emitted and verdict.target:
+            found[one.message_id] = (verdict.feedback, verdict.target.turn_id)
+    return found
+
+
+def rows_key(event: ChatMessageIngested) -> Any:
+    return Place((event.tenant, event.project, event.conversation_id), 0, "").conversation
+
+
+@settings(max_examples=100, deadline=None)
+@given(length=st.integers(1, 120), data=st.data())
+def test_an_edit_has_at_most_a_neighbourhood_judged_again(length: int, data: st.DataObject) -> None:
+    bench = Bench()
+    events = [said(number, number) for number in range(length)]
+    bench.take(*events)
+    edited = data.draw(st.integers(0, length - 1))
+    bench.detector.judged = bench.store.read = 0
+    edit = said(edited, 10_000, "edited")
+    bench.take(edit)
+    assert bench.detector.judged <= NEIGHBOURHOOD + 1
+    assert bench.store.read <= 2 * NEIGHBOURHOOD + 1
+    assert bench.ledger.live() == expected([*events, edit])
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    length=st.integers(1, 90),
+    again=st.lists(st.tuples(st.integers(0, 89), st.integers(0, 120)), max_size=8),
+    order=st.integers(0, 2**32),
+)
+def test_whatever_moves_about_the_verdicts_end_as_if_all_were_judged(
+    length: int, again: list[tuple[int, int]], order: int
+) -> None:
+    """Versions come in any order, so messages move to earlier places, and away from where they were seen."""
+    rng = random.Random(order)
+    events = [said(number, number) for number in range(length)]
+    events += [said(number, at, f"version {at}") for number, at in again if number < length]
+    wanted = expected(events)
+    rng.shuffle(events)
+    bench = Bench()
+    while events:
+        size = rng.randint(1, 10)
+        bench.take(*events[:size])
+        events = events[size:]
+    assert bench.ledger.live() == wanted
+
+
+@settings(max_examples=60, deadline=None)
+@given(moved=st.integers(0, 40), steps=st.lists(st.integers(0, 100), min_size=1, max_size=4))
+def test_where_a_message_stood_before_it_moved_is_judged_again(moved: int, steps: list[int]) -> None:
+    """A message comes last, version by version, each at its own time; the earliest is known only at the end."""
+    others = [said(number, number) for number in range(100) if number != moved]
+    versions = [said(moved, at, f"version {at}") for at in steps]
+    bench = Bench()
+    bench.take(*others)
+    for one in versions:
+        bench.take(one)
+    assert bench.ledger.live() == expected([*others, *versions])
+
+
+def test_an_edit_in_a_conversation_of_20_000_messages_reads_two_neighbourhoods() -> None:
+    bench = Bench()
+    bench.take(*(said(number, number) for number in range(20_000)))
+    bench.detector.judged = bench.store.read = 0
+    bench.take(said(10, 30_000, "edited"), said(20_000, 20_000))
+    assert bench.store.read <= 2 * (2 * NEIGHBOURHOOD + 1)
+    assert bench.detector.judged <= NEIGHBOURHOOD + 2

@@ -1,0 +1,134 @@
+"""Every number of the reports equals a recount in plain Python over the rows that were announced."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from collections.abc import AsyncIterator
+
+import asyncpg
+import pytest
+from reporting_database import empty_read_models
+from reporting_events import START, batch, feedback
+
+from reporting.consumer import Projector
+from reporting.pages.overview import overview
+from reporting.pages.view import View
+from reporting.queries.breakdown import Version, breakdown
+from reporting.queries.calibration import calibration
+from reporting.queries.reasons import reasons
+from reporting.queries.search import every
+from reporting.selection import Filters, Project, Span
+from reporting.store_postgres import PostgresStore
+from reporting.votes import Votes
+
+AT = Project("acme", "support")
+HOUR = 3_600
+
+
+@pytest.fixture
+async def pool(postgres_url: str) -> AsyncIterator[asyncpg.Pool]:
+    async with empty_read_models(postgres_url) as opened:
+        yield opened
+
+
+def announced(choose: random.Random):
+    """Feedbacks of two tenants, some changed, some taken back, several of one person on one turn."""
+    for at in range(250):
+        machine = choose.random() < 0.4
+        yield feedback(
+            f"f{choose.randrange(160)}" if not machine else f"m{choose.randrange(80)}",
+            revision=at + 1,
+            tenant=choose.choice(["acme", "acme", "acme", "globex"]),
+            conversation=f"c{choose.randrange(6)}",
+            turn=f"t{choose.randrange(8)}",
+            user=f"u{choose.randrange(3)}",
+            agent=f"a{choose.randrange(3)}",
+            kind="inferred" if machine else choose.choice(["reaction", "explicit"]),
+            reaction=choose.choice(["ok", "not_ok", "neutral", None]),
+            confidence=choose.choice([0.7, 0.75, 0.9, 1.0]) if machine else 1.0,
+            agent_version=choose.choice([None, "1", "2"]),
+            tags=tuple(choose.sample(["wrong", "slow", "rude"], choose.randrange(3))),
+            correction_type=choose.choice([None, "explicit", "rephrased"]) if machine else None,
+            at=choose.randrange(72) * HOUR,
+        )
+
+
+def effective(events):
+    """The effective and live feedbacks of AT, recounted from the announcements alone."""
+    newest = {}
+    for event in events:
+        held = newest.get(event.feedback_id)
+        if held is None or event.revision > held.revision:
+            newest[event.feedback_id] = event
+    slots = {}
+    for event in newest.values():
+        if (event.tenant, event.project) != AT:
+            continue
+        if event.origin == "machine":
+            slots[event.feedback_id] = event
+        elif event.reaction is not None or event.feedback_type == "explicit":
+            slot = (event.conversation_id, event.turn_id, event.user_id)
+            held = slots.get(slot)
+            if held is None or (event.occurred_at, event.feedback_id) > (held.occurred_at, held.feedback_id):
+                slots[slot] = event
+    return [event for event in slots.values() if event.reaction is not None]
+
+
+def votes(found) -> Votes:
+    counted = Counter(event.reaction for event in found)
+    return Votes(counted["ok"], counted["neutral"], counted["not_ok"])
+
+
+@pytest.mark.parametrize("seed", range(6))
+async def test_every_number_equals_a_recount(pool, seed):
+    choose = random.Random(seed)
+    events = list(announced(choose))
+    # What is announced later may be about another conversation only where the id's key allows it; here ids are free.
+    for begin in range(0, len(events), 50):
+        await Projector(PostgresStore(pool)).handle(batch(*events[begin : begin + 50]))
+    all_of_them = effective(events)
+    span = Span(START + 10 * HOUR * 1_000_000, START + 60 * HOUR * 1_000_000)
+    begins = [span.start + step * 10 * HOUR * 1_000_000 for step in range(5)]
+    for filters in (Filters(), Filters(agent_id="a1"), Filters(origin="machine"), Filters(agent_version="2")):
+        within = [
+            event
+            for event in all_of_them
+            if span.start <= event.occurred_at < span.end
+            and filters.agent_id in (None, event.agent_id)
+            and filters.origin in (None, event.origin)
+            and filters.agent_version in (None, event.agent_version)
+        ]
+        listed = [row["feedback_id"] async for row in every(pool, AT, span, filters)]
+        newest_first = sorted(within, key=lambda one: (one.occurred_at, one.feedback_id), reverse=True)
+        assert listed == [event.feedback_id for event in newest_first]
+        counted = await breakdown(pool, AT, span, filters, begins)
+        for origin in ("user", "machine"):
+            of = [event for event in within if event.origin == origin]
+            assert counted.whole[origin] == votes(of)
+            for number, begin in enumerate(begins):
+                end = begins[number + 1] if number + 1 < len(begins) else span.end
+                assert counted.steps[origin, number] == votes(e for e in of if begin <= e.occurred_at < end)
+            for agent in ("a0", "a1", "a2"):
+                ours = [event for event in of if event.agent_id == agent]
+                assert counted.agents[origin, agent] == votes(ours)
+                sparks = [v for (o, a, _), v in counted.sparks.items() if (o, a) == (origin, agent)]
+                assert sum(sparks, Votes()) == votes(ours)
+                for name in (None, "1", "2"):
+                    expected = votes(event for event in ours if event.agent_version == name)
+                    assert counted.versions[origin, Version(agent, name)] == expected
+        given = Counter((tag, "tag" if e.origin == "user" else "rule") for e in within for tag in e.tags)
+        given += Counter((e.correction_type, "correction_type") for e in within if e.correction_type)
+        told = (await reasons(pool, AT, span, filters)).reasons
+        assert {(one.reason, one.kind): one.total for one in told} == given
+    machine = [e for e in all_of_them if e.origin == "machine" and span.start <= e.occurred_at < span.end]
+    pairs = Counter(
+        (m.reaction, p.reaction)
+        for m in machine
+        for p in all_of_them
+        if p.origin == "user" and (p.conversation_id, p.turn_id) == (m.conversation_id, m.turn_id)
+    )
+    figures = await calibration(pool, AT, span)
+    assert {(m, p): n for m, row in figures.confusion.items() for p, n in row.items() if n} == pairs
+    shown = await overview(pool, AT, View(period="all"), START + 72 * HOUR * 1_000_000, lambda path, **_: path)
+    assert shown.people.votes + shown.machine.votes == votes(all_of_them)

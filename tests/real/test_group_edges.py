@@ -1,0 +1,151 @@
+"""What a consumer group meets on a real Kafka that it did not ask for."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, TopicPartition
+from aiokafka.admin import AIOKafkaAdminClient
+from aiokafka.admin.records_to_delete import RecordsToDelete
+from aiokafka.coordinator.assignors.range import RangePartitionAssignor
+from group_reading import reading
+from unit_handlers import NoWork
+
+from contracts.topics import CHAT_REACTION, CHAT_REPLY
+from servicekit.failures import StartError
+from servicekit.kafka.producer import BatchProducer, Message
+from servicekit.kafka.reader import records_of
+from servicekit.kafka.subscriber import Subscription
+from servicekit.kafka.topics import ensure_topics
+from servicekit.service import Service, Surroundings
+from standalone.embedded.local_kafka import LocalKafka
+
+pytestmark = [pytest.mark.real, pytest.mark.timeout(120)]
+REACTION = CHAT_REACTION.name
+LANE = TopicPartition(REACTION, 0)
+
+
+@pytest.fixture(scope="module")
+async def producer(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[BatchProducer]:
+    folder: Path = tmp_path_factory.mktemp("edges")
+    async with LocalKafka(folder / "kafka") as kafka:
+        await ensure_topics(kafka.bootstrap)
+        producer = BatchProducer(kafka.bootstrap, client_id="agent-feedback-test")
+        await producer.start()
+        yield producer
+        await producer.stop()
+
+
+async def publish(producer: BatchProducer, count: int) -> None:
+    """Records that no handler has to take: they cannot be read."""
+    await producer.send([Message(REACTION, "key", b"no JSON", partition=0) for _ in range(count)])
+
+
+async def test_records_deleted_beneath_a_stopped_group_are_counted_and_named(producer: BatchProducer) -> None:
+    async with reading("chat_bridge", producer) as (_, commits):
+        await publish(producer, 30)
+        await asyncio.wait_for(commits.until(30), 30)
+    await publish(producer, 900)
+    admin = AIOKafkaAdminClient(bootstrap_servers=producer.bootstrap)
+    await admin.start()
+    await admin.delete_records({LANE: RecordsToDelete(before_offset=930)})
+    await admin.close()
+    await publish(producer, 12)
+    async with reading("chat_bridge", producer) as (subscription, commits):
+        await asyncio.wait_for(commits.until(942), 30)
+        assert subscription.warnings == [
+            f"chat_bridge: 900 records of {REACTION} were deleted from the log before they were read"
+        ]
+
+
+async def test_a_missing_dead_letter_topic_is_refused_at_start(producer: BatchProducer) -> None:
+    admin = AIOKafkaAdminClient(bootstrap_servers=producer.bootstrap)
+    await admin.start()
+    letters = CHAT_REPLY.dead_letters
+    await admin.delete_topics([letters])
+    while letters in await admin.list_topics():
+        await asyncio.sleep(0)
+    await admin.close()
+    with pytest.raises(StartError, match=f"The topic {letters} is missing"):
+        await ensure_topics(producer.bootstrap, create=False)
+    await ensure_topics(producer.bootstrap)
+
+
+async def test_a_compressed_bomb_costs_little_memory_and_the_record_behind_it_is_taken(producer: BatchProducer) -> None:
+    """400 MB in a few kilobytes: 400 records of a megabyte of blanks, twice."""
+    reply = CHAT_REPLY.name
+    for codec in ("zstd", "gzip"):
+        await send_bomb(producer.bootstrap, reply, codec, records=200)
+    await producer.send([Message(reply, "key", b"no JSON", partition=0)])
+    forget_peak_memory()
+    before = peak_memory()
+    async with reading("chat_bridge", producer) as (_, commits):
+        async with asyncio.timeout(60):
+            while commits.offsets.get(TopicPartition(reply, 0)) != 401:
+                await commits.next()
+    grown = peak_memory() - before
+    assert grown < 100 * 1024**2, f"{grown / 1024**2:.0f} MiB"
+    reasons = [
+        (dict(record.headers)["reason"], dict(record.headers)["offset"])
+        async for records in records_of(producer.bootstrap, [CHAT_REPLY.dead_letters])
+        for record in records
+    ]
+    assert sorted(reasons) == [(b"batch_too_large", b"199"), (b"batch_too_large", b"399"), (b"invalid_json", b"400")]
+
+
+async def test_a_member_that_is_none_of_ours_is_named_while_it_is_there_and_after(producer: BatchProducer) -> None:
+    service = Service("chat_bridge", Surroundings(producer.bootstrap))
+    service.consume("feedback_turns", NoWork())
+    await service.start()
+    stranger = AIOKafkaConsumer(
+        "chat.message.ingested",
+        bootstrap_servers=producer.bootstrap,
+        group_id="feedback_turns",
+        client_id="console-consumer",
+        partition_assignment_strategy=(RangePartitionAssignor,),
+    )
+    (subscription,) = service.subscriptions
+    try:
+        async with asyncio.timeout(60):
+            while not subscription.assigned:
+                await asyncio.sleep(0.05)
+            assert subscription.warnings == []
+            await stranger.start()
+            await until_warned(subscription, "is in the group and takes records away")
+            await stranger.stop()
+            await until_warned(subscription, "was in the group and took records away")
+    finally:
+        await service.stop()
+
+
+async def until_warned(subscription: Subscription, words: str) -> None:
+    while subscription.warnings != [f"feedback_turns: a consumer that is none of ours {words}"]:
+        await asyncio.sleep(0.05)
+
+
+async def send_bomb(bootstrap: str, topic: str, codec: str, *, records: int) -> None:
+    """One batch of `records` records of a million blanks each."""
+    sender = AIOKafkaProducer(bootstrap_servers=bootstrap, compression_type=codec, max_batch_size=1 << 40)
+    await sender.start()
+    try:
+        batch, blanks = sender.create_batch(), b" " * 1_000_000
+        for _ in range(records):
+            batch.append(key=b"key", value=blanks, timestamp=None)
+        await (await sender.send_batch(batch, topic, partition=0))
+    finally:
+        await sender.stop()
+
+
+def forget_peak_memory() -> None:
+    gc.collect()
+    Path("/proc/self/clear_refs").write_text("5")
+
+
+def peak_memory() -> int:
+    """The most bytes this process has held in memory since it was last forgotten."""
+    (line,) = (line for line in Path("/proc/self/status").read_text().splitlines() if line.startswith("VmHWM"))
+    return int(line.split()[1]) * 1024

@@ -1,0 +1,113 @@
+"""Every client of ours gets in where Kafka asks for TLS and a user, and nobody else gets in."""
+
+from __future__ import annotations
+
+import asyncio
+import stat
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+from aiokafka.admin import AIOKafkaAdminClient
+from aiokafka.errors import KafkaError
+from command import agent_feedback
+from group_reading import reading
+from secured_kafka import PASSWORD, USER, SecuredKafka
+
+from contracts.topics import CHAT_REACTION
+from servicekit.failures import LogUnavailable
+from servicekit.kafka.cluster import Bootstrap, Cluster, Mechanism, client_options, cluster_at
+from servicekit.kafka.producer import BatchProducer, Message
+from servicekit.kafka.reader import records_of
+from servicekit.kafka.topics import ensure_topics
+from standalone.embedded.local_kafka import LocalKafka
+from standalone.log import facts_of_log, log_of
+
+pytestmark = [pytest.mark.real, pytest.mark.timeout(120)]
+REACTION = CHAT_REACTION.name
+
+
+@pytest.fixture(scope="module")
+async def kafka(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[SecuredKafka]:
+    async with SecuredKafka(tmp_path_factory.mktemp("secured") / "kafka") as kafka:
+        yield kafka
+
+
+@pytest.fixture
+def settings(kafka: SecuredKafka, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The environment of a service that may use the secured listener; its password lies in a file."""
+    password = tmp_path / "password"
+    password.write_text(f"{PASSWORD}\n")
+    files = kafka.certificates
+    for name, value in {
+        "SECURITY_PROTOCOL": "SASL_SSL",
+        "SASL_USERNAME": USER,
+        "SASL_PASSWORD_FILE": password,
+        "SSL_CA": files.ca,
+        "SSL_CERT": files.client,
+        "SSL_KEY": files.client_key,
+    }.items():
+        monkeypatch.setenv(f"KAFKA_{name}", str(value))
+
+
+@pytest.mark.parametrize("mechanism", ["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"])
+async def test_all_clients_get_in(
+    kafka: SecuredKafka, settings: None, mechanism: Mechanism, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("KAFKA_SASL_MECHANISM", mechanism)
+    cluster = cluster_at(kafka.secured)
+    await ensure_topics(cluster)
+    before = await count(cluster)
+    producer = BatchProducer(cluster, client_id="agent-feedback-test")
+    async with reading("chat_bridge", producer) as (_, commits):
+        await producer.send([Message(REACTION, "key", b"no JSON", partition=0)])
+        async with asyncio.timeout(30):
+            while sum(commits.offsets.values()) != before + 1:
+                await commits.next()
+    await producer.stop()
+    assert await count(cluster) == before + 1
+
+
+async def count(cluster: Bootstrap) -> int:
+    return sum([len(records) async for records in records_of(cluster, [REACTION])])
+
+
+async def test_commands_get_in(kafka: SecuredKafka, settings: None) -> None:
+    made = await agent_feedback("topics", "--create", "--broker", kafka.secured, "--json")
+    assert made.code == 0
+    listed = await agent_feedback("dlq", "list", "--broker", kafka.secured, "--json")
+    assert listed.code == 0
+
+
+async def test_without_the_password_nobody_gets_in(
+    kafka: SecuredKafka, settings: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("KAFKA_SASL_PASSWORD", "another")
+    producer = BatchProducer(cluster_at(kafka.secured), client_id="agent-feedback-test")
+    with pytest.raises(LogUnavailable):
+        await producer.send([Message(REACTION, "key", b"no JSON")])
+
+
+async def test_the_kafka_of_a_run_lets_in_who_knows_its_secret(tmp_path: Path) -> None:
+    folder = tmp_path / "kafka"
+    async with LocalKafka(folder, secret="abc123") as local:
+        await ensure_topics(local.cluster)
+        assert not await gets_in(local.bootstrap)
+        assert not await gets_in(LocalKafka(folder, port=1, secret="other").cluster, local.bootstrap)
+        assert await gets_in(log_of(facts_of_log("local", local.cluster)))
+        assert stat.S_IMODE(folder.stat().st_mode) == 0o700
+        controller = (folder / "server.properties").read_text().split("CONTROLLER://")[1].split()[0]
+        assert not await gets_in(controller)
+
+
+async def gets_in(bootstrap: Bootstrap, servers: str | None = None) -> bool:
+    if servers is not None and isinstance(bootstrap, Cluster):
+        bootstrap = Cluster(servers, bootstrap.security)
+    admin = AIOKafkaAdminClient(**client_options(bootstrap), request_timeout_ms=3_000)
+    try:
+        await admin.start()
+        return bool(await admin.list_topics())
+    except (KafkaError, OSError):
+        return False
+    finally:
+        await admin.close()

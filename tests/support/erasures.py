@@ -1,0 +1,21 @@
+"""Erasing a person over HTTP, as an operator does."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+from running_stack import RunningStack
+
+
+async def erased(stack: RunningStack, user: str, token: str = "all") -> dict[str, Any]:
+    """The status of the person's erasure once every service has confirmed it."""
+    async with stack.client(token) as http:
+        accepted = await http.delete(f"/tenants/acme/users/{user}")
+        assert accepted.status_code == 202, accepted.text
+        async with asyncio.timeout(30):
+            while True:
+                status = await http.get(accepted.json()["status_url"])
+                if status.status_code == 200 and status.json()["complete"]:
+                    return dict(status.json())
+                await asyncio.sleep(0.05)

@@ -1,0 +1,58 @@
+"""A consumer group on a real log, without a service: what it reads is set aside, or handled by what is given."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+
+from aiokafka import TopicPartition
+from unit_handlers import NoWork
+
+from contracts.topics import Consumer
+from servicekit.clock import SystemClock
+from servicekit.kafka.delivery import Delivery, Handler
+from servicekit.kafka.producer import BatchProducer
+from servicekit.kafka.subscriber import Subscription, build_broker
+
+
+class Commits:
+    """Waits for the group to have taken in so many records of the topic."""
+
+    def __init__(self) -> None:
+        self.offsets: dict[TopicPartition, int] = {}
+        self._changed = asyncio.Condition()
+
+    def __call__(self, group: Consumer, offsets: Mapping[TopicPartition, int]) -> None:
+        self.offsets.update(offsets)
+        asyncio.get_running_loop().create_task(self._tell())
+
+    async def _tell(self) -> None:
+        async with self._changed:
+            self._changed.notify_all()
+
+    async def next(self) -> None:
+        """Wait for another commit."""
+        async with self._changed:
+            await self._changed.wait()
+
+    async def until(self, records: int) -> None:
+        async with self._changed:
+            await self._changed.wait_for(lambda: sum(self.offsets.values()) == records)
+        self.offsets.clear()
+
+
+@asynccontextmanager
+async def reading(
+    group: Consumer, producer: BatchProducer, handler: Handler | None = None
+) -> AsyncIterator[tuple[Subscription, Commits]]:
+    """A running subscription of `group` on the producer's log; stopped at the end."""
+    commits, clock = Commits(), SystemClock()
+    subscription = Subscription(Delivery(group, handler or NoWork(), producer, clock=clock), clock, commits)
+    broker = build_broker(producer.bootstrap, client_id="agent-feedback-test", subscriptions=[subscription])
+    await broker.start()
+    try:
+        yield subscription, commits
+    finally:
+        await subscription.stop()
+        await broker.stop()

@@ -1,0 +1,137 @@
+"""Projects that share every id with ours: conversation, turns, messages, people, agents.
+
+Whatever a neighbour holds, no answer about our project may change by it. So a test fills in our events, asks, fills in
+a neighbour's, and asks again: the two answers must be equal. Every text of a place begins with its name, so that a
+difference also says where it comes from.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import reporting_events
+import running_stack
+
+from contracts.chat import ChatMessageIngested
+from contracts.feedback import FeedbackCreated
+
+
+class Place(NamedTuple):
+    """Where events happen."""
+
+    tenant: str
+    project: str
+    conversation: str = "c1"
+
+    @property
+    def name(self) -> str:
+        return "/".join(self)
+
+    def says(self, text: str) -> str:
+        """The text as this place words it: `acme/support/c1: Hello.`"""
+        return f"{self.name}: {text}"
+
+
+OURS = Place("acme", "support")
+NEIGHBOURS = {
+    "another tenant": Place("globex", "support"),
+    "another project": Place("acme", "sales"),
+}
+"""Places that no question about our project may reach, by what tells them apart."""
+CONVERSATIONS = {**NEIGHBOURS, "another conversation": Place("acme", "support", "c2")}
+"""Places that no question about our conversation may reach: message ids are unique within their conversation only."""
+ANN, BOB, BOT = "ann", "bob", "bot"
+NEVER_SENT = "m9"
+"""The message that a reaction of OURS waits for; only the neighbours have one of that id."""
+
+
+def messages(place: Place, *, at: float = 0) -> list[ChatMessageIngested]:
+    """Two turns of a question by Ann and an answer by the bot; `at` counts seconds from `reporting_events.START`."""
+
+    def said(name: str, turn: str, after: float, agent: str | None = None) -> ChatMessageIngested:
+        made = {"intent": f"{place.tenant}-{place.project}", "strategy": f"{place.name} way"} if agent else {}
+        return reporting_events.message(
+            name,
+            content=place.says(name),
+            agent=agent,
+            turn=turn,
+            at=at + after,
+            tenant=place.tenant,
+            project=place.project,
+            conversation=place.conversation,
+            **made,
+        )
+
+    return [said("q1", "t1", 0), said("a1", "t1", 5, BOT), said("q2", "t2", 60), said("a2", "t2", 65, BOT)]
+
+
+def feedbacks(place: Place, *, at: float = 0, revision: int = 1) -> list[FeedbackCreated]:
+    """Ann and Bob on both turns: explicit, emoji, taken back and inferred. OURS are content, the neighbours are not."""
+    liked, other = ("ok", "not_ok") if place == OURS else ("not_ok", "ok")
+
+    def held(name: str, turn: str, after: float, **fields: Any) -> FeedbackCreated:
+        return reporting_events.feedback(
+            f"{place.name} {name}",
+            turn=turn,
+            at=at + after,
+            recorded=at + after + 1,
+            revision=revision,
+            agent=BOT,
+            agent_message_id=f"a{turn[1:]}",
+            tenant=place.tenant,
+            project=place.project,
+            conversation=place.conversation,
+            **{"text": place.says(name), "agent_version": place.name, "model": place.name} | fields,
+        )
+
+    return [
+        held("thumb", "t1", 10, reaction=liked, emoji="👍" if liked == "ok" else "👎"),
+        held("said", "t1", 20, kind="explicit", reaction=other, tags=(f"{place.tenant}-tag",), correction=place.name),
+        held("inferred", "t1", 30, kind="inferred", reaction=other, confidence=0.9),
+        held("bobs", "t1", 40, reaction=liked, user=BOB),
+        held("second", "t2", 70, kind="explicit", reaction=liked),
+        held("second inferred", "t2", 75, kind="inferred", reaction=other, confidence=0.8),
+        held("taken back", "t2", 80, reaction=None, user=BOB),
+    ]
+
+
+def chat_events(place: Place) -> Sequence[Any]:
+    """The wire events of a conversation with reactions, a reply and a rejection in words, for `RunningStack.publish`.
+
+    OURS react to NEVER_SENT, which waits; a neighbour has a message of that id.
+    """
+    where = {"tenant": place.tenant, "project": place.project}
+
+    def said(name: str, turn: str, at: str, text: str, agent: str | None = None) -> Any:
+        made = {"intent": "hours", "strategy": f"{place.name} way", "qualityScore": 0.8, "model": place.name}
+        fields = where | {"eventId": f"event of {name}", "occurredAt": at, "content": text} | (made if agent else {})
+        return running_stack.message(name, place.conversation, turn=turn, agent=agent, **fields)
+
+    def about(topic: str, at: str, **fields: Any) -> Any:
+        event = {"topic": topic, "eventId": f"{topic}-{at}", "conversationId": place.conversation, "occurredAt": at}
+        return event | where | fields
+
+    def thumb(message_id: str, user: str, at: str, emoji: str) -> Any:
+        person = {"userId": user, "userType": "human", "emoji": emoji, "messageId": message_id}
+        return about("chat.message.reaction.ingested", at, **person)
+
+    first, second = ("👍", "👎") if place == OURS else ("👎", "👍")
+    reply = {"messageId": "r1", "originalMessageId": "a2", "senderId": BOB, "senderType": "human"}
+    rejection = "No, that is wrong." if place == OURS else "Thanks, that was helpful!"
+    events = [
+        said("q1", "t1", "2026-01-01T10:00:00Z", "When does it open?"),
+        said("a1", "t1", "2026-01-01T10:00:05Z", place.says("It opens at nine."), BOT),
+        said("q2", "t2", "2026-01-01T10:01:00Z", rejection),
+        said("a2", "t2", "2026-01-01T10:01:05Z", place.says("Then at ten."), BOT),
+        thumb("a1", BOB, "2026-01-01T10:02:00Z", first),
+        thumb("a2", ANN, "2026-01-01T10:02:10Z", second),
+        about("chat.message.reply.ingested", "2026-01-01T10:02:20Z", content=place.says("I see."), **reply),
+    ]
+    if place == OURS:
+        return [*events, thumb(NEVER_SENT, ANN, "2026-01-01T10:03:00Z", "👍")]
+    return [*events, said(NEVER_SENT, "t9", "2026-01-01T10:02:30Z", place.says("By the way."), BOT)]
+
+
+POSITIONS = {"next_cursor", "watermark"}
+"""Fields of an answer that name a position in the database, which moves with every write to it."""

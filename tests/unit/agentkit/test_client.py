@@ -1,0 +1,210 @@
+"""Both clients against services that refuse, are busy, slow, wrong or gone."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Awaitable, Callable
+from time import monotonic
+from typing import Any
+
+import httpx
+import pytest
+from served import a_page, answering, hanging_up, nonsense, nowhere, silent, trickling
+
+import agent_feedback_kit as kit
+from agent_feedback_kit.client.calls import INGEST_LINES
+
+PLACE: dict[str, Any] = {"tenant": "acme", "project": "support"}
+ACCEPTED = {"feedback_id": "f", "ts": "2026-01-01T00:00:00.000000Z"}
+Run = Callable[..., Awaitable[Any]]
+
+
+async def run_async(url: str, name: str, *args: Any, options: dict[str, Any] | None = None, **given: Any) -> Any:
+    async with kit.AsyncClient(url, **PLACE, **(options or {})) as client:
+        return await getattr(client, name)(*args, **given)
+
+
+async def run_sync(url: str, name: str, *args: Any, options: dict[str, Any] | None = None, **given: Any) -> Any:
+    def work() -> Any:
+        with kit.Client(url, **PLACE, **(options or {})) as client:
+            return getattr(client, name)(*args, **given)
+
+    return await asyncio.to_thread(work)
+
+
+@pytest.fixture(params=[run_async, run_sync], ids=["async", "sync"])
+def run(request: pytest.FixtureRequest) -> Run:
+    """Calls a method of either client."""
+    return request.param
+
+
+def answers(*given: httpx.Response, seen: list[httpx.Request]) -> dict[str, Any]:
+    """Client options: the given answers one after the other, the last one again and again."""
+    left = list(given)
+
+    def handle(request: httpx.Request) -> httpx.Response:
+        seen.append(request)
+        answer = left.pop(0) if len(left) > 1 else left[0]
+        return httpx.Response(answer.status_code, headers=answer.headers, content=answer.content)
+
+    quick = kit.Retries(first_wait=0.001, longest_wait=0.002)
+    return {"transport": httpx.MockTransport(handle), "token": "secret", "retries": quick}
+
+
+async def test_ids_are_quoted_and_the_token_is_sent(run: Run) -> None:
+    seen: list[httpx.Request] = []
+    options = answers(httpx.Response(202, json=ACCEPTED), seen=seen)
+    given = await run("http://x/api/", "submit_feedback", "c/1 ?", "t#2", "not_ok", text="né", options=options)
+    assert given == ACCEPTED
+    [request] = seen
+    assert request.url.raw_path == b"/api/conversations/acme/support/c%2F1%20%3F/turns/t%232/feedback"
+    assert request.headers["authorization"] == "Bearer secret"
+    assert json.loads(request.content) == {"reaction": "not_ok", "text": "né"}
+
+
+@pytest.mark.parametrize(
+    ("status", "expected", "tries"),
+    [
+        (400, kit.InvalidRequest, 1),
+        (401, kit.Unauthenticated, 1),
+        (403, kit.Forbidden, 1),
+        (404, kit.NotFound, 1),
+        (409, kit.Refused, 1),
+        (422, kit.InvalidRequest, 1),
+        (429, kit.Busy, 4),
+        (500, kit.ServerFault, 1),
+        (502, kit.ServerFault, 4),
+        (503, kit.Busy, 4),
+        (302, kit.UnexpectedAnswer, 1),
+    ],
+)
+async def test_a_refusal_is_an_exception_of_its_own(
+    run: Run, status: int, expected: type[kit.AgentFeedbackError], tries: int
+) -> None:
+    seen: list[httpx.Request] = []
+    options = answers(httpx.Response(status, json={"detail": "Because."}), seen=seen)
+    with pytest.raises(expected) as caught:
+        await run("http://x", "own_feedback", "c", "t", options=options)
+    assert type(caught.value) is expected
+    assert len(seen) == tries
+    assert "secret" not in f"{caught.value!r}"
+    if isinstance(caught.value, kit.Refused):
+        assert (caught.value.status, caught.value.detail) == (status, "Because.")
+
+
+async def test_busy_for_a_while_is_sent_again_unchanged(run: Run) -> None:
+    seen: list[httpx.Request] = []
+    busy = httpx.Response(429, json={"detail": "Full."}, headers={"Retry-After": "0"})
+    options = answers(
+        busy, httpx.Response(502, text="<html>"), httpx.Response(200, json={"status": "ended"}), seen=seen
+    )
+    assert await run("http://x", "end_session", "thread", "positive", options=options) == {"status": "ended"}
+    bodies = [json.loads(request.content) for request in seen]
+    assert len(bodies) == 3
+    assert bodies[0] == bodies[1] == bodies[2]
+    assert bodies[0]["idempotency_key"]
+
+
+async def test_a_retry_after_beyond_the_timeout_is_not_waited_for(run: Run) -> None:
+    seen: list[httpx.Request] = []
+    busy = httpx.Response(503, json={"detail": "Later."}, headers={"Retry-After": "3600"})
+    began = monotonic()
+    with pytest.raises(kit.Busy) as caught:
+        await run("http://x", "own_feedback", "c", "t", options=answers(busy, seen=seen))
+    assert caught.value.retry_after == 3600
+    assert monotonic() - began < 2
+    assert len(seen) == 1
+
+
+@pytest.mark.parametrize("body", [b"", b"[]", b"null", b'{"items": 1', b"[" * 100_000, b'{"unrelated": 1}'])
+async def test_an_answer_that_is_none(run: Run, body: bytes) -> None:
+    options = answers(httpx.Response(200, content=body), seen=[])
+    with pytest.raises(kit.UnexpectedAnswer):
+        await run("http://x", "detect", "c", "no", options=options)
+
+
+@pytest.mark.parametrize("server", [silent, trickling, nonsense, a_page, hanging_up])
+async def test_a_service_that_is_slow_or_wrong_ends_within_the_timeout(run: Run, server: Any) -> None:
+    async with answering(server) as url:
+        began = monotonic()
+        with pytest.raises((kit.Unreachable, kit.UnexpectedAnswer)) as caught:
+            await run(url, "detect", "c", "no", options={"timeout": 0.4, "token": "secret"})
+        assert monotonic() - began < 2
+        assert "secret" not in str(caught.value)
+
+
+async def test_a_service_that_is_gone(run: Run) -> None:
+    with pytest.raises(kit.Unreachable):
+        await run(nowhere(), "submit_feedback", "c", "t", "ok", options={"timeout": 1.0})
+
+
+async def test_events_are_sent_in_parts_and_lines_counted_over_all(run: Run) -> None:
+    seen: list[httpx.Request] = []
+    refused = {"line": 2, "reason": "future", "detail": "occurredAt"}
+    answer = httpx.Response(200, json={"accepted": 1, "refused": [refused], "refused_total": 1})
+    events = [{"eventId": str(number)} for number in range(INGEST_LINES + 5)]
+    given = await run("http://x", "ingest", events, options=answers(answer, seen=seen))
+    assert [request.content.count(b"\n") + 1 for request in seen] == [INGEST_LINES, 5]
+    assert given["accepted"] == 2
+    assert [one["line"] for one in given["refused"]] == [2, INGEST_LINES + 2]
+    assert given["refused_total"] == 2
+    assert (await run("http://x", "ingest", [], options=answers(answer, seen=seen)))["accepted"] == 0
+
+
+async def test_an_event_without_an_id_is_not_sent(run: Run) -> None:
+    seen: list[httpx.Request] = []
+    with pytest.raises(ValueError, match="eventId"):
+        await run("http://x", "ingest", [{"messageId": "m"}], options=answers(httpx.Response(200), seen=seen))
+    assert seen == []
+
+
+async def rows_async(url: str, options: dict[str, Any]) -> list[Any]:
+    async with kit.AsyncClient(url, **PLACE, **options) as client:
+        return [row async for row in client.export("kto", min_confidence=0.8, origin="user")]
+
+
+async def rows_sync(url: str, options: dict[str, Any]) -> list[Any]:
+    def work() -> list[Any]:
+        with kit.Client(url, **PLACE, **options) as client:
+            return list(client.export("kto", min_confidence=0.8, origin="user"))
+
+    return await asyncio.to_thread(work)
+
+
+@pytest.mark.parametrize("rows", [rows_async, rows_sync])
+async def test_an_export_is_rows_and_a_cut_off_one_is_an_error(rows: Any) -> None:
+    seen: list[httpx.Request] = []
+    assert await rows("http://x", answers(httpx.Response(200, text='{"a": 1}\n{"a": 2}\n'), seen=seen)) == [
+        {"a": 1},
+        {"a": 2},
+    ]
+    assert seen[0].url.path == "/conversations/acme/support/exports/kto"
+    assert dict(seen[0].url.params) == {"min_confidence": "0.8", "origin": "user"}
+    with pytest.raises(kit.UnexpectedAnswer):
+        await rows("http://x", answers(httpx.Response(200, text='{"a": 1}\n{"a":'), seen=seen))
+    with pytest.raises(kit.Forbidden):
+        await rows("http://x", answers(httpx.Response(403, json={"detail": "No."}), seen=seen))
+    with pytest.raises(kit.Unreachable):
+        await rows(nowhere(), {"timeout": 1.0})
+
+
+@pytest.mark.parametrize("url", ["", "feedback.example", "ftp://x", "http://u:p@x", "http://x?q=1", "http://"])
+def test_an_address_that_is_none_is_refused_at_once(url: str) -> None:
+    with pytest.raises(ValueError, match="address"):
+        kit.Client(url, **PLACE)
+
+
+def test_neither_client_shows_its_token() -> None:
+    with kit.Client("http://x", token="secret", **PLACE) as client:
+        assert "secret" not in repr(vars(client))
+    assert "timeout" not in kit.Client.submit_feedback.__doc__.lower()  # type: ignore[union-attr]
+    assert kit.AsyncClient.detect.__doc__ == kit.Client.detect.__doc__
+
+
+async def test_a_token_may_be_a_function() -> None:
+    tokens = iter(["first", "second"])
+    seen: list[httpx.Request] = []
+    options = answers(httpx.Response(503), httpx.Response(202, json=ACCEPTED), seen=seen)
+    await run_async("http://x", "clear_feedback", "c", "t", options=options | {"token": lambda: next(tokens)})
+    assert [request.headers["authorization"] for request in seen] == ["Bearer first", "Bearer second"]

@@ -1,0 +1,183 @@
+"""What a refresh does to a timeline, by example."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from served import a_page, answering, hanging_up, nonsense, nowhere, silent, trickling
+
+import agent_feedback_kit as kit
+from agent_feedback_kit.answers import LatestItem
+from agent_feedback_kit.timeline.loading import refresh_on_load
+from agent_feedback_kit.timeline.model import Block, Timeline, Turn
+from agent_feedback_kit.timeline.reading import item_of_artifact, read_reaction
+from agent_feedback_kit.timeline.refresh import refresh
+
+ANSWER = Block("assistant", "ar:t1.assistant", "At nine.")
+START = Timeline((Turn("t1", (ANSWER,)), Turn("t2")))
+
+
+def item(turn: str = "t1", **more: Any) -> LatestItem:
+    said: Any = {
+        "turn_id": turn,
+        "turn_ts": "2026-01-01T10:00:00.000000Z",
+        "feedback_id": f"f-{turn}",
+        "user_id": "ann",
+        "ts": "2026-01-01T10:05:00.000000Z",
+        "recorded_at": "2026-01-01T10:05:01.000000Z",
+        "reaction": "not_ok",
+        "text": "Out of\n date.",
+        "confidence": 1.0,
+        "origin": "user",
+        "rn": "ef:acme:support:ann:c:t1:artifact:f",
+    }
+    return said | more
+
+
+LINE = (
+    "  - turn t1 | turn_ts=2026-01-01T10:00:00.000000Z | feedback_ts=2026-01-01T10:05:00.000000Z | reaction=not_ok"
+    " | text=Out of date."
+)
+
+
+def test_cold_works_it_in_as_the_last_block_and_says_so() -> None:
+    done = refresh(START, "cold", [item()])
+    assert done.announcement == f"[NEW USER FEEDBACKS] (incorporated into turn timeline)\n{LINE}"
+    first, second = done.timeline.turns
+    assert first.blocks[0] == ANSWER
+    block = first.blocks[-1]
+    assert (block.kind, block.path, block.hidden) == ("turn.feedback", "ar:t1.feedback.f-t1", False)
+    assert block.text == "[USER FEEDBACK]\n[ts: 2026-01-01T10:05:00.000000Z]\nreaction: not_ok\nOut of\n date."
+    assert block.feedback is not None
+    assert (block.feedback.origin, block.feedback.reaction, block.feedback.from_turn_id) == ("user", "not_ok", "t1")
+    assert second.blocks == ()
+    assert done.timeline.last_known_feedback_ts == "2026-01-01T10:05:01.000000Z"
+    assert refresh(done.timeline, "cold", [item()]).announcement is None
+    assert refresh(done.timeline, "cold", [item()]).timeline == done.timeline
+
+
+def test_hot_announces_and_changes_nothing() -> None:
+    for _ in range(2):
+        done = refresh(START, "hot", [item()], "w")
+        assert done.announcement == f"[NEW USER FEEDBACKS]\n{LINE}"
+        assert done.timeline is START
+
+
+def test_nothing_is_refreshed_within_a_turn() -> None:
+    busy = Timeline(START.turns, mid_turn=True)
+    assert refresh(busy, "cold", [item()]).timeline is busy
+    assert refresh(busy, "cold", [item()]).announcement is None
+
+
+def test_a_machine_among_people_has_the_other_header() -> None:
+    done = refresh(START, "hot", [item(), item("t2", origin="machine", user_id="bot", text=None)])
+    assert (done.announcement or "").startswith("[NEW FEEDBACKS]\n")
+    cold = refresh(START, "cold", [item(origin="machine", text=None)])
+    assert cold.timeline.turns[0].blocks[-1].text.startswith("[FEEDBACK]\n")
+
+
+def test_a_change_updates_its_block_and_moves_it_to_the_end() -> None:
+    worked_in = refresh(START, "cold", [item()]).timeline
+    first = worked_in.turns[0]
+    hidden = Block(**{name: getattr(first.blocks[1], name) for name in Block.__slots__} | {"hidden": True})
+    busy = Timeline((Turn("t1", (ANSWER, hidden, Block("note", "n", "later"))),), worked_in.last_known_feedback_ts)
+    later = item(reaction=None, text=None, recorded_at="2026-01-01T11:00:00.000000Z")
+    done = refresh(busy, "cold", [later])
+    assert [block.kind for block in done.timeline.turns[0].blocks] == ["assistant", "note", "turn.feedback"]
+    block = done.timeline.turns[0].blocks[-1]
+    assert not block.hidden
+    assert block.text.endswith("reaction: null")
+    assert "reaction=null | text=" in (done.announcement or "")
+
+
+def test_of_a_persons_two_feedbacks_on_a_turn_the_earlier_is_hidden() -> None:
+    once = refresh(START, "cold", [item()]).timeline
+    other = item(feedback_id="emoji", reaction="ok", recorded_at="2026-01-01T12:00:00.000000Z")
+    blocks = refresh(once, "cold", [other]).timeline.turns[0].blocks
+    assert [(block.path, block.hidden) for block in blocks[1:]] == [
+        ("ar:t1.feedback.f-t1", True),
+        ("ar:t1.feedback.emoji", False),
+    ]
+    somebody_else = refresh(once, "cold", [item(feedback_id="b", user_id="ben")]).timeline.turns[0].blocks
+    assert [block.hidden for block in somebody_else] == [False, False, False]
+
+
+def test_late_feedback_is_shown_by_when_it_was_recorded() -> None:
+    once = refresh(START, "cold", [item()]).timeline
+    late = item("t2", ts="2025-12-01T00:00:00.000000Z", recorded_at="2026-01-01T10:06:00.000000Z")
+    assert "turn t2" in (refresh(once, "cold", [item(), late]).announcement or "")
+
+
+def test_a_turn_that_is_not_there_is_announced_without_the_note() -> None:
+    done = refresh(START, "cold", [item(), item("gone")])
+    first, second = (done.announcement or "").split("\n[")
+    assert first.startswith("[NEW USER FEEDBACKS] (incorporated into turn timeline)\n  - turn t1")
+    assert second.startswith("NEW USER FEEDBACKS]\n  - turn gone")
+    assert refresh(done.timeline, "cold", [item(), item("gone")]).announcement is None
+
+
+def test_long_words_are_cut_in_the_announcement_only() -> None:
+    done = refresh(START, "cold", [item(text="w" * 9_000)])
+    assert len(done.announcement or "") < 800
+    assert "w" * 9_000 in done.timeline.turns[0].blocks[-1].text
+
+
+REACTION = {"turn_id": "t1", "text": "d'accord", "confidence": 0.9, "ts": "2026-01-01T10:05:00Z", "reaction": "ok",
+            "origin": "machine"}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        json.dumps(REACTION),
+        str(REACTION),
+        f"[turn.log.reaction]\n{REACTION}",
+        f"[turn.log.reaction] ts=2026\n{json.dumps(REACTION, indent=2)}\n",
+        json.dumps({"reaction": REACTION, "meta": {}}),
+    ],
+)
+def test_every_form_of_a_reaction_is_read(text: str) -> None:
+    assert read_reaction(text) == REACTION
+    read = item_of_artifact(text, {"rn": "ef:acme:support:a:n:c:t1:artifact:the-id", "turn_id": "t1"})
+    assert read is not None
+    assert (read["feedback_id"], read["reaction"], read["origin"]) == ("the-id", "ok", "machine")
+    assert "d'accord" in (refresh(START, "hot", [read]).announcement or "")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "{",
+        "[turn_log]\n10:00 user asked\n10:01 agent answered",
+        json.dumps({"turn_id": "t1", "user": "When?", "assistant": "At nine."}),
+        json.dumps({"reaction": "great"}),
+        json.dumps([REACTION]),
+        "{" * 50_000,
+        "{'a': __import__('os').getcwd()}",
+        "{'reaction': 'ok'" + " " * 200_000 + "}",
+        "\x00{\udcff",
+    ],
+)
+def test_what_is_no_reaction_is_passed_over(text: str) -> None:
+    assert read_reaction(text) is None
+    assert item_of_artifact(text, {"rn": "x", "turn_id": "t1"}) is None
+
+
+@pytest.mark.parametrize("server", [silent, trickling, nonsense, a_page, hanging_up, None])
+async def test_a_service_in_trouble_leaves_the_timeline_alone(server: Any, caplog: pytest.LogCaptureFixture) -> None:
+    async def load(url: str) -> None:
+        async with kit.AsyncClient(url, tenant="acme", project="support", token="secret") as client:
+            done = await refresh_on_load(client, "c", START, "cold", seconds=0.2)
+        assert done.timeline is START
+        assert done.announcement is None
+        assert [one.levelname for one in caplog.records if one.name.startswith("agent_feedback_kit")] == ["WARNING"]
+        assert "secret" not in caplog.text
+
+    if server is None:
+        await load(nowhere())
+    else:
+        async with answering(server) as url:
+            await load(url)

@@ -1,0 +1,204 @@
+"""The ends of a wait: the original comes, never comes, is no agent's, or there is no room to wait in."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from typing import Any
+
+import pytest
+from hand_clock import HandClock
+from logs import example
+
+from chat_bridge.consumer import ChatEvents
+from chat_bridge.parking import Parking
+from chat_bridge.store_memory import MemoryStore
+from contracts.instants import SECOND
+from contracts.topics import BY_NAME
+from servicekit.failures import LogUnavailable
+from servicekit.kafka.delivery import Observation
+from servicekit.kafka.outcome import STORED, UNCHANGED, DeadLettered, Ignored, Outcome, Parked
+from servicekit.kafka.producer import Message, Written
+from servicekit.kafka.records import Coordinates, RawRecord, Received
+
+MESSAGE, REPLY, REACTION = "chat.message.ingested", "chat.message.reply.ingested", "chat.message.reaction.ingested"
+NAMES = {MESSAGE: "agent", REPLY: "reply", REACTION: "added"}
+DAYS_7 = 7 * 86_400
+WAITING = Parked("original_unknown")
+
+
+class Log:
+    """A log that can be down, and that looks into the store at every write."""
+
+    def __init__(self, store: MemoryStore) -> None:
+        self._store = store
+        self.down = False
+        self.messages: list[Message] = []
+        self.parked_at_write: list[int] = []
+
+    async def send(self, messages: Sequence[Message]) -> list[Written]:
+        if self.down:
+            raise LogUnavailable
+        if messages:
+            self.parked_at_write.append(await self._store.parked())
+        self.messages += messages
+        return [Written(message.topic, 0, number) for number, message in enumerate(messages)]
+
+
+class Bridge:
+    """The bridge on stores in memory."""
+
+    def __init__(self, store: MemoryStore | None = None, limit: int = 100) -> None:
+        self.store = store or MemoryStore()
+        self.log, self.clock = Log(self.store), HandClock()
+        self.observed: list[Observation] = []
+        self.parking = Parking(self.store, self.log, self.clock, DAYS_7 * SECOND, [self.observed.append])
+        self.events = ChatEvents(self.store, self.log, self.parking, self.clock, limit)
+
+    async def take(self, *batch: Received[Any]) -> list[Outcome]:
+        return list(await self.events.handle(batch))
+
+    @property
+    def topics(self) -> list[str]:
+        return [message.topic for message in self.log.messages]
+
+
+def event(topic: str, offset: int = 0, name: str = "", **changes: Any) -> Received[Any]:
+    """A golden message as read from its topic; message, reply and reaction are about one another."""
+    value = example(topic, name or NAMES[topic], **({"eventId": f"e{offset}"} | changes))
+    raw = RawRecord(Coordinates(topic, 2, offset), b"key", value, (), 1_700_000_000_000_000)
+    return Received(BY_NAME[topic].event.model_validate_json(value), raw)
+
+
+async def test_what_waits_too_long_becomes_a_letter_with_its_own_bytes() -> None:
+    bridge, reply = Bridge(), event(REPLY, 41)
+    assert await bridge.take(reply) == [WAITING]
+    bridge.clock.forward(DAYS_7 + 1)
+    await bridge.parking.sweep()
+    (letter,) = bridge.log.messages
+    headers = {name: value.decode() for name, value in letter.headers}
+    assert (letter.topic, letter.key, letter.value) == (f"{REPLY}.dlq", "key", reply.raw.value)
+    assert headers["reason"] == "original_never_came"
+    assert (headers["topic"], headers["partition"], headers["offset"]) == (REPLY, "2", "41")
+    assert headers["timestamp"] == "1700000000000000"
+    assert await bridge.store.parked() == 0
+    assert [(one.topic, one.cause, one.outcome) for one in bridge.observed] == [
+        (REPLY, f"{REPLY}:2:41", DeadLettered("original_never_came"))
+    ]
+
+
+async def test_the_age_is_counted_from_the_first_parking_and_is_not_over_at_its_last_moment() -> None:
+    bridge = Bridge()
+    await bridge.take(event(REPLY))
+    bridge.clock.forward(DAYS_7 - 60)
+    assert await bridge.take(event(REPLY)) == [WAITING], "it comes again, as after a crash"
+    bridge.clock.forward(60)
+    await bridge.parking.sweep()
+    assert (bridge.log.messages, await bridge.store.parked()) == ([], 1)
+    bridge.clock.forward(1)
+    await bridge.parking.sweep()
+    assert await bridge.store.parked() == 0
+
+
+async def test_an_expired_event_is_forgotten_only_after_its_letter_is_written() -> None:
+    bridge = Bridge()
+    await bridge.take(event(REPLY))
+    bridge.clock.forward(DAYS_7 + 1)
+    bridge.log.down = True
+    with pytest.raises(LogUnavailable):
+        await bridge.parking.sweep()
+    assert await bridge.store.parked() == 1
+    bridge.log.down = False
+    await bridge.parking.sweep()
+    assert bridge.log.parked_at_write == [1]
+    assert await bridge.store.parked() == 0
+
+
+async def test_a_released_event_is_forgotten_only_after_it_was_forwarded() -> None:
+    bridge = Bridge()
+    await bridge.take(event(REPLY, 1))
+    bridge.log.down = True
+    with pytest.raises(LogUnavailable):
+        await bridge.take(event(MESSAGE, 2))
+    assert await bridge.store.parked() == 1
+    bridge.log.down = False
+    await bridge.parking.sweep()
+    assert bridge.log.parked_at_write == [1]
+    assert (bridge.topics, await bridge.store.parked()) == (["feedback.reply.received"], 0)
+
+
+@pytest.mark.parametrize("topic", [REPLY, REACTION])
+async def test_the_original_releases_what_waits_for_it_without_any_sweep(topic: str) -> None:
+    bridge = Bridge()
+    assert await bridge.take(event(topic, 1)) == [WAITING]
+    assert await bridge.take(event(MESSAGE, 2)) == [STORED]
+    assert (len(bridge.topics), await bridge.store.parked()) == (1, 0)
+    assert [one.outcome for one in bridge.observed] == [STORED]
+
+
+async def test_an_original_that_comes_between_the_look_and_the_parking_releases_without_any_sweep() -> None:
+    """Another process indexes it just then: it cannot see what is not parked yet, so the one that parks must look."""
+
+    class Between(MemoryStore):
+        async def park(self, events: Collection[Any]) -> Any:
+            await elsewhere.take(event(MESSAGE, 2))
+            return await super().park(events)
+
+    store = Between()
+    bridge, elsewhere = Bridge(store), Bridge(store)
+    assert await bridge.take(event(REPLY, 1)) == [STORED]
+    assert (bridge.topics, await store.parked()) == (["feedback.reply.received"], 0)
+
+
+async def test_what_waited_for_a_persons_message_is_no_feedback() -> None:
+    bridge = Bridge()
+    await bridge.take(event(REPLY, 1))
+    await bridge.take(event(MESSAGE, 2, "human", messageId="msg-6", conversationId="conv-17"))
+    assert (bridge.topics, await bridge.store.parked()) == ([], 0)
+    assert [one.outcome for one in bridge.observed] == [Ignored("not_about_an_agent")]
+
+
+async def test_a_tenant_whose_parking_is_full_gets_a_letter_and_others_still_wait() -> None:
+    bridge = Bridge(limit=2)
+    assert await bridge.take(*(event(REPLY, number, originalMessageId="x") for number in range(3))) == [
+        WAITING,
+        WAITING,
+        DeadLettered("parking_full"),
+    ]
+    assert await bridge.take(event(REPLY, 9, tenant="globex", originalMessageId="x")) == [WAITING]
+    assert await bridge.take(event(REPLY, 4, originalMessageId="x")) == [DeadLettered("parking_full")]
+    assert await bridge.store.parked() == 3
+
+
+async def test_what_is_parked_already_takes_no_second_place() -> None:
+    bridge = Bridge(limit=1)
+    assert await bridge.take(event(REPLY, 1), event(REPLY, 1)) == [WAITING, WAITING]
+    assert await bridge.take(event(REPLY, 1)) == [WAITING]
+    again = event(REPLY, 1)
+    moved = Received(again.event, again.raw._replace(coordinates=Coordinates(REPLY, 0, 99)))
+    assert await bridge.take(moved) == [UNCHANGED], "the same event, published twice"
+    assert await bridge.store.parked() == 1
+
+
+async def test_room_is_made_by_what_is_released() -> None:
+    bridge = Bridge(limit=1)
+    await bridge.take(event(REPLY, 1))
+    await bridge.take(event(MESSAGE, 2))
+    assert await bridge.take(event(REPLY, 3, originalMessageId="x")) == [WAITING]
+
+
+async def test_an_inline_copy_of_another_message_is_not_believed() -> None:
+    bridge = Bridge()
+    copied = event(REPLY, 1, "with_original")
+    assert await bridge.take(copied) == [STORED]
+    mistaken = event(REPLY, 2, "with_original", originalMessageId="msg-5")
+    assert await bridge.take(mistaken) == [WAITING]
+    assert len(bridge.topics) == 1
+
+
+async def test_a_copy_of_another_conversations_message_is_none_of_the_message_named() -> None:
+    bridge, reaction = Bridge(), event(REACTION, 1)
+    about = reaction.event
+    copy = {"messageId": about.message_id, "conversationId": "another", "senderId": "bot", "senderType": "agent"}
+    assert await bridge.take(event(REACTION, 2, original=copy | {"content": "At nine."})) == [WAITING]
+    here = copy | {"content": "At nine.", "conversationId": about.conversation_id}
+    assert await bridge.take(event(REACTION, 3, original=here)) == [STORED]

@@ -1,0 +1,237 @@
+"""Slack's events, as its documentation shows them, become chat events; its signature is checked."""
+
+from __future__ import annotations
+
+import json
+from contextlib import suppress
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from chat_bridge.ingest import IngestProject, check_line
+from chat_bridge.sources.slack import DELETED, NotUnderstood, SlackApp, chat_event, plain
+from chat_bridge.sources.slack_signature import is_signed
+from contracts.instants import parse_instant
+from servicekit.kafka.producer import Message
+
+APP = SlackApp("acme", "slack", {"B0BOT": "helper", "U0BOT": "helper"})
+CHANNEL = "slack/T1/C2147483705"
+
+# The example of Slack's page "Verifying requests from Slack".
+SECRET = "8f742231b10e8888abcd99yyyzzz85a5"
+STAMP = "1531420618"
+BODY = (
+    b"token=xyzz0WbapA4vBCDEFasx0q6G&team_id=T1DC2JH3J&team_domain=testteamnow&channel_id=G8PSS9T3V&channel_name=foobar"
+    b"&user_id=U2CERLKJA&user_name=roadrunner&command=%2Fwebhook-collect&text=&response_url=https%3A%2F%2Fhooks.slack.com"
+    b"%2Fcommands%2FT1DC2JH3J%2F397700885554%2F96rGlfmibIGlgcZRskXaIFfN&trigger_id=398738663015.47445629121."
+    b"803a0bc887a14d10d2c447fce8b6703c"
+)
+SIGNATURE = "v0=a2114d57b48eac39b9ad189dd8316235a7b4a8d21a10bd27519666489c69b503"
+NOW = int(STAMP) * 1_000_000
+
+
+def test_the_documented_request_is_signed() -> None:
+    assert is_signed(SECRET, STAMP, SIGNATURE, BODY, NOW)
+    assert is_signed(SECRET, STAMP, SIGNATURE, BODY, NOW + 300_000_000)
+
+
+@pytest.mark.parametrize(
+    ("secret", "stamp", "signature", "body", "now"),
+    [
+        ("another", STAMP, SIGNATURE, BODY, NOW),
+        (SECRET, STAMP, SIGNATURE, BODY + b" ", NOW),
+        (SECRET, "1531420619", SIGNATURE, BODY, NOW),
+        (SECRET, STAMP, SIGNATURE.removeprefix("v0="), BODY, NOW),
+        (SECRET, STAMP, "", BODY, NOW),
+        (SECRET, STAMP, "v0=ünï", BODY, NOW),
+        (SECRET, "", SIGNATURE, BODY, NOW),
+        (SECRET, "१५३", SIGNATURE, BODY, NOW),
+        (SECRET, "-1531420618", SIGNATURE, BODY, NOW),
+        (SECRET, STAMP, SIGNATURE, BODY, NOW + 301_000_000),
+        (SECRET, STAMP, SIGNATURE, BODY, NOW - 301_000_000),
+    ],
+)
+def test_what_is_forged_or_old_is_not(secret: str, stamp: str, signature: str, body: bytes, now: int) -> None:
+    assert not is_signed(secret, stamp, signature, body, now)
+
+
+def callback(event: dict[str, Any], event_id: str = "Ev08MFMKH6") -> dict[str, Any]:
+    """The envelope of the Events API around an event."""
+    return {
+        "token": "z26uFbvR1xHJEdHE1OQiO6t8",
+        "team_id": "T1",
+        "api_app_id": "AFFFFFFF",
+        "event": event,
+        "type": "event_callback",
+        "event_id": event_id,
+        "event_time": 1355517523,
+        "authed_users": ["UXXXXXXX1"],
+    }
+
+
+MESSAGE = {
+    "type": "message",
+    "channel": "C2147483705",
+    "user": "U2147483697",
+    "text": "Hello world",
+    "ts": "1355517523.000005",
+    "event_ts": "1355517523.000005",
+    "channel_type": "channel",
+}
+REACTION = {
+    "type": "reaction_added",
+    "user": "U123ABC456",
+    "reaction": "thumbsup",
+    "item_user": "U222222222",
+    "item": {"type": "message", "channel": "C2147483705", "ts": "1360782400.498405"},
+    "event_ts": "1360782804.083113",
+}
+
+
+def told(event: dict[str, Any]) -> dict[str, Any]:
+    """The chat event, held to what the consumers take."""
+    found = chat_event(callback(event), APP)
+    assert found is not None
+    place = IngestProject("acme", "slack", parse_instant("2030-01-01T00:00:00Z"))
+    assert isinstance(check_line(json.dumps(found).encode(), place), Message)
+    return found
+
+
+def test_a_message() -> None:
+    found = told(MESSAGE)
+    assert {name: found[name] for name in found if name != "eventId"} == {
+        "topic": "chat.message.ingested",
+        "occurredAt": "2012-12-14T20:38:43.000005Z",
+        "tenant": "acme",
+        "project": "slack",
+        "conversationId": CHANNEL,
+        "messageId": "1355517523.000005",
+        "senderId": "U2147483697",
+        "senderType": "human",
+        "content": "Hello world",
+    }
+    assert chat_event(callback(MESSAGE), APP) == found  # a repetition is the same event
+    assert chat_event(callback(MESSAGE, "EvOther"), APP) != found
+
+
+@pytest.mark.parametrize(
+    "who", [{"user": "U0BOT"}, {"bot_id": "B0BOT", "user": "U0OTHER"}, {"bot_id": "B0BOT", "subtype": "bot_message"}]
+)
+def test_a_named_bot_is_an_agent(who: dict[str, str]) -> None:
+    found = told({name: value for name, value in MESSAGE.items() if name != "user"} | who)
+    assert (found["senderType"], found["senderId"], found["agentId"]) == ("agent", "helper", "helper")
+
+
+def test_a_reply_in_a_thread() -> None:
+    found = told(MESSAGE | {"thread_ts": "1355517500.000001"})
+    assert (found["topic"], found["originalMessageId"]) == ("chat.message.reply.ingested", "1355517500.000001")
+    assert told(MESSAGE | {"thread_ts": MESSAGE["ts"]})["topic"] == "chat.message.ingested"
+    agents = told(MESSAGE | {"user": "U0BOT", "thread_ts": "1355517500.000001"})
+    assert (agents["topic"], agents["replyToMessageId"]) == ("chat.message.ingested", "1355517500.000001")
+
+
+def test_reactions_come_and_go() -> None:
+    found = told(REACTION)
+    assert {name: found[name] for name in found if name not in ("eventId", "tenant", "project")} == {
+        "topic": "chat.message.reaction.ingested",
+        "occurredAt": "2013-02-13T19:13:24.083113Z",
+        "conversationId": CHANNEL,
+        "messageId": "1360782400.498405",
+        "userId": "U123ABC456",
+        "userType": "human",
+        "emoji": ":thumbsup:",
+        "action": "added",
+    }
+    assert told(REACTION | {"type": "reaction_removed"})["action"] == "removed"
+    assert told(REACTION | {"user": "U0BOT"})["userType"] == "agent"
+    assert chat_event(callback(REACTION | {"item": {"type": "file", "file": "F1"}}), APP) is None
+
+
+CHANGED = {
+    "type": "message",
+    "subtype": "message_changed",
+    "hidden": True,
+    "channel": "C2147483705",
+    "ts": "1358878755.000001",
+    "message": {
+        "type": "message",
+        "user": "U2147483697",
+        "text": "Hello, world!",
+        "ts": "1355517523.000005",
+        "edited": {"user": "U2147483697", "ts": "1358878755.000001"},
+    },
+    "previous_message": {"text": "Hello world"},
+}
+
+
+def test_an_edit_is_the_same_message_later() -> None:
+    found = told(CHANGED)
+    assert (found["messageId"], found["content"]) == ("1355517523.000005", "Hello, world!")
+    assert found["occurredAt"] == "2013-01-22T18:19:15.000001Z"
+    unfurled = CHANGED | {"previous_message": {"text": "Hello, world!"}}
+    assert chat_event(callback(unfurled), APP) is None
+
+
+def test_a_deletion_leaves_no_words() -> None:
+    gone = {
+        "type": "message",
+        "subtype": "message_deleted",
+        "hidden": True,
+        "channel": "C2147483705",
+        "ts": "1358878755.000001",
+        "deleted_ts": "1355517523.000005",
+        "previous_message": MESSAGE,
+    }
+    found = told(gone)
+    assert (found["messageId"], found["content"]) == ("1355517523.000005", DELETED)
+    assert found["occurredAt"] == "2013-01-22T18:19:15.000001Z"
+
+
+@pytest.mark.parametrize(
+    "event",
+    [
+        MESSAGE | {"bot_id": "B0OTHER"},
+        MESSAGE | {"subtype": "channel_join"},
+        MESSAGE | {"text": "  "},
+        MESSAGE | {"text": None},
+        {"type": "app_mention", "user": "U1", "text": "hi", "ts": "1.000000", "channel": "C1"},
+        {"type": "emoji_changed"},
+    ],
+)
+def test_what_is_not_ours_is_ignored(event: dict[str, Any]) -> None:
+    assert chat_event(callback(event), APP) is None
+
+
+@pytest.mark.parametrize(
+    "event",
+    [
+        MESSAGE | {"ts": "now"},
+        MESSAGE | {"ts": None},
+        MESSAGE | {"channel": 7},
+        REACTION | {"item": None},
+        REACTION | {"reaction": ""},
+        CHANGED | {"message": "x"},
+    ],
+)
+def test_what_does_not_read_as_documented_is_refused(event: dict[str, Any]) -> None:
+    with pytest.raises(NotUnderstood):
+        chat_event(callback(event), APP)
+
+
+def test_markup_becomes_words() -> None:
+    assert plain("<@U123|ann> see <https://x.example/a?b|the page> &lt;now&gt; in <#C1|general>, <!here>") == (
+        "@ann see the page <now> in #general, @here"
+    )
+    assert plain("<https://x.example> <@U123> a < b") == "https://x.example @U123 a < b"
+
+
+FIELDS = ("type", "event", "subtype", "message", "previous_message", "ts", "channel", "user", "item", "text")
+LEAVES = st.none() | st.text(max_size=5) | st.integers()
+
+
+@given(st.recursive(LEAVES, lambda inner: st.dictionaries(st.sampled_from(FIELDS), inner, max_size=5), max_leaves=10))
+def test_nothing_else_is_ever_raised(event: Any) -> None:
+    with suppress(NotUnderstood):
+        chat_event({"team_id": "T1", "event_id": "E1", "event": event}, APP)

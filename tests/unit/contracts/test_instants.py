@@ -1,0 +1,23 @@
+"""Times from outside: RFC 3339 with an offset, from 1970 to the end of 9999 in UTC."""
+
+from __future__ import annotations
+
+import pytest
+
+from contracts.instants import format_instant, parse_instant
+
+
+@pytest.mark.parametrize("text", ["9999-12-31T23:59:59-23:59", "9999-12-31T23:59:59.999999-00:01"])
+def test_a_time_that_ends_after_the_year_9999_is_refused(text):
+    with pytest.raises(ValueError, match="after the year 9999"):
+        parse_instant(text)
+
+
+def test_the_last_moment_comes_back_as_it_went():
+    assert format_instant(parse_instant("9999-12-31T23:59:59.999999Z")) == "9999-12-31T23:59:59.999999Z"
+
+
+def test_the_first_moment_comes_back_and_the_one_before_is_refused():
+    assert format_instant(parse_instant("1970-01-01T01:00:00+01:00")) == "1970-01-01T00:00:00.000000Z"
+    with pytest.raises(ValueError, match="before 1970"):
+        parse_instant("1970-01-01T00:59:59.999999+01:00")

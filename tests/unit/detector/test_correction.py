@@ -1,0 +1,130 @@
+"""Correction detection and the gate by rules alone: the order and the constants of the specification."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from contracts.announcing import ANNOUNCED_FROM
+from detector.correction import SESSION_TIMEOUT_US, correct
+from detector.decide import decide
+from detector.evidence import Evidence
+from detector.gate import gate
+from detector.learned import Opinion, on_scale
+from detector.patterns import agent_hits, human_hits, kinds
+from detector.text import prepare
+
+
+def evidence(
+    message: str, answer: str = "It opened in 1932.", request: str = "when did it open, please", **more: float
+) -> Evidence:
+    found = human_hits(prepare(message))
+    return Evidence(
+        message=prepare(message),
+        request=prepare(request),
+        answer=prepare(answer),
+        found=found,
+        kinds=kinds(found),
+        answer_kinds=kinds(agent_hits(prepare(answer))),
+        **more,
+    )
+
+
+@pytest.mark.parametrize(
+    ("message", "feedback", "confidence", "kind"),
+    [
+        ("that's wrong", "rejected", 0.9, "explicit"),
+        ("that's wrong, forget it", "rejected", 0.9, "explicit"),
+        ("forget it", "rejected", 0.85, "abandonment"),
+        ("thanks a lot", "accepted", 0.7, None),
+        ("I'll take that one", "accepted", 0.7, None),
+        ("what about the tunnel?", "accepted", 0.7, None),
+        ("tunnel", "neutral", 0.5, None),
+    ],
+)
+def test_order_and_constants(message: str, feedback: str, confidence: float, kind: str | None) -> None:
+    call = correct(evidence(message, similarity=0.5))
+    assert (call.feedback, call.confidence, call.correction_type) == (feedback, confidence, kind)
+
+
+def test_a_reworded_request_needs_likeness_and_the_same_intent() -> None:
+    again = "please say when it did open"
+    assert correct(evidence(again, similarity=0.93, same_intent=0.9)).confidence == 0.93
+    assert correct(evidence(again, similarity=0.93, same_intent=0.9)).correction_type == "rephrased"
+    assert correct(evidence(again, similarity=0.93, same_intent=0.2)).feedback != "rejected"
+    assert correct(evidence(again, similarity=0.79, same_intent=0.9)).feedback != "rejected"
+
+
+def test_the_same_request_for_something_else_is_no_rewording() -> None:
+    call = correct(
+        evidence(
+            "cheap hotels in Rome please",
+            request="cheap hotels in Paris please",
+            answer="Three hotels in Paris: A, B and C.",
+            similarity=0.95,
+            same_intent=0.9,
+        )
+    )
+    assert call.feedback != "rejected"
+
+
+def test_silence_leaves_only_explicit_rejections() -> None:
+    assert correct(evidence("thanks", silence=SESSION_TIMEOUT_US + 1)).rules == ("rule.silence",)
+    assert correct(evidence("forget it", silence=SESSION_TIMEOUT_US + 1)).feedback == "neutral"
+    assert correct(evidence("that's wrong", silence=SESSION_TIMEOUT_US + 1)).feedback == "rejected"
+    assert correct(evidence("thanks", silence=SESSION_TIMEOUT_US)).feedback == "accepted"
+
+
+def test_a_new_unrelated_topic_is_status_only() -> None:
+    call = correct(evidence("by the way, how do magnets work?", similarity=0.05, answer_similarity=0.02))
+    assert (call.feedback, call.confidence, call.status_only) == ("accepted", 0.5, True)
+
+
+def test_what_a_question_disarms_it_disarms_in_every_language() -> None:
+    found = human_hits(prepare("das ist mir zu teuer"), "de")
+    seen = replace(evidence("x", answer="Möchten Sie das Doppelzimmer?"), found=found, kinds=kinds(found))
+    assert correct(seen).feedback == "neutral"
+    assert correct(replace(seen, answer_kinds=frozenset())).feedback == "rejected"
+
+
+def test_no_after_an_open_question_is_an_answer() -> None:
+    asked = "What colour would you like?"
+    assert correct(evidence("no, i want it plain", answer=asked)).feedback != "rejected"
+    assert correct(evidence("no, i want it plain", answer="I made it blue.")).feedback == "rejected"
+
+
+def test_for_and_against_at_once_is_ambiguous() -> None:
+    assert correct(evidence("thanks, but that's too expensive")).feedback == "neutral"
+
+
+def test_the_gate_leans_but_never_announces() -> None:
+    against = gate(evidence("hmm, not my taste, boring"))
+    assert against.call == "not_ok"
+    assert against.confidence < 0.7
+    assert gate(evidence("lovely colours")).call == "ok"
+    assert gate(evidence("the tunnel")).call == "neutral"
+    assert gate(evidence("lovely colours", answer="Which colours do you like?")).call == "neutral"
+
+
+def test_a_rule_decides_alone_unless_the_layer_contradicts_it() -> None:
+    seen = evidence("that's wrong")
+    agreeing = Opinion((0.9, 0.0, 0.0, 0.05, 0.0, 0.05), ())
+    contradicting = Opinion((0.1, 0.0, 0.0, 0.8, 0.0, 0.1), ("learned.x",))
+    assert (decide(seen, agreeing).decided_by, decide(seen, agreeing).confidence) == ("rules", 0.9)
+    told = decide(seen, contradicting)
+    assert (told.decided_by, told.feedback, told.confidence) == ("learned", "accepted", 0.8)
+    assert [decide(seen, opinion).settled for opinion in (None, agreeing, contradicting)] == [True, True, False]
+    assert not decide(evidence("the tunnel"), None).settled
+    assert decide(evidence("🙂"), None).settled, "there is nothing to decide"
+
+
+def test_the_point_fitted_for_announcing_is_the_threshold_on_the_scale() -> None:
+    seen = evidence("the tunnel is closed on Mondays")
+    shares = (0.75, 0.05, 0.0, 0.1, 0.0, 0.1)
+    assert decide(seen, Opinion(shares, (), (0.9, 0.7))).confidence < ANNOUNCED_FROM
+    assert decide(seen, Opinion(shares, (), (0.8, 0.7))).confidence == pytest.approx(ANNOUNCED_FROM)
+    assert decide(seen, Opinion(shares, (), (0.6, 0.7))).confidence == pytest.approx(0.85)
+    points = [on_scale(step / 100, 0.8) for step in range(101)]
+    assert points == sorted(points)
+    assert (points[0], points[100]) == (0.0, pytest.approx(1.0))

@@ -1,0 +1,125 @@
+"""What a verdict leaves alone: answers to the agent, other requests in like words, other turns, other languages."""
+
+from __future__ import annotations
+
+import pytest
+
+from contracts.reasons import reason_in_words
+from detector import features
+from detector.detector import Detector
+from detector.explain import explain
+from detector.language import own_language
+from detector.model import Message, Neighbourhood, Verdict
+from detector.patterns import LANGUAGES
+from detector.text import SAID, prepare
+
+LIST = "Three laptops under $1000: the Lumo for $899, the Nova for $949 and the Vega for $979."
+TOPICS = [
+    ("Write the SQL query for monthly sales", "SELECT month, SUM(price) FROM sales GROUP BY month;"),
+    ("Draw the login diagram", "The login diagram shows the browser, the gateway and the session store."),
+    ("Find hotels in Porto", "Three hotels in Porto: Aurora, Bela Vista and Casa Azul."),
+]
+
+
+def after_topics(text: str) -> Neighbourhood:
+    before = []
+    for turn, (asked, answered) in enumerate(TOPICS):
+        before.append(Message(f"q{turn}", f"t{turn}", "ann", "human", None, asked, 2 * turn))
+        before.append(Message(f"a{turn}", f"t{turn}", "bot", "agent", "bot", answered, 2 * turn + 1))
+    return Neighbourhood(tuple(before), Message("m", "t9", "ann", "human", None, text, 99))
+
+
+def target(detector: Detector, text: str) -> tuple[str, str | None]:
+    [verdict] = detector.judge([after_topics(text)])
+    return verdict.feedback, verdict.target.turn_id if verdict.target else None
+
+
+@pytest.mark.parametrize(
+    ("text", "feedback", "turn"),
+    [
+        ("The SQL query you wrote earlier gives an error, it's wrong", "rejected", "t0"),
+        ("The login diagram is wrong", "rejected", "t1"),
+        ("The hotels are wrong", "rejected", "t2"),
+        ("Thanks for the SQL query", "accepted", "t0"),
+        ("Great job on the login diagram", "accepted", "t1"),
+        ("Thanks for the hotels in Porto", "accepted", "t2"),
+        ("That's wrong", "rejected", "t2"),
+        ("Thanks a lot", "accepted", "t2"),
+    ],
+)
+def test_a_verdict_is_about_the_turn_that_the_message_names(
+    detector: Detector, text: str, feedback: str, turn: str
+) -> None:
+    assert target(detector, text) == (feedback, turn)
+
+
+def says(detector: Detector, message: str, request: str, answer: str) -> Verdict:
+    return explain(message, request, answer, detector)
+
+
+@pytest.mark.parametrize("message", ["laptops over $1000", "laptops under $500"])
+def test_another_figure_or_comparison_is_another_request(detector: Detector, message: str) -> None:
+    assert not says(detector, message, "laptops under $1000", LIST).emitted
+
+
+def test_a_request_sent_again_after_a_reply_that_was_cut_off_rejects_nothing(detector: Detector) -> None:
+    asked = "explain how the scheduler picks the next job and what happens when two jobs are ready"
+    again = says(detector, asked, asked, "The scheduler keeps a queue of jobs, ordered by")
+    assert (again.feedback, again.rules) == ("neutral", ("rule.resent",))
+    assert says(detector, asked, asked, "Sorry, I could not load the page.").feedback == "rejected"
+
+
+def test_a_doubtful_rejection_leaves_the_turn_alone(detector: Detector) -> None:
+    verdict = Verdict("rejected", "not_ok", 0.5, "explicit", "", None, (), "learned", "not_ok")
+    assert (verdict.emitted, verdict.status) == (False, "neutral")
+
+
+@pytest.mark.parametrize("message", ["Geht das auch am Freitag?", "Non sono sicuro di aver capito", "čeština je těžká"])
+def test_other_languages_are_read_by_no_english_pattern(detector: Detector, message: str) -> None:
+    verdict = says(detector, message, "Hallo", "Guten Tag, hier ist die Auskunft.")
+    assert verdict.decided_by == "rules"
+    assert not any(rule.startswith(("en.", "learned.")) for rule in verdict.rules)
+
+
+@pytest.mark.parametrize(
+    ("text", "language"),
+    [
+        ("it still doesn't work on my machine", "en"),
+        ("das geht immer noch nicht", "de"),
+        ("ça ne marche toujours pas", "fr"),
+        ("sigue sin funcionar, lo siento", "es"),
+        ("你忘了排序", "zh"),
+        ("non ho capito bene questa cosa", "other"),
+        ("Nova", None),
+    ],
+)
+def test_languages(text: str, language: str | None) -> None:
+    prepared = prepare(text)
+    assert own_language(prepared.text, prepared.words) == language
+
+
+def test_cues_are_looked_for_at_both_ends_of_a_long_message() -> None:
+    filler = "The page has a header and a footer and a list of rows. " * 20
+    prepared = prepare(f"That is wrong. {filler} Please try again.")
+    assert prepared.said.startswith("that is wrong.")
+    assert prepared.said.endswith("please try again.")
+    assert len(prepared.said_words) <= SAID < len(prepared.words)
+
+
+def test_lines_that_programs_wrote_are_no_words_of_a_person() -> None:
+    pasted = "now this:\nTraceback (most recent call last):\n  File \"a.py\", line 1, in <module>\nKeyError: 'name'"
+    prepared = prepare(pasted)
+    assert (prepared.text, prepared.failed) == ("now this:", True)
+    assert not prepare("KeyError: 'name'").empty
+    assert prepare("2024-03-01 12:00:02 INFO restarting").empty
+
+
+def test_every_rule_and_feature_has_a_sentence() -> None:
+    names = [pattern.name for patterns in LANGUAGES.values() for pattern in patterns]
+    learned = [f"learned.{name}" for name in (*features.names(), "the words of the message", "the words of the answer")]
+    without = [name for name in (*names, *learned, "llm.rejection") if not reason_in_words([name])]
+    assert without == []
+    assert reason_in_words(["en.thanks", "learned.word:thanks", "learned.first:oh", "x"]) == (
+        "thanks",
+        "is worded that way",
+    )

@@ -1,0 +1,136 @@
+"""Scores, by hand-made rows whose figures can be worked out on paper."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from detector.detector import Detector
+from detector.evaluation import scoring
+from detector.evaluation.evaluate import evaluate
+from detector.evaluation.plotting import plot
+from detector.evaluation.rows import UnknownRows
+from detector.evaluation.tables import markdown
+
+
+def write(path: Path, rows: list[dict[str, Any]]) -> Path:
+    path.write_text("\n".join(json.dumps(row) for row in rows))
+    return path
+
+
+def row(message: str, label: str, gate: str, source: str = "hand/made") -> dict[str, Any]:
+    history = [{"role": "user", "text": "when did it open"}, {"role": "assistant", "text": "It opened in 1932."}]
+    return {"history": history, "message": message, "label": label, "gate": gate, "source": source, "tier": "strong"}
+
+
+ROWS = [
+    row("that's wrong", "rejected", "not_ok"),
+    row("thanks a lot", "accepted", "ok"),
+    row("that's wrong", "neutral", "neutral", "other/made"),
+    row("forget it", "rejected", "not_ok", "other/made"),
+]
+
+
+def test_message_rows(detector: Detector, tmp_path: Path) -> None:
+    report = evaluate(write(tmp_path / "rows.jsonl", ROWS), detector)
+    assert report["accuracy"] == 0.75
+    assert report["per_class"]["rejected"] == {"precision": 2 / 3, "recall": 1.0, "f1": pytest.approx(0.8)}
+    assert report["macro_f1"] == pytest.approx((0.8 + 1.0 + 0.0) / 3)
+    assert report["per_source"]["other"]["balanced_accuracy"] == 0.5
+    assert report["at_emission"]["rejected"]["recall"] == 1.0
+    assert report["at_emission"]["rejected"]["precision_at_8pct"] == pytest.approx(0.08 / (0.08 + 0.92 * 0.5))
+    assert report["gate"]["accuracy"] == 0.75
+    assert set(report["latency_ms"]) == {"p50", "p99"}
+    plot(report, tmp_path / "plot.png")
+    assert (tmp_path / "plot.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_pair_rows(detector: Detector, tmp_path: Path) -> None:
+    same = {"a": "how old are you", "b": "what is your age, how old are you?", "same_intent": "yes", "source": "x"}
+    other = {"a": "how old are you", "b": "print a list of files", "same_intent": "no", "source": "x"}
+    report = evaluate(write(tmp_path / "pairs.jsonl", [same, other]), detector)
+    assert (report["auc"], report["accuracy"]) == (1.0, 1.0)
+
+
+def test_target_rows(detector: Detector, tmp_path: Path) -> None:
+    history = [
+        {"role": "assistant", "text": "Have you tried the Blue Lantern?"},
+        {"role": "user", "text": "no"},
+        {"role": "assistant", "text": "Anything else?"},
+    ]
+    target = {
+        "history": history,
+        "message": "the Blue Lantern was awful",
+        "target_indices": [0],
+        "assistant_turns_back": 2,
+    }
+    report = evaluate(write(tmp_path / "targets.jsonl", [target]), detector)
+    assert (report["accuracy"], report["accuracy_further_back"]) == (1.0, 1.0)
+
+
+@pytest.mark.parametrize(
+    ("content", "why"),
+    [
+        (b"", "holds no rows"),
+        (b"\n \n", "holds no rows"),
+        (b'{"text": "hello"}', "other rows"),
+        (b'{"a": "x", "b": "y", "same_intent": "yes", "source": "s"}\n\xff\xfe', "line 2 is not JSON in UTF-8"),
+        (b"[" * 100_000, "line 1 is not JSON"),
+        (b"[1]", "line 1 is no JSON object"),
+        (b'{"a": "x", "b": "y"}', "without 'same_intent'"),
+        (b'{"a": 1, "b": 2, "same_intent": "yes", "source": "s"}', "another type"),
+        (b'{"label": "rejected", "message": "no", "history": 5}', "another type"),
+    ],
+)
+def test_what_cannot_be_read_says_why(detector: Detector, tmp_path: Path, content: bytes, why: str) -> None:
+    (tmp_path / "rows.jsonl").write_bytes(content)
+    with pytest.raises(UnknownRows, match=why):
+        evaluate(tmp_path / "rows.jsonl", detector)
+
+
+def test_a_text_may_hold_other_ends_of_lines(detector: Detector, tmp_path: Path) -> None:
+    row = {"a": "one\u2028two", "b": "one\x85two", "same_intent": "yes", "source": "s"}
+    (tmp_path / "rows.jsonl").write_text(json.dumps(row, ensure_ascii=False), encoding="utf-8")
+    assert evaluate(tmp_path / "rows.jsonl", detector)["rows"] == 1
+
+
+def test_auc_and_calibration_on_paper() -> None:
+    assert scoring.auc([True, False, True], [0.9, 0.1, 0.1]) == pytest.approx(0.75)
+    assert scoring.auc([True], [0.5]) == 0.5
+    bins = scoring.reliability([0.95, 0.95, 0.55], [True, False, True])
+    assert scoring.expected_calibration_error(bins) == pytest.approx((2 * 0.45 + 0.45) / 3)
+    assert scoring.at_prevalence(0.0, 0.0) == 0.0
+
+
+def test_announcements_as_they_come(detector: Detector, tmp_path: Path) -> None:
+    report = evaluate(write(tmp_path / "rows.jsonl", ROWS), detector, by=["length", "source"], errors=5)
+    rejected, ok = report["at_emission"]["rejected"], report["at_emission"]["ok"]
+    assert (rejected["announced"], rejected["precision"]) == (3, pytest.approx(2 / 3))
+    assert (ok["announced"], ok["precision"], ok["recall"]) == (1, 1.0, 1.0)
+    assert report["by"]["source"]["other"]["at_emission"]["rejected"]["precision"] == 0.5
+    assert report["by"]["length"].keys() == {"00-05 words"}
+    [error] = report["errors"]
+    assert (error["label"], error["said"], error["announced"]) == ("neutral", "rejected", True)
+    assert "| rows: other | 2 |" in markdown({"rows": report})
+
+
+def test_messages_without_labels_give_shares(detector: Detector, tmp_path: Path) -> None:
+    bare = [{key: row[key] for key in ("history", "message", "source")} for row in ROWS]
+    report = evaluate(write(tmp_path / "bare.jsonl", bare), detector)
+    assert (report["kind"], report["announced_rejected"], report["announced_ok"]) == ("unlabelled", 0.75, 0.25)
+    assert report["per_source"]["other"]["announced_rejected"] == 1.0
+
+
+def test_phrases_are_right_where_label_and_announcement_are(detector: Detector, tmp_path: Path) -> None:
+    asked = {"previous_user": "when did it open", "previous_assistant": "It opened in 1932."}
+    phrases = [
+        {**asked, "message": "that's wrong", "label": "rejected", "announced": "not_ok", "correction_type": "explicit"},
+        {**asked, "message": "that's wrong", "label": "neutral", "announced": None},
+        {**asked, "message": "thanks a lot", "label": "accepted", "announced": None},
+    ]
+    report = evaluate(write(tmp_path / "phrases.jsonl", phrases), detector)
+    found = [report[key] for key in ("kind", "label", "announced", "both", "false_rejections", "correction_type")]
+    assert found == ["phrases", 2, 1, 1, 1, 1]

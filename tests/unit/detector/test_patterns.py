@@ -1,0 +1,115 @@
+"""The pattern tables: sound as data, right on plain sentences, fast on anything."""
+
+from __future__ import annotations
+
+import random
+import re
+import time
+
+import pytest
+
+from detector.patterns import AGENT, LANGUAGES, Pattern, human_hits, kinds
+from detector.text import HEAD, TAIL, prepare
+
+ALL = [p for tables in (AGENT, LANGUAGES) for patterns in tables.values() for p in patterns]
+
+PLAIN = [
+    ("en", "That's wrong.", "reject"),
+    ("en", "You misunderstood me", "reject"),
+    ("en", "this is way too expensive", "reject_stated"),
+    ("en", "I didn't ask for that", "reject"),
+    ("en", "it still doesn't work", "reject"),
+    ("en", "no, I meant the other file", "reject"),
+    ("en", "I give up", "abandon"),
+    ("en", "nvm", "abandon"),
+    ("en", "I'll just do it myself", "abandon"),
+    ("en", "thx!", "thanks"),
+    ("en", "That works, great", "thanks"),
+    ("en", "I'll take the second one", "action"),
+    ("en", "what about the red one?", "follow"),
+    ("en", "no problem", "veto"),
+    ("de", "Das ist leider falsch.", "reject"),
+    ("de", "Geht immer noch nicht", "reject"),
+    ("fr", "Tu as oublié le tri", "reject"),
+    ("zh", "你忘了排序", "reject"),
+    ("es", "Sigue sin funcionar", "reject"),
+    ("de", "Das habe ich nicht gemeint", "reject"),
+    ("de", "Das funktioniert nicht", "reject"),
+    ("de", "Vergiss es, ich suche woanders", "abandon"),
+    ("de", "Vielen Dank, das hilft mir sehr", "thanks"),
+    ("de", "Und wie ist das mit dem Preis?", "follow"),
+    ("fr", "Ce n'est pas ce que j'ai demandé", "reject"),
+    ("fr", "c'est faux, je ne suis pas d'accord", "reject"),
+    ("fr", "Laisse tomber, je vais chercher ailleurs", "abandon"),
+    ("fr", "Merci, c'est parfait pour moi", "thanks"),
+    ("fr", "Non, je voulais dire le train de nuit", "reject"),
+    ("es", "No es lo que te pedí", "reject"),
+    ("es", "Eso no es correcto, me refería a la otra", "reject"),
+    ("es", "Olvídalo, lo haré yo mismo", "abandon"),
+    ("es", "Muchas gracias, eso es todo", "thanks"),
+    ("zh", "不对，我的意思是明天", "reject"),
+    ("zh", "这不是我要的", "reject"),
+    ("zh", "算了，我自己来", "abandon"),
+    ("zh", "谢谢，很有帮助", "thanks"),
+]
+
+
+def test_names_are_unique_and_start_with_a_language() -> None:
+    names = [p.name for p in ALL]
+    assert len(names) == len(set(names))
+    assert {n.partition(".")[0] for n in names} == set(LANGUAGES)
+
+
+def test_a_text_is_tried_with_the_patterns_of_its_own_language() -> None:
+    assert not {"follow", "thanks"} & kinds(human_hits(prepare("also das geht, danke"), "en"))
+    assert not human_hits(prepare("that's wrong, thanks"), "de")
+    assert human_hits(prepare("that's wrong, thanks"), "other") == ()
+
+
+@pytest.mark.parametrize(
+    ("language", "text", "kind"),
+    [
+        ("zh", "没有用。", "thanks"),
+        ("zh", "演出太晚了还有车吗", "reject"),
+        ("de", "das Wetter ist mir doch egal", "abandon"),
+        ("en", "once you broke the window", "reject"),
+        ("en", "Because I hate them.", "reject_stated"),
+        ("fr", "Non merci", "thanks"),
+    ],
+)
+def test_what_a_pattern_must_leave_alone(language: str, text: str, kind: str) -> None:
+    assert kind not in kinds(human_hits(prepare(text), language))
+
+
+@pytest.mark.parametrize(("language", "text", "kind"), PLAIN)
+def test_plain_sentences(language: str, text: str, kind: str) -> None:
+    assert kind in kinds(human_hits(prepare(text), language))
+
+
+@pytest.mark.parametrize(
+    "text", ["Which bus goes to the market?", "My sister lives in Oslo", "the third one in the row"]
+)
+def test_plain_requests_and_statements_reject_nothing(text: str) -> None:
+    assert not {"reject", "abandon", "thanks", "action"} & kinds(human_hits(prepare(text)))
+
+
+def _pieces(pattern: Pattern) -> list[str]:
+    """Words of the expression itself: the texts that come closest to matching it, again and again."""
+    words = [w for w in re.split(r"[^\w' ]+", re.sub(r"\\[a-zA-Z]|\{\d+,?\d*\}", " ", pattern.source)) if w.strip()]
+    return [*dict.fromkeys(words), " ", ",", "a", "no, ", "i ", "不", "ok, ", "!"]
+
+
+@pytest.mark.parametrize("pattern", ALL, ids=lambda p: p.name)
+def test_no_pattern_is_slow_on_any_text(pattern: Pattern) -> None:
+    rng = random.Random(1)
+    pieces = _pieces(pattern)
+    longest = HEAD + TAIL
+    texts = [(piece * longest)[:longest] for piece in pieces]
+    texts += ["".join(rng.choice(pieces) for _ in range(longest))[:longest] for _ in range(20)]
+    texts += [" ".join(rng.choice(pieces) for _ in range(longest))[:longest] for _ in range(20)]
+    worst = 0.0
+    for text in texts:
+        started = time.process_time()
+        pattern.regex.search(text)
+        worst = max(worst, time.process_time() - started)
+    assert worst < 0.05

@@ -1,0 +1,140 @@
+"""The second look by whole sentences: where words are alike and the request is not, and the other way round."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+
+from detector.detector import Detector
+from detector.encoders.choice import sentence_encoder
+from detector.encoders.embedder import Embedder, Vectors
+from detector.encoders.minilm_files import ModelMissing
+from detector.model import Message, Neighbourhood
+
+
+@pytest.fixture(scope="session")
+def minilm() -> Embedder:
+    try:
+        encoder = sentence_encoder("minilm", print)
+    except ModelMissing as error:
+        pytest.skip(str(error))
+    assert encoder is not None
+    return encoder
+
+
+@pytest.fixture(scope="session")
+def by_sentences(minilm: Embedder) -> Detector:
+    return Detector.default(minilm)
+
+
+def exchange(request: str, message: str, answer: str = "Here you are.") -> Neighbourhood:
+    said = (("a", "human", request), ("b", "agent", answer), ("c", "human", message))
+    first, second, third = (
+        Message(name, name, role, role, "bot" if role == "agent" else None, text, place * 60_000_000)
+        for place, (name, role, text) in enumerate(said)
+    )
+    return Neighbourhood((first, second), third)
+
+
+class Counting:
+    """Passes on to an encoder, and counts."""
+
+    def __init__(self, encoder: Embedder) -> None:
+        self._encoder = encoder
+        self.name, self.dimension = encoder.name, encoder.dimension
+        self.calls: list[int] = []
+
+    def embed(self, texts: Sequence[str]) -> Vectors:
+        self.calls.append(len(texts))
+        return self._encoder.embed(texts)
+
+
+def test_vectors_have_length_one_and_do_not_depend_on_company(minilm: Embedder) -> None:
+    texts = ["how do I reset my password", "", " ", "x" * 20_000, "日本語", "\x00\ud83d", "what does it cost?"]
+    together = minilm.embed(texts)
+    assert together.shape == (7, minilm.dimension)
+    lengths = np.linalg.norm(together, axis=1)
+    assert np.allclose(lengths[[0, 3, 4, 6]], 1, atol=1e-5)
+    assert not lengths[1:3].any()
+    for text, row in zip(texts, together, strict=True):
+        assert (minilm.embed([text])[0] == row).all()
+
+
+@pytest.mark.parametrize(
+    ("asked", "reworded", "other"),
+    [
+        ("how can I change my password", "what is the way to get a new password", "how can I change my address"),
+        ("where can I park near the museum", "is there parking by the museum", "where can I eat near the museum"),
+        ("do my headaches come from stress", "can stress give me headaches", "do my headaches come from coffee"),
+    ],
+)
+def test_a_request_in_other_words_is_nearer_than_another_in_the_same_words(
+    by_sentences: Detector, asked: str, reworded: str, other: str
+) -> None:
+    assert by_sentences.same_intent(asked, reworded) > by_sentences.same_intent(asked, other)
+
+
+def test_a_request_in_other_words_rejects_and_the_verdict_says_how_alike(by_sentences: Detector) -> None:
+    [verdict] = by_sentences.judge(
+        [exchange("how do I cancel my subscription to the magazine", "how can I cancel the magazine subscription")]
+    )
+    assert (verdict.feedback, verdict.correction_type, verdict.decided_by) == ("rejected", "rephrased", "rules")
+    assert "rule.same_request" in verdict.rules
+    assert verdict.confidence == verdict.scores["sentence_similarity"] > 0.8
+    assert verdict.emitted
+
+
+def test_sentences_overrule_words(detector: Detector, by_sentences: Detector) -> None:
+    item = exchange("how do I freeze my card after I lost it", "how do I use my card after I lost it")
+    [by_words], [verdict] = detector.judge([item]), by_sentences.judge([item])
+    assert "rule.same_request" in by_words.rules
+    assert "rule.same_request" not in verdict.rules
+
+
+def test_few_messages_are_worth_the_look_and_one_call_does_them_all(minilm: Embedder) -> None:
+    counting = Counting(minilm)
+    unlike = [exchange("is the shop open on Sunday", text) for text in ("thanks", "that's wrong", "ok, and a taxi?")]
+    alike = [exchange(f"tell me the price of room {n}", f"tell me what room {n} costs") for n in range(3)]
+    found = Detector.default(counting).judge([*unlike, *alike])
+    assert counting.calls[0] == 6, "the texts of three pairs"
+    assert len(counting.calls) <= 2, "and one call for all second looks"
+    assert [("sentence_similarity" in verdict.scores) for verdict in found] == [False] * 3 + [True] * 3
+
+
+def test_a_verdict_does_not_depend_on_the_batch(by_sentences: Detector) -> None:
+    items = [exchange(f"tell me the price of room {n}", f"tell me what room {n} costs, please") for n in range(9)]
+    assert by_sentences.judge(items) == [by_sentences.judge([item])[0] for item in items]
+
+
+def test_none_and_auto_never_ask_for_anything(tmp_path_factory: pytest.TempPathFactory) -> None:
+    def fail(_: str) -> None:
+        raise AssertionError("nothing may be fetched")
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("empty")))
+        assert sentence_encoder("none", fail) is None
+        assert sentence_encoder("auto", fail) is None
+
+
+def test_a_changed_model_is_not_used(minilm: Embedder, tmp_path_factory: pytest.TempPathFactory) -> None:
+    from detector.encoders.minilm_files import model_directory, present
+
+    files = present()
+    assert files is not None
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("changed")))
+        model_directory().mkdir(parents=True)
+        for path in (files.model, files.tokenizer):
+            (model_directory() / path.name).write_bytes(path.read_bytes())
+        assert present() is not None
+        with (model_directory() / files.model.name).open("ab") as model:
+            model.write(b"\0")
+        assert present() is None
+        assert sentence_encoder("auto", print) is None
+
+
+def test_an_unknown_encoder_is_refused() -> None:
+    with pytest.raises(ModelMissing, match="sentence"):
+        sentence_encoder("no-such/model", print)

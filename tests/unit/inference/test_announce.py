@@ -1,0 +1,61 @@
+"""What is announced of a verdict, and what a retraction says."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from contracts.provenance import Provenance
+from detector.model import Message, Target, Verdict
+from inference.announce import announcement
+from inference.store import ConversationKey, IndexedMessage, Placed
+
+TARGET = Target("t1", "a1", "bot", 0.9, 0.9, 1.0, 1)
+WHERE = ConversationKey("acme", "support", "c1")
+
+
+def placed(text: str = "No, that is wrong.", emitted: str | None = None) -> Placed:
+    message = Message("q2", "t2", "ann", "human", None, text, 50)
+    return Placed(IndexedMessage(WHERE, message, b""), 3, emitted, emitted and "bot")
+
+
+def verdict(target: Target | None, confidence: float = 0.9) -> Verdict:
+    said = ("rejected", "not_ok", confidence, "explicit") if target else ("neutral", None, 0.5, None)
+    return Verdict(*said, "No, that is wrong.", target, ("flat_no",), "rules", "neutral")
+
+
+def announced(*given: Any) -> Any:
+    return announcement(*given)
+
+
+def test_a_verdict_says_what_the_person_wrote() -> None:
+    event = announced(placed(), verdict(TARGET))
+    assert (event.turn_id, event.detected_in_turn_id, event.verdict) == ("t1", "t2", "rejected")
+    assert (event.user_said, event.rules, event.evaluation) == ("No, that is wrong.", ("flat_no",), 3)
+
+
+def test_an_event_says_how_the_answer_was_made_and_who_the_person_is() -> None:
+    said = placed()
+    known = replace(said, indexed=replace(said.indexed, user_type="paid"))
+    event = announced(known, verdict(TARGET), Provenance(track_id="track-1", agent_version="7", intent="hours"))
+    assert (event.track_id, event.agent_version, event.intent, event.model) == ("track-1", "7", "hours", None)
+    assert (event.user_type, announced(said, verdict(TARGET)).user_type) == ("paid", "human")
+    strange = replace(said, indexed=replace(said.indexed, user_type="head of sales"))
+    assert announced(strange, verdict(TARGET)).user_type == "human"
+
+
+def test_nothing_found_and_nothing_announced_before_is_nothing_to_say() -> None:
+    assert announced(placed(), verdict(None)) is None
+
+
+def test_a_retraction_names_the_turn_it_takes_back_and_repeats_no_text() -> None:
+    """The message may have been edited into words that are no feedback."""
+    event = announced(placed("My number is 555-0100.", emitted="t1"), verdict(None))
+    assert (event.turn_id, event.agent_id, event.verdict, event.reaction) == ("t1", "bot", None, None)
+    assert (event.user_said, event.rules, event.correction_type, event.target) == ("", (), None, None)
+
+
+def test_the_same_look_makes_the_same_event_and_a_later_one_another() -> None:
+    first = announced(placed(), verdict(TARGET))
+    assert announced(placed(), verdict(TARGET)) == first
+    assert announced(placed(emitted="t1"), verdict(None)).event_id == first.event_id, "the evaluation decides"

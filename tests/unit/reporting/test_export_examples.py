@@ -1,0 +1,94 @@
+"""What each export makes of a feedback: exactly the columns that TRL documents, and nothing of what is not known."""
+
+from __future__ import annotations
+
+from typing import Any
+from uuid import UUID
+
+import pytest
+
+from reporting.exports.examples import EXAMPLES, Case, Format, Said
+
+ROW: dict[str, Any] = {
+    "feedback_id": UUID(int=1),
+    "conversation_id": "c1",
+    "turn_id": "t1",
+    "agent_id": "bot",
+    "agent_version": "7",
+    "model": "m",
+    "origin": "user",
+    "feedback_type": "explicit",
+    "confidence": 1.0,
+    "occurred_at": 0,
+    "reaction": "not_ok",
+    "correction": None,
+    "text": None,
+    "user_id": "ann",
+    "value": -1.0,
+    "tags": ["wrong"],
+    "correction_type": None,
+    "emoji": None,
+}
+PROMPT = (Said("user", "Hi"), Said("assistant", "Hello"), Said("user", "When?"))
+ASKED = [{"role": one.role, "content": one.content} for one in PROMPT]
+
+
+def case(answer: str | None = "At nine.", prompt: tuple[Said, ...] = PROMPT, **changes: Any) -> Case:
+    context = {name: changes.pop(name) for name in ("better", "people") if name in changes}
+    return Case(ROW | changes, prompt, answer, "m2", "m1", **context)
+
+
+def made(wanted: Format, one: Case) -> list[dict[str, Any]]:
+    return list(EXAMPLES[wanted](one))
+
+
+def said(text: str) -> list[dict[str, str]]:
+    return [{"role": "assistant", "content": text}]
+
+
+@pytest.mark.parametrize(("reaction", "label"), [("ok", True), ("not_ok", False)])
+def test_kto_has_a_label(reaction: str, label: bool) -> None:
+    [example] = made("kto", case(reaction=reaction))
+    assert (example["prompt"], example["completion"], example["label"]) == (ASKED, said("At nine."), label)
+
+
+def test_kto_leaves_neutral_verdicts_out() -> None:
+    assert made("kto", case(reaction="neutral")) == []
+
+
+def test_dpo_pairs_a_correction_and_a_later_answer_with_the_rejected_one() -> None:
+    pairs = made("dpo", case(correction="At ten.", better="It opens at ten."))
+    assert [(one["pair"], one["chosen"], one["rejected"]) for one in pairs] == [
+        ("correction", said("At ten."), said("At nine.")),
+        ("later_answer", said("It opens at ten."), said("At nine.")),
+    ]
+    assert made("dpo", case()) == []
+    assert made("dpo", case(reaction="ok", correction="At ten.")) == []
+    assert made("dpo", case(correction="At nine.")) == [], "nothing to prefer"
+
+
+def test_sft_takes_accepted_answers_and_corrections() -> None:
+    assert [one["completion"] for one in made("sft", case(reaction="ok"))] == [said("At nine.")]
+    assert [one["completion"] for one in made("sft", case(correction="At ten."))] == [said("At ten.")]
+    assert made("sft", case()) == []
+
+
+def test_detector_takes_machine_verdicts_that_people_judged_too() -> None:
+    machine = case(origin="machine", text="No, ten.", people="ok")
+    [example] = made("detector", machine)
+    assert (example["history"], example["message"]) == ([*ASKED, *said("At nine.")], "No, ten.")
+    assert (example["machine"], example["people"]) == ("not_ok", "ok")
+    assert made("detector", case(origin="machine", text="No, ten.")) == []
+
+
+@pytest.mark.parametrize("wanted", ["kto", "dpo", "sft", "detector"])
+@pytest.mark.parametrize("gone", [{"answer": ""}, {"answer": None}, {"prompt": ()}, {"prompt": PROMPT[:2]}])
+def test_what_was_erased_or_never_came_makes_no_example(wanted: Format, gone: dict[str, Any]) -> None:
+    full = {"correction": "At ten.", "origin": "machine", "text": "No", "people": "ok"}
+    assert made(wanted, case(**gone, **full)) == []
+
+
+def test_events_name_question_and_answer() -> None:
+    [example] = made("events", case(answer=None, prompt=()))
+    assert (example["question_message_id"], example["answer_message_id"]) == ("m1", "m2")
+    assert (example["reaction"], example["value"], example["tags"]) == ("not_ok", -1.0, ["wrong"])

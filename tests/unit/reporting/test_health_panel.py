@@ -1,0 +1,16 @@
+"""What the dashboard's health panel shows of what its composition tells."""
+
+from __future__ import annotations
+
+from reporting.pages.health import health_facts
+from reporting.pages.rendering import page
+
+
+async def test_warnings_are_shown_as_sentences() -> None:
+    async def health() -> dict[str, object]:
+        return {"lag": {"feedback": 3}, "warnings": ["feedback: 9 records of <b> were deleted"]}
+
+    facts = await health_facts(health)
+    assert facts.warnings == ("feedback: 9 records of <b> were deleted",)
+    shown = bytes(page("empty.html", health=facts).body).decode()
+    assert "feedback: 9 records of &lt;b&gt; were deleted." in shown

@@ -1,0 +1,79 @@
+"""Messages as HTML: Markdown works, and nothing that a person or agent writes becomes markup of its own."""
+
+from __future__ import annotations
+
+from html.parser import HTMLParser
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from reporting.pages.markdown import MOST_CHARACTERS, rendered
+
+ALLOWED = {
+    "p", "br", "em", "strong", "code", "pre", "ul", "ol", "li", "blockquote", "h1", "h2", "h3", "h4", "h5", "h6", "hr",
+    "a", "table", "thead", "tbody", "tr", "th", "td",
+}  # fmt: skip
+
+
+class Seen(HTMLParser):
+    def __init__(self, html: str) -> None:
+        super().__init__()
+        self.tags: list[tuple[str, dict[str, str | None]]] = []
+        self.feed(html)
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append((tag, dict(attrs)))
+
+
+def test_markdown_and_code_are_rendered():
+    html = rendered("**Yes**, use `x`:\n\n```python\nprint('<b>')\n```\n\n| a | b |\n|---|---|\n| 1 | 2 |")
+    assert "<strong>Yes</strong>" in html
+    assert "<code>x</code>" in html
+    assert "<code class=\"language-python\">print('&lt;b&gt;')" in html
+    assert "<td>2</td>" in html
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "<script>alert(1)</script>",
+        '<img src=x onerror="alert(1)">',
+        "[x](javascript:alert(1))",
+        "[x](JaVaScRiPt:alert(1))",
+        "[x](data:text/html,hi)",
+        "[x](/dashboard/secret)",
+        "[x](//evil.example)",
+        "![x](https://evil.example/pixel.png)",
+        "<https://ok.example><javascript:alert(1)>",
+        '[x](https://a.example/"onmouseover="alert(1))',
+        "```<script>\nx\n```",
+        "&lt;script&gt;",
+        "| a |\n|:-:|\n| b |",
+    ],
+)
+def test_nothing_hostile_becomes_markup(text):
+    check(rendered(text))
+
+
+@given(st.text(max_size=300) | st.text(alphabet="<>\"'`[]()!*_&;:/ajsx\n#|-", max_size=200))
+def test_whatever_is_written_only_known_tags_come_out(text):
+    check(rendered(text))
+
+
+def check(html):
+    for tag, attributes in Seen(str(html)).tags:
+        assert tag in ALLOWED, tag
+        assert set(attributes) <= {"href", "rel", "title", "class", "start"}, attributes
+        if "href" in attributes:
+            assert attributes["href"].lower().startswith(("http://", "https://", "mailto:"))
+            assert attributes["rel"] == "noopener noreferrer nofollow"
+
+
+def test_a_link_is_a_link():
+    assert 'href="https://ok.example/a?b=1&amp;c"' in rendered("[x](https://ok.example/a?b=1&c)")
+
+
+def test_a_very_long_message_stays_plain():
+    html = rendered("*x*" + "<" * MOST_CHARACTERS)
+    assert html.startswith('<p class="plain">*x*&lt;')

@@ -1,0 +1,14 @@
+"""Reasons on the pages are words: people's tags as they are known, the machine's rules by what they found."""
+
+from __future__ import annotations
+
+from reporting.pages.rendering import reasons_shown
+
+
+def test_a_rule_is_shown_as_what_it_found() -> None:
+    machine = {"origin": "machine", "tags": ["en.never mind", "rule.same_request", "no.such_rule"]}
+    assert reasons_shown(machine) == ["gives up on it", "repeats the request in other words"]
+
+
+def test_a_persons_tag_is_shown_as_it_is() -> None:
+    assert reasons_shown({"origin": "user", "tags": ["too_slow", "en.never mind"]}) == ["too slow", "en.never mind"]

@@ -1,0 +1,141 @@
+"""What a consumer unpacks and hands out at once is bounded, whatever a client has packed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from hashlib import sha256
+from typing import Any
+
+import aiokafka.codec as codec
+import aiokafka.consumer.fetcher as fetcher
+import aiokafka.record._crecords.default_records as compiled_records
+import aiokafka.record.default_records as default_records
+import pytest
+from aiokafka import TopicPartition
+from aiokafka.record.default_records import DefaultRecordBatchBuilder
+from aiokafka.record.memory_records import MemoryRecords
+from hypothesis import given
+from hypothesis import strategies as st
+from logs import NOW, RecordingLog
+from unit_handlers import NoWork
+
+from servicekit.clock import FixedClock
+from servicekit.kafka import unpacking
+from servicekit.kafka.bounded_fetch import POLL_BYTES, BoundedRecords, BoundedResult, bound_fetching
+from servicekit.kafka.delivery import Delivery
+from servicekit.kafka.records import RefusedBatch
+from servicekit.kafka.subscriber import _raw
+from servicekit.kafka.unpacking import UNPACKED_LIMIT, UnpacksTooLarge
+
+LANE = TopicPartition("chat.message.ingested", 0)
+CODECS = {"gzip": 1, "snappy": 2, "lz4": 3, "zstd": 4}
+PACK: dict[str, Callable[[bytes], bytes]] = {
+    "gzip": codec.gzip_encode,
+    "snappy": codec.snappy_encode,
+    "snappy block": lambda content: bytes(codec.snappy_encode(content, xerial_compatible=False)),
+    "lz4": codec.lz4_encode,
+    "zstd": codec.zstd_encode,
+}
+UNPACK: dict[str, Callable[[bytes], bytes]] = {
+    "gzip": unpacking.unpack_gzip,
+    "snappy": unpacking.unpack_snappy,
+    "snappy block": unpacking.unpack_snappy,
+    "lz4": unpacking.unpack_lz4,
+    "zstd": unpacking.unpack_zstd,
+}
+
+
+def batch(first: int, sizes: list[int], codec: int = 0) -> bytes:
+    """A batch of blank values as it lies in the log from offset `first` on."""
+    builder = DefaultRecordBatchBuilder(2, codec, 0, -1, -1, -1, 1 << 40)
+    for offset, size in enumerate(sizes):
+        assert builder.append(offset, timestamp=0, key=b"k", value=b" " * size, headers=[]) is not None
+    built = bytes(builder.build())
+    return first.to_bytes(8, "big") + built[8:]
+
+
+def records(data: bytes, fetch_offset: int = 0) -> BoundedRecords:
+    return BoundedRecords(LANE, MemoryRecords(data), [], fetch_offset, None, None, True, fetcher.READ_UNCOMMITTED)
+
+
+@pytest.fixture(autouse=True)
+def _bounded() -> None:
+    bound_fetching()
+
+
+@pytest.mark.parametrize("name", PACK)
+@given(content=st.binary(max_size=4_000), repeats=st.integers(1, 40))
+def test_what_is_packed_comes_out_the_same(name: str, content: bytes, repeats: int) -> None:
+    assert UNPACK[name](PACK[name](content * repeats)) == content * repeats
+
+
+@pytest.mark.parametrize("name", PACK)
+def test_the_bound_is_exact(name: str) -> None:
+    assert len(UNPACK[name](PACK[name](b" " * UNPACKED_LIMIT))) == UNPACKED_LIMIT
+    packed = PACK[name](b" " * (UNPACKED_LIMIT + 1))
+    with pytest.raises(UnpacksTooLarge) as refused:
+        UNPACK[name](packed)
+    assert refused.value.packed == packed
+
+
+@pytest.mark.parametrize("name", CODECS)
+def test_a_batch_over_the_bound_becomes_one_record_and_its_neighbours_come_through(name: str) -> None:
+    bomb = batch(2, [1_000_000] * 12, CODECS[name])
+    found = list(records(batch(0, [1, 1]) + bomb + batch(14, [1], CODECS[name])))
+    assert [record.offset for record in found] == [0, 1, 13, 14]
+    packed = bomb[61:]
+    assert found[2].value == RefusedBatch(2, 13, len(packed), sha256(packed).hexdigest())
+
+
+def test_a_batch_refused_is_passed_even_if_read_from_its_middle() -> None:
+    reader = records(batch(0, [1_000_000] * 12, CODECS["zstd"]) + batch(12, [1]), fetch_offset=5)
+    assert [record.offset for record in reader] == [11, 12]
+    assert reader.next_fetch_offset == 13
+
+
+def test_what_is_handed_out_at_once_is_bounded_by_bytes() -> None:
+    class Assignment:
+        active = True
+        paused = False
+        position = 0
+
+        def state_value(self, _: Any) -> Any:
+            return self
+
+        def consumed_to(self, offset: int) -> None:
+            self.position = offset
+
+    result = BoundedResult(
+        LANE, assignment=Assignment(), partition_records=records(batch(0, [POLL_BYTES // 4] * 9)), backoff=0
+    )
+    taken = []
+    while result.has_more():
+        taken.append(len(result.getall(1_000)))
+    assert taken == [4, 4, 1]
+    many = BoundedResult(LANE, assignment=Assignment(), partition_records=records(batch(0, [1] * 5)), backoff=0)
+    assert [len(many.getall(3)), len(many.getall(3))] == [3, 2]
+
+
+async def test_a_refused_batch_has_one_letter_with_its_hash_and_offsets() -> None:
+    (stand_in,) = records(batch(100, [1_000_000] * 12, CODECS["lz4"]), fetch_offset=100)
+    log = RecordingLog()
+    delivery = Delivery("chat_bridge", NoWork(), log, clock=FixedClock(NOW))
+
+    async def commit(_: Any) -> bool:
+        return True
+
+    await delivery.deliver([_raw(stand_in, NOW)], commit)
+    (letter,) = log.messages
+    headers = {name: content.decode() for name, content in letter.headers}
+    assert letter.value is None
+    assert (headers["reason"], headers["offset"], headers["first-offset"]) == ("batch_too_large", "111", "100")
+    assert headers["detail"] == "offsets 100 to 111 would unpack to more than 8 MiB"
+    assert headers["sha256"] == stand_in.value.sha256
+
+
+def test_the_names_that_are_replaced_are_those_that_aiokafka_uses() -> None:
+    for name in ("gzip_decode", "lz4_decode", "snappy_decode", "zstd_decode"):
+        assert hasattr(codec, name)
+        assert getattr(default_records, name) is getattr(compiled_records, name)
+    assert fetcher.PartitionRecords is BoundedRecords
+    assert fetcher.FetchResult is BoundedResult

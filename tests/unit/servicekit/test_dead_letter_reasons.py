@@ -1,0 +1,37 @@
+"""One table says what every dead letter's reason means; the code raises no other, and the docs show the same."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from servicekit.kafka.dead_letter_reasons import REASONS, meaning_of
+
+ROOT = Path(__file__).parents[3]
+RAISED = re.compile(
+    r"""(?:Unreadable\(raw,\s*|DeadLettered\(|Permanent\(|PermanentFailure\(|reason\s=\s|return\s)"([a-z_]+)"(?=[,)\n])"""
+)
+NOT_REASONS = {"stored", "unchanged", "ignored", "parked"}
+
+
+def test_every_reason_that_is_raised_is_in_the_table() -> None:
+    files = [
+        *(ROOT / "libs/servicekit/kafka").glob("*.py"),
+        ROOT / "libs/servicekit/failures.py",
+        *(ROOT / "services/chat_bridge").glob("*.py"),
+    ]
+    texts = [file.read_text() for file in files if file.name not in ("dead_letter_reasons.py", "outcome.py")]
+    raised = {reason for text in texts for reason in RAISED.findall(text)}
+    assert raised - NOT_REASONS == set(REASONS)
+
+
+def test_the_docs_show_the_table() -> None:
+    rows = dict(re.findall(r"^\| `([a-z_]+)` \| (.+) \|$", (ROOT / "docs/operations.md").read_text(), re.MULTILINE))
+    assert {reason: f"{meaning} | {remedy}" for reason, (meaning, remedy) in REASONS.items()} == {
+        reason: rows.get(reason) for reason in REASONS
+    }
+
+
+def test_a_reason_of_another_release_has_no_meaning() -> None:
+    assert meaning_of("no_such_reason") == ""
+    assert meaning_of("future").startswith("occurredAt is more than five minutes ahead of the log: set the producer's")

@@ -1,0 +1,138 @@
+"""Records that the log deleted before they were read are counted and named, whoever looks first."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+from aiokafka import TopicPartition
+from aiokafka.structs import ConsumerRecord
+from hand_clock import HandClock
+from logs import RecordingLog
+from unit_handlers import NoWork
+
+from servicekit.kafka.delivery import Delivery
+from servicekit.kafka.positions import Positions, Span, spans_of
+from servicekit.kafka.records import Coordinates, RawRecord
+from servicekit.kafka.subscriber import LOG_APPEND_TIME, Subscription
+
+TOPIC = "chat.message.ingested"
+LANE = TopicPartition(TOPIC, 0)
+WARNING = f"chat_bridge: 900 records of {TOPIC} were deleted from the log before they were read"
+
+
+class Partition:
+    """One partition as a consumer sees it: where the log begins and ends, and what the group has committed."""
+
+    def __init__(self, *, begin: int, end: int, committed: int | None) -> None:
+        self.begin = begin
+        self.end = end
+        self.at = committed
+        self.asked = 0
+
+    def assignment(self) -> set[TopicPartition]:
+        return {LANE}
+
+    async def committed(self, _: TopicPartition) -> int | None:
+        return self.at
+
+    async def beginning_offsets(self, lanes: Sequence[TopicPartition]) -> dict[TopicPartition, int]:
+        self.asked += 1
+        return dict.fromkeys(lanes, self.begin)
+
+    async def end_offsets(self, lanes: Sequence[TopicPartition]) -> dict[TopicPartition, int]:
+        return dict.fromkeys(lanes, self.end)
+
+    async def commit(self, offsets: dict[TopicPartition, int]) -> None:
+        self.at = offsets[LANE]
+
+    def seek(self, lane: TopicPartition, offset: int) -> None:
+        pass
+
+
+class Reading(Subscription):
+    """A subscription on a partition that is given; what it reads is no JSON, so nothing needs a handler."""
+
+    def __init__(self, partition: Partition) -> None:
+        super().__init__(Delivery("chat_bridge", NoWork(), RecordingLog(), clock=HandClock()), HandClock())
+        self._given = partition
+
+    @property
+    def consumer(self) -> Any:
+        return self._given
+
+    async def take(self, first: int, count: int = 1) -> None:
+        await self._on_batch(
+            [
+                ConsumerRecord(TOPIC, 0, first + n, 0, LOG_APPEND_TIME, b"key", b"no JSON", 0, 3, 7, ())
+                for n in range(count)
+            ]
+        )
+
+
+async def test_a_gap_found_by_the_first_batch_is_not_covered_up_by_its_commit() -> None:
+    partition = Partition(begin=1_000, end=1_010, committed=100)
+    reading = Reading(partition)
+    await reading.take(1_000, 5)
+    assert partition.at == 1_005
+    assert reading.warnings == [WARNING]
+    await reading.lag()
+    await reading.take(1_005, 5)
+    assert reading.warnings == [WARNING]
+
+
+async def test_a_gap_without_a_record_behind_it_is_found_by_looking_at_the_lag() -> None:
+    reading = Reading(Partition(begin=1_000, end=1_000, committed=100))
+    assert await reading.lag() == 0
+    await reading.lag()
+    assert reading.warnings == [WARNING]
+
+
+async def test_a_gap_that_opens_while_reading_is_found_by_the_next_batch() -> None:
+    partition = Partition(begin=0, end=2_000, committed=0)
+    reading = Reading(partition)
+    await reading.take(0, 100)
+    assert partition.asked == 0
+    partition.begin = 1_000
+    await reading.take(1_000)
+    assert reading.warnings == [WARNING]
+
+
+async def test_offsets_without_a_record_and_a_group_that_never_read_are_no_gap() -> None:
+    compacted = Partition(begin=0, end=50, committed=10)
+    reading = Reading(compacted)
+    await reading.take(40)
+    fresh = Reading(Partition(begin=500, end=600, committed=None))
+    await fresh.take(500)
+    await fresh.lag()
+    assert (reading.warnings, fresh.warnings) == ([], [])
+
+
+async def test_a_new_assignment_counts_from_what_is_committed_then() -> None:
+    partition = Partition(begin=0, end=2_000, committed=0)
+    reading = Reading(partition)
+    await reading.take(0, 100)
+    partition.at = 1_000  # another member had the partition meanwhile
+    partition.begin = 1_000
+    await reading.on_partitions_assigned([LANE])
+    await reading.take(1_000)
+    assert reading.warnings == []
+
+
+def test_the_span_of_each_partition() -> None:
+    at = [("a", 0, 4), ("a", 0, 5), ("a", 1, 0), ("b", 0, 9)]
+    records = [RawRecord(Coordinates(*place), None, b"", (), 0) for place in at]
+    assert spans_of(records) == {
+        TopicPartition("a", 0): Span(4, 6),
+        TopicPartition("a", 1): Span(0, 1),
+        TopicPartition("b", 0): Span(9, 10),
+    }
+
+
+@pytest.mark.parametrize(("expected", "begin", "lost"), [(100, 1_000, 900), (100, 100, 0), (100, 7, 0)])
+def test_what_lies_before_the_beginning_is_lost_once(expected: int, begin: int, lost: int) -> None:
+    positions = Positions()
+    positions.expect({LANE: expected})
+    assert [positions.begins(LANE, begin), positions.begins(LANE, begin)] == [lost, 0]
+    assert positions.lost[TOPIC] == lost

@@ -1,0 +1,169 @@
+"""Requests that take too long or fail: each is answered with one sentence, and leaves a trace."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from time import monotonic
+
+import asyncpg
+import httpx
+import pytest
+from aiokafka.errors import KafkaConnectionError
+from fastapi import APIRouter, FastAPI, Request
+from fastapi.responses import StreamingResponse
+from pydantic import BaseModel, ConfigDict
+from starlette.types import ASGIApp
+
+from servicekit import metrics
+from servicekit.failures import Unavailable
+from servicekit.http.application import Surface, add_routes, application, guarded
+from servicekit.http.auth import AccessToken
+from servicekit.http.permissions import PUBLIC
+
+SECRET = "what ann wrote"
+
+
+async def ready() -> None:
+    return None
+
+
+def served(app: FastAPI, *paths: str, seconds: float = 10) -> httpx.AsyncClient:
+    surface = Surface({(method, path): PUBLIC for path in paths for method in ("GET", "POST")})
+    guard: ASGIApp = guarded(app, AccessToken("t"), surface, seconds=seconds)
+    return httpx.AsyncClient(transport=httpx.ASGITransport(guard), base_url="http://here")
+
+
+async def test_a_route_that_hangs_gets_503_in_time_even_if_it_cannot_be_cancelled() -> None:
+    app, release = application(ready), asyncio.Event()
+
+    @app.get("/frozen")
+    async def frozen() -> str:
+        while True:
+            try:
+                await release.wait()
+                return "late"
+            except asyncio.CancelledError:
+                continue  # as a connection that waits for a frozen server to confirm the cancellation
+
+    async with served(app, "/frozen", seconds=0.1) as http:
+        began = monotonic()
+        answer = await http.get("/frozen")
+        assert monotonic() - began < 5
+    release.set()
+    assert answer.status_code == 503
+    assert answer.json() == {"detail": "There was no answer within 0.1 s; send this again later."}
+    assert (answer.headers["retry-after"], answer.headers["connection"]) == ("5", "close")
+
+
+async def test_an_answer_that_has_begun_may_take_its_time() -> None:
+    app = application(ready)
+
+    @app.get("/long")
+    async def long() -> StreamingResponse:
+        async def lines():
+            for number in range(4):
+                yield f"{number}\n"
+                await asyncio.sleep(0.05)
+
+        return StreamingResponse(lines())
+
+    async with served(app, "/long", seconds=0.1) as http:
+        assert (await http.get("/long")).text == "0\n1\n2\n3\n"
+
+
+async def test_a_failure_of_our_own_leaves_a_trace_without_anybodys_words(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    app = application(ready)
+
+    @app.get("/broken/{name:segment}")
+    async def broken(name: str) -> str:
+        raise KeyError(SECRET)
+
+    async with served(app, "/broken/{name:segment}") as http:
+        answer = await http.get("/broken/secret-id")
+    assert answer.status_code == 500
+    detail = answer.json()["detail"]
+    assert detail.startswith("This request failed on our side; the log names it ")
+    log = "".join(capsys.readouterr())
+    assert detail.rstrip(".").split()[-1] in log
+    assert "test_http_answering.py" in log and "broken" in log and "KeyError" in log
+    assert SECRET not in log + answer.text and "secret-id" not in log
+    assert metrics.HTTP_FAILURES.labels("/broken/{name}")._value.get() == 1
+
+
+@pytest.mark.parametrize(
+    ("error", "sentence"),
+    [
+        (Unavailable("the turn registry"), "The turn registry is not available; send this again later."),
+        (asyncpg.ConnectionDoesNotExistError(SECRET), "The database is not available: ConnectionDoesNotExistError;"),
+        (KafkaConnectionError(SECRET), "The log is not available: KafkaConnectionError;"),
+        (TimeoutError(SECRET), "The database is not available: TimeoutError;"),
+    ],
+)
+async def test_what_may_pass_gets_503(error: Exception, sentence: str) -> None:
+    app = application(ready)
+
+    @app.get("/down")
+    async def down() -> str:
+        raise error
+
+    async with served(app, "/down") as http:
+        answer = await http.get("/down")
+    assert (answer.status_code, answer.headers["retry-after"]) == (503, "5")
+    assert answer.json()["detail"].startswith(sentence)
+    assert SECRET not in answer.text
+
+
+class Inner(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+    size: int = 0
+
+
+class Body(Inner):
+    inner: Inner = Inner()
+
+
+async def test_the_names_of_unknown_fields_are_not_repeated() -> None:
+    app = application(ready)
+
+    @app.post("/body")
+    async def take(body: Body) -> int:
+        return body.size
+
+    async with served(app, "/body") as http:
+        answer = await http.post("/body", json={SECRET: 1, "another": 2, "inner": {SECRET: 3}, "size": "many"})
+    assert answer.status_code == 422
+    assert SECRET not in answer.text and "another" not in answer.text
+    assert set(answer.json()["detail"].split("; ")) == {
+        "size: Input should be a valid integer, unable to parse string as an integer",
+        "inner: an unknown field",
+        "an unknown field",
+    }
+
+
+async def test_a_path_that_is_not_utf8_is_refused() -> None:
+    app = application(ready)
+
+    @app.get("/of/{name:segment}")
+    async def of(name: str, request: Request) -> str:
+        return name
+
+    async with served(app, "/of/{name:segment}") as http:
+        assert (await http.get("/of/%ff")).status_code == 422
+        assert json.loads((await http.get("/of/%E2%82%AC%2F%252F")).text) == "€/%2F"
+
+
+async def test_routes_that_come_after_the_first_look_are_described() -> None:
+    app, later = application(ready), APIRouter()
+
+    @later.get("/later")
+    async def answer() -> str:
+        """Answer later."""
+        return "here"
+
+    async with served(app, "/later") as http:
+        assert "/later" not in (await http.get("/openapi.json")).json()["paths"]
+        add_routes(app, [later])
+        assert "/later" in (await http.get("/openapi.json")).json()["paths"]

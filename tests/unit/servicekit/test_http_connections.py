@@ -1,0 +1,135 @@
+"""Connections that send nothing, too slowly, or too many at once, on a real socket."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from time import monotonic
+
+import httpx
+import pytest
+
+from servicekit import metrics
+from servicekit.http.application import Surface, application, guarded
+from servicekit.http.auth import AccessToken
+from servicekit.http.permissions import PUBLIC
+from servicekit.http.server import HttpServer
+from servicekit.http.settings import HttpSettings
+
+WHOLE = b"GET /health/live HTTP/1.1\r\nHost: x\r\n\r\n"
+
+
+async def ready() -> None:
+    return None
+
+
+@asynccontextmanager
+async def serving(hold: asyncio.Event | None = None, **settings: float) -> AsyncIterator[int]:
+    app = application(ready)
+
+    @app.get("/held")
+    async def held() -> str:
+        if hold is not None:
+            await hold.wait()
+        return "done"
+
+    server = HttpServer("127.0.0.1", 0, HttpSettings.model_validate(settings))
+    await server.start(guarded(app, AccessToken("t"), Surface({("GET", "/held"): PUBLIC})))
+    try:
+        yield server.port
+    finally:
+        await server.stop()
+
+
+async def alive(port: int) -> int:
+    async with httpx.AsyncClient(base_url=f"http://127.0.0.1:{port}", timeout=5) as http:
+        return (await http.get("/health/live")).status_code
+
+
+async def ended(reader: asyncio.StreamReader) -> bytes:
+    """What a connection still says before it is closed."""
+    with contextlib.suppress(ConnectionError):
+        return await asyncio.wait_for(reader.read(), 5)
+    return b""
+
+
+async def test_half_open_connections_make_room_for_others(capsys: pytest.CaptureFixture[str]) -> None:
+    async with serving(connections=16, header_seconds=60) as port:
+        idle = [await asyncio.open_connection("127.0.0.1", port) for _ in range(40)]
+        for _, writer in idle[20:]:
+            writer.write(b"GET /health/live HTT")
+        assert await alive(port) == 200
+        await asyncio.gather(*(ended(reader) for reader, _ in idle[:24]))
+        assert not any(reader.at_eof() for reader, _ in idle[30:]), "no more were closed than had to be"
+        for _, writer in idle:
+            writer.close()
+    lines = [line for line in "".join(capsys.readouterr()).splitlines() if "http_connections_ran_out" in line]
+    assert len(lines) == 1
+    assert "16" in lines[0] and "HTTP_CONNECTIONS" in lines[0]
+
+
+SLOW_START = b"GET /" + b"x" * 1_000
+
+
+@pytest.mark.parametrize(("sent", "slowly"), [(b"", SLOW_START), (WHOLE[:-2], b"X" * 1_000), (WHOLE, SLOW_START)])
+async def test_a_head_that_never_ends_is_cut_off(sent: bytes, slowly: bytes) -> None:
+    """A byte now and then does not buy more time, not even after a request that was whole."""
+    async with serving(header_seconds=0.5) as port:
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        writer.write(sent)
+        began = monotonic()
+        drip = asyncio.create_task(_drip(writer, slowly))
+        await ended(reader)
+        drip.cancel()
+        assert 0.3 < monotonic() - began < 4
+        writer.close()
+
+
+async def test_a_head_without_end_takes_no_memory() -> None:
+    async with serving() as port:
+        _, writer = await asyncio.open_connection("127.0.0.1", port)
+        writer.write(WHOLE[:-2])
+        sent = 0
+        with contextlib.suppress(ConnectionError):
+            while sent < 50_000_000:
+                writer.write(b"X-Much: " + b"x" * 10_000 + b"\r\n")
+                await writer.drain()
+                sent += 10_000
+        assert sent < 20_000_000, "most of it lay in buffers of the sockets"
+        writer.close()
+        assert await alive(port) == 200
+
+
+async def _drip(writer: asyncio.StreamWriter, slowly: bytes) -> None:
+    for number in range(len(slowly)):
+        await asyncio.sleep(0.05)
+        writer.write(slowly[number : number + 1])
+
+
+async def test_where_all_are_at_work_a_newcomer_is_refused_with_a_sentence() -> None:
+    hold = asyncio.Event()
+    refused = metrics.HTTP_CLOSED.labels("refused")._value.get()
+    async with (
+        serving(hold, connections=8) as port,
+        httpx.AsyncClient(
+            base_url=f"http://127.0.0.1:{port}", limits=httpx.Limits(max_connections=None), timeout=10
+        ) as http,
+    ):
+        held = [asyncio.create_task(http.get("/held")) for _ in range(8)]
+        async with asyncio.timeout(5):
+            while (answer := await _try(port)) is None or answer.status_code != 503:
+                await asyncio.sleep(0.02)
+        assert answer.json() == {"detail": "Too many connections are open; send this again later."}
+        hold.set()
+        assert {one.status_code for one in await asyncio.gather(*held)} <= {200}
+    assert metrics.HTTP_CLOSED.labels("refused")._value.get() > refused
+
+
+async def _try(port: int) -> httpx.Response | None:
+    """A request on a connection of its own, closed at once where it was let in."""
+    with contextlib.suppress(httpx.HTTPError):
+        async with httpx.AsyncClient(base_url=f"http://127.0.0.1:{port}", timeout=5) as http:
+            return await http.get("/health/live")
+    return None

@@ -1,0 +1,72 @@
+"""What the Kafka libraries have to say is heard, seldom enough and without a word of anybody's."""
+
+from __future__ import annotations
+
+import json
+import logging
+import sys
+
+import pytest
+from aiokafka import TopicPartition
+from aiokafka.errors import GroupAuthorizationFailedError, GroupCoordinatorNotAvailableError
+from hand_clock import HandClock
+
+from servicekit.logging import AGAIN_SECONDS, Seldom, _Bare
+
+
+def record(message: str, *arguments: object, name: str = "aiokafka.consumer", line: int = 7) -> logging.LogRecord:
+    return logging.LogRecord(name, logging.WARNING, "group_coordinator.py", line, message, arguments, None)
+
+
+def test_a_warning_is_let_through_once_a_minute_for_each_place() -> None:
+    clock = HandClock()
+    seldom = Seldom(clock.monotonic)
+    assert [seldom.filter(record("down")), seldom.filter(record("down")), seldom.filter(record("x", line=8))] == [
+        True,
+        False,
+        True,
+    ]
+    clock.forward(AGAIN_SECONDS)
+    again = record("down")
+    assert seldom.filter(again)
+    assert json.loads(_Bare().format(again))["held_back"] == 1
+
+
+def test_our_own_lines_and_other_libraries_are_left_alone() -> None:
+    seldom = Seldom(HandClock().monotonic)
+    assert all(seldom.filter(record("again", name="asyncpg")) for _ in range(3))
+
+
+def test_what_is_meant_to_be_so_is_no_warning() -> None:
+    line = record("Auto create topics is disabled. Make sure the topics exist.", name="faststream")
+    assert not Seldom().filter(line)
+    assert not Seldom().filter(record("Heartbeat failed for group %s because it is rebalancing", "feedback"))
+    assert not Seldom().filter(record("Group Coordinator Request failed: %s", GroupCoordinatorNotAvailableError()))
+
+
+@pytest.mark.parametrize(
+    ("message", "arguments", "told"),
+    [
+        ("Not authorized to read from topic %s.", ("chat.message.ingested",), None),
+        ("Group %s: %s", ("feedback", GroupAuthorizationFailedError("secret")), "Group feedback: GroupAuthor"),
+        ("at %s", (TopicPartition("a.b", 3),), "at a.b:3"),
+        ("Got %r", ("what Ann wrote",), "Got 'str'"),
+        ("code %d of %s", (7,), "code %d of %s"),
+    ],
+)
+def test_names_and_numbers_are_logged_and_nothing_else(
+    message: str, arguments: tuple[object], told: str | None
+) -> None:
+    line = json.loads(_Bare().format(record(message, *arguments)))
+    assert line["message"].startswith(told or message % arguments)
+    assert "secret" not in line["message"]
+
+
+def test_an_error_of_faststream_names_the_class() -> None:
+    try:
+        raise GroupAuthorizationFailedError("what Ann wrote")
+    except GroupAuthorizationFailedError:
+        line = record("Kafka error occurred", name="faststream")
+        line.exc_info = sys.exc_info()
+    told = json.loads(_Bare().format(line))
+    assert (told["error"], told["message"]) == ("GroupAuthorizationFailedError", "Kafka error occurred")

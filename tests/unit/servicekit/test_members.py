@@ -1,0 +1,29 @@
+"""Who in a consumer group is none of ours."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+from servicekit.kafka.members import Member, foreign_members
+
+
+class Admin:
+    """Answers with the members that it is given, spread over two brokers' responses."""
+
+    def __init__(self, *client_ids: str) -> None:
+        self._members = [(f"{name}-1", name, "/10.0.0.7", b"", b"") for name in client_ids]
+
+    async def describe_consumer_groups(self, groups: list[str]) -> list[Any]:
+        (group,) = groups
+        parts = self._members[::2], self._members[1::2]
+        return [SimpleNamespace(groups=[(0, group, "Stable", "consumer", "range", part)]) for part in parts]
+
+
+async def test_a_member_with_a_name_of_ours_is_ours() -> None:
+    assert await foreign_members(Admin("agent-feedback-reporting", "agent-feedback-reporting"), "reporting") == []  # type: ignore[arg-type]
+
+
+async def test_any_other_member_is_named_with_its_address() -> None:
+    found = await foreign_members(Admin("agent-feedback-feedback", "kafka-ui", "my-agent-feedback-"), "feedback")  # type: ignore[arg-type]
+    assert sorted(found) == [Member("kafka-ui", "/10.0.0.7"), Member("my-agent-feedback-", "/10.0.0.7")]

@@ -1,0 +1,177 @@
+"""A batch is written whole and in order, whatever its size; a producer that failed is replaced."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import defaultdict
+from typing import Any
+
+import pytest
+from aiokafka.errors import KafkaConnectionError, MessageSizeTooLargeError, OutOfOrderSequenceNumber
+from aiokafka.producer.message_accumulator import BatchBuilder
+from aiokafka.record import MemoryRecords
+
+from contracts.ids import partition_of
+from servicekit.failures import LogUnavailable
+from servicekit.kafka import producer as producing
+from servicekit.kafka.producer import MESSAGE_LIMIT, BatchProducer, Message, Written
+
+TOPIC = "chat.message.ingested"
+BATCH = 512 * 1024
+Lane = tuple[str, int]
+
+
+class Broker:
+    """The log behind the fake clients. `fails` are raised first, one per batch; `starts` one per start."""
+
+    def __init__(self) -> None:
+        self.lanes: defaultdict[Lane, list[Any]] = defaultdict(list)
+        self.batches: list[int] = []
+        self.clients: list[Client] = []
+        self.fails: list[BaseException] = []
+        self.starts: list[Exception] = []
+
+    def client(self, **settings: Any) -> Client:
+        self.clients.append(Client(self, settings))
+        return self.clients[-1]
+
+    def values(self, lane: Lane = (TOPIC, 0)) -> list[bytes]:
+        return [record.value for record in self.lanes[lane]]
+
+
+class Client:
+    """What BatchProducer uses of aiokafka's producer, with aiokafka's own batches."""
+
+    def __init__(self, broker: Broker, settings: dict[str, Any]) -> None:
+        self.broker = broker
+        self.settings = settings
+        self.stopped = False
+
+    async def start(self) -> None:
+        if self.broker.starts:
+            raise self.broker.starts.pop(0)
+
+    async def stop(self) -> None:
+        self.stopped = True
+
+    async def partitions_for(self, topic: str) -> set[int]:
+        return set(range(6))
+
+    def create_batch(self) -> BatchBuilder:
+        return BatchBuilder(self.settings["max_batch_size"], 0)
+
+    async def send_batch(self, batch: BatchBuilder, topic: str, *, partition: int) -> asyncio.Future[Any]:
+        acknowledged: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
+        if self.broker.fails:
+            acknowledged.set_exception(self.broker.fails.pop(0))
+            return acknowledged
+        lane = self.broker.lanes[topic, partition]
+        base = len(lane)
+        written = bytes(batch._build())
+        self.broker.batches.append(len(written))
+        records = MemoryRecords(written)
+        while (part := records.next_batch()) is not None:
+            lane += list(part)
+        acknowledged.set_result(type("Metadata", (), {"offset": base})())
+        return acknowledged
+
+
+@pytest.fixture
+def broker(monkeypatch: pytest.MonkeyPatch) -> Broker:
+    made = Broker()
+    monkeypatch.setattr(producing, "AIOKafkaProducer", made.client)
+    return made
+
+
+@pytest.fixture
+def producer(broker: Broker) -> BatchProducer:
+    return BatchProducer("nowhere:1", client_id="test")
+
+
+def message(number: int, size: int = 10, partition: int | None = 0) -> Message:
+    return Message(TOPIC, f"key {number}", f"{number} ".encode().ljust(size, b"."), [("n", b"1")], partition)
+
+
+@pytest.mark.parametrize("size", [200_000, BATCH // 2, BATCH // 2 - 90, BATCH - 100, BATCH, BATCH + 1, 1_000_000])
+async def test_no_message_is_dropped_where_a_batch_is_full(broker: Broker, producer: BatchProducer, size: int) -> None:
+    messages = [message(number, size) for number in range(7)]
+    written = await producer.send(messages)
+    assert broker.values() == [one.value for one in messages]
+    assert written == [Written(TOPIC, 0, offset) for offset in range(7)]
+    assert len(broker.batches) > 1
+
+
+async def test_each_message_gets_its_own_place(broker: Broker, producer: BatchProducer) -> None:
+    messages = [message(number, 90_000, number % 3) for number in range(40)]
+    written = await producer.send(messages)
+    for one, place in zip(messages, written, strict=True):
+        record = broker.lanes[place.topic, place.partition][place.offset]
+        assert (record.value, record.key.decode()) == (one.value, one.key)
+        assert place.partition == one.partition
+    assert producer.produced == {TOPIC: 40}
+
+
+async def test_without_a_partition_the_key_decides(broker: Broker, producer: BatchProducer) -> None:
+    messages = [message(number, partition=None) for number in range(30)]
+    written = await producer.send(messages)
+    assert [place.partition for place in written] == [partition_of(one.key or "", 6) for one in messages]
+    assert len({place.partition for place in written}) > 3
+
+
+async def test_a_message_keeps_its_headers_and_a_tombstone_its_missing_value(
+    broker: Broker, producer: BatchProducer
+) -> None:
+    await producer.send([message(1), Message(TOPIC, "gone", None, [("revision", b"7")], 0)])
+    first, second = broker.lanes[TOPIC, 0]
+    assert list(first.headers) == [("n", b"1")]
+    assert (second.key, second.value, list(second.headers)) == (b"gone", None, [("revision", b"7")])
+
+
+@pytest.mark.parametrize("failure", [OutOfOrderSequenceNumber(), KafkaConnectionError(), OSError("reset")])
+async def test_a_producer_that_failed_is_replaced(broker: Broker, producer: BatchProducer, failure: Exception) -> None:
+    """An idempotent one may refuse all further work: its sequence is broken."""
+    broker.fails = [failure]
+    with pytest.raises(LogUnavailable):
+        await producer.send([message(1)])
+    (failed,) = broker.clients
+    assert failed.stopped
+    await producer.send([message(1)])
+    assert len(broker.clients) == 2
+    assert broker.values() == [message(1).value]
+    assert producer.produced == {TOPIC: 1}
+
+
+async def test_a_producer_whose_work_was_cancelled_is_replaced(broker: Broker, producer: BatchProducer) -> None:
+    broker.fails = [asyncio.CancelledError()]
+    with pytest.raises(asyncio.CancelledError):
+        await producer.send([message(1)])
+    await producer.send([message(2)])
+    assert [client.stopped for client in broker.clients] == [True, False]
+
+
+async def test_a_failed_start_is_said_and_the_next_send_starts_again(broker: Broker, producer: BatchProducer) -> None:
+    broker.starts = [KafkaConnectionError()]
+    with pytest.raises(LogUnavailable):
+        await producer.send([message(1)])
+    assert [client.stopped for client in broker.clients] == [True]
+    await producer.send([message(1)])
+    assert broker.values() == [message(1).value]
+
+
+async def test_one_message_too_large_keeps_all_from_being_written(broker: Broker, producer: BatchProducer) -> None:
+    with pytest.raises(MessageSizeTooLargeError):
+        await producer.send([message(1), message(2, MESSAGE_LIMIT)])
+    assert broker.lanes == {}
+    await producer.send([message(1)])
+    assert len(broker.clients) == 1
+
+
+async def test_every_replica_acknowledges_and_nothing_is_written_twice(broker: Broker, producer: BatchProducer) -> None:
+    await producer.send([message(1)])
+    (client,) = broker.clients
+    assert (client.settings["acks"], client.settings["enable_idempotence"]) == ("all", True)
+
+
+async def test_nothing_to_send_needs_no_broker(broker: Broker, producer: BatchProducer) -> None:
+    assert await producer.send([]) == []
+    assert broker.clients == []

@@ -1,0 +1,37 @@
+"""How the commands on the log speak where no person sits at a terminal."""
+
+from __future__ import annotations
+
+import io
+from typing import Any
+
+from rich.console import Console
+from typer.testing import CliRunner
+
+from standalone.cli import app
+from standalone.cli_log import UNFOLDED, letters_table
+
+
+def letter(detail: str) -> dict[str, Any]:
+    return {
+        "letter": "chat.message.reaction.ingested.dlq:0:123456",
+        "written_at": "2026-11-20T10:00:00.000000Z",
+        "reason": "invalid_event",
+        "detail": detail,
+    }
+
+
+def test_without_a_terminal_a_letter_is_one_line() -> None:
+    detail = "attributes: string should have at most 256 characters"
+    out = io.StringIO()
+    Console(file=out, width=UNFOLDED).print(letters_table([letter(detail), letter(detail)]))
+    lines = out.getvalue().splitlines()
+    assert len(lines) == 4
+    assert all(detail in line for line in lines[2:])
+    assert max(map(len, map(str.rstrip, lines))) < 160
+
+
+def test_everything_is_sent_again_only_by_saying_so() -> None:
+    refused = CliRunner().invoke(app, ["dlq", "replay", "--broker", "127.0.0.1:1"])
+    assert refused.exit_code == 2
+    assert "--yes" in refused.output

@@ -1,0 +1,117 @@
+"""The in-process broker, driven by the client that the services use."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, TopicPartition
+
+from standalone.embedded.memory_broker import MemoryBroker, MemoryBrokerError
+
+TOPIC = "orders"
+PARTITIONS = 3
+
+
+@pytest.fixture
+def broker() -> Iterator[MemoryBroker]:
+    with MemoryBroker({TOPIC: PARTITIONS, "other": 1}) as running:
+        yield running
+
+
+async def produce(broker: MemoryBroker, values: list[bytes], topic: str = TOPIC) -> None:
+    producer = AIOKafkaProducer(bootstrap_servers=broker.bootstrap, enable_idempotence=True, acks="all")
+    async with producer:
+        for value in values:
+            await producer.send_and_wait(topic, value, key=value)
+
+
+def group_member(broker: MemoryBroker, topic: str = TOPIC) -> AIOKafkaConsumer:
+    return AIOKafkaConsumer(
+        topic,
+        bootstrap_servers=broker.bootstrap,
+        group_id="readers",
+        enable_auto_commit=False,
+        auto_offset_reset="earliest",
+        # The broker makes a group wait this long, less a second, after a member left it.
+        session_timeout_ms=1500,
+        heartbeat_interval_ms=300,
+    )
+
+
+async def read(consumer: AIOKafkaConsumer, count: int) -> list[bytes]:
+    return [(await consumer.getone()).value for _ in range(count)]
+
+
+async def test_topics_have_the_partitions_they_were_given(broker: MemoryBroker) -> None:
+    producer = AIOKafkaProducer(bootstrap_servers=broker.bootstrap)
+    async with producer:
+        assert await producer.partitions_for(TOPIC) == set(range(PARTITIONS))
+        assert await producer.partitions_for("other") == {0}
+
+
+@pytest.mark.timeout(20)
+async def test_a_group_resumes_after_what_it_committed(broker: MemoryBroker) -> None:
+    first = [b"a%d" % n for n in range(10)]
+    second = [b"b%d" % n for n in range(5)]
+
+    await produce(broker, first)
+    async with group_member(broker) as consumer:
+        assert sorted(await read(consumer, len(first))) == sorted(first)
+        await consumer.commit()
+    await produce(broker, second)
+    async with group_member(broker) as consumer:
+        assert sorted(await read(consumer, len(second))) == sorted(second)
+
+
+@pytest.mark.timeout(20)
+async def test_end_offsets_count_what_was_produced(broker: MemoryBroker) -> None:
+    await produce(broker, [b"x%d" % n for n in range(12)])
+
+    async with AIOKafkaConsumer(bootstrap_servers=broker.bootstrap) as consumer:
+        ends = await consumer.end_offsets([TopicPartition(TOPIC, n) for n in range(PARTITIONS)])
+
+    assert sum(ends.values()) == 12
+
+
+@pytest.mark.timeout(20)
+async def test_brokers_in_one_process_do_not_see_each_other(broker: MemoryBroker) -> None:
+    with MemoryBroker({TOPIC: PARTITIONS}) as second:
+        await produce(broker, [b"first"])
+        await produce(second, [b"second"])
+
+        async with group_member(broker) as one, group_member(second) as two:
+            assert (await read(one, 1), await read(two, 1)) == ([b"first"], [b"second"])
+
+
+def test_stop_gives_back_threads_and_sockets() -> None:
+    if not Path("/proc/self/task").exists():
+        pytest.skip("counts threads and descriptors in /proc, which this system does not have")
+    with MemoryBroker({TOPIC: 1}):
+        pass  # the first one loads the library, which keeps what it opens
+    before = held_by_this_process()
+
+    for _ in range(5):
+        with MemoryBroker({TOPIC: 1}):
+            assert held_by_this_process() > before
+
+    assert held_by_this_process() == before
+
+
+def held_by_this_process() -> tuple[int, int]:
+    return len(list(Path("/proc/self/task").iterdir())), len(list(Path("/proc/self/fd").iterdir()))
+
+
+def test_a_stopped_broker_has_no_address_and_starts_again_empty(broker: MemoryBroker) -> None:
+    broker.stop()
+    broker.stop()
+    with pytest.raises(MemoryBrokerError, match="not running"):
+        _ = broker.bootstrap
+
+    broker.start()
+
+    assert broker.bootstrap.startswith("127.0.0.1:")
+
+
+def test_a_topic_without_partitions_is_refused() -> None:
+    with pytest.raises(ValueError, match="'orders' needs at least one partition"):
+        MemoryBroker({TOPIC: 0})

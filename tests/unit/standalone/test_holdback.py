@@ -1,0 +1,202 @@
+"""Nothing unread is ever dropped by a log that drops silently, and nobody waits for readers who are gone."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import Sequence
+
+import pytest
+from aiokafka import AIOKafkaConsumer, TopicPartition
+from aiokafka.errors import MessageSizeTooLargeError
+
+from contracts.topics import CHAT_MESSAGE, CHAT_REPLY
+from servicekit.failures import LogUnavailable
+from servicekit.kafka.producer import MESSAGE_LIMIT, BatchProducer, Message, Producer, Written
+from standalone.embedded.holdback import INSIDE_BYTES, OUTSIDE_BYTES, PIECE_BYTES, Holdback
+from standalone.embedded.holding_producer import HoldingProducer
+from standalone.embedded.memory_broker import MemoryBroker
+
+TOPIC = CHAT_REPLY.name
+MANY = 12 * 1024 * 1024
+VALUE = b"x" * 20_000
+
+
+class Shelf:
+    """Takes everything in at once and remembers it, as a log would."""
+
+    def __init__(self) -> None:
+        self.ends: Counter[tuple[str, int]] = Counter()
+        self.written: list[Message] = []
+        self.down = False
+
+    async def send(self, messages: Sequence[Message]) -> list[Written]:
+        if self.down:
+            raise OSError
+        places = []
+        for message in messages:
+            assert message.partition is not None
+            lane = (message.topic, message.partition)
+            places.append(Written(*lane, self.ends[lane]))
+            self.ends[lane] += 1
+        self.written += messages
+        return places
+
+
+def records(size: int, partition: int = 0, topic: str = TOPIC) -> list[Message]:
+    return [Message(topic, str(n), VALUE, partition=partition) for n in range(size // len(VALUE))]
+
+
+def held(limit: int = INSIDE_BYTES) -> tuple[Holdback, Shelf, HoldingProducer]:
+    holdback, shelf = Holdback(limit), Shelf()
+    holdback.follow(["chat_bridge"])
+    return holdback, shelf, HoldingProducer(shelf, holdback)
+
+
+async def settled(task: asyncio.Task[object]) -> bool:
+    """Whether `task` ends without anybody's help."""
+    for _ in range(200):
+        await asyncio.sleep(0)
+    return task.done()
+
+
+async def test_writing_stops_short_of_the_limit_and_goes_on_as_the_slowest_group_commits() -> None:
+    holdback, shelf, producer = held()
+    holdback.follow(["chat_bridge", "inference"])
+    lane = (CHAT_MESSAGE.name, 0)
+    work = asyncio.create_task(producer.send(records(MANY, topic=CHAT_MESSAGE.name)))
+    seen = 0
+    while not await settled(work):
+        assert holdback.fullest <= INSIDE_BYTES
+        assert shelf.ends[lane] > seen
+        seen = shelf.ends[lane]
+        holdback.committed("inference", {lane: seen})
+        assert not await settled(work), "the slower group has read nothing"
+        assert shelf.ends[lane] == seen
+        holdback.committed("chat_bridge", {lane: seen})
+    assert [place.offset for place in await work] == list(range(MANY // len(VALUE)))
+    assert [message.key for message in shelf.written] == [str(n) for n in range(len(shelf.written))]
+
+
+async def test_a_full_partition_does_not_hold_up_another() -> None:
+    _, shelf, producer = held()
+    work = asyncio.create_task(producer.send([*records(MANY), *records(INSIDE_BYTES // 2, partition=1)]))
+    assert not await settled(work)
+    assert shelf.ends[TOPIC, 1] == INSIDE_BYTES // 2 // len(VALUE)
+    work.cancel()
+
+
+async def test_what_nobody_reads_is_not_held_back() -> None:
+    holdback, shelf, producer = held()
+    await producer.send(records(MANY, topic=CHAT_REPLY.dead_letters))
+    assert len(shelf.written) == MANY // len(VALUE)
+    assert holdback.room(1)
+
+
+async def test_a_failed_write_gives_its_room_back() -> None:
+    holdback, shelf, producer = held()
+    shelf.down = True
+    with pytest.raises(OSError):
+        await producer.send(records(PIECE_BYTES))
+    assert holdback.fullest == 0
+
+
+async def test_a_record_too_large_is_refused_before_anything_is_written() -> None:
+    _, shelf, producer = held()
+    with pytest.raises(MessageSizeTooLargeError):
+        await producer.send([*records(PIECE_BYTES * 3), Message(TOPIC, None, b"x" * MESSAGE_LIMIT)])
+    assert not shelf.written
+
+
+async def test_a_single_record_larger_than_the_limit_passes_when_its_partition_is_empty() -> None:
+    _, shelf, producer = held(OUTSIDE_BYTES)
+    await producer.send([Message(TOPIC, None, b"x" * (OUTSIDE_BYTES + 1))])
+    assert len(shelf.written) == 1
+
+
+async def test_a_lane_read_to_its_last_record_holds_nothing_back() -> None:
+    holdback, shelf, producer = held()
+    await producer.send(records(PIECE_BYTES * 2))
+    end = shelf.ends[TOPIC, 0]
+    holdback.committed("chat_bridge", {(TOPIC, 0): end - 1})
+    assert 0 < holdback.fullest <= PIECE_BYTES + len(VALUE), "the last piece is not read to its end"
+    holdback.committed("chat_bridge", {(TOPIC, 0): end})
+    assert holdback.fullest == 0
+
+
+async def test_a_commit_that_goes_back_takes_no_room_away_again() -> None:
+    holdback, shelf, producer = held()
+    await producer.send(records(PIECE_BYTES))
+    holdback.committed("chat_bridge", {(TOPIC, 0): shelf.ends[TOPIC, 0]})
+    holdback.committed("chat_bridge", {(TOPIC, 0): 0})
+    await producer.send(records(PIECE_BYTES))
+    holdback.committed("chat_bridge", {(TOPIC, 0): shelf.ends[TOPIC, 0]})
+    assert holdback.fullest == 0
+
+
+async def test_room_is_what_intake_may_still_send() -> None:
+    holdback, _, producer = held()
+    assert holdback.room(100 * INSIDE_BYTES), "a large body is written as room is made"
+    await producer.send(records(INSIDE_BYTES * 3 // 4))
+    assert holdback.room(1000)
+    assert not holdback.room(INSIDE_BYTES // 2)
+    holdback.committed("chat_bridge", {(TOPIC, 0): 10_000})
+    assert holdback.room(INSIDE_BYTES // 2)
+    holdback.close()
+    assert not holdback.room(1)
+
+
+async def test_who_waits_fails_once_the_readers_stop() -> None:
+    holdback, _, producer = held()
+    work = asyncio.create_task(producer.send(records(MANY)))
+    assert not await settled(work)
+    holdback.stop()
+    with pytest.raises(LogUnavailable):
+        await work
+
+
+@pytest.mark.timeout(60)
+@pytest.mark.parametrize("holding", [True, False])
+async def test_a_slow_reader_of_the_in_process_log_misses_nothing_only_if_held_back(holding: bool) -> None:
+    holdback = Holdback()
+    holdback.follow(["chat_bridge"])
+    count = MANY // len(VALUE)
+    with MemoryBroker({TOPIC: CHAT_REPLY.partitions}) as broker:
+        inner = BatchProducer(broker.bootstrap, client_id="writer")
+        producer: Producer = HoldingProducer(inner, holdback) if holding else inner
+        consumer = AIOKafkaConsumer(bootstrap_servers=broker.bootstrap, auto_offset_reset="earliest")
+        lane = TopicPartition(TOPIC, 0)
+        try:
+            await consumer.start()
+            consumer.assign([lane])
+            writing = asyncio.create_task(producer.send(records(MANY)))
+            if not holding:
+                await writing
+            read: list[str] = []
+            while len(read) < count:
+                found = await consumer.getmany(timeout_ms=2_000, max_records=50)
+                if not found:
+                    break
+                read += [record.key.decode() for record in found[lane]]
+                holdback.committed("chat_bridge", {lane: await consumer.position(lane)})
+            await writing
+        finally:
+            await consumer.stop()
+            await inner.stop()
+    assert (read == [str(n) for n in range(count)]) is holding
+
+
+async def test_a_small_record_never_overtakes_a_large_one_of_its_lane() -> None:
+    _, shelf, producer = held()
+    sizes = {"first": 100_000, "large": 200_000, "small": 1_000}
+    await producer.send([Message(TOPIC, name, b"x" * size, partition=0) for name, size in sizes.items()])
+    assert [message.key for message in shelf.written] == list(sizes)
+
+
+def test_an_older_commit_behind_a_newer_one_takes_no_room_away() -> None:
+    holdback, _, _ = held()
+    holdback.expect((TOPIC, 0), 1_000)
+    holdback.committed("chat_bridge", {(TOPIC, 0): 10})
+    holdback.committed("chat_bridge", {(TOPIC, 0): 0})
+    holdback.wrote((TOPIC, 0), 1_000, 10)
+    assert holdback.fullest == 0

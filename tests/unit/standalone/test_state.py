@@ -1,0 +1,22 @@
+"""What a run finds in its state folder."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from standalone.state import StateFolder
+
+
+@pytest.mark.parametrize("left", [None, "", " \n"])
+def test_a_token_file_that_holds_none_is_written_afresh(tmp_path: Path, left: str | None) -> None:
+    with StateFolder(tmp_path / "state") as state:
+        file = state.path / "token"
+        if left is not None:
+            file.write_text(left)
+        token = state.token(None)
+        assert len(token) > 20
+        assert (file.read_text(), file.stat().st_mode & 0o777) == (token, 0o600)
+        assert state.token(None) == token
+        assert state.token("given") == "given"
