@@ -29,7 +29,8 @@ class Result:
     kills: dict[str, int]
     stops: Sequence[float]
     max_recovery_s: float
-    max_rss_mb: float
+    peak_rss_mb: dict[str, float]
+    """By service."""
     wrong: list[str] = field(default_factory=list)
     """What else went wrong, in words."""
 
@@ -39,8 +40,13 @@ class Result:
             self.wrong.append(f"{len(slow)} of {len(self.stops)} stops took more than 20 s (up to {max(slow):.0f} s)")
         if self.max_recovery_s > TARGET:
             self.wrong.append(f"a recovery took {self.max_recovery_s:.0f} s, more than {TARGET:.0f}")
-        if self.max_rss_mb > RSS_LIMIT:
-            self.wrong.append(f"a service held {self.max_rss_mb:.0f} MB, more than {RSS_LIMIT:.0f}")
+        for name, peak in self.peak_rss_mb.items():
+            if peak > RSS_LIMIT:
+                self.wrong.append(f"{name} held {peak:.0f} MB, more than {RSS_LIMIT:.0f}")
+
+    @property
+    def max_rss_mb(self) -> float:
+        return max(self.peak_rss_mb.values())
 
     @property
     def ok(self) -> bool:
@@ -67,6 +73,7 @@ class Result:
                 "kills": self.kills,
                 "max_recovery_s": round(self.max_recovery_s, 1),
                 "max_rss_mb": round(self.max_rss_mb, 1),
+                "peak_rss_mb": {name: round(peak, 1) for name, peak in self.peak_rss_mb.items()},
                 "verdict": "ok" if self.ok else "failed",
             }
         )

@@ -134,7 +134,7 @@ async def run(options: Options, script: Script = everything) -> Result:
             say(f"note: {group} took {seconds:.1f} s to recover from {fault}")
         return Result(options.seed, ledger.count, dict(scene.faults), findings,
                       {name: fleet.kills[name] for name in SERVICES}, scene.stops, recovery.slowest,
-                      max(fleet.peak_mb.values()), wrong)  # fmt: skip
+                      fleet.peak_mb, wrong)  # fmt: skip
 
 
 async def _after_compaction(cluster: Cluster) -> Finding:
