@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from pydantic import Field, SecretStr
 from pydantic_settings import SettingsConfigDict
 
@@ -16,7 +18,7 @@ class ChatBridgeSettings(Settings):
     every `message_source_again_seconds` for those that events still wait for. `log_seconds` is how long an HTTP
     request waits for the log. Messages are forgotten `message_days` after they came in; 0 keeps them for ever. With
     `slack_signing_secret` events of a Slack workspace are taken, into that tenant and project; `slack_agents` gives
-    agent ids by a bot's id or user id.
+    agent ids by a bot's id or user id. `webhook_maps` is a folder of maps of other platforms' webhooks.
     """
 
     model_config = SettingsConfigDict(env_prefix="CHAT_BRIDGE_")
@@ -36,3 +38,4 @@ class ChatBridgeSettings(Settings):
     slack_tenant: Name = "default"
     slack_project: Name = "slack"
     slack_agents: dict[str, Id] = Field(default_factory=dict)
+    webhook_maps: Path | None = None

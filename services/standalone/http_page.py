@@ -12,6 +12,7 @@ from fastapi import APIRouter
 
 from chat_bridge.api import ingest_router
 from chat_bridge.sources.api_slack import slack_router
+from chat_bridge.sources.api_webhook import webhook_router
 from feedback.api import intake_router
 from feedback.api_erasure import erasure_router
 from feedback.api_sessions import sessions_router
@@ -27,6 +28,7 @@ MARK = "<!-- Everything below is made from the routes by `make docs`. -->\n"
 ROUTERS: tuple[Callable[..., APIRouter], ...] = (
     ingest_router,
     slack_router,
+    webhook_router,
     intake_router,
     sessions_router,
     erasure_router,

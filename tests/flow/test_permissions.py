@@ -45,6 +45,7 @@ EXPECTED: dict[tuple[str, str], frozenset[str]] = {
     ("GET", "/dashboard/assets/{name}"): frozenset({"read"}),
     ("POST", "/ingest/{tenant}/{project}/events"): frozenset({"ingest"}),
     ("POST", "/sources/slack/events"): PUBLIC,  # signed by Slack
+    ("POST", "/sources/webhooks/{source}"): PUBLIC,  # signed as the map says
     ("POST", TURN + "/feedback"): ANY,
     ("POST", "/api/threads/{thread_id}/end"): ANY,
     ("GET", "/api/memory/status"): ANY,
@@ -82,6 +83,7 @@ PLACES = {
     "{user_id}": "bob",
     "{request_id}": "r1",
     "{wanted}": "kto",
+    "{source}": "zendesk",
 }
 
 

@@ -2,30 +2,26 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping
 from typing import Any
 
 from fastapi import APIRouter, Request
 from pydantic import BaseModel, Field
-from pydantic_core import from_json
 
-from chat_bridge.ingest import IngestProject, check_line
+from chat_bridge.ingest import IngestProject
+from chat_bridge.sources.payload import json_object
+from chat_bridge.sources.publishing import log, publish
 from chat_bridge.sources.slack import NotUnderstood, SlackApp, chat_event
 from chat_bridge.sources.slack_signature import is_signed
 from servicekit.clock import Clock
-from servicekit.failures import Unavailable
-from servicekit.http.log_writer import LogFull, LogWriter
+from servicekit.http.log_writer import LogWriter
 from servicekit.http.permissions import PUBLIC, Permissions
-from servicekit.http.refusals import documented, refusal, refusal_of
-from servicekit.logging import logger
+from servicekit.http.refusals import documented, refusal
 
 SLACK_EVENTS = "/sources/slack/events"
 SLACK_LIMIT = 1024 * 1024
 """Bytes of a request: a message comes with its formatting beside it."""
 PERMISSIONS: Permissions = {("POST", SLACK_EVENTS): PUBLIC}
 """No token: Slack signs its requests."""
-log = logger("chat_bridge")
 
 
 class Heard(BaseModel):
@@ -67,37 +63,15 @@ def slack_router(
         stamp, signature = (request.headers.get(f"x-slack-{name}", "") for name in ("request-timestamp", "signature"))
         if not is_signed(secret, stamp, signature, body, clock.now()):
             raise refusal(401, "This is not a signed request of Slack, or an old one.")
-        payload = _payload(body)
+        payload = json_object(body)
         if payload.get("type") == "url_verification":
             return Heard(outcome="challenge", challenge=str(payload.get("challenge", ""))[:1_000])
         try:
             event = chat_event(payload, app) if payload.get("type") == "event_callback" else None
         except NotUnderstood as error:
-            log.warning("slack_event_not_understood", why=str(error))
+            log.warning("source_event_not_understood", source="slack", why=str(error))
             return Heard(outcome="refused")
-        if event is None:
-            return Heard(outcome="ignored")
-        line = json.dumps(event, ensure_ascii=False).encode("utf-8", "replace")
-        message = check_line(
-            line, IngestProject(app.tenant, app.project, clock.now() if judge_at is None else judge_at)
-        )
-        if isinstance(message, tuple):
-            log.warning("slack_event_refused", reason=message[0])
-            return Heard(outcome="refused")
-        try:
-            await intake.write([message])
-        except (LogFull, Unavailable) as error:
-            raise refusal_of(error) from None
-        return Heard(outcome="published")
+        place = IngestProject(app.tenant, app.project, clock.now() if judge_at is None else judge_at)
+        return Heard(outcome=await publish([] if event is None else [event], place, intake, "slack"))
 
     return router
-
-
-def _payload(body: bytes) -> Mapping[str, Any]:
-    try:
-        payload = from_json(body)
-    except ValueError:
-        payload = None
-    if not isinstance(payload, dict):
-        raise refusal(422, "The body is not a JSON object.")
-    return payload

@@ -1,0 +1,179 @@
+"""A platform's webhooks as our chat events, by the rules of its map (`webhook_map.py`). Pure.
+
+The conversation's id begins with the source's name, so that no two platforms share one. An event's id is made from what
+the event says: a request that comes again says the same.
+"""
+
+from __future__ import annotations
+
+import html
+import json
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+from chat_bridge.sources.slack import DELETED, NotUnderstood
+from chat_bridge.sources.webhook_map import ITEM, Rule, Source
+from contracts.base import CONTENT_LIMIT
+from contracts.ids import derived_id
+from contracts.instants import SECOND, format_instant, parse_instant
+from contracts.topics import CHAT_MESSAGE, CHAT_REACTION, CHAT_REPLY
+
+ITEMS_LIMIT: Final = 1_000
+"""Items of a rule's list."""
+_LAST_SECOND: Final = 253_402_300_799
+_BREAK: Final = re.compile(r"<(?:br|/p|/div|/li|/h[1-6]|/tr|/blockquote)\b[^<>]*>", re.IGNORECASE)
+_TAG: Final = re.compile(r"</?[A-Za-z!][^<>]*>")
+
+
+def chat_events(payload: Mapping[str, Any], source: Source) -> list[dict[str, Any]]:
+    """The chat events (each with its `topic`) of a payload: of every rule that fits, until one says ignore.
+
+    Raises NotUnderstood where a rule fits and what it names is not there.
+    """
+    events: list[dict[str, Any]] = []
+    for rule in source.map.rule:
+        for item in _items(rule, payload):
+            if not _fits(rule, payload, item):
+                continue
+            if rule.kind == "ignore":
+                return events
+            event = _Found(rule, payload, item, source).event()
+            if event is not None:
+                said = json.dumps(event, ensure_ascii=True, sort_keys=True)
+                events.append(event | {"eventId": str(derived_id("webhook", source.name, said))})
+    return events
+
+
+def _items(rule: Rule, payload: Mapping[str, Any]) -> Iterator[Any]:
+    if rule.each is None:
+        yield None
+        return
+    items = _at(rule.each, payload, None)
+    if isinstance(items, list):
+        if len(items) > ITEMS_LIMIT:
+            raise NotUnderstood(f"{'.'.join(rule.each)} holds more than {ITEMS_LIMIT} items")
+        yield from items
+
+
+def _fits(rule: Rule, payload: Mapping[str, Any], item: Any) -> bool:
+    for path, wanted in rule.when.items():
+        found = _at(tuple(path.split(".")), payload, item)
+        if not any(found is not None if value == "*" else _same(found, value) for value in wanted):
+            return False
+    return True
+
+
+def _same(found: Any, value: object) -> bool:
+    return type(found) is type(value) and bool(found == value)
+
+
+def _at(path: tuple[str, ...], payload: Any, item: Any) -> Any:
+    """What lies at `path`, or None."""
+    value, names = (item, path[1:]) if path[0] == ITEM else (payload, path)
+    for name in names:
+        if isinstance(value, dict):
+            value = value.get(name)
+        elif isinstance(value, list) and name.isascii() and name.isdigit() and int(name) < len(value):
+            value = value[int(name)]
+        else:
+            return None
+    return value
+
+
+class _Found:
+    """A rule that fits a payload, at one item of its list."""
+
+    def __init__(self, rule: Rule, payload: Mapping[str, Any], item: Any, source: Source) -> None:
+        self._rule = rule
+        self._payload = payload
+        self._item = item
+        self._source = source
+
+    def event(self) -> dict[str, Any] | None:
+        """The chat event without its id, or None: an author who is passed over, a text without a word."""
+        rule, of = self._rule, self._source
+        author = self._id("author")
+        agent = of.map.agents.get(author)
+        if agent is None and rule.writers == "agents":
+            return None
+        conversation = "/".join([of.name, *(_escaped(self._scalar(path)) for path in rule.conversation)])
+        common = {
+            "tenant": of.map.tenant,
+            "project": of.map.project,
+            "occurredAt": format_instant(self._instant()),
+            "conversationId": conversation,
+            "messageId": self._id("message"),
+        }
+        if rule.kind == "reaction":
+            emoji = self._id("emoji")
+            return common | {
+                "topic": CHAT_REACTION.name,
+                "userId": agent or author,
+                "userType": "human" if agent is None else "agent",
+                "emoji": of.map.emojis.get(emoji, emoji),
+                "action": rule.action,
+            }
+        content = DELETED if rule.kind == "deletion" else self._text()
+        if not content.strip():
+            return None
+        replied_to = None if rule.reply_to is None else _at(rule.reply_to, self._payload, self._item)
+        parent = None if replied_to in (None, "") else self._id("reply_to")
+        said = common | {"content": content}
+        if agent is not None:
+            said |= {"topic": CHAT_MESSAGE.name, "senderId": agent, "senderType": "agent", "agentId": agent}
+            return said | ({"replyToMessageId": parent} if parent else {})
+        said |= {"senderId": author, "senderType": "human"}
+        if parent is not None and rule.kind == "message":
+            return said | {"topic": CHAT_REPLY.name, "originalMessageId": parent}
+        return said | {"topic": CHAT_MESSAGE.name}
+
+    def _text(self) -> str:
+        text = self._value("text")
+        if text is None:
+            return ""
+        if not isinstance(text, str):
+            raise NotUnderstood("text is no text")
+        return plain(text) if self._source.map.text == "html" else text.replace("\x00", "")[:CONTENT_LIMIT]
+
+    def _instant(self) -> int:
+        at, unit = self._value("at"), self._source.map.time
+        if unit == "rfc3339":
+            try:
+                return parse_instant(at) if isinstance(at, str) else _no_time()
+            except ValueError:
+                return _no_time()
+        count = int(at) if isinstance(at, str) and at.isascii() and at.isdigit() and len(at) <= 16 else at
+        if isinstance(count, bool) or not isinstance(count, int | float):
+            return _no_time()
+        seconds = count if unit == "seconds" else count / 1_000
+        # Written so that NaN is refused, too.
+        return round(seconds * SECOND) if 0 <= seconds <= _LAST_SECOND else _no_time()
+
+    def _id(self, name: str) -> str:
+        return self._scalar(getattr(self._rule, name), name)
+
+    def _scalar(self, path: tuple[str, ...], name: str = "conversation") -> str:
+        value = _at(path, self._payload, self._item)
+        if isinstance(value, bool) or not isinstance(value, str | int) or value == "":
+            raise NotUnderstood(f"{name} is missing")
+        try:
+            return str(value)
+        except ValueError:  # an integer of thousands of digits
+            raise NotUnderstood(f"{name} is no id") from None
+
+    def _value(self, name: str) -> Any:
+        return _at(getattr(self._rule, name), self._payload, self._item)
+
+
+def plain(text: str) -> str:
+    """The words of a piece of HTML: tags go, ends of paragraphs are ends of lines."""
+    return html.unescape(_TAG.sub("", _BREAK.sub("\n", text))).replace("\x00", "").strip()[:CONTENT_LIMIT]
+
+
+def _escaped(part: str) -> str:
+    return part.replace("%", "%25").replace("/", "%2F")
+
+
+def _no_time() -> int:
+    raise NotUnderstood("at is no time of the kind that the map names")

@@ -1,0 +1,401 @@
+"""Payloads as the platforms document them become chat events by the maps in examples/webhooks."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import hmac
+import json
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from chat_bridge.ingest import IngestProject, check_line
+from chat_bridge.sources.slack import DELETED, NotUnderstood
+from chat_bridge.sources.webhook import chat_events, plain
+from chat_bridge.sources.webhook_files import read_sources
+from chat_bridge.sources.webhook_map import Signature, Source, WebhookMap
+from chat_bridge.sources.webhook_signature import is_signed
+from contracts.instants import SECOND, parse_instant
+from servicekit.failures import StartError
+from servicekit.kafka.producer import Message
+
+MAPS = Path(__file__).parents[3] / "examples" / "webhooks"
+KEY = base64.b64encode(b"a key of twenty-four byte").decode()
+SECRETS = {"ZENDESK_SIGNING_SECRET": "zen", "INTERCOM_CLIENT_SECRET": "inter", "TEAMS_RELAY_SECRET": f"whsec_{KEY}"}
+NOW = parse_instant("2030-01-01T00:00:00Z")
+
+
+@pytest.fixture
+def sources(monkeypatch: pytest.MonkeyPatch) -> dict[str, Source]:
+    for name, value in SECRETS.items():
+        monkeypatch.setenv(name, value)
+    return dict(read_sources(MAPS))
+
+
+def sound(payload: dict[str, Any], source: Source) -> list[dict[str, Any]]:
+    """The chat events, held to what the consumers take, without what all of them share."""
+    found = chat_events(payload, source)
+    for event in found:
+        line = json.dumps(event).encode()
+        assert isinstance(check_line(line, IngestProject("acme", "support", NOW)), Message)
+    assert chat_events(payload, source) == found  # sent again it is the same event
+    return [{name: one[name] for name in one if name not in ("tenant", "project", "eventId")} for one in found]
+
+
+ZENDESK: dict[str, Any] = {
+    "account_id": 22129848,
+    "detail": {
+        "actor_id": "8447388090494",
+        "assignee_id": "8447388090494",
+        "created_at": "2025-01-08T10:12:07Z",
+        "custom_status": "8447320465790",
+        "description": "ticket_desc_vjpaz",
+        "external_id": None,
+        "form_id": "8646151517822",
+        "group_id": "8447320466430",
+        "id": "5158",
+        "is_public": True,
+        "organization_id": "8447346622462",
+        "priority": "LOW",
+        "requester_id": "8447388090494",
+        "status": "OPEN",
+        "subject": "ticket_sub_ugmgh",
+        "submitter_id": "8447388090494",
+        "tags": ["ticket_tag_zrdkd"],
+        "type": "TASK",
+        "updated_at": "2025-01-08T10:12:07Z",
+        "via": {"channel": "web_service"},
+    },
+    "event": {
+        "comment": {
+            "author": {"id": "4961", "is_staff": False, "name": "Ann"},
+            "body": "That is not what I asked.",
+            "id": "8447455",
+            "is_public": True,
+        }
+    },
+    "id": "cbe4028c-7239-495d-b020-f22348516046",
+    "subject": "zen:ticket:5158",
+    "time": "2025-01-08T10:12:07.672717030Z",
+    "type": "zen:event-type:ticket.comment_added",
+    "zendesk_event_version": "2022-11-06",
+}
+
+
+def zendesk(**comment: Any) -> dict[str, Any]:
+    return {**ZENDESK, "event": {"comment": ZENDESK["event"]["comment"] | comment}}
+
+
+def test_a_ticket_comment_of_zendesk(sources: dict[str, Source]) -> None:
+    assert sound(ZENDESK, sources["zendesk"]) == [
+        {
+            "topic": "chat.message.ingested",
+            "occurredAt": "2025-01-08T10:12:07.672717Z",
+            "conversationId": "zendesk/5158",
+            "messageId": "8447455",
+            "senderId": "4961",
+            "senderType": "human",
+            "content": "That is not what I asked.",
+        }
+    ]
+    [agents] = sound(zendesk(author={"id": "8447388090494", "is_staff": True, "name": "Bot"}), sources["zendesk"])
+    assert (agents["senderType"], agents["agentId"]) == ("agent", "support-agent")
+
+
+@pytest.mark.parametrize(
+    "payload",
+    [
+        zendesk(is_public=False),
+        zendesk(author={"id": "77", "is_staff": True, "name": "Bob"}),
+        zendesk(body=" "),
+        zendesk(body=None),
+        ZENDESK | {"type": "zen:event-type:ticket.created"},
+        {},
+    ],
+)
+def test_what_is_not_said_to_or_by_an_agent_is_ignored(sources: dict[str, Source], payload: dict[str, Any]) -> None:
+    assert sound(payload, sources["zendesk"]) == []
+
+
+def intercom(topic: str, *parts: dict[str, Any]) -> dict[str, Any]:
+    return {
+        "type": "notification_event",
+        "app_id": "a86dr8yl",
+        "data": {
+            "type": "notification_event_data",
+            "item": {
+                "type": "conversation",
+                "id": "147",
+                "created_at": 1400850973,
+                "updated_at": 1400857494,
+                "source": {
+                    "type": "conversation",
+                    "id": "403918330",
+                    "delivered_as": "customer_initiated",
+                    "subject": "",
+                    "body": "<p>When do you open?</p>",
+                    "author": {
+                        "type": "user",
+                        "id": "5310d8e7598c9a0b24000002",
+                        "name": "Ann",
+                        "email": "a@example.com",
+                    },
+                },
+                "conversation_parts": {
+                    "type": "conversation_part.list",
+                    "conversation_parts": list(parts),
+                    "total_count": len(parts),
+                },
+            },
+        },
+        "links": {},
+        "id": "notif_ccd8a4d0-f965-11e3-a367-c779cae3e1b3",
+        "topic": topic,
+        "delivery_status": "pending",
+        "delivery_attempts": 1,
+        "delivered_at": 0,
+        "first_sent_at": 1392731331,
+        "created_at": 1392731392,
+        "self": None,
+    }
+
+
+def part(number: int, kind: str, author: dict[str, str], body: str | None, of: str = "comment") -> dict[str, Any]:
+    return {
+        "type": "conversation_part",
+        "id": str(number),
+        "part_type": of,
+        "body": body,
+        "created_at": 1400857494 + number,
+        "updated_at": 1400857494 + number,
+        "author": {"type": kind, **author},
+        "attachments": [],
+        "redacted": False,
+    }
+
+
+def test_a_conversation_of_intercom(sources: dict[str, Source]) -> None:
+    [first] = sound(intercom("conversation.user.created"), sources["intercom"])
+    assert first == {
+        "topic": "chat.message.ingested",
+        "occurredAt": "2014-05-23T13:16:13.000000Z",
+        "conversationId": "intercom/147",
+        "messageId": "403918330",
+        "senderId": "5310d8e7598c9a0b24000002",
+        "senderType": "human",
+        "content": "When do you open?",
+    }
+    answered = intercom(
+        "conversation.admin.replied",
+        part(1, "bot", {"id": "814860"}, "<p>At <b>nine</b>.</p><p>See &lt;there&gt;</p>"),
+        part(2, "admin", {"id": "1"}, "<p>Bob here</p>"),
+    )
+    [answer] = sound(answered, sources["intercom"])
+    assert (answer["agentId"], answer["content"]) == ("support-agent", "At nine.\nSee <there>")
+    replied = intercom(
+        "conversation.user.replied",
+        part(3, "user", {"id": "u1"}, "<p>No, that's wrong.</p>"),
+        part(4, "user", {"id": "u1"}, "<p>private</p>", "note"),
+        part(5, "user", {"id": "u1"}, None, "open"),
+    )
+    assert [one["messageId"] for one in sound(replied, sources["intercom"])] == ["3"]
+    assert sound(intercom("conversation.admin.closed"), sources["intercom"]) == []
+
+
+TEAMS: dict[str, Any] = {
+    "type": "messageReaction",
+    "timestamp": "2017-10-16T18:45:41.943Z",
+    "id": "f:9f78d1f3",
+    "channelId": "msteams",
+    "serviceUrl": "https://smba.trafficmanager.net/amer-client-ss.msg/",
+    "from": {"id": "29:1I9Is_Sx0O", "aadObjectId": "c33aafc4-646d-4543-9d4c-abd28e4d2110"},
+    "conversation": {"isGroup": True, "conversationType": "channel", "id": "19:3629@thread.skype;messageid=1"},
+    "recipient": {"id": "28:f5d48856-5b42-41a0-8c3a-c5f944b679b0", "name": "SongsuggesterLocal"},
+    "replyToId": "1575667808184",
+}
+
+
+def test_reactions_of_teams_come_and_go(sources: dict[str, Source]) -> None:
+    changed = TEAMS | {"reactionsAdded": [{"type": "like"}], "reactionsRemoved": [{"type": "heart"}, {"type": "fish"}]}
+    found = sound(changed, sources["teams"])
+    assert [(one["emoji"], one["action"]) for one in found] == [("👍", "added"), ("❤️", "removed"), ("fish", "removed")]
+    assert {name: found[0][name] for name in found[0] if name not in ("emoji", "action")} == {
+        "topic": "chat.message.reaction.ingested",
+        "occurredAt": "2017-10-16T18:45:41.943000Z",
+        "conversationId": "teams/19:3629@thread.skype;messageid=1",
+        "messageId": "1575667808184",
+        "userId": "29:1I9Is_Sx0O",
+        "userType": "human",
+    }
+
+
+def test_messages_of_teams_are_replies_edits_and_deletions(sources: dict[str, Source]) -> None:
+    said = TEAMS | {"type": "message", "id": "1", "text": "<at>Bot</at> and <b>when</b>?"}
+    [reply] = sound(said, sources["teams"])
+    assert (reply["topic"], reply["originalMessageId"]) == ("chat.message.reply.ingested", "1575667808184")
+    assert reply["content"] == "Bot and when?"
+    [first] = sound({name: said[name] for name in said if name != "replyToId"}, sources["teams"])
+    assert first["topic"] == "chat.message.ingested"
+    [agents] = sound(said | {"from": {"id": "28:f5d48856-5b42-41a0-8c3a-c5f944b679b0"}}, sources["teams"])
+    assert (agents["topic"], agents["replyToMessageId"]) == ("chat.message.ingested", "1575667808184")
+    [gone] = sound(said | {"type": "messageDelete", "text": None}, sources["teams"])
+    assert (gone["topic"], gone["messageId"], gone["content"]) == ("chat.message.ingested", "1", DELETED)
+
+
+@pytest.mark.parametrize(
+    "payload",
+    [
+        ZENDESK | {"time": "yesterday"},
+        ZENDESK | {"time": 1_700_000_000},
+        ZENDESK | {"detail": {}},
+        ZENDESK | {"detail": {"id": True}},
+        ZENDESK | {"detail": {"id": ["5158"]}},
+        zendesk(id=""),
+        zendesk(body={"html": "x"}),
+        zendesk(author={"id": None, "is_staff": False}),
+    ],
+)
+def test_what_does_not_read_as_the_map_says_is_refused(sources: dict[str, Source], payload: dict[str, Any]) -> None:
+    with pytest.raises(NotUnderstood):
+        chat_events(payload, sources["zendesk"])
+
+
+@pytest.mark.parametrize("at", [True, -1, 1e30, float("nan"), "12h", None, [1]])
+def test_a_time_that_is_none_is_refused(sources: dict[str, Source], at: Any) -> None:
+    payload = intercom("conversation.user.created")
+    payload["data"]["item"]["created_at"] = at
+    with pytest.raises(NotUnderstood):
+        chat_events(payload, sources["intercom"])
+
+
+def test_a_list_without_end_is_refused(sources: dict[str, Source]) -> None:
+    with pytest.raises(NotUnderstood):
+        chat_events(TEAMS | {"reactionsAdded": [{"type": "like"}] * 1_001}, sources["teams"])
+
+
+def test_ids_of_two_places_never_meet(sources: dict[str, Source]) -> None:
+    two = sources["zendesk"].map.model_dump()
+    two["rule"] = [
+        {"kind": "message", "conversation": ["a", "b"], "message": "m", "author": "m", "at": "t", "text": "m"}
+    ]
+    source = Source(name="z", map=WebhookMap.model_validate(two), secret=b"s")
+    time = {"m": "1", "t": "2025-01-08T10:12:07Z"}
+    ids = [sound({"a": a, "b": b} | time, source)[0]["conversationId"] for a, b in [("x/y", "z"), ("x", "y/z")]]
+    assert ids == ["z/x%2Fy/z", "z/x/y%2Fz"]
+
+
+BODY = b'{"type": "message"}'
+
+
+def zendesk_headers(secret: bytes, body: bytes, stamp: str) -> dict[str, str]:
+    digest = hmac.new(secret, stamp.encode() + body, hashlib.sha256).digest()
+    return {
+        "x-zendesk-webhook-signature": base64.b64encode(digest).decode(),
+        "x-zendesk-webhook-signature-timestamp": stamp,
+    }
+
+
+STAMP = "2029-12-31T23:59:00Z"
+
+
+@pytest.mark.parametrize(
+    ("change", "sent"),
+    [
+        (lambda headers: headers, True),
+        (lambda headers: {**headers, "x-zendesk-webhook-signature": "=="}, False),
+        (lambda headers: {**headers, "x-zendesk-webhook-signature": "ünï"}, False),
+        (lambda headers: {**headers, "x-zendesk-webhook-signature-timestamp": "2029-12-31T23:59:01Z"}, False),
+        (lambda headers: {"x-zendesk-webhook-signature": headers["x-zendesk-webhook-signature"]}, False),
+        (lambda _: {}, False),
+        (lambda _: zendesk_headers(b"guessed", BODY, STAMP), False),
+        (lambda _: zendesk_headers(b"zen", BODY + b" ", STAMP), False),
+        (lambda _: zendesk_headers(b"zen", BODY, "2029-12-31T23:54:59Z"), False),
+        (lambda _: zendesk_headers(b"zen", BODY, "2030-01-01T00:05:01Z"), False),
+        (lambda _: zendesk_headers(b"zen", BODY, str(NOW // SECOND)), True),
+        (lambda _: zendesk_headers(b"zen", BODY, ""), False),
+    ],
+)
+def test_a_signature_covers_time_and_body(
+    sources: dict[str, Source], change: Callable[[dict[str, str]], dict[str, str]], sent: bool
+) -> None:
+    zen = sources["zendesk"]
+    headers = change(zendesk_headers(b"zen", BODY, STAMP))
+    assert is_signed(zen.map.signature, zen.secret, headers, BODY, NOW) is sent
+
+
+def test_signatures_of_other_kinds(sources: dict[str, Source]) -> None:
+    inter = sources["intercom"]
+    digest = hmac.new(b"inter", BODY, hashlib.sha1).hexdigest()
+    assert is_signed(inter.map.signature, inter.secret, {"x-hub-signature": f"sha1={digest}"}, BODY, NOW)
+    assert not is_signed(inter.map.signature, inter.secret, {"x-hub-signature": digest}, BODY, NOW)
+    assert not is_signed(inter.map.signature, inter.secret, {"x-hub-signature": f"sha1={digest}"}, BODY + b" ", NOW)
+    teams, stamp = sources["teams"], str(NOW // SECOND)
+    signed = hmac.new(base64.b64decode(KEY), f"msg_1.{stamp}.".encode() + BODY, hashlib.sha256).digest()
+    headers = {"webhook-id": "msg_1", "webhook-timestamp": stamp}
+    headers["webhook-signature"] = f"v1,{base64.b64encode(signed).decode()}"
+    assert is_signed(teams.map.signature, teams.secret, headers, BODY, NOW)
+    assert not is_signed(teams.map.signature, teams.secret, headers | {"webhook-id": "msg_2"}, BODY, NOW)
+    token = Signature(kind="token", secret="A_TOKEN", header="X-Api-Key")
+    assert is_signed(token, b"abc", {"x-api-key": "abc"}, BODY, NOW)
+    assert not is_signed(token, b"abc", {}, BODY, NOW)
+
+
+def test_words_of_html() -> None:
+    assert plain("<p>a &amp; b</p><ul><li>c</li></ul> 1 < 2 <!-- x --> 2 > 1") == "a & b\nc\n 1 < 2  2 > 1"
+
+
+MAP = (MAPS / "zendesk.toml").read_text("utf-8")
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        (MAP.replace('tenant = "acme"', 'tenant = "a/b"'), "tenant"),
+        (MAP.replace('signed = "{timestamp}{body}"', 'signed = "{body}"'), "come together"),
+        (MAP.replace('signed = "{timestamp}{body}"', 'signed = "{timestamp}"'), "body"),
+        (MAP.replace('signed = "{timestamp}{body}"', 'signed = "{timestamp}{body}{nonce}"'), "signed knows"),
+        (MAP.replace('author = "event.comment.author.id"', ""), "needs author"),
+        (MAP.replace('at = "time"', 'at = "a..b"'), "at"),
+        (MAP.replace('encoding = "base64"', 'encodin = "base64"'), "unknown field"),
+        (MAP.replace("ZENDESK_SIGNING_SECRET", "NOT_SET_ANYWHERE"), "NOT_SET_ANYWHERE"),
+        ("rule = ", "cannot be read"),
+    ],
+)
+def test_a_map_that_is_not_sound_does_not_start(
+    text: str, why: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ZENDESK_SIGNING_SECRET", "zen")
+    (tmp_path / "zendesk.toml").write_text(text, "utf-8")
+    with pytest.raises(StartError, match=why):
+        read_sources(tmp_path)
+
+
+def test_a_folder_without_maps_does_not_start(tmp_path: Path) -> None:
+    with pytest.raises(StartError, match=r"no \.toml"):
+        read_sources(tmp_path / "nowhere")
+
+
+FIELDS = ("type", "event", "comment", "author", "id", "is_staff", "body", "time", "detail", "reactionsAdded")
+KNOWN = st.sampled_from(["zen:event-type:ticket.comment_added", "messageReaction", "message", STAMP])
+LEAVES = st.none() | st.booleans() | st.text(max_size=5) | st.integers() | st.floats() | KNOWN
+VALUES = st.recursive(
+    LEAVES,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(FIELDS), inner, max_size=5),
+    max_leaves=15,
+)
+
+
+@given(st.dictionaries(st.sampled_from(FIELDS), VALUES, max_size=6))
+def test_nothing_else_is_ever_raised(payload: Any) -> None:
+    with pytest.MonkeyPatch.context() as environment:
+        for name, value in SECRETS.items():
+            environment.setenv(name, value)
+        for source in read_sources(MAPS).values():
+            with suppress(NotUnderstood):
+                chat_events(payload, source)
