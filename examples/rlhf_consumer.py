@@ -49,6 +49,7 @@ select feedback_id, revision,
        event ->> 'tenant' as tenant, event ->> 'project' as project, event ->> 'conversationId' as conversation_id,
        event ->> 'turnId' as turn_id, event ->> 'userId' as user_id, event ->> 'agentId' as agent_id,
        event ->> 'origin' as origin, event ->> 'feedbackType' as feedback_type, event ->> 'reaction' as reaction,
+       event ->> 'source' as source,
        event ->> 'value' as value, event ->> 'confidence' as confidence, event ->> 'occurredAt' as occurred_at
 from feedback where event is not null;
 -- Times are UTC with six digits, so their text sorts as they do.
@@ -56,7 +57,7 @@ create view if not exists effective as
 select * from (
     select *, row_number() over (
         partition by tenant, project, conversation_id, turn_id, user_id,
-                     case when origin = 'machine' then feedback_id end
+                     case when origin = 'machine' or source = 'review' then feedback_id end
         order by occurred_at desc, feedback_id desc) as place
     from feedback_shown
     where feedback_type <> 'implicit' and (feedback_type = 'explicit' or reaction is not null))

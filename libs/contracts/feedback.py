@@ -31,6 +31,7 @@ from contracts.fields import (
     CorrectionTypeField,
     Evaluation,
     OptionalText,
+    Reviews,
     SaidByUserType,
     Tags,
     Truncated,
@@ -89,6 +90,7 @@ class FeedbackExplicitReceived(ProvenanceFields, Event):
     text: OptionalText = None
     tags: Tags = ()
     correction: Correction = None
+    reviews: Reviews = None
 
 
 class InferenceTarget(Model):
@@ -212,7 +214,8 @@ class FeedbackCreated(ProvenanceFields, Event):
     feedback_type: FeedbackType
     """`implicit`: a reply. `reaction`: an emoji. `explicit`: a judgement. `inferred`: read out of the next message."""
     source: Label
-    """What the feedback came from: `chat` (replies and emoji), `api` (judgements) or `inference`."""
+    """What the feedback came from: `chat` (replies and emoji), `api` (judgements), `review` (a reviewer's judgement of
+    another person's turn) or `inference`."""
     source_id: Annotated[str, Field(min_length=1, max_length=512)]
     """The id of what it came from, within `source`: the reply, the message with the emoji, the judged turn, or the
     message that a verdict was read out of, with the detector's name."""
@@ -235,3 +238,4 @@ class FeedbackCreated(ProvenanceFields, Event):
     """The feedback's resource name, `ef:<tenant>:<project>:<user>:<conversation>:<turn>:artifact:<feedbackId>`."""
     causation_id: Id
     """The `eventId` of the event that brought this change."""
+    reviews: Reviews = None

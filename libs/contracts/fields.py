@@ -24,6 +24,13 @@ AgentContent = Annotated[
 ]
 Truncated = Annotated[bool, Field(description="Whether a copied text was cut at 10,000 characters.")]
 OptionalText = Annotated[Text | None, Field(description="What the person said about the answer, in their own words.")]
+Reviews = Annotated[
+    Id | None,
+    Field(
+        description="The `feedbackId` of the machine's verdict that a reviewer judges; null where people speak for "
+        "themselves."
+    ),
+]
 Correction = Annotated[Text | None, Field(description="What the answer should have been, in the person's words.")]
 TAGS_LIMIT = 20
 """Tags of one feedback."""

@@ -5,9 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from feedback import api, api_erasure, api_sessions
+from feedback import api, api_erasure, api_reviews, api_sessions
 from feedback.api import intake_router
 from feedback.api_erasure import erasure_router
+from feedback.api_reviews import reviews_router
 from feedback.api_sessions import sessions_router
 from feedback.consumer import FeedbackEvents
 from feedback.erasure_status import ErasureStatusEvents, PostgresErasureStatuses
@@ -49,11 +50,11 @@ async def build(settings: FeedbackSettings, surroundings: Surroundings) -> Servi
         service.expire(store.pool, store_expiries(settings))
     service.consume("feedback", FeedbackEvents(store, service.producer, settings.rewards))
     service.facts["totals"] = store.totals
-    await _open_intake(settings, service)
+    await _open_intake(settings, service, store)
     return service
 
 
-async def _open_intake(settings: FeedbackSettings, service: Service) -> None:
+async def _open_intake(settings: FeedbackSettings, service: Service, store: Store) -> None:
     """The turn registry, what fills it, and the HTTP routes that need it."""
     around = service.surroundings
     pool = await open_pool(settings.database_url, "feedback", MIGRATIONS, say=around.say)
@@ -77,6 +78,7 @@ async def _open_intake(settings: FeedbackSettings, service: Service) -> None:
     service.consume("feedback_erasures", ErasureStatusEvents(statuses))
     service.routers += [
         intake_router(intake),
+        reviews_router(intake, store),
         sessions_router(sessions, settings.default_tenant),
         erasure_router(log, statuses, around.clock),
         widget_router(),
@@ -105,6 +107,8 @@ async def open_store(url: str, service: Service) -> Store:
             )
 
 
-PERMISSIONS = merged(api.PERMISSIONS, api_erasure.PERMISSIONS, api_sessions.PERMISSIONS, widget.PERMISSIONS)
+PERMISSIONS = merged(
+    api.PERMISSIONS, api_reviews.PERMISSIONS, api_erasure.PERMISSIONS, api_sessions.PERMISSIONS, widget.PERMISSIONS
+)
 PROGRAM = Program("feedback", FeedbackSettings, build, Surface(PERMISSIONS))
 """The service as it is started on its own."""

@@ -82,6 +82,7 @@ class Payload:
     emoji: str | None = None
     correction_type: CorrectionType | None = None
     provenance: Provenance = NO_PROVENANCE
+    reviews: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

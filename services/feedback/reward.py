@@ -19,6 +19,7 @@ from contracts.feedback import (
 from contracts.fields import TAGS_LIMIT
 from contracts.ids import canonical
 from contracts.provenance import Provenance, provenance_of
+from contracts.sources import REVIEW
 from feedback.emojis import DEFAULT_REWARDS, normalise, reward_of
 from feedback.model import ONLY_SLOT, Change, Entry, Key, Payload, Stamp
 from servicekit.kafka.outcome import Ignored
@@ -70,7 +71,8 @@ def _(event: FeedbackReactionReceived, rewards: Mapping[str, float] = DEFAULT_RE
 @change_of.register
 def _(event: FeedbackExplicitReceived, rewards: Mapping[str, float] = DEFAULT_REWARDS) -> Change | Ignored:
     payload = _payload(event, value=None if event.reaction is None else EXPLICIT_VALUES[event.reaction])
-    key = _key(event, "api", event.user_id, "", event.turn_id)
+    source = "api" if event.reviews is None else REVIEW
+    key = _key(event, source, event.user_id, "", event.turn_id)
     return _change(event, key, "explicit", "user", ONLY_SLOT, event.reaction is not None, payload)
 
 

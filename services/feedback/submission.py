@@ -11,6 +11,7 @@ from uuid import UUID, uuid4
 from contracts.base import Reaction, UserType, user_type_of
 from contracts.feedback import FeedbackExplicitReceived
 from contracts.ids import feedback_id
+from contracts.sources import REVIEW
 from contracts.topics import EXPLICIT_RECEIVED
 from feedback.reach import Ends
 from feedback.registry import AgentAnswer, Person, Registry, TurnKey
@@ -39,7 +40,10 @@ class Reached(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """What a person says of a turn. `reaction` None takes it back; `ts` None means now (microseconds)."""
+    """What a person says of a turn. `reaction` None takes it back; `ts` None means now (microseconds).
+
+    `reviews` is the machine's verdict that a reviewer judges by it; None where a person speaks for themselves.
+    """
 
     user_id: str
     reaction: Reaction | None
@@ -47,6 +51,11 @@ class Judgement:
     text: str | None = None
     tags: tuple[str, ...] = ()
     correction: str | None = None
+    reviews: UUID | None = None
+
+    @property
+    def source(self) -> str:
+        return "api" if self.reviews is None else REVIEW
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +99,7 @@ class ExplicitIntake:
         event = explicit_event(key, answer, judgement, self._clock.now(), self._judge_at, user_type_of(role))
         value = event.model_dump_json(by_alias=True).encode()
         await self._log.write([Message(EXPLICIT_RECEIVED.name, EXPLICIT_RECEIVED.key(event), value, headers)])
-        return Accepted(feedback_id_of(key, judgement.user_id), event.occurred_at)
+        return Accepted(feedback_id_of(key, judgement), event.occurred_at)
 
     async def _answer(self, key: TurnKey) -> AgentAnswer:
         if answer := await self._known(key):
@@ -119,10 +128,16 @@ class ExplicitIntake:
             raise Unavailable("the turn registry", type(error).__name__) from None
 
 
-def feedback_id_of(key: TurnKey, user_id: str) -> UUID:
-    """The id of the one explicit feedback of a person on a turn."""
+def feedback_id_of(key: TurnKey, judgement: Judgement) -> UUID:
+    """The id of the one explicit feedback of a person on a turn, and of the one review of a reviewer."""
     return feedback_id(
-        key.tenant, key.project, key.conversation_id, source="api", user_id=user_id, agent_id="", source_id=key.turn_id
+        key.tenant,
+        key.project,
+        key.conversation_id,
+        source=judgement.source,
+        user_id=judgement.user_id,
+        agent_id="",
+        source_id=key.turn_id,
     )
 
 
@@ -142,7 +157,9 @@ def explicit_event(
     """
     latest = now if judge_at is None else min(now, judge_at)
     occurred_at = latest if judgement.ts is None else min(judgement.ts, latest)
-    said = judgement if judgement.reaction is not None else Judgement(judgement.user_id, None)
+    said = (
+        judgement if judgement.reaction is not None else Judgement(judgement.user_id, None, reviews=judgement.reviews)
+    )
     return FeedbackExplicitReceived(
         event_id=str(uuid4()),
         occurred_at=occurred_at,
@@ -159,5 +176,6 @@ def explicit_event(
         text=said.text or None,
         tags=said.tags,
         correction=said.correction or None,
+        reviews=None if said.reviews is None else str(said.reviews),
         **answer.provenance.fields(),
     )

@@ -121,6 +121,9 @@ class FilterBody(Body):
     )
     user_id: Id | None = Field(default=None, description="Whose verdict, or whose message the machine read.")
     conversation_id: Id | None = Field(default=None, description="In this conversation alone.")
+    reviews: bool = Field(
+        default=False, description="Reviewers' judgements of machine verdicts, too; without it they are left out."
+    )
     start: Moment | None = Field(default=None, description="Given from this moment on.")
     end: Moment | None = Field(default=None, description="Given up to and including this moment.")
 
@@ -148,6 +151,7 @@ class FilterBody(Body):
             text=self.text,
             user_id=self.user_id,
             conversation_id=self.conversation_id,
+            reviews=self.reviews,
         )
 
 

@@ -12,6 +12,7 @@ from uuid import UUID
 
 from contracts.feedback import FeedbackCreated
 from contracts.ids import derived_id
+from contracts.sources import REVIEW
 from contracts.versions import MessageEvent, message_in, place_of, version_of
 from servicekit.kafka.outcome import STORED, UNCHANGED, Ignored, Outcome
 from servicekit.kafka.records import REVISION, Tombstone, header
@@ -25,6 +26,8 @@ MessageKey = tuple[str, str, str, str]
 
 class FeedbackRow(NamedTuple):
     """A row of `feedbacks`; from `slot` on it is what readers are shown.
+
+    A review is a slot of its own: it stands beside what its writer says for themselves.
 
     All but the slot are fields of `feedback.created`, by the same names. The table has a column for each.
     """
@@ -60,6 +63,7 @@ class FeedbackRow(NamedTuple):
     model: str | None
     trace_id: str | None
     intent: str | None
+    reviews: str | None
 
     @property
     def shown(self) -> tuple[object, ...]:
@@ -136,7 +140,7 @@ def feedback_row(event: FeedbackCreated) -> FeedbackRow | None:
     if event.feedback_type == "implicit":
         return None
     slot = event.feedback_id
-    if event.origin == "user":
+    if event.origin == "user" and event.source != REVIEW:
         slot = person_slot(event.tenant, event.project, event.conversation_id, event.turn_id, event.user_id)
     return FeedbackRow(slot=slot, **{name: getattr(event, name) for name in _ANNOUNCED})
 

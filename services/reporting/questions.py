@@ -40,9 +40,15 @@ class Narrowed(WindowQuestion):
     agent_version: Label | None = Field(default=None, description="This version alone.")
     origin: Origin | None = Field(default=None, description="`user` for people's, `machine` for inferred ones.")
 
+    reviews: bool = Field(
+        default=False, description="Reviewers' judgements of machine verdicts, too; without it they are left out."
+    )
+
     @property
     def filters(self) -> Filters:
-        return Filters(agent_id=self.agent_id, agent_version=self.agent_version, origin=self.origin)
+        return Filters(
+            agent_id=self.agent_id, agent_version=self.agent_version, origin=self.origin, reviews=self.reviews
+        )
 
 
 class SummaryQuestion(Narrowed):

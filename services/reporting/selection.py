@@ -40,7 +40,8 @@ SHIFTS: Final[dict[Bucket, int]] = {"hour": 0, "day": 0, "week": 4 * DAY}
 class Filters:
     """What narrows a question; None lets everything through.
 
-    `reason` is a tag, or a machine's correction type; `text` is part of a text or correction in any case.
+    `reason` is a tag, or a machine's correction type; `text` is part of a text or correction in any case. Reviewers'
+    judgements are let through where `reviews` says so.
     """
 
     agent_id: str | None = None
@@ -54,6 +55,12 @@ class Filters:
     text: str | None = None
     user_id: str | None = None
     conversation_id: str | None = None
+    reviews: bool = False
+
+    @property
+    def view(self) -> str:
+        """The view that has what these filters let through."""
+        return "effective_or_review" if self.reviews else "effective"
 
 
 NONE_GIVEN: Final = Filters()

@@ -15,6 +15,7 @@ from chat_bridge.sources.api_slack import slack_router
 from chat_bridge.sources.api_webhook import webhook_router
 from feedback.api import intake_router
 from feedback.api_erasure import erasure_router
+from feedback.api_reviews import reviews_router
 from feedback.api_sessions import sessions_router
 from inference.api import inference_router
 from reporting.api import conversations_router
@@ -30,6 +31,7 @@ ROUTERS: tuple[Callable[..., APIRouter], ...] = (
     slack_router,
     webhook_router,
     intake_router,
+    reviews_router,
     sessions_router,
     erasure_router,
     conversations_router,

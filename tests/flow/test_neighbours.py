@@ -45,6 +45,7 @@ QUESTIONS: list[tuple[str, str, Any]] = [
 """Every question about a project that is answered as JSON: one at least for each route. Pages are asked elsewhere."""
 NO_QUESTION = {
     "/conversations/{tenant}/{project}/{conversation_id}/turns/{turn_id}/feedback",
+    "/conversations/{tenant}/{project}/{conversation_id}/turns/{turn_id}/reviews",
     "/ingest/{tenant}/{project}/events",
 }
 """Routes below a project that only take something in."""

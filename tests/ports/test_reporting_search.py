@@ -119,6 +119,7 @@ async def test_a_found_feedback_has_all_that_one_acts_on(http, take):
         "correction": "Ten EURO.",
         "correction_type": None,
         "emoji": None,
+        "reviews": None,
         "ts": "2026-09-21T14:13:22.000000Z",
     }
 

@@ -8,6 +8,7 @@ from typing import Any, Final
 
 import asyncpg
 
+from contracts.sources import REVIEW
 from reporting.exports.examples import Case, Said
 from reporting.queries.search import found
 from reporting.selection import Filters, Project, Span
@@ -59,9 +60,9 @@ where lower(btrim(q.content)) = lower(btrim(n.question))
 order by n.n, a.occurred_at desc
 """
 _PEOPLE: Final = """
-select distinct on (n.n) n.n, e.reaction
+select distinct on (n.n) n.n, e.reaction, e.source
 from unnest($3::int[], $4::text[], $5::text[]) as n (n, conversation_id, turn_id)
-join effective e on e.tenant = $1 and e.project = $2 and e.conversation_id = n.conversation_id
+join effective_or_review e on e.tenant = $1 and e.project = $2 and e.conversation_id = n.conversation_id
   and e.turn_id = n.turn_id and e.origin = 'user'
 order by n.n, e.occurred_at desc, e.feedback_id desc
 """
@@ -119,6 +120,7 @@ async def _with_contexts(pool: asyncpg.Pool, at: Project, rows: Sequence[asyncpg
             question_message_id=asked[n]["message_id"] if n in asked else None,
             better=better[n]["content"] if n in better else None,
             people=people[n]["reaction"] if n in people else None,
+            reviewed=n in people and people[n]["source"] == REVIEW,
         )
         for n, row in enumerate(rows)
     ]

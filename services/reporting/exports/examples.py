@@ -31,7 +31,7 @@ class Case:
 
     `prompt` are the messages before the answer, oldest first, ending with the person's request. `better` is the answer
     to the same request, later in the conversation, that people accepted; None where there is none. `people` is what
-    people said of the turn of a machine's verdict.
+    people said last of the turn of a machine's verdict; `reviewed` says that a reviewer did.
     """
 
     row: Row
@@ -41,6 +41,7 @@ class Case:
     question_message_id: str | None = None
     better: str | None = None
     people: str | None = None
+    reviewed: bool = False
     meta: dict[str, Any] = field(default_factory=dict)
 
     @property
@@ -109,6 +110,7 @@ def detector(case: Case) -> Iterator[dict[str, Any]]:
             "message": row["text"],
             "machine": row["reaction"],
             "people": case.people,
+            "reviewed": case.reviewed,
             **_origin(row),
         }
 

@@ -117,7 +117,7 @@ _COLUMNS: Final[dict[Format, dict[str, str]]] = {
         "tags": _TEXTS,
         **dict.fromkeys(("correction", "correction_type", "emoji"), _TEXT),
     },
-    "detector": {"history": _SAID, "message": _TEXT, "machine": _TEXT, "people": _TEXT, **_ORIGIN},
+    "detector": {"history": _SAID, "message": _TEXT, "machine": _TEXT, "people": _TEXT, "reviewed": _TRUTH, **_ORIGIN},
 }
 
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 from urllib.parse import quote
+from uuid import UUID
 
 import asyncpg
 
@@ -54,6 +55,15 @@ class ConversationPage:
     newer: asyncpg.Record | None
     older: asyncpg.Record | None
     trace_url_template: str | None
+
+    def review_path(self, turn_id: str) -> str:
+        """Where a review of a verdict on the turn is sent."""
+        tenant, project, conversation, turn = (quote(one, safe="") for one in (*self.conversation, turn_id))
+        return f"/conversations/{tenant}/{project}/{conversation}/turns/{turn}/reviews"
+
+    def review_waits(self, reviewed: UUID | None) -> bool:
+        """Whether the review that was just taken does not show yet."""
+        return reviewed is not None and all(one["feedback_id"] != reviewed for one in _said(self.shown))
 
     def trace(self, trace_id: str | None) -> str | None:
         """Where the trace is looked at; None where nobody says."""

@@ -70,6 +70,10 @@ class View(BaseModel):
     """Part of a text or correction."""
     user: Annotated[Id | None, Empty] = None
     conversation: Annotated[Id | None, Empty] = None
+    reviews: Annotated[bool, BeforeValidator(bool)] = False
+    """Reviewers' judgements, too."""
+    reviewed: Annotated[UUID | None, Empty] = None
+    """In a transcript: the review that its form has just taken."""
     id: Annotated[Id | None, Empty] = None
     """The conversation of a transcript."""
     turn: Annotated[Id | None, Empty] = None
@@ -103,6 +107,7 @@ class View(BaseModel):
             text=self.q,
             user_id=self.user,
             conversation_id=self.conversation,
+            reviews=self.reviews,
         )
 
     @property
@@ -139,7 +144,7 @@ class View(BaseModel):
     def parameters(self, at: Project, **changes: Any) -> dict[str, Any]:
         """This view's address as parameters, with `changes`; a page's own place and stamp are left out."""
         said = self.model_dump(by_alias=True, exclude_defaults=True, mode="json")
-        for name in ("tenant", "project", "id", "turn", "feedback", "cursor", "stamp", "every"):
+        for name in ("tenant", "project", "id", "turn", "feedback", "reviewed", "cursor", "stamp", "every"):
             said.pop(name, None)
         return {"at": f"{at.tenant}/{at.project}", **said, **changes}
 

@@ -38,7 +38,7 @@ _WORST: Final = """
 select e.conversation_id, (array_agg(e.turn_id order by e.occurred_at desc))[1] as turn_id,
        count(*) filter (where e.origin = 'user') as people, count(*) filter (where e.origin = 'machine') as machine,
        max(e.occurred_at) as last_at
-from effective e where {where} and e.reaction = 'not_ok'
+from {view} e where {where} and e.reaction = 'not_ok'
 group by e.conversation_id
 order by count(*) filter (where e.origin = 'user') desc, count(*) desc, max(e.occurred_at) desc
 limit {limit}
@@ -53,10 +53,10 @@ select j.rejected, (
 ) as content
 from (
     (select e.conversation_id, e.turn_id, e.occurred_at, true as rejected
-     from effective e where {{where}} and e.reaction = 'not_ok' order by e.occurred_at desc limit {_SAMPLE})
+     from {{view}} e where {{where}} and e.reaction = 'not_ok' order by e.occurred_at desc limit {_SAMPLE})
     union all
     (select e.conversation_id, e.turn_id, e.occurred_at, false as rejected
-     from effective e where {{where}} and e.reaction <> 'not_ok' order by e.occurred_at desc limit {_SAMPLE})
+     from {{view}} e where {{where}} and e.reaction <> 'not_ok' order by e.occurred_at desc limit {_SAMPLE})
 ) j
 """
 _WORD: Final = re.compile(r"[^\W\d_]{3,30}")
@@ -68,14 +68,14 @@ async def worst_conversations(
 ) -> list[BadConversation]:
     """List conversations by rejections, people's first."""
     condition, values = where(at, span, filters)
-    rows = await pool.fetch(_WORST.format(where=condition, limit=limit), *values)
+    rows = await pool.fetch(_WORST.format(view=filters.view, where=condition, limit=limit), *values)
     return [BadConversation(**dict(row)) for row in rows]
 
 
 async def telling_words(pool: asyncpg.Pool, at: Project, span: Span, filters: Filters) -> list[TellingWord]:
     """Compare the questions of the newest rejected turns with those of the newest others, at most 400 of each."""
     condition, values = where(at, span, filters)
-    rows = await pool.fetch(_QUESTIONS.format(where=condition), *values)
+    rows = await pool.fetch(_QUESTIONS.format(view=filters.view, where=condition), *values)
     return telling(
         [row["content"] for row in rows if row["rejected"] and row["content"]],
         [row["content"] for row in rows if not row["rejected"] and row["content"]],

@@ -43,7 +43,7 @@ select e.origin, e.step, e.agent_id, e.agent_version, e.spark,
 from (
     select e.origin, e.reaction, e.agent_id, e.agent_version, width_bucket(e.occurred_at, ${{at}}::bigint[]) as step,
            ((e.occurred_at - $3) * {SPARK_STEPS} / ($4 - $3))::int as spark
-    from effective e where {{where}}
+    from {{view}} e where {{where}}
 ) e
 group by grouping sets ((e.origin), (e.origin, e.step), (e.origin, e.agent_id),
                         (e.origin, e.agent_id, e.agent_version), (e.origin, e.agent_id, e.spark))
@@ -55,7 +55,7 @@ async def breakdown(
 ) -> Breakdown:
     """Count the window's effective reactions. `starts` are where steps begin, in microseconds, ascending."""
     condition, values = where(at, span, filters)
-    statement = _COUNTED.format(where=condition, at=len(values) + 1)
+    statement = _COUNTED.format(view=filters.view, where=condition, at=len(values) + 1)
     found = Breakdown()
     for row in await pool.fetch(statement, *values, list(starts)):
         votes, origin = Votes(row["ok"], row["neutral"], row["not_ok"]), row["origin"]

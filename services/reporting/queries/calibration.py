@@ -38,7 +38,7 @@ class Threshold(Answer):
 
 
 class Calibration(Answer):
-    """Each pair is a machine verdict and one person's effective reaction, explicit or emoji, on the same turn."""
+    """Each pair is a machine verdict and one person's effective reaction or review on the same turn."""
 
     tenant: Annotated[str, Field(description="As in the path.")]
     project: Annotated[str, Field(description="As in the path.")]
@@ -56,7 +56,7 @@ _BIN: Final = f"least(floor(round(e.confidence::numeric * {_BINS}, 6))::int, {_B
 _PAIRS: Final = f"""
 select e.reaction as machine, p.reaction as person, {_BIN} as bin, count(*) as pairs, sum(e.confidence) as confidence
 from effective e
-join effective p on p.tenant = e.tenant and p.project = e.project
+join effective_or_review p on p.tenant = e.tenant and p.project = e.project
     and p.conversation_id = e.conversation_id and p.turn_id = e.turn_id
 where {{where}} and e.origin = 'machine' and p.origin = 'user'
 group by 1, 2, 3

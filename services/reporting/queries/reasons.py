@@ -39,7 +39,7 @@ _REASONS: Final = """
 select e.reason, e.kind, {counts}
 from (
     select e.origin, e.reaction, r.reason, r.kind
-    from effective e
+    from {view} e
     cross join lateral (
         select tag as reason, case e.origin when 'user' then 'tag' else 'rule' end as kind
         from unnest(e.tags) as t (tag)
@@ -60,6 +60,6 @@ async def reasons(
     """Count the reasons given in a window; without `rules`, those of people and the machine's correction types."""
     condition, values = where(at, span, filters)
     condition += "" if rules else " and r.kind <> 'rule'"
-    rows = await pool.fetch(_REASONS.format(counts=COUNTS, where=condition, limit=limit), *values)
+    rows = await pool.fetch(_REASONS.format(view=filters.view, counts=COUNTS, where=condition, limit=limit), *values)
     found = [Reason(reason=row["reason"], kind=row["kind"], **counts_of(row)) for row in rows]
     return Reasons(tenant=at.tenant, project=at.project, window=window_of(span), reasons=found)

@@ -72,7 +72,7 @@ select grouping(e.start) = 0 as of_time, grouping(e.agent_id) = 0 as of_agent,
 from (
     select (e.occurred_at - {shift}) / {width} * {width} + {shift} as start,
            e.agent_id, e.agent_version, e.origin, e.reaction
-    from effective e where {where}
+    from {view} e where {where}
 ) e
 group by grouping sets ((), (e.start), (e.agent_id), (e.agent_version), (e.origin))
 """
@@ -82,7 +82,9 @@ _FLAGS: Final = ("of_time", "of_agent", "of_version", "of_origin")
 async def summary(pool: asyncpg.Pool, at: Project, span: Span, bucket: Bucket, filters: Filters) -> Summary:
     """The figures of a window. Weeks begin on Monday; all buckets are in UTC."""
     condition, values = where(at, span, filters)
-    statement = _SUMMARY.format(counts=COUNTS, shift=SHIFTS[bucket], width=WIDTHS[bucket], where=condition)
+    statement = _SUMMARY.format(
+        counts=COUNTS, shift=SHIFTS[bucket], width=WIDTHS[bucket], view=filters.view, where=condition
+    )
     rows = await pool.fetch(statement, *values)
     whole = next(row for row in rows if not any(row[flag] for flag in _FLAGS))
     return Summary(
@@ -109,7 +111,7 @@ async def ranking(pool: asyncpg.Pool, at: Project, span: Span, min_votes: int, f
     """Agents by what their votes prove, not by their share alone."""
     condition, values = where(at, span, filters)
     rows = await pool.fetch(
-        f"select e.agent_id, {COUNTS} from effective e where {condition} group by e.agent_id", *values
+        f"select e.agent_id, {COUNTS} from {filters.view} e where {condition} group by e.agent_id", *values
     )
     agents = []
     for row in rows:
@@ -139,5 +141,5 @@ def _named(rows: list[asyncpg.Record], flag: str, column: str) -> list[NamedFigu
 async def conversations_judged(pool: asyncpg.Pool, at: Project, span: Span, filters: Filters) -> int:
     """How many conversations have a reaction in the window."""
     condition, values = where(at, span, filters)
-    statement = f"select count(*) from (select from effective e where {condition} group by e.conversation_id) c"
+    statement = f"select count(*) from (select from {filters.view} e where {condition} group by e.conversation_id) c"
     return int(await pool.fetchval(statement, *values))

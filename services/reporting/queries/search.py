@@ -38,6 +38,7 @@ class FoundFeedback(Answer):
     correction: Annotated[str | None, Field(description="What the answer should have been.")]
     correction_type: Annotated[CorrectionType | None, Field(description="How the machine saw the answer rejected.")]
     emoji: Annotated[str | None, Field(description="The emoji of a reaction.")]
+    reviews: Annotated[str | None, Field(description="The machine's verdict that a reviewer judges; else null.")]
     ts: Annotated[Time, Field(description="When it was given.")]
 
 
@@ -51,7 +52,7 @@ class FoundFeedbacks(Answer):
 _POSITION: Final = TypeAdapter(tuple[Moment, UUID])
 _COLUMNS: Final = """e.feedback_id, e.conversation_id, e.turn_id, e.agent_id, e.agent_version, e.model, e.user_id,
  e.origin, e.feedback_type, e.reaction, e.value, e.confidence, e.text, e.tags, e.correction, e.correction_type, e.emoji,
- e.occurred_at, e.agent_message_id, e.trace_id"""
+ e.occurred_at, e.agent_message_id, e.trace_id, e.source, e.reviews"""
 _OLDER: Final = " and e.occurred_at <= ${at} and (e.occurred_at, e.feedback_id) < (${at}, ${next})"
 _NEWER: Final = " and e.occurred_at >= ${at} and (e.occurred_at, e.feedback_id) > (${at}, ${next})"
 _ANSWERS: Final = """
@@ -130,4 +131,4 @@ def _statement(
         condition += (_NEWER if newer else _OLDER).format(at=len(values) + 1, next=len(values) + 2)
         values += after
     order = "e.occurred_at, e.feedback_id" if newer else "e.occurred_at desc, e.feedback_id desc"
-    return f"select {_COLUMNS} from effective e where {condition} order by {order} limit {limit}", *values
+    return f"select {_COLUMNS} from {filters.view} e where {condition} order by {order} limit {limit}", *values

@@ -49,8 +49,8 @@ order by occurred_at, sequence, message_id limit $5
 """
 _REACTIONS: Final = f"""
 select feedback_id, turn_id, user_id, origin, feedback_type, reaction, emoji, confidence, text, correction, tags,
-       correction_type, occurred_at
-from effective where {_HERE} order by occurred_at, feedback_id limit 2000
+       correction_type, occurred_at, source, reviews
+from effective_or_review where {_HERE} order by occurred_at, feedback_id limit 2000
 """
 
 

@@ -71,6 +71,7 @@ def test_a_created_feedback_is_announced_with_everything_it_says():
         "traceId": None,
         "intent": None,
         "causationId": "x1",
+        "reviews": None,
     }
 
 

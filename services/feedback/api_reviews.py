@@ -1,0 +1,158 @@
+"""The feedback service's HTTP intake of reviews: what a machine's verdict should have been."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Annotated, Final
+from urllib.parse import parse_qs
+from uuid import UUID
+
+from fastapi import APIRouter, Depends, Header, Path, Request, Response
+from fastapi.responses import RedirectResponse
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from contracts.base import Id, Name, Reaction, Text
+from contracts.instants import format_instant
+from contracts.scopes import READ
+from contracts.sources import REVIEW
+from feedback.api import AcceptedFeedback
+from feedback.registry import TurnKey
+from feedback.store import Store
+from feedback.submission import Behind, ExplicitIntake, Judgement, UnknownTurn
+from servicekit.failures import Unavailable, is_transient
+from servicekit.http.auth import Caller, caller_of
+from servicekit.http.log_writer import LogFull, trace_headers
+from servicekit.http.permissions import Permissions, needs
+from servicekit.http.refusals import RETRY_SECONDS, documented, invalid, refusal, refusal_of, require_media_type
+
+REVIEWS: Final = "/conversations/{tenant}/{project}/{conversation_id:segment}/turns/{turn_id:segment}/reviews"
+PERMISSIONS: Permissions = {("POST", REVIEWS): needs(READ)}
+JSON: Final = "application/json"
+FORM: Final = "application/x-www-form-urlencoded"
+_TRANSCRIPT: Final = re.compile(r"/dashboard/conversation\?[\x21-\x7e]*")
+
+
+class GivenReview(BaseModel):
+    """What a machine's verdict should have been. A reviewer holds one review of a turn: a later one replaces it."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+    verdict: UUID = Field(description="The `feedback_id` of the machine's verdict.")
+    reaction: Reaction | None = Field(
+        description="What it should have been: ok, not_ok or neutral; null takes the review back."
+    )
+    text: Text | None = Field(default=None, description="Why, in the reviewer's own words.")
+    correction: Text | None = Field(default=None, description="What the agent's answer should have been.")
+
+
+ANSWERS: Final = (
+    documented(401, "No valid access token.")
+    | documented(403, "The token does not reach that project or may not read it, or a foreign page sent the form.")
+    | documented(404, "The machine has no such verdict on that turn.")
+    | documented(413, "The body is too large.")
+    | documented(415, "The body is sent neither as JSON nor as a form.")
+    | documented(422, "The body or the path does not read as it must.")
+    | documented(429, "The embedded log is full; see Retry-After.")
+    | documented(503, "The log or the database does not answer; see Retry-After.")
+)
+BODY: Final = {
+    "requestBody": {
+        "required": True,
+        "content": {
+            JSON: {
+                "schema": GivenReview.model_json_schema(by_alias=False),
+                "examples": {
+                    "wrong": {
+                        "summary": "The machine took a question for a rejection",
+                        "value": {"verdict": "0b8e3b1e-51d8-5f0a-9d8e-5c1f6c1d2a11", "reaction": "neutral"},
+                    }
+                },
+            }
+        },
+    }
+}
+
+
+def reviews_router(intake: ExplicitIntake, store: Store) -> APIRouter:
+    """The route that takes reviews in, as JSON or from the form of the transcript page."""
+    router = APIRouter(tags=["feedback"])
+
+    @router.post(REVIEWS, status_code=202, response_model=AcceptedFeedback, responses=ANSWERS, openapi_extra=BODY)
+    async def review(
+        request: Request,
+        tenant: Annotated[Name, Path(examples=["acme"])],
+        project: Annotated[Name, Path(examples=["support"])],
+        conversation_id: Annotated[Id, Path(examples=["c-42"])],
+        turn_id: Annotated[Id, Path(examples=["t-7"])],
+        caller: Annotated[Caller, Depends(caller_of)],
+        traceparent: Annotated[str | None, Header(include_in_schema=False)] = None,
+    ) -> AcceptedFeedback | Response:
+        """Say what a machine's verdict should have been, change that, or take it back.
+
+        It becomes the caller's explicit feedback on the turn, with the source and the tag `review`. It is announced
+        like any other and counted in calibration, and in other figures where they are asked for reviews.
+        """
+        require_media_type(request, [JSON, FORM])
+        form = _form(await request.body()) if _is_form(request) else None
+        try:
+            body = GivenReview.model_validate_json(await request.body() if form is None else json.dumps(form[0]))
+        except (ValidationError, RecursionError) as error:
+            return invalid(error.errors(include_url=False) if isinstance(error, ValidationError) else [])
+        key = TurnKey(tenant, project, conversation_id, turn_id)
+        tags = () if body.reaction is None else (REVIEW,)
+        judgement = Judgement(
+            caller.subject, body.reaction, None, body.text, tags, body.correction, reviews=body.verdict
+        )
+        try:
+            await _require_verdict(store, key, body.verdict)
+            accepted = await intake.take(key, judgement, trace_headers(traceparent))
+        except UnknownTurn:
+            raise refusal(404, "No agent has answered on that turn.") from None
+        except Behind:
+            raise refusal(503, "That turn is not known yet; send this again.", RETRY_SECONDS) from None
+        except (LogFull, Unavailable) as error:
+            raise refusal_of(error) from None
+        if form is not None:
+            return RedirectResponse(f"{form[1]}&reviewed={accepted.feedback_id}#here", 303)
+        return AcceptedFeedback(feedback_id=accepted.feedback_id, ts=format_instant(accepted.occurred_at))
+
+    return router
+
+
+async def _require_verdict(store: Store, key: TurnKey, verdict: UUID) -> None:
+    """Raises 404 where the machine holds no such verdict on that turn, and Unavailable of the store."""
+    try:
+        record = (await store.load([verdict])).get(verdict)
+    except Exception as error:
+        if not is_transient(error):
+            raise
+        raise Unavailable("the feedback store", type(error).__name__) from None
+    if record is not None and record.feedback_type == "inferred" and not (record.forgotten or record.cleared):
+        found = record.key
+        if TurnKey(found.tenant, found.project, found.conversation_id, record.shown.payload.turn_id) == key:
+            return
+    raise refusal(404, "The machine has no such verdict on that turn.")
+
+
+def _is_form(request: Request) -> bool:
+    """Whether the body is a form's. Raises 403 for one that a browser sends from another site's page.
+
+    The cookie never comes along from there (SameSite=Strict); pages of a sister domain count as the same site to it.
+    """
+    if not request.headers["content-type"].lower().startswith(FORM):
+        return False
+    if request.headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none"):
+        raise refusal(403, "A review is sent from the transcript's own page.")
+    return True
+
+
+def _form(body: bytes) -> tuple[dict[str, str | None], str]:
+    """A form's fields, blank ones as null, and the transcript to go back to."""
+    try:
+        said = {name: one[-1] for name, one in parse_qs(body.decode(), max_num_fields=10).items()}
+    except ValueError:
+        said = {}
+    target = said.pop("next", "")
+    target = target.partition("#")[0] if _TRANSCRIPT.fullmatch(target) else "/dashboard/conversation?"
+    return {name: None if name == "reaction" and value == "none" else value for name, value in said.items()}, target
