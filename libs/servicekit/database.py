@@ -13,6 +13,7 @@ import asyncpg
 
 from servicekit.failures import StartError
 from servicekit.row_security import ReadingConnection, keep_to_tenant, secure
+from servicekit.settings import ReadSettings
 
 Say = Callable[[str], None]
 _IDENTIFIER = re.compile(r"[a-z_]{1,40}")
@@ -58,6 +59,21 @@ async def open_pool(
         how |= {"setup": keep_to_tenant, "connection_class": ReadingConnection}
         return await asyncpg.create_pool(url, min_size=1, max_size=size, reset=_as_it_is, **how)
     return await asyncpg.create_pool(url, min_size=1, max_size=size, init=init, reset=_as_it_is, **how)
+
+
+async def open_reads(settings: ReadSettings, schema: str, migrations: Path, *, say: Say) -> asyncpg.Pool:
+    """Open a pool for what callers ask, of connections that the consumers do not share.
+
+    Readers wait for each other, never a consumer for them, and what one event loop serialises at once is bounded.
+    """
+    return await open_pool(
+        settings.database_url,
+        schema,
+        migrations,
+        size=settings.read_pool_size,
+        say=say,
+        tenants_apart=settings.row_security,
+    )
 
 
 async def _as_it_is(connection: asyncpg.Connection) -> None:

@@ -62,7 +62,8 @@ async def secure(connection: asyncpg.Connection, schema: str) -> None:
         raise StartError("Row level security needs PostgreSQL 15 or later: upgrade, or switch it off.")
     try:
         async with connection.transaction():
-            await connection.execute("select pg_advisory_xact_lock(hashtext($1))", f"agent-feedback {schema}")
+            for lock in (f"agent-feedback {schema}", READER):  # the services of a database share the role
+                await connection.execute("select pg_advisory_xact_lock(hashtext($1))", lock)
             await _make_role(connection)
             await connection.execute(f"grant usage on schema {schema} to {READER}")
             await connection.execute(f"grant select on all tables in schema {schema} to {READER}")

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TypeVar
 
-from pydantic import ValidationError
+from pydantic import Field, ValidationError
 from pydantic_settings import BaseSettings, EnvSettingsSource, PydanticBaseSettingsSource, SettingsConfigDict
 
 from servicekit.complaints import sentence
@@ -50,6 +50,17 @@ class Settings(BaseSettings):
         file_secret_settings: PydanticBaseSettingsSource,
     ) -> tuple[PydanticBaseSettingsSource, ...]:
         return init_settings, env_settings, _Files(settings_cls)
+
+
+class ReadSettings(Settings):
+    """What a service with answers to callers is set to: the connections that read for them are their own."""
+
+    database_url: str = "postgresql://localhost/agent_feedback"
+    """PostgreSQL's address; the service keeps to the schema of its name in it."""
+    read_pool_size: int = Field(default=3, ge=1, le=100)
+    """Database connections of HTTP at most; further requests wait for one."""
+    row_security: bool = True
+    """Whether PostgreSQL itself keeps reads to one tenant; needs the role `agent_feedback_reader`."""
 
 
 def read_settings(settings: type[S]) -> S:

@@ -27,7 +27,7 @@ from feedback.submission import ExplicitIntake
 from feedback.turns import TurnEvents
 from feedback.widget import routes as widget
 from feedback.widget.routes import widget_router
-from servicekit.database import open_pool
+from servicekit.database import open_pool, open_reads
 from servicekit.failures import StartError
 from servicekit.http.application import Surface
 from servicekit.http.log_writer import LogWriter
@@ -60,8 +60,10 @@ async def _open_intake(settings: FeedbackSettings, service: Service, store: Stor
     pool = await open_pool(settings.database_url, "feedback", MIGRATIONS, say=around.say)
     service.resources.push_async_callback(pool.close)
     service.expire(pool, expiries(settings))
-    registry = PostgresRegistry(pool)
-    service.consume("feedback_turns", TurnEvents(registry))
+    service.consume("feedback_turns", TurnEvents(PostgresRegistry(pool)))
+    reads = await open_reads(settings, "feedback", MIGRATIONS, say=around.say)
+    service.resources.push_async_callback(reads.close)
+    registry = PostgresRegistry(reads)
     reach = Reach(service.subscriptions[-1], seconds=settings.log_seconds)
     log = LogWriter(service.producer, room=around.room, seconds=settings.log_seconds)
     intake = ExplicitIntake(
@@ -70,17 +72,22 @@ async def _open_intake(settings: FeedbackSettings, service: Service, store: Stor
     ratings = PostgresSessions(pool)
     announcer = SessionAnnouncer(ratings, service.producer)
     sessions = Sessions(
-        registry, ratings, announcer, around.clock, seconds=settings.session_seconds, days=settings.session_days
+        registry,
+        ratings,
+        PostgresSessions(reads),
+        announcer,
+        around.clock,
+        seconds=settings.session_seconds,
+        days=settings.session_days,
     )
     service.every(Periodic("session_announcements", ANNOUNCE_SECONDS, announcer.sweep))
     service.every(Periodic("session_retention", RETENTION_SECONDS, sessions.purge))
-    statuses = PostgresErasureStatuses(pool)
-    service.consume("feedback_erasures", ErasureStatusEvents(statuses))
+    service.consume("feedback_erasures", ErasureStatusEvents(PostgresErasureStatuses(pool)))
     service.routers += [
         intake_router(intake),
         reviews_router(intake, store),
         sessions_router(sessions, settings.default_tenant),
-        erasure_router(log, statuses, around.clock),
+        erasure_router(log, PostgresErasureStatuses(reads), around.clock),
         widget_router(),
     ]
 

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Sequence
-from typing import Any
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
+from typing import Any, TypeVar
 
 import asyncpg
 
 from contracts.provenance import NO_PROVENANCE, Provenance
 from feedback.registry import AgentAnswer, Asker, Person, RegisteredTurn, Registry, Role, TurnKey
 from servicekit.coalesced import Coalesced
+from servicekit.row_security import tenant_in_sight
+
+Asked = TypeVar("Asked", TurnKey, Person)
+Known = TypeVar("Known", RegisteredTurn, str)
 
 _LATER = """(excluded.answer_version is not null and (t.answer_version is null
     or (excluded.answer_version, excluded.agent_message_id) > (t.answer_version, t.agent_message_id)))"""
@@ -51,12 +55,15 @@ _COUNT_IN = _COUNT + " and project = $3"
 
 
 class PostgresRegistry(Registry):
-    """See `registry.Registry`. The pool's connections see the table `turns`."""
+    """See `registry.Registry`. The pool's connections see the table `turns`.
+
+    Questions that come at once are asked together, those of each tenant in sight by themselves.
+    """
 
     def __init__(self, pool: asyncpg.Pool) -> None:
         self._pool = pool
         self._find = Coalesced(self._find_together)
-        self._user_type = Coalesced(self._user_types)
+        self._user_type = Coalesced(self._user_types_together)
 
     async def add(self, turns: Collection[RegisteredTurn], roles: Collection[Role] = ()) -> set[TurnKey]:
         if roles:
@@ -70,20 +77,24 @@ class PostgresRegistry(Registry):
         return {TurnKey(*row) for row in written}
 
     async def find(self, key: TurnKey) -> RegisteredTurn | None:
-        return await self._find(key)
+        return await self._find((tenant_in_sight.get(), key))
 
-    async def _find_together(self, keys: Sequence[TurnKey]) -> list[RegisteredTurn | None]:
-        rows = await self._pool.fetch(_FIND, *(list(column) for column in zip(*set(keys), strict=True)))
-        found = {turn.key: turn for turn in map(_turn, rows)}
-        return [found.get(key) for key in keys]
+    async def _find_together(self, asked: Sequence[tuple[str, TurnKey]]) -> list[RegisteredTurn | None]:
+        return await _by_tenant(asked, self._turns)
+
+    async def _turns(self, keys: Iterable[TurnKey]) -> dict[TurnKey, RegisteredTurn]:
+        rows = await self._pool.fetch(_FIND, *(list(column) for column in zip(*keys, strict=True)))
+        return {turn.key: turn for turn in map(_turn, rows)}
 
     async def user_type(self, person: Person) -> str | None:
-        return await self._user_type(person)
+        return await self._user_type((tenant_in_sight.get(), person))
 
-    async def _user_types(self, people: Sequence[Person]) -> list[str | None]:
-        rows = await self._pool.fetch(_USER_TYPES, *(list(column) for column in zip(*set(people), strict=True)))
-        found = {Person(row["tenant"], row["project"], row["user_id"]): row["user_type"] for row in rows}
-        return [found.get(person) for person in people]
+    async def _user_types_together(self, asked: Sequence[tuple[str, Person]]) -> list[str | None]:
+        return await _by_tenant(asked, self._user_types)
+
+    async def _user_types(self, people: Iterable[Person]) -> dict[Person, str]:
+        rows = await self._pool.fetch(_USER_TYPES, *(list(column) for column in zip(*people, strict=True)))
+        return {Person(row["tenant"], row["project"], row["user_id"]): row["user_type"] for row in rows}
 
     async def count(self, tenant: str, project: str | None, conversation_id: str) -> int:
         if project is None:
@@ -92,6 +103,20 @@ class PostgresRegistry(Registry):
 
     async def ping(self) -> None:
         await self._pool.execute("select 1")
+
+
+async def _by_tenant(
+    asked: Sequence[tuple[str, Asked]], ask: Callable[[Iterable[Asked]], Awaitable[Mapping[Asked, Known]]]
+) -> list[Known | None]:
+    """Answer questions that come with the tenant in sight, those of each by themselves, in their order."""
+    wanted: dict[str, set[Asked]] = {}
+    for tenant, one in asked:
+        wanted.setdefault(tenant, set()).add(one)
+    known = {}
+    for tenant, those in wanted.items():
+        tenant_in_sight.set(tenant)
+        known[tenant] = await ask(those)
+    return [known[tenant].get(one) for tenant, one in asked]
 
 
 def _row(turn: RegisteredTurn) -> tuple[Any, ...]:

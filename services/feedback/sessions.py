@@ -82,13 +82,25 @@ class SessionAnnouncer:
 
 
 class Sessions:
-    """Keeps ratings and counts them. Those of incognito sessions stay in this process and are never announced."""
+    """Keeps ratings in `ratings` and counts them as callers see them, in `kept`.
+
+    Those of incognito sessions stay in this process and are never announced.
+    """
 
     def __init__(
-        self, turns: Turns, ratings: Ratings, announcer: SessionAnnouncer, clock: Clock, *, seconds: float, days: int
+        self,
+        turns: Turns,
+        ratings: Ratings,
+        kept: SessionFeedbackBackend,
+        announcer: SessionAnnouncer,
+        clock: Clock,
+        *,
+        seconds: float,
+        days: int,
     ) -> None:
         self._turns = turns
         self._ratings = ratings
+        self._kept = kept
         self._announcer = announcer
         self._clock = clock
         self._seconds = seconds
@@ -119,7 +131,7 @@ class Sessions:
         session = opaque(thread_id)
         here = await self._incognito.alist_by_session(session, tenant=tenant)
         try:
-            kept = await asyncio.wait_for(self._ratings.alist_by_session(session, tenant=tenant), self._seconds)
+            kept = await asyncio.wait_for(self._kept.alist_by_session(session, tenant=tenant), self._seconds)
         except Exception as error:
             if not is_transient(error):
                 raise

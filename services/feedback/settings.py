@@ -7,10 +7,10 @@ from pydantic_settings import SettingsConfigDict
 
 from contracts.base import Name
 from feedback.emojis import DEFAULT_REWARDS, normalise
-from servicekit.settings import Settings
+from servicekit.settings import ReadSettings
 
 
-class FeedbackSettings(Settings):
+class FeedbackSettings(ReadSettings):
     """`store_url` picks the store by its scheme: postgresql, mongodb or memory. `emoji_rewards` extends the table.
 
     `database_url` is where the turn registry is kept. `log_seconds` is how long a request waits for the log,
@@ -26,7 +26,6 @@ class FeedbackSettings(Settings):
 
     broker: str = "localhost:9092"
     store_url: str = "postgresql://localhost/agent_feedback"
-    database_url: str = "postgresql://localhost/agent_feedback"
     emoji_rewards: dict[str, float] = Field(default_factory=dict)
     log_seconds: float = Field(default=5, gt=0, le=60)
     turn_days: float = Field(default=730, ge=0)

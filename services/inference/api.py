@@ -16,7 +16,7 @@ from inference.detection import detect
 from inference.llm_gate.gate import LlmGate
 from inference.store import ConversationKey, Store
 from inference.turns.rules import TurnKey
-from inference.turns.store import TurnIndex, Wanted
+from inference.turns.store import TurnSearch, Wanted
 from servicekit.clock import Clock
 from servicekit.http.auth import Caller, caller_of
 from servicekit.http.permissions import Permissions, needs
@@ -57,7 +57,7 @@ def taking(model: type[Body]) -> dict[str, Any]:
 
 
 def inference_router(
-    store: Store, turns: TurnIndex, detector: Detector, clock: Clock, gate: LlmGate | None = None
+    store: Store, turns: TurnSearch, detector: Detector, clock: Clock, gate: LlmGate | None = None
 ) -> APIRouter:
     """The routes; none of them publishes anything, or keeps more than what a language model answered."""
     router = APIRouter(dependencies=[Depends(caller_of)], tags=["inference"])

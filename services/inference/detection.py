@@ -15,7 +15,7 @@ from inference.planner import Advice
 from inference.store import ConversationKey, Place, Store
 from inference.turns.candidates import Candidate, candidates
 from inference.turns.rules import MachineStatus, Turn, TurnKey, rejections_in_a_row
-from inference.turns.store import Looked, TurnIndex
+from inference.turns.store import Looked, TurnSearch
 
 LOOKED_BACK: Final = 10
 """So many of the latest turns are looked at for rejections in a row."""
@@ -39,7 +39,7 @@ class Detection:
 
 async def detect(
     store: Store,
-    turns: TurnIndex,
+    turns: TurnSearch,
     detector: Detector,
     where: ConversationKey,
     message: Message,
@@ -78,7 +78,7 @@ async def detect(
 
 
 async def _answered_elsewhere(
-    turns: TurnIndex, detector: Detector, where: ConversationKey, message: Message
+    turns: TurnSearch, detector: Detector, where: ConversationKey, message: Message
 ) -> Detection:
     """The best candidate stands for the answer; without a target, for it is none of this conversation's turns."""
     found = await _among_all_turns(turns, where, message)
@@ -103,7 +103,7 @@ def _says_something(verdict: Verdict) -> bool:
     return verdict.status != "neutral" and not verdict.status_only
 
 
-async def _among_all_turns(turns: TurnIndex, where: ConversationKey, message: Message) -> tuple[Candidate, ...]:
+async def _among_all_turns(turns: TurnSearch, where: ConversationKey, message: Message) -> tuple[Candidate, ...]:
     looked = Looked(where.tenant, where.project, message.sender_id, message.at - MAX_AGE_US, message.at)
     return candidates(message.text, await turns.nearby(looked, message.text))
 

@@ -19,17 +19,20 @@ from inference.llm_gate.store_postgres import PostgresGateAnswers
 from inference.retention import expiries
 from inference.settings import InferenceSettings
 from inference.store_postgres import PostgresStore
+from inference.turns.search_postgres import PostgresTurnSearch
 from inference.turns.store_postgres import PostgresTurnIndex
 from inference.turns.user_reactions import UserReactionEvents
 from inference.turns.vectors import TurnVectors
 from inference.turns.vectors_postgres import take_bytes
 from servicekit.clock import Clock
-from servicekit.database import open_pool
+from servicekit.database import open_pool, open_reads
 from servicekit.failures import StartError
 from servicekit.http.application import Surface
 from servicekit.kafka.erasing import ErasingHandler
 from servicekit.launcher import Program
 from servicekit.service import Service, Surroundings
+
+MIGRATIONS = Path(__file__).parent / "migrations"
 
 
 async def build(settings: InferenceSettings, surroundings: Surroundings) -> Service:
@@ -37,8 +40,7 @@ async def build(settings: InferenceSettings, surroundings: Surroundings) -> Serv
     service = Service("inference", surroundings)
     # Opened first and so closed last: a question cut off by our own stop must not be settled as unanswered.
     endpoint = _open_endpoint(settings, service)
-    migrations = Path(__file__).parent / "migrations"
-    pool = await open_pool(settings.database_url, "inference", migrations, say=surroundings.say, init=take_bytes)
+    pool = await open_pool(settings.database_url, "inference", MIGRATIONS, say=surroundings.say, init=take_bytes)
     service.resources.push_async_callback(pool.close)
     service.expire(pool, expiries(settings))
     try:
@@ -51,7 +53,8 @@ async def build(settings: InferenceSettings, surroundings: Surroundings) -> Serv
             " fetch it with `agent-feedback encoder`."
         )
     detector = Detector.default(encoder)
-    store, turns = PostgresStore(pool), await PostgresTurnIndex.over(pool, TurnVectors(detector.embedder))
+    vectors = TurnVectors(detector.embedder)
+    store, turns = PostgresStore(pool), await PostgresTurnIndex.over(pool, vectors)
     gate = _gate(settings, endpoint, PostgresGateAnswers(pool), detector, surroundings.clock) if endpoint else None
     erasures = InferenceErasures(pool, turns)
     events = ConversationEvents(store, turns, service.producer, detector, gate)
@@ -59,7 +62,11 @@ async def build(settings: InferenceSettings, surroundings: Surroundings) -> Serv
     service.consume(
         "inference_status", ErasingHandler(UserReactionEvents(turns), erasures, service.producer, "inference")
     )
-    service.routers.append(inference_router(store, turns, detector, surroundings.clock, gate))
+    reads = await open_reads(settings, "inference", MIGRATIONS, say=surroundings.say)
+    service.resources.push_async_callback(reads.close)
+    service.routers.append(
+        inference_router(PostgresStore(reads), PostgresTurnSearch(reads, vectors), detector, surroundings.clock, gate)
+    )
     return service
 
 

@@ -7,7 +7,7 @@ from typing import Annotated, Self
 from pydantic import AfterValidator, Field, SecretStr, model_validator
 from pydantic_settings import SettingsConfigDict
 
-from servicekit.settings import Settings
+from servicekit.settings import ReadSettings
 
 
 def _sendable(key: SecretStr) -> SecretStr:
@@ -17,7 +17,7 @@ def _sendable(key: SecretStr) -> SecretStr:
     return key
 
 
-class InferenceSettings(Settings):
+class InferenceSettings(ReadSettings):
     """`broker` is host:port[,host:port]; `database_url` a PostgreSQL address; `sentence_encoder` see
     `encoders.sentence_encoder`: let all processes of a group have the same, or verdicts depend on who judges.
 
@@ -32,7 +32,6 @@ class InferenceSettings(Settings):
     model_config = SettingsConfigDict(env_prefix="INFERENCE_")
 
     broker: str = "localhost:9092"
-    database_url: str = "postgresql://localhost/agent_feedback"
     sentence_encoder: str = "auto"
     conversation_days: float = Field(default=365, ge=0)
     turn_days: float = Field(default=730, ge=0)

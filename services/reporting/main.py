@@ -17,7 +17,7 @@ from reporting.queries.counts import totals
 from reporting.retention import expiries
 from reporting.settings import ReportingSettings
 from reporting.store_postgres import PostgresStore
-from servicekit.database import open_pool
+from servicekit.database import open_pool, open_reads
 from servicekit.http.application import Surface
 from servicekit.http.permissions import merged
 from servicekit.kafka.erasing import ErasingHandler
@@ -42,16 +42,7 @@ async def build(settings: ReportingSettings, surroundings: Surroundings, health:
     await store.adopt()
     erasures = ReportingErasures(pool)
     service.consume("reporting", ErasingHandler(Projector(store), erasures, service.producer, "reporting"))
-    # Readers wait for each other, never the consumer for them: their connections, and so what one loop serialises at
-    # once, are bounded.
-    reads = await open_pool(
-        settings.database_url,
-        "reporting",
-        MIGRATIONS,
-        size=settings.read_pool_size,
-        say=surroundings.say,
-        tenants_apart=settings.row_security,
-    )
+    reads = await open_reads(settings, "reporting", MIGRATIONS, say=surroundings.say)
     service.resources.push_async_callback(reads.close)
     service.routers.append(conversations_router(reads, surroundings.clock, settings.hosted_uri_base))
     service.routers.append(figures_router(reads, surroundings.clock))

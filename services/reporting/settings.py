@@ -5,22 +5,18 @@ from __future__ import annotations
 from pydantic import AliasChoices, Field
 from pydantic_settings import SettingsConfigDict
 
-from servicekit.settings import Settings
+from servicekit.settings import ReadSettings
 
 
-class ReportingSettings(Settings):
+class ReportingSettings(ReadSettings):
     """Read from `REPORTING_*`. Nonsense is refused when made."""
 
     model_config = SettingsConfigDict(env_prefix="REPORTING_", extra="ignore")
 
     broker: str = "localhost:9092"
     """Where Kafka answers, `host:port` separated by commas."""
-    database_url: str = "postgresql://localhost/agent_feedback"
-    """PostgreSQL's address; the service keeps to the schema `reporting` in it."""
     pool_size: int = Field(default=4, ge=2, le=100)
     """Database connections of the consumer at most."""
-    read_pool_size: int = Field(default=3, ge=1, le=100)
-    """Database connections of HTTP and the dashboard at most; further requests wait for one."""
     message_days: float = Field(default=0, ge=0)
     """Days after which a message's text goes, by the time it was written; 0 keeps all: transcripts show them."""
     feedback_days: float = Field(default=0, ge=0)
@@ -33,7 +29,5 @@ class ReportingSettings(Settings):
         pattern=r"^https?://[^\x00-\x20]*\{trace_id\}[^\x00-\x20]*$",
     )
     """Where a trace is looked at, with `{trace_id}` in its place; transcripts then link to it."""
-    row_security: bool = True
-    """Whether PostgreSQL itself keeps reads to one tenant; needs the role `agent_feedback_reader`."""
     hosted_uri_base: str | None = Field(default=None, pattern=r"^[a-z][a-z0-9+.-]*://[^\x00-\x20]+$")
     """Where the object store is seen from outside; artifacts then carry a `hosted_uri` below it."""

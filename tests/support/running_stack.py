@@ -36,6 +36,7 @@ CALLERS = {
     "all": Caller("local", scopes=ALL_SCOPES),
     "ann": Caller("ann", tenant="acme", project="support"),
     "runtime": Caller("ann", tenant="acme", project="support", scopes=frozenset({"detect"})),
+    "acme": Caller("ann", tenant="acme", scopes=ALL_SCOPES),
     "gus": Caller("gus", tenant="globex", project="support"),
     "chat": Caller("chat-service", tenant="acme", project="support", scopes=frozenset({"ingest", "on_behalf"})),
 }

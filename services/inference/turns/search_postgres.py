@@ -70,8 +70,8 @@ order by cosine desc nulls last, t.at desc, t.conversation_id, t.turn_id limit $
 """
 
 
-class TurnReads:
-    """See `turn_index.TurnIndex`. The pool's connections see the tables of the schema `inference`."""
+class PostgresTurnSearch:
+    """See `turns.store.TurnSearch`. The pool's connections see the tables of the schema `inference`."""
 
     def __init__(self, pool: asyncpg.Pool, vectors: TurnVectors) -> None:
         self._pool = pool
@@ -111,9 +111,6 @@ class TurnReads:
         )
         rows = await self._pool.fetch(f"select {_FIELDS} from ({parts}) t {_WORDS}", *values)
         return ranked([_turn(row) for row in rows], limit)
-
-    async def ping(self) -> None:
-        await self._pool.execute("select 1")
 
 
 def _alike(vector: str, made_by: str) -> str:

@@ -67,15 +67,7 @@ class TurnIntake(Protocol):
         ...
 
 
-class TurnIndex(TurnIntake, Protocol):
-    async def take_reactions(self, reactions: Collection[UserReaction]) -> set[UUID]:
-        """Take in how people reacted, at most one per feedback; gives those that were news. Committed on return."""
-        ...
-
-    async def forget(self, feedback_ids: Collection[UUID]) -> None:
-        """Drop reactions whose person was forgotten. Committed on return."""
-        ...
-
+class TurnSearch(Protocol):
     async def find(self, key: TurnKey) -> Turn | None:
         """What is known of a turn."""
         ...
@@ -93,6 +85,16 @@ class TurnIndex(TurnIntake, Protocol):
 
         With a text, of each group the best turns are looked at and those whose questions are like it are ranked.
         """
+        ...
+
+
+class TurnIndex(TurnIntake, TurnSearch, Protocol):
+    async def take_reactions(self, reactions: Collection[UserReaction]) -> set[UUID]:
+        """Take in how people reacted, at most one per feedback; gives those that were news. Committed on return."""
+        ...
+
+    async def forget(self, feedback_ids: Collection[UUID]) -> None:
+        """Drop reactions whose person was forgotten. Committed on return."""
         ...
 
     async def ping(self) -> None:

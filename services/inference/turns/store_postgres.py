@@ -15,7 +15,7 @@ from detector.model import Verdict
 from inference.store import Placed
 from inference.turns.facts import Facts
 from inference.turns.rules import TurnKey
-from inference.turns.search_postgres import TurnReads
+from inference.turns.search_postgres import PostgresTurnSearch
 from inference.turns.statements import (
     BY_MACHINE,
     BY_PEOPLE,
@@ -38,9 +38,9 @@ from inference.turns.vectors_postgres import WIRES, VectorType, vector_type
 from servicekit.database import columns_of
 
 
-class PostgresTurnIndex(TurnReads):
-    """See `turn_index.TurnIndex`. The pool's connections see the tables of the schema `inference`, and were prepared by
-    `turn_vectors_postgres.take_bytes`."""
+class PostgresTurnIndex(PostgresTurnSearch):
+    """See `turns.store.TurnIndex`. The pool's connections see the tables of `inference`, and were prepared by
+    `vectors_postgres.take_bytes`."""
 
     def __init__(self, pool: asyncpg.Pool, vectors: TurnVectors, kind: VectorType) -> None:
         super().__init__(pool, vectors)
@@ -75,6 +75,9 @@ class PostgresTurnIndex(TurnReads):
             await connection.execute(STUBS, *turns)
             await connection.execute(BY_PEOPLE, *turns)
         return news
+
+    async def ping(self) -> None:
+        await self._pool.execute("select 1")
 
     async def forget(self, feedback_ids: Collection[UUID]) -> None:
         known = [TurnKey(*row) for row in await self._pool.fetch(WHOSE, list(feedback_ids))]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import random
 from collections.abc import AsyncIterator, Sequence
 from typing import Any
@@ -16,6 +17,7 @@ from feedback.main import MIGRATIONS
 from feedback.registry import Person, RegisteredTurn, TurnKey, collapse, newest_roles, role_of, turn_of
 from feedback.registry_postgres import PostgresRegistry
 from servicekit.database import open_pool
+from servicekit.row_security import EVERY_TENANT, tenant_in_sight
 
 
 def message(name: str, at: int, *, agent: str | None = None, turn: str | None = "t1", **fields: Any) -> Any:
@@ -155,6 +157,27 @@ async def test_tenants_do_not_meet(pool: asyncpg.Pool) -> None:
     await registry.add(collapse(turns_of(message("m1", 1, agent="bot", tenant="umbrella"))))
     assert await registry.find(key("t1", "initech")) is None
     assert await registry.find(key("t1", "umbrella")) is not None
+
+
+async def test_questions_of_many_tenants_at_once_each_see_their_own(pool: asyncpg.Pool, postgres_url: str) -> None:
+    tenants = ("umbrella", "initech", "hooli")
+    said = [message("m1", 1, agent="bot", tenant=tenant) for tenant in tenants]
+    called = [message("q1", 1, user_type="paid", tenant=tenant) for tenant in tenants]
+    await PostgresRegistry(pool).add(collapse(turns_of(*said)), newest_roles(map(role_of, called)))
+    reads = await open_pool(postgres_url, "feedback", MIGRATIONS, size=2, tenants_apart=True)
+    registry = PostgresRegistry(reads)
+
+    async def ask(caller: str, tenant: str) -> tuple[bool, bool]:
+        tenant_in_sight.set(caller)
+        turn, role = await asyncio.gather(
+            registry.find(key("t1", tenant)), registry.user_type(Person(tenant, "support", "ann"))
+        )
+        return turn is not None, role == "paid"
+
+    asked = [(caller, tenant) for caller in (*tenants, EVERY_TENANT, "") for tenant in tenants] * 5
+    found = await asyncio.gather(*(ask(*one) for one in asked))
+    await reads.close()
+    assert found == [(sees, sees) for sees in (caller in (tenant, EVERY_TENANT) for caller, tenant in asked)]
 
 
 async def test_ids_of_any_length_fit(pool: asyncpg.Pool) -> None:
