@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from functools import partial
@@ -106,10 +106,15 @@ class RunningStack:
 
 @asynccontextmanager
 async def running_stack(
-    database_url: str, adapt: Callable[[Surroundings], Surroundings] = lambda around: around
+    database_url: str,
+    adapt: Callable[[Surroundings], Surroundings] = lambda around: around,
+    prepare: Callable[[asyncpg.Connection], Awaitable[None]] | None = None,
 ) -> AsyncIterator[RunningStack]:
-    """A stack on empty schemas and an empty log. `adapt` may change what the services are surrounded with."""
-    await _drop_schemas(database_url)
+    """A stack on empty schemas and an empty log.
+
+    `adapt` may change what the services are surrounded with, `prepare` what they find in the database.
+    """
+    await _empty(database_url, prepare)
     seen: list[Observation] = []
     async with AsyncExitStack() as parts:
         broker = parts.enter_context(MemoryBroker(partitions_by_topic()))
@@ -130,11 +135,13 @@ async def running_stack(
         yield RunningStack(stack, broker, database_url, holdback, seen)
 
 
-async def _drop_schemas(database_url: str) -> None:
+async def _empty(database_url: str, prepare: Callable[[asyncpg.Connection], Awaitable[None]] | None) -> None:
     connection = await asyncpg.connect(database_url)
     try:
         for schema in SCHEMAS:
             await connection.execute(f"drop schema if exists {schema} cascade")
+        if prepare is not None:
+            await prepare(connection)
     finally:
         await connection.close()
 
