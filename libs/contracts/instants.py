@@ -10,7 +10,8 @@ from pydantic import BeforeValidator, PlainSerializer, ValidationInfo, WithJsonS
 
 SECOND = 1_000_000
 MINUTE = 60 * SECOND
-DAY = 86_400 * SECOND
+_DAY_SECONDS = 86_400
+DAY = _DAY_SECONDS * SECOND
 
 _RFC3339 = re.compile(r"\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d(?:\.\d{1,12})?(?:[Zz]|[+-]\d\d:\d\d)", re.ASCII)
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -25,7 +26,8 @@ def parse_instant(text: str) -> int:
     """
     if not _RFC3339.fullmatch(text):
         raise ValueError("a time must be RFC 3339 with an offset, like 2026-01-31T12:00:00Z")
-    moment = (datetime.fromisoformat(text.upper()) - _EPOCH) // timedelta(microseconds=1)
+    since = datetime.fromisoformat(text.upper()) - _EPOCH
+    moment = (since.days * _DAY_SECONDS + since.seconds) * SECOND + since.microseconds
     if moment < 0:
         raise ValueError("a time before 1970")
     if moment > _LAST:
@@ -35,8 +37,7 @@ def parse_instant(text: str) -> int:
 
 def format_instant(moment: int) -> str:
     """UTC with six digits and `Z`, for microseconds from 0 to the end of the year 9999."""
-    stamp = datetime.fromtimestamp(moment // SECOND, UTC)
-    return f"{stamp:%Y-%m-%dT%H:%M:%S}.{moment % SECOND:06d}Z"
+    return (_EPOCH + timedelta(microseconds=moment)).isoformat(timespec="microseconds").removesuffix("+00:00") + "Z"
 
 
 def _validate(value: object, info: ValidationInfo) -> int:

@@ -8,7 +8,8 @@ question does not move behind its answer. Both depend on the set of versions alo
 from __future__ import annotations
 
 from hashlib import blake2b
-from typing import Final
+from operator import attrgetter
+from typing import Any, Final
 
 from contracts.chat import ChatMessageIngested, ChatMessageReplyIngested
 
@@ -20,6 +21,8 @@ COPY: Final = b"\x00"
 _REPLY, _MESSAGE = b"\x01", b"\x02"
 _ENVELOPE: Final = frozenset({"event_id", "occurred_at", "sequence", "tenant", "project", "version"})
 _SAID: Final = tuple(name for name in ChatMessageIngested.model_fields if name not in _ENVELOPE)
+_VALUES: Final = attrgetter(*_SAID)
+_OPENED: Final = tuple(f"({name!r}, " for name in _SAID)
 
 
 def message_in(event: MessageEvent) -> ChatMessageIngested:
@@ -69,6 +72,15 @@ def same_source(one: bytes, other: bytes) -> bool:
 
 def _digest(message: ChatMessageIngested) -> bytes:
     """8 bytes that stand for what a message says. What is not said is left out, so a field added later alters none."""
-    said = [(name, value) for name in _SAID if (value := getattr(message, name)) is not None]
-    written = repr([(name, sorted(value.items()) if isinstance(value, dict) else value) for name, value in said])
-    return blake2b(written.encode(), digest_size=8).digest()
+    return blake2b(_written(message).encode(), digest_size=8).digest()
+
+
+def _written(message: ChatMessageIngested) -> str:
+    """The `repr` of the list of (name, value) of all that is said, put together by hand: this runs for every record."""
+    values: tuple[Any, ...] = _VALUES(message)
+    pairs = [
+        f"{opened}{sorted(value.items()) if type(value) is dict else value!r})"
+        for opened, value in zip(_OPENED, values, strict=True)
+        if value is not None
+    ]
+    return f"[{', '.join(pairs)}]"

@@ -10,7 +10,7 @@ from collections.abc import Collection, Sequence
 from typing import Any, Protocol
 
 from contracts.erasure import ErasedAt, Erasure, Person, author_of, confirmation, erasure_of, is_erased, latest
-from contracts.feedback import FeedbackErasureRequested, FeedbackKeeper
+from contracts.feedback import FeedbackKeeper
 from contracts.topics import ERASURE_CONFIRMED, ERASURE_REQUESTED
 from servicekit.kafka.delivery import TOMBSTONE, Handler
 from servicekit.kafka.outcome import ERASED, STORED, UNCHANGED, Outcome
@@ -49,11 +49,11 @@ class ErasingHandler:
 
     async def handle(self, batch: Sequence[Received[Any]]) -> Sequence[Outcome]:
         outcomes = await self._carry_out(batch)
-        people = {author for received in batch if (author := _author(received)) is not None}
+        authors = [_author(received) for received in batch]
+        people = {author for author in authors if author is not None}
         before = await self._erasures.erased_at(people) if people else {}
-        for index, received in enumerate(batch):
-            author = _author(received)
-            if author is not None and is_erased(received.event.occurred_at, before.get(author)):
+        for index, author in enumerate(authors) if before else ():
+            if author is not None and is_erased(batch[index].event.occurred_at, before.get(author)):
                 outcomes[index] = ERASED
         left = [index for index in range(len(batch)) if index not in outcomes]
         if left:
@@ -107,6 +107,4 @@ def _author(received: Received[Any] | Tombstone) -> Person | None:
 
 
 def _is_request(received: Received[Any] | Tombstone) -> bool:
-    if isinstance(received, Tombstone):
-        return received.topic == ERASURE_REQUESTED.name
-    return isinstance(received.event, FeedbackErasureRequested)
+    return received.topic == ERASURE_REQUESTED.name

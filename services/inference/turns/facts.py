@@ -81,15 +81,18 @@ class Facts:
         )
 
 
-def facts_of(event: MessageEvent) -> Facts:
-    """What a message tells of the turn it names; one that names none is a turn of its own."""
-    said = message_in(event)
+def facts_of(event: MessageEvent, version: bytes | None = None) -> Facts:
+    """What a message tells of the turn it names; one that names none is a turn of its own.
+
+    `version` is `version_of(event)` where that has been worked out already.
+    """
+    said, version = message_in(event), version or version_of(event)
     key = TurnKey(said.tenant, said.project, said.conversation_id, said.turn_id or said.message_id)
     text, at = said.content[:TEXT_LIMIT], said.occurred_at
     if said.sender_type == "human" or said.agent_id is None:
-        return Facts(key, at, question=Question(version_of(event), said.message_id, said.sender_id, text))
+        return Facts(key, at, question=Question(version, said.message_id, said.sender_id, text))
     reply = Reply(
-        version=version_of(event),
+        version=version,
         message_id=said.message_id,
         agent_id=said.agent_id,
         text=text,

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime, timedelta
+
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from contracts.instants import format_instant, parse_instant
 
@@ -21,3 +25,10 @@ def test_the_first_moment_comes_back_and_the_one_before_is_refused():
     assert format_instant(parse_instant("1970-01-01T01:00:00+01:00")) == "1970-01-01T00:00:00.000000Z"
     with pytest.raises(ValueError, match="before 1970"):
         parse_instant("1970-01-01T00:59:59.999999+01:00")
+
+
+@given(st.integers(0, 253_402_300_799_999_999))
+def test_microseconds_and_text_are_those_of_the_datetime(since):
+    moment = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=since)
+    text = f"{moment:%Y-%m-%dT%H:%M:%S}.{moment.microsecond:06d}Z"
+    assert (format_instant(since), parse_instant(text)) == (text, since)
