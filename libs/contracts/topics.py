@@ -22,7 +22,14 @@ from contracts.feedback import (
 from contracts.ids import conversation_key
 
 Consumer = Literal[
-    "chat_bridge", "feedback", "feedback_erasures", "feedback_turns", "inference", "inference_status", "reporting"
+    "chat_bridge",
+    "feedback",
+    "feedback_erasures",
+    "feedback_turns",
+    "inference",
+    "inference_status",
+    "reporting",
+    "webhooks",
 ]
 """A consumer group's name: the service, and where it has two, what the second is for."""
 
@@ -122,7 +129,7 @@ ERASURE_REQUESTED = Topic(
     6,
     FOREVER,
     "feedback",
-    ("feedback", "chat_bridge", "inference", "reporting", "feedback_erasures"),
+    ("feedback", "chat_bridge", "inference", "reporting", "feedback_erasures", "webhooks"),
     compacted=True,
     meaning="what a person said is to be erased",
 )
@@ -145,7 +152,7 @@ SESSION_CREATED = Topic(
     6,
     7 * DAY_MS,
     "feedback",
-    (),
+    ("webhooks",),
     meaning="a session was rated at its end",
 )
 FEEDBACK_CREATED = Topic(
@@ -156,7 +163,7 @@ FEEDBACK_CREATED = Topic(
     6,
     FOREVER,
     "feedback",
-    ("reporting", "inference_status"),
+    ("reporting", "inference_status", "webhooks"),
     compacted=True,
     meaning="a feedback as it is now: created, updated or cleared",
 )

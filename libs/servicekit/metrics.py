@@ -43,6 +43,11 @@ LLM_GATE = Counter(
     "wrong or resting (open), or the batch's time over (late)",
     ("outcome",),
 )
+WEBHOOKS = Counter(
+    "agent_feedback_webhooks_total",
+    "Attempts to hand an event to a receiver: delivered, failed, or failed for the last time (dead)",
+    ("endpoint", "outcome"),
+)
 BREAKER = Gauge(
     "agent_feedback_breaker_open", "1 while a consumer is held because its own code keeps failing", ("group",)
 )

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import os
+import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TypeVar
 
-from pydantic import Field, ValidationError
+from pydantic import BaseModel, Field, ValidationError
 from pydantic_settings import BaseSettings, EnvSettingsSource, PydanticBaseSettingsSource, SettingsConfigDict
 
 from servicekit.complaints import sentence
 from servicekit.failures import StartError
 
 S = TypeVar("S", bound=BaseSettings)
+M = TypeVar("M", bound=BaseModel)
 FROM_FILE = "_FILE"
 """Ends the name of a variable that names a file with the value, such as a mounted secret."""
 
@@ -71,6 +73,28 @@ def read_settings(settings: type[S]) -> S:
         faults = error.errors(include_url=False, include_context=False, include_input=False)
         prefix = settings.model_config.get("env_prefix", "")
         raise StartError(f"The settings {prefix}* are not sound: {sentence(faults)}.") from None
+
+
+def read_toml(path: Path, model: type[M]) -> M:
+    """The TOML file `path` as `model`. Raises StartError, without its values, where it is not sound."""
+    try:
+        return model.model_validate(tomllib.loads(path.read_text("utf-8")))
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise StartError(f"The file {path} cannot be read: {type(error).__name__}.") from None
+    except ValidationError as error:
+        faults = error.errors(include_url=False, include_context=False, include_input=False)
+        raise StartError(f"The file {path} is not sound: {sentence(faults)}.") from None
+
+
+def secret_of(variable: str) -> str:
+    """The secret that the environment holds under `variable`, or in the file that `variable`_FILE names.
+
+    Raises StartError where there is none.
+    """
+    text = os.environ.get(variable) or content_of(variable)
+    if not text:
+        raise StartError(f"The variable {variable} must hold a secret, or {variable}{FROM_FILE} name a file with it.")
+    return text
 
 
 def content_of(variable: str) -> str | None:

@@ -22,16 +22,24 @@ delete from feedbacks where feedback_id in (
     select feedback_id from feedbacks
     where tenant = $1 and user_id = $2 and reaction is not null and occurred_at <= $3 limit $4)
 """
+_DROP_DELIVERIES: Final = """
+delete from deliveries where (endpoint, subject) in (
+    select endpoint, subject from deliveries
+    where tenant = $1 and user_id = $2 and occurred_at <= $3 limit $4)
+"""
 
 
 class ReportingErasures(ErasureLedger):
     """See `servicekit.kafka.erasing.Erasures`. Messages stay as rows without a text: a conversation keeps its order."""
 
     async def erase(self, erased: ErasedAt) -> int:
-        """Blank these people's messages and delete their feedback. Returns the rows changed."""
+        """Blank these people's messages, delete their feedback and what webhooks wait to send of it.
+
+        Returns the rows changed.
+        """
         changed = 0
         for (tenant, user_id), at in sorted(erased.items()):
-            for statement in (_BLANK_MESSAGES, _DELETE_FEEDBACKS):
+            for statement in (_BLANK_MESSAGES, _DELETE_FEEDBACKS, _DROP_DELIVERIES):
                 changed += await self._repeated(statement, tenant, user_id, at + ERASURE_MARGIN)
         return changed
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 from functools import partial
 from pathlib import Path
 
-from reporting import api, api_exports, api_figures
+from reporting import api, api_exports, api_figures, api_webhooks
 from reporting.api import conversations_router
 from reporting.api_exports import exports_router
 from reporting.api_figures import figures_router
+from reporting.api_webhooks import webhooks_router
 from reporting.consumer import Projector
 from reporting.erasure import ReportingErasures
 from reporting.pages import routes as pages
@@ -17,14 +18,20 @@ from reporting.queries.counts import totals
 from reporting.retention import expiries
 from reporting.settings import ReportingSettings
 from reporting.store_postgres import PostgresStore
+from reporting.webhooks.consumer import WebhookEvents, WithErasures
+from reporting.webhooks.courier import Courier
+from reporting.webhooks.endpoints import read_endpoints
+from reporting.webhooks.store import Deliveries
 from servicekit.database import open_pool, open_reads
 from servicekit.http.application import Surface
 from servicekit.http.permissions import merged
 from servicekit.kafka.erasing import ErasingHandler
 from servicekit.launcher import Program
-from servicekit.service import Service, Surroundings
+from servicekit.service import Periodic, Service, Surroundings
 
 MIGRATIONS = Path(__file__).parent / "migrations"
+WEBHOOK_SECONDS = 1.0
+"""How often deliveries are looked for that are due."""
 
 
 async def build(settings: ReportingSettings, surroundings: Surroundings, health: Health | None = None) -> Service:
@@ -42,18 +49,31 @@ async def build(settings: ReportingSettings, surroundings: Surroundings, health:
     await store.adopt()
     erasures = ReportingErasures(pool)
     service.consume("reporting", ErasingHandler(Projector(store), erasures, service.producer, "reporting"))
+    deliveries = Deliveries(pool)
+    endpoints = read_endpoints(settings.webhooks) if settings.webhooks else []
+    if endpoints:
+        events = WebhookEvents(endpoints, deliveries, surroundings.clock)
+        erasing = ErasingHandler(events, erasures, service.producer, "reporting")
+        service.consume("webhooks", WithErasures(erasing, events))
+    for endpoint in endpoints:
+        courier = Courier(endpoint, deliveries, surroundings.clock)
+        service.resources.push_async_callback(courier.close)
+        service.every(Periodic(f"webhook {endpoint.name}", WEBHOOK_SECONDS, courier.deliver))
     reads = await open_reads(settings, "reporting", MIGRATIONS, say=surroundings.say)
     service.resources.push_async_callback(reads.close)
     service.routers.append(conversations_router(reads, surroundings.clock, settings.hosted_uri_base))
     service.routers.append(figures_router(reads, surroundings.clock))
     service.routers.append(exports_router(reads))
+    service.routers.append(webhooks_router(endpoints, deliveries, surroundings.clock))
     service.routers.append(pages_router(reads, surroundings.clock, health, settings.trace_url_template))
     service.facts["report"] = partial(totals, pool)
     return service
 
 
 SURFACE = Surface(
-    merged(api.PERMISSIONS, api_figures.PERMISSIONS, api_exports.PERMISSIONS, pages.PERMISSIONS),
+    merged(
+        api.PERMISSIONS, api_figures.PERMISSIONS, api_exports.PERMISSIONS, api_webhooks.PERMISSIONS, pages.PERMISSIONS
+    ),
     refused_pages=pages.REFUSED_PAGES,
 )
 PROGRAM = Program("reporting", ReportingSettings, build, SURFACE)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from pydantic import AliasChoices, Field
 from pydantic_settings import SettingsConfigDict
 
@@ -29,5 +31,9 @@ class ReportingSettings(ReadSettings):
         pattern=r"^https?://[^\x00-\x20]*\{trace_id\}[^\x00-\x20]*$",
     )
     """Where a trace is looked at, with `{trace_id}` in its place; transcripts then link to it."""
+    webhooks: Path | None = None
+    """A file that names the receivers of webhooks (docs/webhooks.md); None for none."""
+    webhook_days: float = Field(default=7, gt=0)
+    """Days after which an event goes that a receiver has not taken, given up or not."""
     hosted_uri_base: str | None = Field(default=None, pattern=r"^[a-z][a-z0-9+.-]*://[^\x00-\x20]+$")
     """Where the object store is seen from outside; artifacts then carry a `hosted_uri` below it."""

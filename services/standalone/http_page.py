@@ -21,6 +21,7 @@ from inference.api import inference_router
 from reporting.api import conversations_router
 from reporting.api_exports import exports_router
 from reporting.api_figures import figures_router
+from reporting.api_webhooks import webhooks_router
 from servicekit.http.application import application
 from servicekit.http.reference import as_markdown
 
@@ -37,6 +38,7 @@ ROUTERS: tuple[Callable[..., APIRouter], ...] = (
     conversations_router,
     figures_router,
     exports_router,
+    webhooks_router,
     inference_router,
 )
 

@@ -65,6 +65,8 @@ EXPECTED: dict[tuple[str, str], frozenset[str]] = {
     ("GET", PROJECT + "/exports/{wanted}"): frozenset({"read"}),
     ("DELETE", "/tenants/{tenant}/users/{user_id}"): frozenset({"admin"}),
     ("GET", "/tenants/{tenant}/erasures/{request_id}"): frozenset({"admin"}),
+    ("GET", "/tenants/{tenant}/webhooks"): frozenset({"admin"}),
+    ("POST", "/tenants/{tenant}/webhooks/{endpoint}/replay"): frozenset({"admin"}),
     ("GET", PROJECT + "/feedback/reasons"): frozenset({"read"}),
     ("GET", "/dashboard/feedback"): frozenset({"read"}),
     ("GET", "/dashboard/feedback.csv"): frozenset({"read"}),
@@ -85,6 +87,7 @@ PLACES = {
     "{request_id}": "r1",
     "{wanted}": "kto",
     "{source}": "zendesk",
+    "{endpoint}": "learner",
 }
 
 

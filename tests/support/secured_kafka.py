@@ -39,7 +39,9 @@ class Certificates:
 
     def _signed(self, name: str, key: ec.EllipticCurvePrivateKey, *, authority: bool = False) -> bytes:
         now = dt.datetime.now(dt.UTC)
-        address = x509.SubjectAlternativeName([x509.IPAddress(ipaddress.ip_address(LOOPBACK))])
+        address = x509.SubjectAlternativeName(
+            [x509.IPAddress(ipaddress.ip_address(LOOPBACK)), x509.DNSName(f"{name}.test")]
+        )
         return (
             x509.CertificateBuilder()
             .subject_name(_named(name))

@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import base64
 import binascii
-import os
-import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 
 from pydantic import ValidationError
 
 from chat_bridge.sources.webhook_map import Signature, Source, WebhookMap
-from servicekit.complaints import sentence
 from servicekit.failures import StartError
-from servicekit.settings import content_of
+from servicekit.settings import read_toml, secret_of
 
 
 def read_sources(folder: Path) -> Mapping[str, Source]:
@@ -29,20 +26,17 @@ def read_sources(folder: Path) -> Mapping[str, Source]:
 
 
 def _read(path: Path) -> Source:
+    mapped = read_toml(path, WebhookMap)
     try:
-        mapped = WebhookMap.model_validate(tomllib.loads(path.read_text("utf-8")))
         return Source(name=path.stem, map=mapped, secret=_secret(mapped.signature))
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise StartError(f"The webhook map {path} cannot be read: {type(error).__name__}.") from None
-    except ValidationError as error:
-        faults = error.errors(include_url=False, include_context=False, include_input=False)
-        raise StartError(f"The webhook map {path} is not sound: {sentence(faults)}.") from None
+    except ValidationError:
+        raise StartError(
+            f"The file {path} must have a name of letters, digits, dots, dashes and underscores."
+        ) from None
 
 
 def _secret(signature: Signature) -> bytes:
-    text = os.environ.get(signature.secret) or content_of(signature.secret)
-    if not text:
-        raise StartError(f"The variable {signature.secret} must hold the secret that signs webhooks.")
+    text = secret_of(signature.secret)
     if signature.key_encoding == "text":
         return text.encode()
     try:

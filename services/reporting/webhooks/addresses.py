@@ -1,0 +1,41 @@
+"""Which addresses a webhook may be sent to: public ones, unless the operator allows others for that endpoint."""
+
+from __future__ import annotations
+
+import asyncio
+import ipaddress
+import socket
+from typing import Final
+
+_NAT64: Final = ipaddress.ip_network("64:ff9b::/96")
+Address = ipaddress.IPv4Address | ipaddress.IPv6Address
+
+
+class NotAllowed(Exception):
+    """The host's name leads to an address that is not on the public Internet."""
+
+
+def is_public(text: str) -> bool:
+    """Whether an IP address is on the public Internet, and so is an IPv4 address that it wraps."""
+    address: Address = ipaddress.ip_address(text.partition("%")[0])
+    if isinstance(address, ipaddress.IPv6Address):
+        wrapped = address.ipv4_mapped or address.sixtofour or (address.teredo or (None, None))[1]
+        if address in _NAT64:
+            wrapped = ipaddress.IPv4Address(int(address) & 0xFFFFFFFF)
+        if wrapped is not None:
+            return is_public(str(wrapped))
+    return address.is_global and not address.is_multicast and not address.is_reserved
+
+
+async def address_of(host: str, port: int, *, private: bool) -> str:
+    """The address to connect to. Raises NotAllowed where any address of `host` is not public, OSError for none.
+
+    The caller connects to the very address that was looked at: a name that is looked up twice may change between.
+    """
+    found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    addresses = [str(one[4][0]) for one in found]
+    if not addresses:
+        raise OSError("no address")
+    if not private and not all(is_public(address) for address in addresses):
+        raise NotAllowed
+    return addresses[0]

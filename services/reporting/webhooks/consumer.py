@@ -1,0 +1,107 @@
+"""From the log into the table of deliveries."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from contracts.feedback import FeedbackCreated, FeedbackErasureRequested, FeedbackSessionCreated
+from reporting.projection import forgotten_of
+from reporting.webhooks.endpoints import Endpoint
+from reporting.webhooks.payload import Delivery
+from reporting.webhooks.store import Deliveries
+from servicekit.clock import Clock
+from servicekit.kafka.delivery import Handler
+from servicekit.kafka.outcome import STORED, Ignored, Outcome
+from servicekit.kafka.records import Received, Tombstone
+
+UNWANTED = Ignored("no_webhook")
+
+
+class WebhookEvents:
+    """The handler of the group `webhooks`, within an ErasingHandler: it writes rows, and waits for no receiver."""
+
+    takes_tombstones = True
+
+    def __init__(self, endpoints: Sequence[Endpoint], deliveries: Deliveries, clock: Clock) -> None:
+        self._endpoints = endpoints
+        self._deliveries = deliveries
+        self._clock = clock
+
+    async def handle(self, batch: Sequence[Received[Any] | Tombstone]) -> Sequence[Outcome]:
+        made = [[] if isinstance(one, Tombstone) else list(deliveries_of(one, self._endpoints)) for one in batch]
+        newest: dict[tuple[str, str], Delivery] = {}
+        for one in (delivery for group in made for delivery in group):
+            held = newest.get((one.endpoint, one.subject))
+            if held is None or held.revision < one.revision:
+                newest[one.endpoint, one.subject] = one
+        await self._deliveries.add(newest.values(), self._clock.now())
+        ended = [gone for one in batch if isinstance(one, Tombstone) and (gone := forgotten_of(one)) is not None]
+        if ended:
+            await self._deliveries.drop([(str(gone.feedback_id), gone.revision) for gone in ended])
+        return [
+            STORED if isinstance(one, Tombstone) or group else UNWANTED for one, group in zip(batch, made, strict=True)
+        ]
+
+    async def commit_lost(self, batch: Sequence[Received[Any] | Tombstone]) -> None:
+        """Nothing to mend: a row only ever gives way to a higher revision."""
+
+    async def probe(self) -> None:
+        await self._deliveries.probe()
+
+
+class WithErasures:
+    """`inner`, with a delivery of every request for an erasure: a receiver has words of that person, too."""
+
+    takes_tombstones = True
+
+    def __init__(self, inner: Handler, events: WebhookEvents) -> None:
+        self._inner = inner
+        self._events = events
+
+    async def handle(self, batch: Sequence[Received[Any] | Tombstone]) -> Sequence[Outcome]:
+        requests = [one for one in batch if _is_request(one)]
+        rest = [one for one in batch if not _is_request(one)]
+        of_rest = iter(await self._inner.handle(rest)) if rest else iter(())  # type: ignore[arg-type]  # takes tombstones
+        of_requests = iter(await self._events.handle(requests)) if requests else iter(())
+        return [next(of_requests if _is_request(one) else of_rest) for one in batch]
+
+    async def commit_lost(self, batch: Sequence[Received[Any] | Tombstone]) -> None:
+        """Nothing to mend, see WebhookEvents."""
+
+    async def probe(self) -> None:
+        await self._inner.probe()
+
+
+def deliveries_of(received: Received[Any], endpoints: Sequence[Endpoint]) -> Iterator[Delivery]:
+    """What each endpoint that wants an event is to be handed."""
+    event = received.event
+    project: str | None = None
+    user: str | None = None
+    match event:
+        case FeedbackCreated():
+            subject, revision, project, user = str(event.feedback_id), event.revision, event.project, event.user_id
+        case FeedbackSessionCreated():
+            subject, revision, user = str(event.id), 0, event.user_id_or_null
+        case FeedbackErasureRequested():
+            # No words of the person's: the request has to outlive what it erases here.
+            subject, revision = f"erasure/{event.request_id}", 0
+        case _:
+            return
+    for endpoint in endpoints:
+        if endpoint.wants(received.topic, event.tenant, project):
+            yield Delivery(
+                endpoint.name,
+                subject,
+                event.event_id,
+                received.topic,
+                revision,
+                event.tenant,
+                user,
+                event.occurred_at,
+                event.model_dump_json(by_alias=True),
+            )
+
+
+def _is_request(one: Received[Any] | Tombstone) -> bool:
+    return isinstance(one, Received) and isinstance(one.event, FeedbackErasureRequested)

@@ -1,0 +1,70 @@
+"""What a receiver is sent: body and headers of one delivery, by Standard Webhooks. Pure."""
+
+from __future__ import annotations
+
+import base64
+import hmac
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Final, Literal
+
+from contracts.instants import SECOND, format_instant
+
+Format = Literal["standard", "cloudevents"]
+_MEDIA_TYPES: Final = {"standard": "application/json", "cloudevents": "application/cloudevents+json"}
+
+
+@dataclass(frozen=True, slots=True)
+class Delivery:
+    """One event for one endpoint. Of a `subject` (a feedback, a rating, an erasure) the highest `revision` counts.
+
+    `event` is the event's JSON as it is in the log; `user_id` whose words it may hold, None where it holds none.
+    Times in microseconds.
+    """
+
+    endpoint: str
+    subject: str
+    event_id: str
+    topic: str
+    revision: int
+    tenant: str
+    user_id: str | None
+    occurred_at: int
+    event: str
+    attempts: int = 0
+
+
+def body_of(delivery: Delivery, form: Format) -> bytes:
+    """The body, the same at every attempt."""
+    data: Any = json.loads(delivery.event)
+    time = format_instant(delivery.occurred_at)
+    if form == "standard":
+        content: dict[str, Any] = {"type": delivery.topic, "timestamp": time, "data": data}
+    else:
+        project = f"/{data['project']}" if "project" in data else ""
+        content = {
+            "specversion": "1.0",
+            "id": delivery.event_id,
+            "source": f"/agent-feedback/{delivery.tenant}{project}",
+            "type": delivery.topic,
+            "subject": delivery.subject,
+            "time": time,
+            "datacontenttype": "application/json",
+            "data": data,
+        }
+    return json.dumps(content, ensure_ascii=False, separators=(",", ":")).encode()
+
+
+def headers_of(event_id: str, body: bytes, keys: Sequence[bytes], form: Format, now: int) -> dict[str, str]:
+    """The headers of an attempt at `now` (microseconds), signed with each of `keys`."""
+    timestamp = str(now // SECOND)
+    signed = f"{event_id}.{timestamp}.".encode() + body
+    digests = (base64.b64encode(hmac.digest(key, signed, "sha256")).decode() for key in keys)
+    return {
+        "content-type": _MEDIA_TYPES[form],
+        "user-agent": "agent-feedback",
+        "webhook-id": event_id,
+        "webhook-timestamp": timestamp,
+        "webhook-signature": " ".join(f"v1,{digest}" for digest in digests),
+    }

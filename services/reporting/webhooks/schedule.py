@@ -1,0 +1,23 @@
+"""When a delivery is tried again, and when it is given up. Pure."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from contracts.instants import SECOND
+
+WAITS: Final = (5, 300, 1_800, 7_200, 18_000, 36_000, 50_400, 72_000, 86_400)
+"""Seconds before the second try, the third, and so on: three days in all."""
+LONGEST_ASKED: Final = 3_600
+"""Seconds that a receiver may have us wait by Retry-After."""
+
+
+def next_try(attempts: int, now: int, asked: int, jitter: float) -> int | None:
+    """When to try again after `attempts` failures, in microseconds; None to give up.
+
+    `asked` is the receiver's Retry-After in seconds, 0 for none; `jitter` between 0 and 1 adds up to a fifth.
+    """
+    if attempts > len(WAITS):
+        return None
+    wait = WAITS[attempts - 1] * (1 + jitter / 5)
+    return now + int(max(wait, min(asked, LONGEST_ASKED)) * SECOND)

@@ -1,0 +1,74 @@
+"""One attempt to hand a delivery over."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass
+
+import httpx
+
+from reporting.webhooks.addresses import NotAllowed, address_of
+from reporting.webhooks.endpoints import Endpoint
+from reporting.webhooks.payload import Delivery, body_of, headers_of
+
+GONE = 410
+"""The status by which a receiver says that it wants no more of this."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What came of an attempt: a status, or what went wrong as a short name. `retry_after` in seconds."""
+
+    what: str
+    delivered: bool = False
+    gone: bool = False
+    retry_after: int = 0
+
+
+class Sender:
+    """Sends to one endpoint, each attempt within `seconds`. Follows no redirection and reads no answer's body."""
+
+    def __init__(self, endpoint: Endpoint, seconds: float) -> None:
+        self._endpoint = endpoint
+        self._seconds = seconds
+        self._url = httpx.URL(endpoint.settings.url)
+        self._host = self._url.raw_host.decode("ascii")
+        self._http = httpx.AsyncClient(trust_env=False, follow_redirects=False, timeout=seconds)
+
+    async def close(self) -> None:
+        await self._http.aclose()
+
+    async def send(self, delivery: Delivery, now: int) -> Answer:
+        """Try once, signed at `now` (microseconds). Never raises for what the receiver or the network does."""
+        settings = self._endpoint.settings
+        body = body_of(delivery, settings.format)
+        headers = headers_of(delivery.event_id, body, self._endpoint.keys, settings.format, now)
+        headers["host"] = self._url.netloc.decode("ascii")
+        port = self._url.port or (443 if self._url.scheme == "https" else 80)
+        try:
+            async with asyncio.timeout(self._seconds):
+                address = await address_of(self._host, port, private=settings.private)
+                async with self._http.stream(
+                    "POST",
+                    self._url.copy_with(host=address),
+                    content=body,
+                    headers=headers,
+                    extensions={"sni_hostname": self._host},
+                ) as answer:
+                    return _answer(answer)
+        except NotAllowed:
+            return Answer("private_address")
+        except TimeoutError:
+            return Answer("timeout")
+        except (httpx.HTTPError, OSError, UnicodeError) as error:
+            return Answer("timeout" if isinstance(error, httpx.TimeoutException) else type(error).__name__)
+
+
+def _answer(answer: httpx.Response) -> Answer:
+    asked = answer.headers.get("retry-after", "")
+    return Answer(
+        str(answer.status_code),
+        delivered=answer.is_success,
+        gone=answer.status_code == GONE,
+        retry_after=int(asked) if asked.isascii() and asked.isdigit() and len(asked) <= 6 else 0,
+    )

@@ -1,0 +1,370 @@
+"""What is announced reaches receivers elsewhere: signed, again after failures, retractions and erasures included."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import json
+import ssl
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from erasures import erased
+from hand_clock import HandClock
+from receiver import Taken, receiver
+from running_stack import RunningStack, exchange, running_stack
+from secured_kafka import Certificates
+from standardwebhooks import Webhook
+
+from contracts.instants import DAY, SECOND
+from reporting.webhooks import sending
+from reporting.webhooks.courier import ATTEMPT_SECONDS, Courier
+from reporting.webhooks.endpoints import Endpoint, read_endpoints
+from reporting.webhooks.payload import Delivery
+from reporting.webhooks.schedule import WAITS
+from reporting.webhooks.sending import Sender
+from reporting.webhooks.store import Deliveries
+from servicekit.database import open_pool
+from servicekit.kafka.producer import Message
+
+SECRET = "whsec_" + base64.b64encode(b"a key of twenty-four byte").decode()
+MIGRATIONS = Path(__file__).parents[2] / "services" / "reporting" / "migrations"
+
+
+def endpoint(name: str, url: str, **fields: Any) -> str:
+    """An endpoint of the tenant acme as the file names it."""
+    lines = {"name": name, "url": url, "tenant": "acme", "secrets": ["HOOK_SECRET"], "private": True} | fields
+    return "[[endpoint]]\n" + "".join(f"{key} = {json.dumps(value)}\n" for key, value in lines.items())
+
+
+@asynccontextmanager
+async def stack_with(postgres_url: str, folder: Path, *endpoints: str) -> AsyncIterator[RunningStack]:
+    file = folder / "webhooks.toml"
+    file.write_text("\n".join(endpoints), "utf-8")
+    with pytest.MonkeyPatch.context() as environment:
+        environment.setenv("HOOK_SECRET", SECRET)
+        environment.setenv("REPORTING_WEBHOOKS", str(file))
+        async with running_stack(postgres_url) as running:
+            yield running
+
+
+def data(taken: Sequence[Taken]) -> list[Any]:
+    """The events, each verified as the standard's own package verifies."""
+    return [Webhook(SECRET).verify(one.body, one.headers)["data"] for one in taken]
+
+
+async def judge(stack: RunningStack, reaction: str | None, conversation: str = "c1", **body: Any) -> None:
+    async with stack.client("ann") as http:
+        address = f"/conversations/acme/support/{conversation}/turns/t1/feedback"
+        answer = await http.post(address, json={"reaction": reaction} | body)
+    assert answer.status_code == 202, answer.text
+
+
+async def standing(stack: RunningStack, name: str) -> dict[str, Any]:
+    async with stack.client() as http:
+        found = (await http.get("/tenants/acme/webhooks")).json()["endpoints"]
+    return next(one for one in found if one["name"] == name)
+
+
+async def failure(stack: RunningStack, name: str) -> str:
+    """What an endpoint's last failure was, as soon as there is one."""
+    async with asyncio.timeout(30):
+        while (answer := (await standing(stack, name))["last_answer"]) is None:
+            await asyncio.sleep(0.02)
+    return str(answer)
+
+
+async def test_feedback_its_retraction_sessions_and_erasures_arrive(postgres_url: str, tmp_path: Path) -> None:
+    async with receiver() as there:
+        hooks = [
+            endpoint("learner", f"{there.url}/learner", project="support"),
+            endpoint("crm", f"{there.url}/crm", events=["feedback.session.created"], format="cloudevents"),
+            endpoint("sales", f"{there.url}/sales", project="sales"),
+            endpoint("globex", f"{there.url}/globex", tenant="globex"),
+        ]
+        async with stack_with(postgres_url, tmp_path, *hooks) as stack:
+            await stack.publish(*exchange("c1", "t1"))
+            await stack.quiet()
+            await judge(stack, "not_ok", text="It opens at ten.")
+            [first] = data(await there.until("/learner", lambda taken: len(taken) == 1))
+            assert (first["change"], first["reaction"], first["text"]) == ("created", "not_ok", "It opens at ten.")
+            await judge(stack, None)
+            cleared = data(await there.until("/learner", lambda taken: len(taken) == 2))[1]
+            assert (cleared["change"], cleared["reaction"], cleared["text"]) == ("cleared", None, None)
+            assert (cleared["feedbackId"], cleared["revision"] > first["revision"]) == (first["feedbackId"], True)
+            ids = [one.headers["webhook-id"] for one in there.at("/learner")]
+            assert ids == [first["eventId"], cleared["eventId"]]
+            async with stack.client("ann") as http:
+                await http.post("/api/threads/c1/end", json={"feedback": "positive"})
+            [rating] = await there.until("/crm", lambda taken: len(taken) == 1)
+            assert rating.headers["content-type"] == "application/cloudevents+json"
+            assert Webhook(SECRET).verify(rating.body, rating.headers)["type"] == "feedback.session.created"
+            await erased(stack, "ann")
+            [*_, request] = data(await there.until("/learner", lambda taken: len(taken) == 3))
+            assert request["userId"] == "ann"
+            await there.until("/crm", lambda taken: len(taken) == 2)
+            await judge_by_globex(stack)
+            await there.until("/globex", lambda taken: taken)
+            assert (len(there.at("/sales")), len(there.at("/learner"))) == (1, 3)  # erasures belong to no project
+            assert (await standing(stack, "learner"))["waiting"] == 0
+
+
+async def judge_by_globex(stack: RunningStack) -> None:
+    await stack.publish(*exchange("c1", "t1", tenant="globex"))
+    await stack.quiet()
+    async with stack.client("gus") as http:
+        await http.post("/conversations/globex/support/c1/turns/t1/feedback", json={"reaction": "ok"})
+
+
+async def test_a_receiver_that_hangs_or_fails_holds_nobody_else(postgres_url: str, tmp_path: Path) -> None:
+    async with receiver() as there:
+        there.held.add("/slow")
+        there.answers |= {"/broken": 500, "/gone": 410, "/moved": 302}
+        names = ("slow", "broken", "gone", "moved", "well")
+        hooks = [endpoint(name, f"{there.url}/{name}") for name in names]
+        hooks.append(endpoint("nobody", "http://127.0.0.1:1/"))
+        hooks.append(endpoint("inside", there.url.replace("http:", "https:"), private=False))
+        async with stack_with(postgres_url, tmp_path, *hooks) as stack:
+            await stack.publish(*exchange("c1", "t1"), *exchange("c2", "t1"))
+            await stack.quiet()
+            await judge(stack, "ok")
+            for name in names:
+                await there.until(f"/{name}", lambda taken: taken)
+            await judge(stack, "ok", "c2")
+            await there.until("/well", lambda taken: len(taken) == 2)
+            await stack.quiet()  # the reports are not held either
+            assert await stack.stack.not_ready() is None
+            assert there.at("/elsewhere") == []
+            failed = ("broken", "gone", "moved", "nobody", "inside")
+            assert {name: await failure(stack, name) for name in failed} == {
+                "broken": "500",
+                "gone": "410",
+                "moved": "302",
+                "nobody": "ConnectError",
+                "inside": "private_address",
+            }
+            assert (await standing(stack, "gone"))["dead"] >= 1
+            assert (await standing(stack, "broken"))["dead"] == 0
+            there.answers.clear()
+            async with stack.client() as http:
+                before = len(there.at("/gone"))
+                due = (await http.post("/tenants/acme/webhooks/gone/replay")).json()["due"]
+                assert due >= 1
+                assert (await http.post("/tenants/acme/webhooks/nowhere/replay")).status_code == 404
+                assert (await http.post("/tenants/globex/webhooks/gone/replay")).status_code == 404
+            again = await there.until("/gone", lambda taken: len(taken) >= before + due)
+            assert len({one.headers["webhook-id"] for one in again}) == 2
+            there.released.set()
+
+
+async def test_what_an_erasure_covers_is_not_sent_any_more(postgres_url: str, tmp_path: Path) -> None:
+    words = "zanzibar-landlord"
+    async with receiver() as there:
+        there.answers["/down"] = 503
+        events = ["feedback.created", "feedback.session.created"]
+        async with stack_with(postgres_url, tmp_path, endpoint("down", f"{there.url}/down", events=events)) as stack:
+            await stack.publish(*exchange("c1", "t1"))
+            await stack.quiet()
+            await judge(stack, "not_ok", text=words)
+            async with stack.client("ann") as http:
+                await http.post("/api/threads/c1/end", json={"feedback": "negative"})
+            await there.until("/down", lambda taken: len({one.headers["webhook-id"] for one in taken}) == 2)
+            [before] = await stack.rows("select event from reporting.deliveries where topic = 'feedback.created'")
+            await erased(stack, "ann")
+            await stack.quiet()
+            rows = await stack.rows("select subject, event from reporting.deliveries")
+            assert [row["subject"].partition("/")[0] for row in rows] == ["erasure"]
+            assert words not in rows[0]["event"]
+            # An announcement from before the erasure that is read again brings nothing back.
+            record = json.loads(before["event"])
+            assert record["text"] == words
+            await stack.stack.log.send([Message("feedback.created", record["feedbackId"], json.dumps(record).encode())])
+            await stack.quiet()
+            assert len(await stack.rows("select from reporting.deliveries")) == 1
+
+
+class Hook:
+    """One endpoint's courier on a clock that is moved by hand, with its table."""
+
+    def __init__(self, found: Endpoint, pool: Any) -> None:
+        self.clock = HandClock()
+        self.deliveries = Deliveries(pool)
+        self.courier = Courier(found, self.deliveries, self.clock, seconds=5, pick=lambda: 0.0)
+        self.endpoint = found
+
+    async def add(self, number: int, revision: int = 1) -> None:
+        one = Delivery(
+            self.endpoint.name,
+            f"f{number}",
+            f"e{number}.{revision}",
+            "feedback.created",
+            revision,
+            "acme",
+            "ann",
+            0,
+            "{}",
+        )
+        await self.deliveries.add([one], self.clock.now())
+
+    async def rows(self, pool: Any) -> list[tuple[Any, ...]]:
+        found = await pool.fetch("select subject, revision, attempts, dead from deliveries order by 1")
+        return [tuple(row) for row in found]
+
+
+@asynccontextmanager
+async def hook(postgres_url: str, tmp_path: Path, url: str, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Any]:
+    monkeypatch.setenv("HOOK_SECRET", SECRET)
+    (tmp_path / "webhooks.toml").write_text(endpoint("learner", url), "utf-8")
+    [found] = read_endpoints(tmp_path / "webhooks.toml")
+    pool = await open_pool(postgres_url, "reporting", MIGRATIONS, size=2)
+    try:
+        await pool.execute("truncate deliveries")
+        made = Hook(found, pool)
+        yield made, pool
+        await made.courier.close()
+    finally:
+        await pool.close()
+
+
+async def test_tries_follow_the_schedule_and_then_it_is_dead(
+    postgres_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with receiver() as there:
+        there.answers["/"] = 500
+        async with hook(postgres_url, tmp_path, f"{there.url}/", monkeypatch) as (made, pool):
+            await made.add(1)
+            for tries, wait in enumerate(WAITS, 1):
+                await made.courier.deliver()
+                assert len(there.taken) == tries
+                early = 1 if tries < 5 else 60  # from then on the receiver is left alone for half a minute
+                made.clock.forward(wait - early)
+                await made.courier.deliver()
+                assert len(there.taken) == tries, "too early"
+                made.clock.forward(early)
+            await made.courier.deliver()
+            assert await made.rows(pool) == [("f1", 1, len(WAITS) + 1, True)]
+            made.clock.forward(30 * DAY // SECOND)
+            await made.courier.deliver()
+            assert len(there.taken) == len(WAITS) + 1
+            assert {one.headers["webhook-id"] for one in there.taken} == {"e1.1"}
+            assert {one.body for one in there.taken} == {there.taken[0].body}
+            there.answers.clear()
+            made.clock.forward(31)
+            assert await made.deliveries.replay("acme", "learner", made.clock.now()) == 1
+            await made.courier.deliver()
+            assert await made.rows(pool) == []
+
+
+async def test_a_failing_receiver_is_left_alone(
+    postgres_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with receiver() as there:
+        there.answers["/"] = 500
+        async with hook(postgres_url, tmp_path, f"{there.url}/", monkeypatch) as (made, pool):
+            for number in range(40):
+                await made.add(number)
+            await made.courier.deliver()
+            first = len(there.taken)
+            assert first <= 9
+            await made.courier.deliver()
+            assert len(there.taken) == first
+            there.answers.clear()
+            made.clock.forward(31)
+            await made.courier.deliver()
+            assert await made.rows(pool) == []
+
+
+async def test_a_later_revision_takes_the_place_of_one_that_waits(
+    postgres_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with receiver() as there, hook(postgres_url, tmp_path, f"{there.url}/", monkeypatch) as (made, pool):
+        await made.add(1, 1)
+        [one] = await made.deliveries.claim("learner", made.clock.now(), made.clock.now() + 60 * SECOND, 8)
+        assert await made.deliveries.claim("learner", made.clock.now(), made.clock.now() + 60 * SECOND, 8) == []
+        await made.add(1, 2)
+        await made.add(1, 1)
+        await made.deliveries.delivered(one)  # the one that was on its way
+        await made.deliveries.failed(one, None, "500")
+        assert await made.rows(pool) == [("f1", 2, 0, False)]
+        await made.deliveries.drop([("f1", 1)])
+        await made.courier.deliver()
+        assert [taken.headers["webhook-id"] for taken in there.taken] == ["e1.2"]
+        await made.add(2, 5)
+        await made.deliveries.drop([("f2", 5)])
+        assert await made.rows(pool) == []
+
+
+async def test_who_dies_with_deliveries_leaves_them_to_others(
+    postgres_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with receiver() as there, hook(postgres_url, tmp_path, f"{there.url}/", monkeypatch) as (made, _):
+        await made.add(1)
+        await made.deliveries.claim("learner", made.clock.now(), made.clock.now() + 10 * SECOND, 8)
+        await made.courier.deliver()
+        assert there.taken == []
+        made.clock.forward(10)
+        await made.courier.deliver()
+        assert len(there.taken) == 1
+        assert ATTEMPT_SECONDS >= 15  # what the standard advises
+
+
+async def test_an_answer_without_end_or_a_hanging_one_is_cut(
+    postgres_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with receiver() as there:
+        there.held.add("/")
+        async with hook(postgres_url, tmp_path, f"{there.url}/", monkeypatch) as (made, pool):
+            made.courier._sender._seconds = 0.2
+            await made.add(1)
+            await made.courier.deliver()
+            rows = await pool.fetch("select last_answer from deliveries")
+            assert [row["last_answer"] for row in rows] == ["timeout"]
+            there.released.set()
+
+
+@pytest.mark.parametrize(("name", "answered"), [("broker.test", "204"), ("another.test", "ConnectError")])
+async def test_a_name_is_looked_up_once_and_its_certificate_checked(
+    name: str, answered: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = []
+
+    async def looked_up(host: str, port: int, *, private: bool) -> str:
+        asked.append(host)
+        return "127.0.0.1"
+
+    async def take(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        head = await reader.readuntil(b"\r\n\r\n")
+        assert f"host: {name}".encode() in head.lower()
+        writer.write(b"HTTP/1.1 204 No Content\r\n\r\n")
+        await writer.drain()
+        writer.close()
+
+    certificates = Certificates(tmp_path / "tls")
+    there, here = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH), ssl.create_default_context()
+    there.load_cert_chain(certificates.broker, certificates.broker_key)
+    here.load_verify_locations(certificates.ca)
+    monkeypatch.setattr(sending, "address_of", looked_up)
+    monkeypatch.setenv("HOOK_SECRET", SECRET)
+    server = await asyncio.start_server(take, "127.0.0.1", 0, ssl=there)
+    async with server:
+        url = f"https://{name}:{server.sockets[0].getsockname()[1]}/"
+        (tmp_path / "webhooks.toml").write_text(endpoint("learner", url, private=False), "utf-8")
+        sender = Sender(read_endpoints(tmp_path / "webhooks.toml")[0], 5)
+        sender._http = httpx.AsyncClient(verify=here, trust_env=False)
+        one = Delivery("learner", "f1", "e1", "feedback.created", 1, "acme", "ann", 0, "{}")
+        assert (await sender.send(one, SECOND)).what == answered
+        await sender.close()
+    assert asked == [name]
+
+
+def test_the_client_trusts_no_proxy_of_the_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOOK_SECRET", SECRET)
+    monkeypatch.setenv("HTTPS_PROXY", "http://127.0.0.1:9")
+    (tmp_path / "webhooks.toml").write_text(endpoint("learner", "https://learner.example/"), "utf-8")
+    [found] = read_endpoints(tmp_path / "webhooks.toml")
+    http = Courier(found, Deliveries(None), HandClock())._sender._http  # type: ignore[arg-type]  # nothing is stored
+    assert not http.trust_env and http._mounts == {} and isinstance(http, httpx.AsyncClient)

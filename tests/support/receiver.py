@@ -1,0 +1,63 @@
+"""A receiver of webhooks on this machine that takes them, is slow, fails or is gone, as each path says."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+from served import served
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.types import Receive, Scope, Send
+
+
+@dataclass
+class Taken:
+    """A request that came."""
+
+    path: str
+    headers: dict[str, str]
+    body: bytes
+
+
+@dataclass
+class Receiver:
+    """`answers` gives a path's status, 204 where it names none; a path in `held` is answered once `released` is set."""
+
+    url: str = ""
+    answers: dict[str, int] = field(default_factory=dict)
+    held: set[str] = field(default_factory=set)
+    released: asyncio.Event = field(default_factory=asyncio.Event)
+    taken: list[Taken] = field(default_factory=list)
+    came: asyncio.Condition = field(default_factory=asyncio.Condition)
+
+    def at(self, path: str) -> list[Taken]:
+        return [one for one in self.taken if one.path == path]
+
+    async def until(self, path: str, fits: Callable[[list[Taken]], Any]) -> list[Taken]:
+        """The requests of a path, as soon as they fit."""
+        async with asyncio.timeout(30), self.came:
+            await self.came.wait_for(lambda: fits(self.at(path)))
+        return self.at(path)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        request = Request(scope, receive)
+        path = scope["path"]
+        async with self.came:
+            self.taken.append(Taken(path, dict(request.headers), await request.body()))
+            self.came.notify_all()
+        if path in self.held:
+            await self.released.wait()
+        status = self.answers.get(path, 204)
+        headers = {"location": f"{self.url}/elsewhere"} if status == 302 else {}
+        await Response(status_code=status, headers=headers)(scope, receive, send)
+
+
+@asynccontextmanager
+async def receiver() -> AsyncIterator[Receiver]:
+    running = Receiver()
+    async with served(running) as running.url:
+        yield running

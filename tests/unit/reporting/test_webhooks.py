@@ -1,0 +1,186 @@
+"""Webhooks: what is sent verifies by the standard's own package, to whom, when again, and to which addresses never."""
+
+from __future__ import annotations
+
+import base64
+import json
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+from standardwebhooks import Webhook, WebhookVerificationError
+
+from contracts.instants import SECOND
+from reporting.webhooks.addresses import NotAllowed, address_of, is_public
+from reporting.webhooks.endpoints import read_endpoints
+from reporting.webhooks.payload import Delivery, body_of, headers_of
+from reporting.webhooks.schedule import LONGEST_ASKED, WAITS, next_try
+from servicekit.failures import StartError
+
+SECRET = "whsec_" + base64.b64encode(b"a key of twenty-four byte").decode()
+OTHER = "whsec_" + base64.b64encode(b"another of twenty-four b.").decode()
+KEY, OTHER_KEY = b"a key of twenty-four byte", b"another of twenty-four b."
+NOW = int(datetime.now(UTC).timestamp()) * SECOND
+EVENT = {"eventId": "e-1", "tenant": "acme", "project": "support", "feedbackId": "f-1", "text": "Nein, „falsch“ 👎"}
+DELIVERY = Delivery(
+    "learner", "f-1", "e-1", "feedback.created", 7, "acme", "ann", 1_700_000_000_000_000, json.dumps(EVENT)
+)
+
+
+def test_the_standards_own_package_verifies_what_is_sent() -> None:
+    body = body_of(DELIVERY, "standard")
+    headers = headers_of("e-1", body, [OTHER_KEY, KEY], "standard", NOW)
+    assert Webhook(SECRET).verify(body, headers) == Webhook(OTHER).verify(body, headers)
+    assert Webhook(SECRET).verify(body, headers) == {
+        "type": "feedback.created",
+        "timestamp": "2023-11-14T22:13:20.000000Z",
+        "data": EVENT,
+    }
+    with pytest.raises(WebhookVerificationError):
+        Webhook(SECRET).verify(body.replace(b"falsch", b"genau"), headers)
+    with pytest.raises(WebhookVerificationError):
+        Webhook(SECRET).verify(body, headers | {"webhook-id": "e-2"})
+
+
+def test_a_cloud_event_carries_the_same_data() -> None:
+    body = body_of(DELIVERY, "cloudevents")
+    headers = headers_of("e-1", body, [KEY], "cloudevents", NOW)
+    assert headers["content-type"] == "application/cloudevents+json"
+    assert Webhook(SECRET).verify(body, headers) == {
+        "specversion": "1.0",
+        "id": "e-1",
+        "source": "/agent-feedback/acme/support",
+        "type": "feedback.created",
+        "subject": "f-1",
+        "time": "2023-11-14T22:13:20.000000Z",
+        "datacontenttype": "application/json",
+        "data": EVENT,
+    }
+
+
+def test_tries_lie_further_and_further_apart_and_end() -> None:
+    waits = [next_try(attempts, 0, 0, 0.0) for attempts in range(1, len(WAITS) + 2)]
+    assert waits == [*(wait * SECOND for wait in WAITS), None]
+    assert next_try(1, 10 * SECOND, 0, 1.0) == 16 * SECOND
+    assert next_try(1, 0, 60, 0.0) == 60 * SECOND
+    assert next_try(1, 0, 10**6, 0.0) == LONGEST_ASKED * SECOND
+
+
+@pytest.mark.parametrize(
+    ("address", "public"),
+    [
+        ("93.184.216.34", True),
+        ("2606:2800:220:1:248:1893:25c8:1946", True),
+        ("127.0.0.1", False),
+        ("127.9.9.9", False),
+        ("0.0.0.0", False),
+        ("10.1.2.3", False),
+        ("172.16.0.1", False),
+        ("192.168.1.1", False),
+        ("100.64.0.1", False),
+        ("169.254.169.254", False),
+        ("224.0.0.1", False),
+        ("240.0.0.1", False),
+        ("255.255.255.255", False),
+        ("::", False),
+        ("::1", False),
+        ("fe80::1%eth0", False),
+        ("fd00::1", False),
+        ("ff02::1", False),
+        ("::ffff:127.0.0.1", False),
+        ("::ffff:169.254.169.254", False),
+        ("64:ff9b::a9fe:a9fe", False),
+        ("64:ff9b::5db8:d822", True),
+        ("2002:7f00:1::", False),
+    ],
+)
+def test_addresses_that_are_not_on_the_internet(address: str, public: bool) -> None:
+    assert is_public(address) is public
+
+
+@pytest.mark.parametrize("host", ["localhost", "127.1", "2130706433", "0x7f000001", "::1"])
+async def test_no_spelling_of_this_machine_is_let_through(host: str) -> None:
+    try:
+        await address_of(host, 443, private=False)
+    except (NotAllowed, OSError):
+        return
+    pytest.fail("let through")
+
+
+async def test_the_operator_may_allow_them() -> None:
+    assert await address_of("127.0.0.1", 8080, private=True) == "127.0.0.1"
+
+
+FILE = """
+[[endpoint]]
+name = "learner"
+url = "https://learner.example/hooks?a=b"
+tenant = "acme"
+project = "support"
+secrets = ["LEARNER_SECRET", "LEARNER_OLD_SECRET"]
+
+[[endpoint]]
+name = "crm"
+url = "http://10.0.0.7:8080/"
+private = true
+tenant = "acme"
+events = ["feedback.session.created"]
+format = "cloudevents"
+secrets = ["LEARNER_SECRET"]
+"""
+
+
+@pytest.fixture
+def environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LEARNER_SECRET", SECRET)
+    monkeypatch.setenv("LEARNER_OLD_SECRET", OTHER)
+    monkeypatch.setenv("SHORT_SECRET", "whsec_" + base64.b64encode(b"short").decode())
+
+
+def written(folder: Path, text: str) -> Path:
+    path = folder / "webhooks.toml"
+    path.write_text(text, "utf-8")
+    return path
+
+
+def test_who_wants_what(tmp_path: Path, environment: None) -> None:
+    learner, crm = read_endpoints(written(tmp_path, FILE))
+    assert learner.keys == (KEY, OTHER_KEY)
+    asked: list[tuple[Any, ...]] = [
+        ("feedback.created", "acme", "support"),
+        ("feedback.created", "acme", "sales"),
+        ("feedback.created", "globex", "support"),
+        ("feedback.session.created", "acme", None),
+        ("feedback.session.created", "globex", None),
+        ("feedback.erasure.requested", "acme", None),
+        ("feedback.erasure.requested", "globex", None),
+    ]
+    assert [learner.wants(*one) for one in asked] == [True, False, False, False, False, True, False]
+    assert [crm.wants(*one) for one in asked] == [False, False, False, True, False, True, False]
+    assert "twenty-four" not in repr(learner)
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "why"),
+    [
+        ('"https://learner.example/hooks?a=b"', '"http://learner.example/"', "http is for private"),
+        ('"https://learner.example/hooks?a=b"', '"https://ann:s3cr3t@learner.example/"', "without a user"),
+        ('"https://learner.example/hooks?a=b"', '"file:///etc/passwd"', "url"),
+        ('"https://learner.example/hooks?a=b"', '"https:///hooks"', "url"),
+        ('"https://learner.example/hooks?a=b"', '"https://learner.example:99999/"', "url"),
+        ('name = "crm"', 'name = "learner"', "twice"),
+        ('project = "support"', 'project = "support"\nevents = ["feedback.session.created"]', "no project"),
+        ('["LEARNER_SECRET", "LEARNER_OLD_SECRET"]', "[]", "secrets"),
+        ('"LEARNER_OLD_SECRET"', '"NOT_SET_ANYWHERE"', "NOT_SET_ANYWHERE"),
+        ('"LEARNER_OLD_SECRET"', '"SHORT_SECRET"', "SHORT_SECRET must hold"),
+        ("private = true", "privat = true", "unknown field"),
+    ],
+)
+def test_a_file_that_is_not_sound_does_not_start(
+    before: str, after: str, why: str, tmp_path: Path, environment: None
+) -> None:
+    assert before in FILE
+    with pytest.raises(StartError, match=why) as refused:
+        read_endpoints(written(tmp_path, FILE.replace(before, after)))
+    assert "s3cr3t" not in str(refused.value)
