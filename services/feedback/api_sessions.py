@@ -49,7 +49,7 @@ class MemoryStatus(BaseModel):
     """What is remembered of a thread's ends."""
 
     thread_id: str = Field(examples=["c-42"])
-    session_feedback_count: int = Field(description="Ratings kept of this thread.", examples=[1])
+    session_feedback_count: int = Field(description="Ratings of this thread that the caller may count.", examples=[1])
 
 
 ENDS = (
@@ -111,11 +111,11 @@ def sessions_router(sessions: Sessions, default_tenant: str) -> APIRouter:
         caller: Annotated[Caller, Depends(caller_of)],
         tenant: Annotated[Name | None, Query(description="For tokens of all tenants; else the token's.")] = None,
     ) -> MemoryStatus:
-        """How many ratings are remembered of a thread."""
+        """How many ratings are remembered of a thread: the caller's own; all with the scope `read` for all projects."""
         if tenant is not None and caller.tenant not in (None, tenant):
             raise refusal(403, "This token does not reach that tenant.")
         try:
-            count = await sessions.count(tenant or caller.tenant or default_tenant, thread_id)
+            count = await sessions.count(tenant or caller.tenant or default_tenant, thread_id, caller.own_only)
         except Unavailable as error:
             raise refusal_of(error) from None
         return MemoryStatus(thread_id=thread_id, session_feedback_count=count)

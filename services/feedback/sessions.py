@@ -126,8 +126,11 @@ class Sessions:
             self._announcer.wake()
         return kept
 
-    async def count(self, tenant: str, thread_id: str) -> int:
-        """How many ratings a thread has, those of incognito sessions of this process included. Raises Unavailable."""
+    async def count(self, tenant: str, thread_id: str, user_id: str | None = None) -> int:
+        """How many ratings of a person a thread has; with `user_id` None, of all. Raises Unavailable.
+
+        Those of incognito sessions of this process are nobody's, and counted among all.
+        """
         session = opaque(thread_id)
         here = await self._incognito.alist_by_session(session, tenant=tenant)
         try:
@@ -136,7 +139,7 @@ class Sessions:
             if not is_transient(error):
                 raise
             raise Unavailable("the database of session ratings", type(error).__name__) from None
-        return len(here) + len(kept)
+        return sum(user_id in (None, one.user_id_or_null) for one in (*here, *kept))
 
     async def purge(self) -> None:
         """Remove ratings older than their retention."""

@@ -174,6 +174,23 @@ async def test_the_tenant_is_the_tokens(stack: RunningStack) -> None:
         assert (await http.post("/api/threads/c/end")).status_code == 401
 
 
+@pytest.mark.parametrize(
+    ("token", "counted"), [("ann", 1), ("acme", 3), ("all", 3), ("reviewer", 0), ("chat", 0), ("gus", 0)]
+)
+async def test_ratings_of_others_are_counted_only_with_the_scope_to_read(
+    stack: RunningStack, token: str, counted: int
+) -> None:
+    """A project's token counts its own, too: a rating belongs to no project."""
+    thread = f"c-counted-{token}"
+    for user in ("ann", "bob", "eve"):
+        body = {"feedback": "negative", "user_id": user, "tenant": "acme"}
+        assert await end(stack, thread, "all", json=body) == ENDED
+    tenant = {"tenant": "acme"} if token == "all" else {}
+    async with stack.client(token) as http:
+        status = await http.get("/api/memory/status", params={"thread_id": thread} | tenant)
+    assert status.json() == {"thread_id": thread, "session_feedback_count": counted}
+
+
 async def test_sent_again_under_one_key_is_one_rating(stack: RunningStack) -> None:
     body = {"feedback": "positive", "idempotency_key": "once"}
     for _ in range(3):
@@ -189,7 +206,7 @@ async def test_incognito_reaches_no_table_and_no_topic(
     assert await end(stack, "c-told", json={"feedback": "negative"}) == ENDED
     await marked(stack, "c-told")
     assert len(tap.announced("c-told")) == 1
-    async with stack.client("ann") as http:
+    async with stack.client("acme") as http:
         status = await http.get("/api/memory/status", params={"thread_id": "c-canary"})
     assert status.json()["session_feedback_count"] == 1
     assert await rows(stack, "c-canary") == []

@@ -121,6 +121,8 @@ async def test_parked_events_are_released_by_their_original_only(store: Store) -
     assert await store.released_by([message().key]) == [(early, message()), (late, message())]
     assert await store.released_by([named("m1", "globex"), named("m1", conversation="c2"), other.original]) == []
     assert await store.releasable(1) == [(early, message())]
+    await store.index([message("m9", tenant="globex"), message("m9", conversation="c2")])
+    assert await store.releasable(10) == [(early, message()), (late, message())]
 
 
 async def test_what_is_unparked_is_gone_and_unknown_keys_are_fine(store: Store) -> None:

@@ -102,6 +102,7 @@ async def test_the_ledger_keeps_each_persons_last_erasure(store):
     assert await store.note_erasures([Erasure(ANN, "q0", 100), Erasure(BOB, "q3", 49)]) == set()
     assert await store.note_erasures([Erasure(ANN, "q4", 101)]) == {ANN}
     assert await store.erased_at([ANN, BOB, Person("globex", "ann")]) == {ANN: 101, BOB: 50}
+    assert await store.erased_at([Person("globex", "ann")]) == {}
 
 
 async def test_people_with_the_longest_names_are_kept_apart(store):

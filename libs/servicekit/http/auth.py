@@ -9,7 +9,7 @@ from typing import Annotated, Protocol
 from fastapi import Depends, HTTPException, Request
 from fastapi.security import HTTPBearer
 
-from contracts.scopes import ALL_SCOPES, ON_BEHALF
+from contracts.scopes import ALL_SCOPES, ON_BEHALF, READ
 from servicekit.failures import StartError
 
 COOKIE = "agent_feedback_token"
@@ -35,6 +35,11 @@ class Caller:
         if user_id not in (None, self.subject) and ON_BEHALF not in self.scopes:
             raise HTTPException(403, "This token may not speak for others: that needs the scope on_behalf.")
         return user_id or self.subject
+
+    @property
+    def own_only(self) -> str | None:
+        """Whose feedback the caller may read where no project is named: their own, None where the whole tenant's."""
+        return None if READ in self.scopes and self.project is None else self.subject
 
 
 class Authenticator(Protocol):

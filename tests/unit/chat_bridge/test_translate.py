@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import Any
 from uuid import UUID, uuid5
 
@@ -60,6 +61,10 @@ def test_a_reply_names_the_answer_it_is_about() -> None:
         "replySenderType": "human",
         "replyContent": "Is there a later one?",
     }
+
+
+def test_what_is_said_of_a_persons_message_earns_nobody_anything() -> None:
+    assert translate(reply(), replace(original(), sender_type="human")) == Ignored("not_about_an_agent")
 
 
 def test_a_reaction_keeps_its_emoji_as_it_was_written() -> None:
