@@ -211,6 +211,13 @@ async def test_a_forgotten_feedback_is_gone_and_stays_gone(projector, pool):
     assert await totals(pool) == counts(conversations=1, user=2, ok=2)
 
 
+async def test_a_late_tombstone_leaves_what_was_said_after_it(projector, pool):
+    later = feedback("f1", reaction="ok", revision=9)
+    await projector.handle(batch(later))
+    await projector.handle([tombstone(str(later.feedback_id), "8")])
+    assert await totals(pool) == counts(conversations=1, user=1, ok=1)
+
+
 async def test_a_tombstone_without_a_revision_ends_what_was_said_before_it(projector, pool):
     await projector.handle(batch(feedback("f1", reaction="ok", revision=4_999)))
     await projector.handle([tombstone(str(feedback("f1").feedback_id), None), tombstone("no feedback", "x")])
