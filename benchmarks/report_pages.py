@@ -1,9 +1,10 @@
-"""How long the search, the overview and calibration take over many feedbacks: best and median of a few reads each.
+"""How long reports take over many feedbacks: best, median and 99th percentile of a few reads each.
 
     python -m benchmarks.report_pages [--feedbacks N] [--times N]
 
-One project, 60 agents, 180 days, a quarter of the feedbacks people's, no messages. PostgreSQL is the embedded one, on
-this machine; what else runs on it counts.
+One project, 60 agents of 5 versions and 3 models, 180 days, a quarter of the feedbacks people's, eight a conversation,
+one conversation of 200 turns, one message a conversation. A machine's rejections have a correction type, a person's now
+and then a tag. PostgreSQL is the embedded one, on this machine; what else runs on it counts.
 """
 
 from __future__ import annotations
@@ -19,30 +20,65 @@ from typing import Any, Final
 
 import asyncpg
 
+from contracts.ids import feedback_id
 from contracts.instants import DAY
 from reporting.main import MIGRATIONS
 from reporting.pages.overview import overview
 from reporting.pages.view import View
+from reporting.projection import FeedbackRow, person_slot
 from reporting.queries.breakdown import breakdown
 from reporting.queries.calibration import calibration
+from reporting.queries.conversations import conversations_in_period
+from reporting.queries.latest import LatestQuestion, latest
+from reporting.queries.reasons import reasons
+from reporting.queries.satisfaction import ranking, summary
 from reporting.queries.search import found
-from reporting.selection import Filters, Project, Span
+from reporting.queries.turns import turns_with_feedbacks
+from reporting.rollups import Rollups
+from reporting.selection import Conversation, Filters, Project, Span
+from reporting.store_postgres import PostgresStore
 from servicekit.database import open_pool
 from standalone.embedded.postgres import EmbeddedPostgres
 
 NOW: Final = 1_790_000_000_000_000
 AT: Final = Project("acme", "support")
+DAYS: Final = 180
+LONG: Final = Conversation(*AT, "c0")
+"""The conversation of 200 turns."""
+_CHUNK: Final = 100_000
+# Feedback i was given i steps before now.
 _FILL: Final = """
 insert into feedbacks (feedback_id, revision, recorded_at, slot, tenant, project, conversation_id, turn_id, user_id,
-    user_type, agent_id, origin, feedback_type, source, reaction, value, confidence, text, tags, occurred_at, rn,
-    agent_version, model)
-select id, 1, $2, case when i % 4 = 0 then gen_random_uuid() else id end, 'acme', 'support', 'c' || i / 8, 't' || i,
-    'u' || i % 5000, 'human', 'agent-' || i % 60, case when i % 4 = 0 then 'user' else 'machine' end,
-    case when i % 4 = 0 then 'explicit' else 'inferred' end, 'chat',
-    (array['ok', 'ok', 'not_ok', 'neutral'])[1 + (i * 7919 % 4)::int], 0.5, 0.7 + 0.3 * random(),
-    'no that is wrong ' || i, case when i % 40 = 0 then array['wrong'] else '{}' end, $2 - i * 180 * $3::bigint / $1,
-    'rn' || i, 'v' || i * 5 / $1, 'm' || i % 3
-from (select i::bigint, gen_random_uuid() as id from generate_series(1, $1::bigint) i) made
+    user_type, agent_id, origin, feedback_type, source, reaction, value, confidence, text, tags, correction_type,
+    occurred_at, rn, agent_version, model)
+select id, 1, $2, case when person then gen_random_uuid() else id end, 'acme', 'support',
+    case when i <= 400 then 'c0' else 'c' || i / 8 end, 't' || case when i <= 400 then i % 200 else i end,
+    'u' || i % 5000, 'human', 'agent-' || i % 60, case when person then 'user' else 'machine' end,
+    case when person then 'explicit' else 'inferred' end, 'chat', reaction, 0.5,
+    case when person then 1 else 0.7 + 0.3 * random() end, 'no that is wrong ' || i,
+    case when person and i % 40 = 0 then array['wrong'] when person then '{}'
+        else array['en.wrong', 'learned.reject'] end,
+    case when not person and reaction = 'not_ok' then (array['explicit', 'rephrased', 'abandonment'])[1 + i % 3] end,
+    $2 - i * ($3::bigint / $1), 'rn' || i, 'v' || i * 5 / $1, 'm' || i % 3
+from (
+    select i::bigint, gen_random_uuid() as id, i % 4 = 0 as person,
+           (array['ok', 'ok', 'not_ok', 'neutral'])[1 + (i * 7919 / 4 % 4)::int] as reaction
+    from generate_series($4::bigint, $5::bigint) i
+) made
+"""
+_MESSAGES: Final = """
+insert into messages (tenant, project, conversation_id, message_id, turn_id, sender_type, sender_id, content,
+    occurred_at, sequence, version, agent_id)
+select 'acme', 'support', 'c' || i, 'q' || i, null, 'human', 'u' || i % 5000, 'How much is it?',
+    $2::bigint - i * ($3::bigint / $1), -1,
+    '\\x00'::bytea, null
+from generate_series(1, $1::bigint / 8) i
+union all
+select 'acme', 'support', 'c0', kind || i, 't' || i, case kind when 'q' then 'human' else 'agent' end,
+    case kind when 'q' then 'u1' else 'agent-1' end, repeat('Some words of an answer. ', 8),
+    $2::bigint - 1000000000 + i * 1000000,
+    case kind when 'q' then 0 else 1 end, '\\x00'::bytea, case kind when 'a' then 'agent-1' end
+from generate_series(0, 199) i, unnest(array['q', 'a']) kind
 """
 SEARCHES: Final = {
     "no filter": Filters(),
@@ -66,21 +102,118 @@ async def timed(name: str, read: Callable[[], Awaitable[Any]], times: int) -> No
         began = time.perf_counter()
         await read()
         took.append(1_000 * (time.perf_counter() - began))
-    print(f"{name:32}{min(took):9.1f} ms best{median(took):9.1f} ms median", flush=True)
+    took.sort()
+    p99 = took[min(len(took) - 1, round(0.99 * len(took)))]
+    print(f"{name:32}{took[0]:9.1f} ms best{median(took):9.1f} ms median{p99:9.1f} ms p99", flush=True)
 
 
-async def measure(pool: asyncpg.Pool, feedbacks: int, times: int) -> None:
-    await pool.execute(_FILL, feedbacks, NOW, DAY, timeout=3_600)
-    await pool.execute("vacuum analyze feedbacks", timeout=3_600)
-    print(f"{feedbacks:,} feedbacks")
+async def fill(pool: asyncpg.Pool, feedbacks: int) -> None:
+    """Write the rows, newest first."""
+    began = time.perf_counter()
+    for first in range(1, feedbacks + 1, _CHUNK):
+        last = min(first + _CHUNK - 1, feedbacks)
+        await pool.execute(_FILL, feedbacks, NOW, DAYS * DAY, first, last, timeout=3_600)
+    await pool.execute(_MESSAGES, feedbacks, NOW, DAYS * DAY, timeout=3_600)
+    await pool.execute("analyze feedbacks", timeout=3_600)
+    print(f"{feedbacks:,} feedbacks written in {time.perf_counter() - began:.0f} s", flush=True)
+    began = time.perf_counter()
+    hours = await Rollups(pool).catch_up(quiet=0)
+    print(f"{hours:,} hours rolled up in {time.perf_counter() - began:.0f} s", flush=True)
+    for table in ("feedbacks", "messages", "rollups", "stale_hours"):
+        await pool.execute(f"vacuum analyze {table}", timeout=3_600)
+
+
+async def measure(pool: asyncpg.Pool, times: int) -> None:
     whole, month = Span(0, NOW + 1), Span(NOW - 30 * DAY, NOW + 1)
+
+    async def period() -> None:
+        await conversations_in_period(pool, AT, month, include_turns=True, limit=100, cursor=None)
+
+    async def turns() -> None:
+        async with pool.acquire() as connection, connection.transaction(isolation="repeatable_read", readonly=True):
+            await turns_with_feedbacks(connection, LONG, None, 0, 500, None)
+
+    async def newest() -> None:
+        async with pool.acquire() as connection, connection.transaction(isolation="repeatable_read", readonly=True):
+            await latest(connection, LONG, LatestQuestion([f"t{turn}" for turn in range(200)]))
+
+    await timed("period page of 100, with turns", period, 20 * times)
+    await timed("turns-with-feedbacks, 200 turns", turns, 4 * times)
+    await timed("latest of 200 turns", newest, 4 * times)
     for name, filters in SEARCHES.items():
         await timed(f"search, {name}", lambda filters=filters: found(pool, AT, whole, filters, 50), times)  # type: ignore[misc]
     await timed("counts of 30 days", lambda: breakdown(pool, AT, month, Filters()), times)
+    await timed("summary of 30 days", lambda: summary(pool, AT, month, "day", Filters()), times)
+    await timed("agents of 30 days", lambda: ranking(pool, AT, month, 10, Filters()), times)
+    await timed("reasons of 30 days", lambda: reasons(pool, AT, month, Filters()), times)
     await timed("calibration of 30 days", lambda: calibration(pool, AT, month), times)
-    for period in ("7d", "30d"):
-        view = View.model_validate({"period": period})
-        await timed(f"overview of {period}", lambda view=view: overview(pool, AT, view, NOW, _no_link), times)  # type: ignore[misc]
+    for period_name in ("7d", "30d"):
+        view = View.model_validate({"period": period_name})
+        await timed(
+            f"overview of {period_name}",
+            lambda view=view: overview(pool, AT, view, NOW, _no_link),  # type: ignore[misc]
+            times,
+        )
+
+
+async def projection(pool: asyncpg.Pool, events: int = 20_000, rounds: int = 3) -> None:
+    """What noting changed hours costs the projection: the same events with and without the triggers, in turn."""
+    store, person = PostgresStore(pool), Project("bench", "projection")
+    took: dict[bool, list[float]] = {True: [], False: []}
+    for number in range(2 * rounds):
+        noted = number % 2 == 0
+        await pool.execute(f"alter table feedbacks {'enable' if noted else 'disable'} trigger user")
+        rows = [_row(person, number * events + one) for one in range(events)]
+        began = time.perf_counter()
+        for first in range(0, events, 1_000):
+            await store.apply([], sorted(rows[first : first + 1_000]))
+        took[noted].append(time.perf_counter() - began)
+    await pool.execute("alter table feedbacks enable trigger user")
+    with_, without = (events / min(took[noted]) for noted in (True, False))
+    print(
+        f"projection: {with_:,.0f} feedbacks/s with triggers, {without:,.0f} without ({with_ / without:.2f})",
+        flush=True,
+    )
+
+
+def _row(at: Project, number: int) -> FeedbackRow:
+    conversation, turn, user = f"c{number // 8}", f"t{number}", f"u{number % 5_000}"
+    event = feedback_id(*at, conversation, source="api", user_id=user, agent_id="", source_id=turn)
+    person = number % 4 == 0
+    return FeedbackRow(
+        feedback_id=event,
+        revision=1,
+        recorded_at=NOW,
+        slot=person_slot(*at, conversation, turn, user) if person else event,
+        tenant=at.tenant,
+        project=at.project,
+        conversation_id=conversation,
+        turn_id=turn,
+        user_id=user,
+        user_type="human",
+        agent_id=f"agent-{number % 60}",
+        agent_message_id=None,
+        origin="user" if person else "machine",
+        feedback_type="explicit" if person else "inferred",
+        source="api" if person else "inference",
+        reaction="ok",
+        value=1.0,
+        confidence=1.0,
+        text="no that is wrong",
+        tags=(),
+        correction=None,
+        emoji=None,
+        correction_type=None,
+        occurred_at=NOW - number * 3_600_000,  # a thousand an hour
+        rn=f"rn{number}",
+        track_id=None,
+        bundle_id=None,
+        agent_version=None,
+        model=None,
+        trace_id=None,
+        intent=None,
+        reviews=None,
+    )
 
 
 def _no_link(path: str, **_: Any) -> str:
@@ -93,7 +226,9 @@ async def run(feedbacks: int, times: int) -> None:
         async with EmbeddedPostgres(Path(folder) / "data") as server:
             pool = await open_pool(server.url, "reporting", MIGRATIONS)
             try:
-                await measure(pool, feedbacks, times)
+                await fill(pool, feedbacks)
+                await measure(pool, times)
+                await projection(pool)
             finally:
                 await pool.close()
 

@@ -47,7 +47,10 @@ class ErasureStatuses(Protocol):
         requests: Collection[FeedbackErasureRequested],
         confirmations: Collection[tuple[FeedbackErasureConfirmed, int]],
     ) -> None:
-        """Keep requests, and confirmations with their time in the log (microseconds). Committed on return."""
+        """Keep requests, and confirmations with their time in the log (microseconds). Committed on return.
+
+        The session ratings that the requests' people gave before lose their names.
+        """
         ...
 
     async def find(self, tenant: str, request_id: str) -> ErasureStatus | None:
@@ -91,6 +94,13 @@ _RECEIPTS: Final = """
 insert into erasure_receipts (tenant, request_id, service, removed, confirmed_at)
 select * from unnest($1::text[], $2::text[], $3::text[], $4::bigint[], $5::bigint[]) on conflict do nothing
 """
+# The rating stays: it counts a session, and holds no text.
+_UNNAME_RATINGS: Final = """
+update session_feedback s set user_id_or_null = null
+from unnest($1::text[], $2::text[], $3::text[], $4::bigint[]) as q (tenant, request_id, user_id, requested_at)
+where s.tenant = q.tenant and s.user_id_or_null = q.user_id
+  and s.recorded_at <= timestamptz 'epoch' + q.requested_at * interval '1 microsecond'
+"""
 _FIND: Final = """
 select q.user_id, q.requested_at, r.service, r.confirmed_at, r.removed
 from erasure_requests q left join erasure_receipts r using (tenant, request_id)
@@ -112,7 +122,7 @@ class PostgresErasureStatuses:
         asked = sorted((one.tenant, one.request_id, one.user_id, one.occurred_at) for one in requests)
         confirmed = sorted((one.tenant, one.request_id, one.service, one.removed, at) for one, at in confirmations)
         async with self._pool.acquire() as connection, connection.transaction():
-            for statement, rows in ((_REQUESTS, asked), (_RECEIPTS, confirmed)):
+            for statement, rows in ((_REQUESTS, asked), (_UNNAME_RATINGS, asked), (_RECEIPTS, confirmed)):
                 if rows:
                     await connection.execute(statement, *(list(column) for column in zip(*rows, strict=True)))
 

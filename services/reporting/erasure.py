@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import Final
 
 from contracts.erasure import ERASURE_MARGIN, ErasedAt
+from contracts.instants import DAY
+from reporting.rollups import WHILE_NOBODY_COUNTS
 from servicekit.erasure_ledger import ErasureLedger
 
 _AT_ONCE: Final = 5_000
@@ -28,12 +30,19 @@ delete from deliveries where (endpoint, subject) in (
     where tenant = $1 and user_id = $2 and occurred_at <= $3 limit $4)
 """
 
+# A person's tag may stand in a roll-up. Deleting their feedback has made its hour stale: nobody reads that roll-up.
+_DROP_REASONS: Final = f"""
+delete from rollups r using stale_hours s
+where s.tenant = $1 and r.tenant = s.tenant and r.project = s.project
+  and (r.grain = 'reason hour' and r.start = s.hour or r.grain = 'reason day' and r.start = s.hour / {DAY} * {DAY})
+"""
+
 
 class ReportingErasures(ErasureLedger):
     """See `servicekit.kafka.erasing.Erasures`. Messages stay as rows without a text: a conversation keeps its order."""
 
     async def erase(self, erased: ErasedAt) -> int:
-        """Blank these people's messages, delete their feedback and what webhooks wait to send of it.
+        """Blank these people's messages, delete their feedback, its counts, and what webhooks wait to send of it.
 
         Returns the rows changed.
         """
@@ -41,6 +50,10 @@ class ReportingErasures(ErasureLedger):
         for (tenant, user_id), at in sorted(erased.items()):
             for statement in (_BLANK_MESSAGES, _DELETE_FEEDBACKS, _DROP_DELIVERIES):
                 changed += await self._repeated(statement, tenant, user_id, at + ERASURE_MARGIN)
+        for tenant in {tenant for tenant, _ in erased}:
+            async with self._pool.acquire() as connection, connection.transaction():
+                await connection.execute(WHILE_NOBODY_COUNTS)
+                await connection.execute(_DROP_REASONS, tenant)
         return changed
 
     async def _repeated(self, statement: str, *arguments: str | int) -> int:

@@ -16,6 +16,7 @@ from reporting.pages import routes as pages
 from reporting.pages.routes import Health, pages_router
 from reporting.queries.counts import totals
 from reporting.retention import expiries
+from reporting.rollups import Rollups
 from reporting.settings import ReportingSettings
 from reporting.store_postgres import PostgresStore
 from reporting.webhooks.consumer import WebhookEvents, WithErasures
@@ -30,6 +31,8 @@ from servicekit.launcher import Program
 from servicekit.service import Periodic, Service, Surroundings
 
 MIGRATIONS = Path(__file__).parent / "migrations"
+ROLLUP_SECONDS = 5.0
+"""How often hours in which feedback has changed are counted anew."""
 WEBHOOK_SECONDS = 1.0
 """How often deliveries are looked for that are due."""
 
@@ -47,6 +50,7 @@ async def build(settings: ReportingSettings, surroundings: Surroundings, health:
     service.expire(pool, expiries(settings))
     store = PostgresStore(pool)
     await store.adopt()
+    service.every(Periodic("rollups", ROLLUP_SECONDS, Rollups(pool).catch_up))
     erasures = ReportingErasures(pool)
     service.consume("reporting", ErasingHandler(Projector(store), erasures, service.producer, "reporting"))
     deliveries = Deliveries(pool)

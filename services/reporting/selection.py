@@ -85,17 +85,25 @@ _CORRECTIONS: Final = frozenset(get_args(CorrectionType))
 
 def where(at: Project, span: Span, filters: Filters = NONE_GIVEN) -> tuple[str, list[Any]]:
     """Conditions on effective reactions called `e`, and the values of their parameters $1, $2, ..."""
+    window, narrowed, values = conditions(at, span, filters)
+    return window + narrowed, values
+
+
+def conditions(at: Project, span: Span, filters: Filters) -> tuple[str, str, list[Any]]:
+    """As `where`, the window apart from what narrows it, which begins with `and` where there is anything."""
     values: list[Any] = [*at, *span]
-    clauses = ["e.tenant = $1", "e.project = $2", "e.occurred_at >= $3", "e.occurred_at < $4"]
+    clauses: list[str] = []
     for name, clause in _CLAUSES.items():
         value = getattr(filters, name)
         if value is not None:
-            values.append(_substring(value) if name == "text" else value)
+            values.append(substring(value) if name == "text" else value)
             # Only a correction type's name is looked for in both places: the plan for one place is better.
             chosen = _CORRECTION if name == "reason" and value in _CORRECTIONS else clause
             clauses.append(chosen.format(at=len(values)))
-    return " and ".join(clauses), values
+    window = "e.tenant = $1 and e.project = $2 and e.occurred_at >= $3 and e.occurred_at < $4"
+    return window, "".join(f" and {clause}" for clause in clauses), values
 
 
-def _substring(text: str) -> str:
+def substring(text: str) -> str:
+    """The pattern of `ilike` for texts that hold `text`."""
     return "%" + text.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_") + "%"

@@ -102,6 +102,21 @@ async def test_no_table_holds_text_of_an_erased_person(stack: RunningStack) -> N
     assert await tables_with(stack, SECRET) == []
 
 
+async def test_a_session_rating_stays_without_its_name(stack: RunningStack) -> None:
+    async def ended(thread: str, token: str) -> None:
+        async with stack.client(token) as http:
+            answer = await http.post(f"/api/threads/{thread}/end", json={"feedback": "positive"})
+            assert answer.status_code == 200
+
+    await ended("e-rated", "chat")
+    await ended("e-other", "runtime")
+    await erased(stack, "chat-service")
+    await ended("e-later", "chat")
+    await stack.quiet()
+    rows = await stack.rows("select user_id_or_null from feedback.session_feedback order by recorded_at desc limit 3")
+    assert [row["user_id_or_null"] for row in rows] == ["chat-service", "ann", None]
+
+
 async def test_what_others_said_stays(stack: RunningStack) -> None:
     await stack.publish(
         *exchange("e-others", "t1"),

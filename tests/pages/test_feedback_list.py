@@ -162,6 +162,15 @@ async def test_a_transcript_opened_from_the_list_has_its_neighbours_and_the_way_
         assert len(links((await http.get(newer)).text, "Older")) == 1
 
 
+async def test_an_erased_text_is_shown_as_such(pool, take):
+    await some(take)
+    await pool.execute("update messages set content = '' where message_id = 'q1'")
+    async with visitor(pool) as http:
+        page = (await http.get("/dashboard/conversation?at=acme/support&id=c1")).text
+    assert page.count("Erased at the person's request") == 1
+    assert "Cheaper?" not in page
+
+
 async def test_the_agents_page_has_versions_reasons_and_its_worst_conversations(pool, take):
     await some(take)
     async with visitor(pool) as http:

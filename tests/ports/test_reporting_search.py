@@ -180,3 +180,16 @@ async def test_a_search_that_makes_no_sense_is_refused_in_a_sentence(http, body)
     answer = await http.post(SEARCH, json=body)
     assert answer.status_code == 422
     assert isinstance(answer.json()["detail"], str)
+
+
+async def test_a_text_is_looked_for_in_bounded_steps_and_found_whole(http, take, monkeypatch):
+    monkeypatch.setattr("reporting.queries.search.LOOKED_THROUGH", 5)
+    texts = {3: "needle", 11: "Needle", 12: "needle", 17: "needle"}
+    await take(*(feedback(f"n{at}", turn=f"t{at}", text=texts.get(at, "hay"), at=at) for at in range(18)))
+    found, cursor, pages = [], None, 0
+    while pages == 0 or cursor is not None:
+        page = await ask(http, text="needle", limit=2, cursor=cursor)
+        found += [item["turn_id"] for item in page["items"]]
+        cursor, pages = page["next_cursor"], pages + 1
+    assert found == ["t17", "t12", "t11", "t3"]
+    assert pages <= 6

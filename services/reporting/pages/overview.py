@@ -17,7 +17,6 @@ from reporting.queries.breakdown import SPARK_STEPS, Breakdown, Version, breakdo
 from reporting.queries.changes import changed_since, stamp
 from reporting.queries.projects import first_reaction
 from reporting.queries.reasons import Reason, reasons
-from reporting.queries.satisfaction import conversations_judged
 from reporting.queries.search import found, with_answers
 from reporting.selection import Bucket, Filters, Project, Span
 from reporting.votes import Change, Votes
@@ -87,7 +86,6 @@ class Overview:
     people: Side
     machine: Side
     charted: Origin
-    conversations: int
     chart_wide: Markup
     chart_narrow: Markup
     steps: list[charts.Step]
@@ -133,7 +131,6 @@ async def overview(pool: asyncpg.Pool, at: Project, view: View, now: int, link: 
         people=_side("user", counted, before),
         machine=_side("machine", counted, before),
         charted=charted,
-        conversations=await conversations_judged(pool, at, span, view.filters),
         chart_wide=charts.over_time(steps, bucket, 1120, 330, view.zone),
         chart_narrow=charts.over_time(steps, bucket, 350, 300, view.zone),
         steps=steps,

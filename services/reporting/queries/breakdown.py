@@ -1,4 +1,4 @@
-"""Counts of one window by origin, step of time, agent and version, in one pass over it."""
+"""Counts of one window by origin, step of time, agent and version."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from typing import Final, NamedTuple
 import asyncpg
 
 from contracts.base import Origin
-from reporting.queries.counts import COUNTS
-from reporting.selection import Filters, Project, Span, where
+from reporting.queries.rolled import steps, votes
+from reporting.selection import Filters, Project, Span
 from reporting.votes import Votes
 
 SPARK_STEPS: Final = 14
@@ -36,37 +36,44 @@ class Breakdown:
     sparks: dict[tuple[Origin, str, int], Votes] = field(default_factory=lambda: defaultdict(Votes))
 
 
+_SUMS: Final = "sum(e.ok) as ok, sum(e.neutral) as neutral, sum(e.not_ok) as not_ok"
 _COUNTED: Final = f"""
-select e.origin, e.step, e.agent_id, e.agent_version, e.spark,
-       grouping(e.step) = 0 as of_step, grouping(e.agent_id) = 0 as of_agent,
-       grouping(e.agent_version) = 0 as of_version, grouping(e.spark) = 0 as of_spark, {COUNTS}
-from (
-    select e.origin, e.reaction, e.agent_id, e.agent_version, width_bucket(e.occurred_at, ${{at}}::bigint[]) as step,
-           ((e.occurred_at - $3) * {SPARK_STEPS} / ($4 - $3))::int as spark
-    from {{view}} e where {{where}}
-) e
-group by grouping sets ((e.origin), (e.origin, e.step), (e.origin, e.agent_id),
-                        (e.origin, e.agent_id, e.agent_version), (e.origin, e.agent_id, e.spark))
+select e.origin, e.agent_id, e.agent_version, e.spark,
+       grouping(e.agent_id) = 0 as of_agent, grouping(e.agent_version) = 0 as of_version,
+       grouping(e.spark) = 0 as of_spark, {_SUMS}
+from (select *, ((at - $3) * {SPARK_STEPS} / ($4 - $3))::int as spark from {{source}} s) e
+group by grouping sets ((e.origin), (e.origin, e.agent_id), (e.origin, e.agent_id, e.agent_version),
+                        (e.origin, e.agent_id, e.spark))
+"""
+_STEPS: Final = f"""
+select e.origin, width_bucket(e.at, ${{at}}::bigint[]) as step, {_SUMS} from {{source}} e group by 1, 2
 """
 
 
 async def breakdown(
-    pool: asyncpg.Pool, at: Project, span: Span, filters: Filters, starts: Sequence[int] = (0,)
+    pool: asyncpg.Pool, at: Project, span: Span, filters: Filters, starts: Sequence[int] = ()
 ) -> Breakdown:
-    """Count the window's effective reactions. `starts` are where steps begin, in microseconds, ascending."""
-    condition, values = where(at, span, filters)
-    statement = _COUNTED.format(view=filters.view, where=condition, at=len(values) + 1)
+    """Count the window's effective reactions.
+
+    `starts` are where steps begin, in microseconds, ascending; without them no step is counted. In a window of 14 days
+    or more the little charts' steps are whole days of UTC.
+    """
     found = Breakdown()
-    for row in await pool.fetch(statement, *values, list(starts)):
-        votes, origin = Votes(row["ok"], row["neutral"], row["not_ok"]), row["origin"]
-        if row["of_step"]:
-            found.steps[origin, max(0, row["step"] - 1)] += votes
-        elif row["of_version"]:
-            found.versions[origin, Version(row["agent_id"], row["agent_version"])] = votes
+    source = votes(at, span, filters)
+    for row in await pool.fetch(_COUNTED.format(source=source.sql), *source.values):
+        counted, origin = Votes(row["ok"], row["neutral"], row["not_ok"]), row["origin"]
+        if row["of_version"]:
+            found.versions[origin, Version(row["agent_id"], row["agent_version"])] = counted
         elif row["of_spark"]:
-            found.sparks[origin, row["agent_id"], row["spark"]] = votes
+            found.sparks[origin, row["agent_id"], row["spark"]] = counted
         elif row["of_agent"]:
-            found.agents[origin, row["agent_id"]] = votes
+            found.agents[origin, row["agent_id"]] = counted
         else:
-            found.whole[origin] = votes
+            found.whole[origin] = counted
+    if starts:
+        source = steps(at, span, filters, starts)
+        statement = _STEPS.format(source=source.sql, at=len(source.values) + 1)
+        for row in await pool.fetch(statement, *source.values, list(starts)):
+            counted = Votes(row["ok"], row["neutral"], row["not_ok"])
+            found.steps[row["origin"], max(0, row["step"] - 1)] += counted
     return found

@@ -17,6 +17,13 @@ count(*) filter (where e.reaction = 'not_ok') as not_ok,
 count(*) filter (where e.reaction = 'neutral') as neutral
 """
 """Columns of a select over effective reactions called `e`."""
+SUMS: Final = """
+coalesce(sum(e.ok), 0) as ok, coalesce(sum(e.neutral), 0) as neutral, coalesce(sum(e.not_ok), 0) as not_ok,
+coalesce(sum(e.ok + e.neutral + e.not_ok) filter (where e.origin = 'user'), 0) as "user",
+coalesce(sum(e.ok + e.neutral + e.not_ok) filter (where e.origin = 'machine'), 0) as machine,
+coalesce(sum(e.ok + e.neutral + e.not_ok), 0) as total
+"""
+"""The same over what `rolled` gives, called `e`."""
 
 
 def counts_of(row: asyncpg.Record | dict[str, Any]) -> dict[str, int]:

@@ -8,7 +8,8 @@ import asyncpg
 from pydantic import Field
 
 from reporting.answers import Answer, Counts, Window
-from reporting.queries.counts import COUNTS, counts_of
+from reporting.queries.counts import COUNTS, SUMS, counts_of
+from reporting.queries.rolled import reasons_given
 from reporting.queries.satisfaction import window_of
 from reporting.selection import Filters, Project, Span, where
 
@@ -54,12 +55,24 @@ limit {limit}
 """
 
 
+_ROLLED: Final = """
+select e.reason, e.kind, {sums} from {source} e
+group by e.reason, e.kind
+order by not_ok desc, total desc, e.reason, e.kind
+limit {limit}
+"""
+
+
 async def reasons(
     pool: asyncpg.Pool, at: Project, span: Span, filters: Filters, limit: int = 200, *, rules: bool = True
 ) -> Reasons:
     """Count the reasons given in a window; without `rules`, those of people and the machine's correction types."""
-    condition, values = where(at, span, filters)
-    condition += "" if rules else " and r.kind <> 'rule'"
-    rows = await pool.fetch(_REASONS.format(view=filters.view, counts=COUNTS, where=condition, limit=limit), *values)
+    if rules:
+        condition, values = where(at, span, filters)
+        statement = _REASONS.format(view=filters.view, counts=COUNTS, where=condition, limit=limit)
+    else:
+        source, values = reasons_given(at, span, filters)
+        statement = _ROLLED.format(sums=SUMS, source=source, limit=limit)
+    rows = await pool.fetch(statement, *values)
     found = [Reason(reason=row["reason"], kind=row["kind"], **counts_of(row)) for row in rows]
     return Reasons(tenant=at.tenant, project=at.project, window=window_of(span), reasons=found)

@@ -10,8 +10,9 @@ from pydantic import Field
 from contracts.instants import format_instant
 from reporting.answers import Answer, Counts, Time, Window
 from reporting.intervals import satisfaction, wilson
-from reporting.queries.counts import COUNTS, counts_of
-from reporting.selection import SHIFTS, WIDTHS, Bucket, Filters, Project, Span, where
+from reporting.queries.counts import SUMS, counts_of
+from reporting.queries.rolled import votes
+from reporting.selection import SHIFTS, WIDTHS, Bucket, Filters, Project, Span
 
 _MOST_GROUPS: Final = 1_000
 
@@ -70,9 +71,9 @@ select grouping(e.start) = 0 as of_time, grouping(e.agent_id) = 0 as of_agent,
        grouping(e.agent_version) = 0 as of_version, grouping(e.origin) = 0 as of_origin,
        e.start, e.agent_id, e.agent_version, e.origin, {counts}
 from (
-    select (e.occurred_at - {shift}) / {width} * {width} + {shift} as start,
-           e.agent_id, e.agent_version, e.origin, e.reaction
-    from {view} e where {where}
+    select (e.at - {shift}) / {width} * {width} + {shift} as start,
+           e.agent_id, e.agent_version, e.origin, e.ok, e.neutral, e.not_ok
+    from {source} e
 ) e
 group by grouping sets ((), (e.start), (e.agent_id), (e.agent_version), (e.origin))
 """
@@ -81,11 +82,9 @@ _FLAGS: Final = ("of_time", "of_agent", "of_version", "of_origin")
 
 async def summary(pool: asyncpg.Pool, at: Project, span: Span, bucket: Bucket, filters: Filters) -> Summary:
     """The figures of a window. Weeks begin on Monday; all buckets are in UTC."""
-    condition, values = where(at, span, filters)
-    statement = _SUMMARY.format(
-        counts=COUNTS, shift=SHIFTS[bucket], width=WIDTHS[bucket], view=filters.view, where=condition
-    )
-    rows = await pool.fetch(statement, *values)
+    source = votes(at, span, filters, by_days=bucket != "hour")
+    statement = _SUMMARY.format(counts=SUMS, shift=SHIFTS[bucket], width=WIDTHS[bucket], source=source.sql)
+    rows = await pool.fetch(statement, *source.values)
     whole = next(row for row in rows if not any(row[flag] for flag in _FLAGS))
     return Summary(
         tenant=at.tenant,
@@ -109,10 +108,8 @@ async def summary(pool: asyncpg.Pool, at: Project, span: Span, bucket: Bucket, f
 
 async def ranking(pool: asyncpg.Pool, at: Project, span: Span, min_votes: int, filters: Filters) -> Ranking:
     """Agents by what their votes prove, not by their share alone."""
-    condition, values = where(at, span, filters)
-    rows = await pool.fetch(
-        f"select e.agent_id, {COUNTS} from {filters.view} e where {condition} group by e.agent_id", *values
-    )
+    source = votes(at, span, filters)
+    rows = await pool.fetch(f"select e.agent_id, {SUMS} from {source.sql} e group by e.agent_id", *source.values)
     agents = []
     for row in rows:
         low, high = wilson(row["ok"], row["total"])
@@ -136,10 +133,3 @@ def _figures(row: asyncpg.Record) -> dict[str, Any]:
 def _named(rows: list[asyncpg.Record], flag: str, column: str) -> list[NamedFigures]:
     named = [NamedFigures(name=row[column], **_figures(row)) for row in rows if row[flag]]
     return sorted(named, key=lambda one: (-one.total, one.name or ""))[:_MOST_GROUPS]
-
-
-async def conversations_judged(pool: asyncpg.Pool, at: Project, span: Span, filters: Filters) -> int:
-    """How many conversations have a reaction in the window."""
-    condition, values = where(at, span, filters)
-    statement = f"select count(*) from (select from {filters.view} e where {condition} group by e.conversation_id) c"
-    return int(await pool.fetchval(statement, *values))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Annotated, Any, Final
 from uuid import UUID
 
@@ -15,7 +15,7 @@ from contracts.instants import format_instant
 from reporting.answers import Answer, Time
 from reporting.cursor import Moment, decode, encode, question
 from reporting.paging import OVERHEAD, page_of
-from reporting.selection import Filters, Project, Span, where
+from reporting.selection import Filters, Project, Span, substring, where
 
 
 class FoundFeedback(Answer):
@@ -43,13 +43,18 @@ class FoundFeedback(Answer):
 
 
 class FoundFeedbacks(Answer):
-    """One page, newest first, at most 2 MiB of text."""
+    """One page, newest first, at most 2 MiB of text.
+
+    With `text` a page looks through 10,000 feedbacks at most: it may be empty and yet have a `next_cursor`.
+    """
 
     items: Annotated[list[FoundFeedback], Field(description="Effective and live feedbacks, newest first.")]
     next_cursor: Annotated[str | None, Field(description="Goes on after the last item; null at the end.")]
 
 
 _POSITION: Final = TypeAdapter(tuple[Moment, UUID])
+LOOKED_THROUGH: Final = 10_000
+"""Feedbacks in which one page looks for a text: no index has texts. The cursor goes on where the look ended."""
 _COLUMNS: Final = """e.feedback_id, e.conversation_id, e.turn_id, e.agent_id, e.agent_version, e.model, e.user_id,
  e.origin, e.feedback_type, e.reaction, e.value, e.confidence, e.text, e.tags, e.correction, e.correction_type, e.emoji,
  e.occurred_at, e.agent_message_id, e.trace_id, e.source, e.reviews"""
@@ -86,9 +91,12 @@ async def found(
     asked = question("search", *at, *span, asdict(filters))
     after = None if cursor is None else decode(cursor, asked, _POSITION)
     rows = await pool.fetch(*_statement(at, span, filters, limit + 1, after))
+    # Where a look for a text ended before it came to the end of all feedbacks.
+    ended_at = rows.pop() if filters.text is not None and rows and rows[-1]["ended_here"] else None
     sizes = (OVERHEAD + len(row["text"] or "") + len(row["correction"] or "") for row in rows)
     page, more = page_of(rows, sizes, limit)
-    return page, encode(asked, (page[-1]["occurred_at"], page[-1]["feedback_id"])) if more else None
+    last = page[-1] if more else ended_at
+    return page, encode(asked, (last["occurred_at"], last["feedback_id"])) if last else None
 
 
 async def every(pool: asyncpg.Pool, at: Project, span: Span, filters: Filters) -> AsyncIterator[asyncpg.Record]:
@@ -108,7 +116,7 @@ async def beside(
     """The next newer and the next older feedback in the list."""
     newer = await pool.fetchrow(*_statement(at, span, filters, 1, place, newer=True))
     older = await pool.fetchrow(*_statement(at, span, filters, 1, place))
-    return newer, older
+    return _match(newer), _match(older)
 
 
 async def with_answers(pool: asyncpg.Pool, at: Project, rows: Sequence[asyncpg.Record]) -> list[dict[str, Any]]:
@@ -116,6 +124,10 @@ async def with_answers(pool: asyncpg.Pool, at: Project, rows: Sequence[asyncpg.R
     found_answers = await pool.fetch(_ANSWERS, *at, [row["feedback_id"] for row in rows])
     answers = {row["feedback_id"]: row["answer"] for row in found_answers}
     return [{**row, "answer": answers.get(row["feedback_id"])} for row in rows]
+
+
+def _match(row: asyncpg.Record | None) -> asyncpg.Record | None:
+    return None if row is None or row.get("ended_here") else row
 
 
 def as_answer(row: asyncpg.Record) -> FoundFeedback:
@@ -126,9 +138,20 @@ def as_answer(row: asyncpg.Record) -> FoundFeedback:
 def _statement(
     at: Project, span: Span, filters: Filters, limit: int, after: Place | None, *, newer: bool = False
 ) -> tuple[Any, ...]:
-    condition, values = where(at, span, filters)
+    condition, values = where(at, span, replace(filters, text=None))
     if after is not None:
         condition += (_NEWER if newer else _OLDER).format(at=len(values) + 1, next=len(values) + 2)
         values += after
     order = "e.occurred_at, e.feedback_id" if newer else "e.occurred_at desc, e.feedback_id desc"
-    return f"select {_COLUMNS} from {filters.view} e where {condition} order by {order} limit {limit}", *values
+    if filters.text is None:
+        return f"select {_COLUMNS} from {filters.view} e where {condition} order by {order} limit {limit}", *values
+    matching = "e.text ilike ${0} or e.correction ilike ${0}".format(len(values) + 1)
+    statement = f"""
+with looked as materialized (
+    select {_COLUMNS} from {filters.view} e where {condition} order by {order} limit {LOOKED_THROUGH}
+)
+(select e.*, false as ended_here from looked e where {matching} order by {order} limit {limit})
+union all
+(select e.*, true from looked e order by {order} offset {LOOKED_THROUGH - 1})
+order by ended_here, {order.replace("e.", "")}"""
+    return statement, *values, substring(filters.text)

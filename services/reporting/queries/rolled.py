@@ -1,0 +1,106 @@
+"""What a figure counts, from roll-ups where they hold and from the feedbacks themselves where they do not.
+
+Both give the same numbers: whole days and hours come from `rollups`; the window's edges, hours in which a step begins
+and hours that `stale_hours` names come from the view. One statement, so one snapshot, reads all of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import Any, Final, NamedTuple
+
+from contracts.instants import DAY
+from reporting.rollups import HOUR
+from reporting.selection import Filters, Project, Span, conditions
+
+_ROLLED_FILTERS: Final = ("agent_id", "agent_version", "model", "origin")
+_LONG: Final = 14 * DAY
+"""From this length on a window is counted by days: its sparklines have days for steps."""
+_VOTES: Final = "e.origin, e.agent_id, e.agent_version, e.model"
+_RAW_SUMS: Final = """(e.reaction = 'ok')::int as ok, (e.reaction = 'neutral')::int as neutral,
+ (e.reaction = 'not_ok')::int as not_ok"""
+_STALE: Final = f"""with stale as materialized (
+    select distinct hour, hour / {DAY} * {DAY} as day from (
+        select hour from stale_hours where tenant = $1 and project = $2 and hour >= ${{}} and hour < ${{}}
+        union all select unnest(${{}}::bigint[])
+    ) h
+)"""
+_RAW_REASONS: Final = """ cross join lateral (
+    select 'tag' as kind, tag as reason from unnest(e.tags) as t (tag) where e.origin = 'user'
+    union all
+    select 'correction_type', e.correction_type where e.correction_type is not null
+) r"""
+
+
+class Source(NamedTuple):
+    """A subselect for a `from` clause, and the values of its parameters.
+
+    Its columns: `at` (microseconds: when a feedback was given, or where its hour or day begins), `origin`, `agent_id`,
+    `agent_version`, `model`, for reasons `kind` and `reason`, and the counts `ok`, `neutral` and `not_ok`.
+    """
+
+    sql: str
+    values: list[Any]
+
+
+def votes(at: Project, span: Span, filters: Filters, *, by_days: bool = True) -> Source:
+    """The window's verdicts; without `by_days` none by the day."""
+    return _source(at, span, filters, "hour", "day" if by_days and span.end - span.start >= _LONG else None)
+
+
+def steps(at: Project, span: Span, filters: Filters, starts: Sequence[int]) -> Source:
+    """The window's verdicts by the hour or finer, where steps begin at `starts`; of all agents they name none."""
+    of_agents = filters.agent_id or filters.agent_version or filters.model
+    return _source(at, span, filters, "hour" if of_agents else "total", None, starts)
+
+
+def reasons_given(at: Project, span: Span, filters: Filters) -> Source:
+    """The window's tags of people and correction types of the machine, with the verdicts that give them."""
+    return _source(at, span, filters, "reason hour", "reason day")
+
+
+def _source(
+    at: Project, span: Span, filters: Filters, hours: str, days: str | None, starts: Sequence[int] = ()
+) -> Source:
+    window, narrowed, values = conditions(at, span, filters)
+    reasons = hours.startswith("reason")
+    columns, more = (f"{_VOTES}, r.kind, r.reason", _RAW_REASONS) if reasons else (_VOTES, "")
+    given = f"select e.occurred_at as at, {columns}, {_RAW_SUMS} from"
+    first, last = -(-span.start // HOUR) * HOUR, span.end // HOUR * HOUR
+    if not _may_be_rolled(filters) or first >= last:
+        return Source(f"({given} {filters.view} e{more} where {window}{narrowed})", values)
+    broken = sorted({start // HOUR * HOUR for start in starts if start % HOUR and first <= start < last})
+    first_day, last_day = -(-first // DAY) * DAY, last // DAY * DAY
+    by_days = days is not None and first_day < last_day
+    n = len(values)
+    values += [first, last, broken, hours]
+    counted = f"select e.start, {_VOTES}{', e.kind, e.reason' if reasons else ''}, e.ok, e.neutral, e.not_ok from"
+    here = f"e.tenant = $1 and e.project = $2{narrowed}"
+    within = "e.start >= ${} and e.start < ${} and not exists (select from stale s where s.hour = e.start)"
+    of_hour = f"e.grain = ${n + 4}::text"
+    parts = [
+        f"{given} effective e{more} where {window}{narrowed} and e.occurred_at < ${n + 1}",
+        f"{given} effective e{more} where {window}{narrowed} and e.occurred_at >= ${n + 2}",
+        f"{given} stale s cross join lateral (select * from effective e where {here}"
+        f" and e.occurred_at >= s.hour and e.occurred_at < s.hour + {HOUR} offset 0) e{more}",
+    ]
+    if not by_days:
+        parts.append(f"{counted} rollups e where {here} and {of_hour} and {within.format(n + 1, n + 2)}")
+    else:
+        values += [first_day, last_day, days]
+        day_is_stale = "exists (select from stale s where s.day = e.start)"
+        parts += [
+            f"{counted} rollups e where {here} and {of_hour} and {within.format(n + 1, n + 5)}",
+            f"{counted} rollups e where {here} and {of_hour} and {within.format(n + 6, n + 2)}",
+            f"{counted} rollups e where {here} and e.grain = ${n + 7}::text"
+            f" and e.start >= ${n + 5} and e.start < ${n + 6} and not {day_is_stale}",
+            f"{counted} (select distinct day from stale where day >= ${n + 5} and day < ${n + 6}) d"
+            f" join rollups e on e.start >= d.day and e.start < d.day + {DAY}"
+            f" where {here} and {of_hour} and not exists (select from stale s where s.hour = e.start)",
+        ]
+    return Source(f"({_STALE.format(n + 1, n + 2, n + 3)} {' union all '.join(parts)})", values)
+
+
+def _may_be_rolled(filters: Filters) -> bool:
+    return all(value is None or value is False or name in _ROLLED_FILTERS for name, value in asdict(filters).items())

@@ -1,0 +1,114 @@
+"""Counts hours anew in which feedback has changed. `queries/rolled.py` reads what is counted.
+
+An hour is counted and its marks are deleted in one snapshot: marks of changes that it does not show stay.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import asyncpg
+
+from contracts.instants import DAY, MINUTE
+
+HOUR: Final = 60 * MINUTE
+QUIET_SECONDS: Final = 10.0
+"""An hour is counted once nothing has changed in it for that long,"""
+LONGEST_SECONDS: Final = 300.0
+"""or when it has been stale for that long."""
+_AT_ONCE: Final = 48
+"""Hours counted in one transaction, so that none runs into the statement limit."""
+_ONE_AT_A_TIME: Final = "select pg_try_advisory_xact_lock(hashtext('agent-feedback rollups'))"
+WHILE_NOBODY_COUNTS: Final = "select pg_advisory_xact_lock(hashtext('agent-feedback rollups'))"
+"""Waits until no count is at work and keeps others from beginning, up to the end of the transaction."""
+_DUE: Final = """
+select tenant, project, hour from stale_hours
+group by tenant, project, hour
+having max(marked_at) <= now() - make_interval(secs => $1) or min(marked_at) <= now() - make_interval(secs => $2)
+order by hour desc limit $3
+"""
+_HOURS: Final = "unnest($1::text[], $2::text[], $3::bigint[]) as due (tenant, project, hour)"
+_CLEAN: Final = f"""
+delete from stale_hours s using {_HOURS}
+where s.tenant = due.tenant and s.project = due.project and s.hour = due.hour
+"""
+_DROP: Final = f"""
+delete from rollups r using {_HOURS}
+where r.tenant = due.tenant and r.project = due.project and r.start = due.hour
+  and r.grain in ('hour', 'total', 'reason hour')
+"""
+_SUMS: Final = """count(*) filter (where reaction = 'ok'), count(*) filter (where reaction = 'neutral'),
+       count(*) filter (where reaction = 'not_ok')"""
+_COLUMNS: Final = (
+    "tenant, project, grain, start, origin, agent_id, agent_version, model, kind, reason, ok, neutral, not_ok"
+)
+_COUNT: Final = f"""
+with said as materialized (
+    select due.hour, e.*
+    from {_HOURS}
+    cross join lateral (
+        select * from effective
+        where tenant = due.tenant and project = due.project
+          and occurred_at >= due.hour and occurred_at < due.hour + {HOUR}
+        offset 0 -- one look into the index by hour: joined, the whole table may be read
+    ) e
+)
+insert into rollups ({_COLUMNS})
+select tenant, project, case grouping(agent_id) when 0 then 'hour' else 'total' end, hour,
+       origin, agent_id, agent_version, model, null, null, {_SUMS}
+from said
+group by grouping sets
+    ((tenant, project, hour, origin, agent_id, agent_version, model), (tenant, project, hour, origin))
+union all
+select tenant, project, 'reason hour', hour, origin, agent_id, agent_version, model, r.kind, r.reason, {_SUMS}
+from said cross join lateral (
+    select 'tag' as kind, tag as reason from unnest(said.tags) as t (tag) where said.origin = 'user'
+    union all
+    select 'correction_type', said.correction_type where said.correction_type is not null
+) r
+group by tenant, project, hour, origin, agent_id, agent_version, model, r.kind, r.reason
+"""
+_DAYS: Final = f"""
+select distinct due.tenant, due.project, due.hour / {DAY} * {DAY} as day from {_HOURS}
+"""
+_DROP_DAYS: Final = f"""
+delete from rollups r using ({_DAYS}) d
+where r.tenant = d.tenant and r.project = d.project and r.start = d.day and r.grain in ('day', 'reason day')
+"""
+_COUNT_DAYS: Final = f"""
+insert into rollups ({_COLUMNS})
+select r.tenant, r.project, replace(r.grain, 'hour', 'day'), d.day, r.origin, r.agent_id, r.agent_version, r.model,
+       r.kind, r.reason, sum(r.ok), sum(r.neutral), sum(r.not_ok)
+from ({_DAYS}) d
+join rollups r on r.tenant = d.tenant and r.project = d.project and r.grain in ('hour', 'reason hour')
+    and r.start >= d.day and r.start < d.day + {DAY}
+group by r.tenant, r.project, r.grain, d.day, r.origin, r.agent_id, r.agent_version, r.model, r.kind, r.reason
+"""
+
+
+class Rollups:
+    """The counts in the reporting schema, on a pool that may write there."""
+
+    def __init__(self, pool: asyncpg.Pool) -> None:
+        self._pool = pool
+
+    async def catch_up(self, quiet: float = QUIET_SECONDS, longest: float = LONGEST_SECONDS) -> int:
+        """Count every hour that is due, at most 48 in one transaction. Returns how many hours.
+
+        An hour is due where nothing has changed in it for `quiet` seconds, or it has been stale for `longest` seconds.
+        """
+        counted = 0
+        while done := await self._some(quiet, longest):
+            counted += done
+        return counted
+
+    async def _some(self, quiet: float, longest: float) -> int:
+        async with self._pool.acquire() as connection, connection.transaction(isolation="repeatable_read"):
+            if not await connection.fetchval(_ONE_AT_A_TIME):
+                return 0
+            due = await connection.fetch(_DUE, quiet, longest, _AT_ONCE)
+            if due:
+                columns = list(zip(*due, strict=True))
+                for statement in (_CLEAN, _DROP, _COUNT, _DROP_DAYS, _COUNT_DAYS):
+                    await connection.execute(statement, *columns)
+            return len(due)
