@@ -13,7 +13,7 @@ else
 endif
 
 .DEFAULT_GOAL := help
-.PHONY: help install run test test-real test-pages check docs lock train bench chaos simulate mutants clean
+.PHONY: help install run test test-real test-pages check docs client lock train bench chaos simulate mutants clean
 
 help: ## Say what can be made
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 14
@@ -40,13 +40,19 @@ check: $(VENV)/.dev ## Lint, types, import rules, exported schemas and docs, the
 	@$(BIN)/lint-imports >/dev/null || $(BIN)/lint-imports
 	@$(BIN)/python -m contracts.export --check
 	@$(BIN)/python -m standalone.http_page --check
+	@$(BIN)/python -m standalone.client_types --check
 	@PYTHONPATH=tests $(BIN)/python -m mutants --check
 	@$(BIN)/check-jsonschema -q --builtin-schema vendor.compose-spec deploy/compose.yaml
 	@echo "All checks passed."
 
-docs: $(VENV)/.dev ## Write what is made from the code: JSON schemas, docs/events.md, docs/asyncapi.json, docs/http.md
+docs: $(VENV)/.dev ## Write what is made from the code: JSON schemas, docs/events.md, docs/asyncapi.json, docs/http.md, the client's types
 	@$(BIN)/python -m contracts.export
 	@$(BIN)/python -m standalone.http_page
+	@$(BIN)/python -m standalone.client_types
+
+client: ## Build the TypeScript client, and the widget that is built on it (needs Node 20 and npm)
+	@cd clients/typescript && npm ci --silent && npm run --silent build && npm run --silent widget >thumbs.tmp
+	@mv clients/typescript/thumbs.tmp services/feedback/widget/thumbs.js
 
 train: $(VENV)/.dev ## Rebuild the detector's weights from the training data
 	@$(BIN)/python -m training.train

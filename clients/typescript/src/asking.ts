@@ -1,0 +1,54 @@
+/** One request to the platform, tried again where that helps. The widget is built on this, too. */
+
+/** Gives the token to call with, empty for none; `renew` asks for another one than the last. */
+export type Bearer = (renew: boolean) => Promise<string> | string;
+
+export interface Asked {
+  method: string;
+  /** The body as it is sent. */
+  body?: string | undefined;
+  mediaType?: string;
+  signal?: AbortSignal | undefined;
+}
+
+export const TRIES = 4;
+const LONGEST_WAIT = 10;
+
+/** The platform refused, or could not be reached (`status` 0). `message` holds nothing that was sent. */
+export class FeedbackError extends Error {
+  constructor(
+    readonly status: number,
+    detail = "",
+  ) {
+    super(detail || String(status));
+    this.name = "FeedbackError";
+  }
+}
+
+/** `conversations/…` below the platform's address: ids are whole, slashes included. */
+export const pathOf = (...parts: string[]): string => "conversations/" + parts.map(encodeURIComponent).join("/");
+
+/**
+ * The answer to a request; 429 and 503 are tried again after Retry-After (ten seconds at most), and a token that is
+ * refused is renewed once. Every request of ours may be sent twice. Rejects with a FeedbackError, or as `fetch` does.
+ */
+export async function ask(address: string, asked: Asked, bearer: Bearer, tries = TRIES): Promise<Response> {
+  const { method, body, signal, mediaType = "application/json" } = asked;
+  let renew = false;
+  for (let attempt = 1; ; attempt++) {
+    const token = await bearer(renew);
+    const headers: Record<string, string> = token ? { Authorization: `Bearer ${token}` } : {};
+    if (body) headers["Content-Type"] = mediaType;
+    // Another site is never sent our cookies: with a token there is no need, without one it is our own site.
+    const credentials = token ? "omit" : "same-origin";
+    const answer = await fetch(address, { method, headers, body, signal, credentials, cache: "no-store" } as RequestInit);
+    if (answer.ok) return answer;
+    if (answer.status === 401 && token && !renew) {
+      renew = true;
+      continue;
+    }
+    if (![429, 503].includes(answer.status) || attempt >= tries) throw new FeedbackError(answer.status);
+    const seconds = Math.min(Number(answer.headers.get("Retry-After")) || attempt, LONGEST_WAIT);
+    await new Promise((done) => setTimeout(done, seconds * 1000));
+  }
+}

@@ -1,0 +1,241 @@
+/** Feedback on an AI agent's answers over HTTP: `fetch` only, no dependency. */
+
+import { ask, FeedbackError, pathOf, TRIES } from "./asking.js";
+import type { Asked } from "./asking.js";
+import type { Operations } from "./schema.js";
+
+export { FeedbackError };
+export type * from "./schema.js";
+
+type Conversation = "/conversations/{tenant}/{project}/{conversation_id}";
+type Project = "/conversations/{tenant}/{project}";
+type Body<K extends keyof Operations> = Operations[K]["body"];
+type Answer<K extends keyof Operations> = Operations[K]["answer"];
+type Query<K extends keyof Operations> = Operations[K]["query"];
+type Give = `POST ${Conversation}/turns/{turn_id}/feedback`;
+type Own = `GET ${Conversation}/turns/{turn_id}/feedback`;
+type Detect = `POST ${Conversation}/detect`;
+type Late = `POST ${Conversation}/feedback/latest`;
+type Strategies = `POST ${Project}/strategies/search`;
+type Period = `POST ${Project}/feedback/conversations-in-period`;
+type Search = `POST ${Project}/feedback/search`;
+type Export = `GET ${Project}/exports/{wanted}`;
+type Ingest = "POST /ingest/{tenant}/{project}/events";
+type End = "POST /api/threads/{thread_id}/end";
+type Status = "GET /api/memory/status";
+
+export type Reaction = "ok" | "not_ok" | "neutral";
+/** A chat event: its `topic`, an `eventId`, and the fields that docs/events.md describes. */
+export type ChatEvent = { topic: string; eventId: string } & Record<string, unknown>;
+export type Token = string | (() => string | Promise<string>);
+
+export interface Options {
+  tenant: string;
+  project: string;
+  /** The access token, or what fetches one; it is asked again when the platform refuses the last one. */
+  token?: Token;
+  /** How often a request is tried in all. */
+  tries?: number;
+  /** After how many seconds a call gives up, all tries together; of an export, until its first row may come. */
+  seconds?: number;
+}
+
+export interface PerCall {
+  signal?: AbortSignal;
+}
+
+/** The platform at `url`, for one tenant and project. Every call rejects with a FeedbackError or not at all. */
+export class Client {
+  readonly #home: string;
+  readonly #options: Options;
+  #token: string | null = null;
+
+  constructor(url: string, options: Options) {
+    this.#home = url.replace(/\/*$/, "/");
+    this.#options = options;
+  }
+
+  /** Judge a turn; a later judgement replaces it. */
+  submitFeedback(
+    conversationId: string,
+    turnId: string,
+    reaction: Reaction,
+    said: Omit<Body<Give>, "reaction"> = {},
+    call: PerCall = {},
+  ): Promise<Answer<Give>> {
+    return this.#json("POST", this.#path(conversationId, "turns", turnId, "feedback"), { ...said, reaction }, call);
+  }
+
+  /** Take the judgement of a turn back, its words with it. */
+  clearFeedback(
+    conversationId: string,
+    turnId: string,
+    said: Pick<Body<Give>, "ts" | "user_id"> = {},
+    call: PerCall = {},
+  ): Promise<Answer<Give>> {
+    const path = this.#path(conversationId, "turns", turnId, "feedback");
+    return this.#json("POST", path, { ...said, reaction: null }, call);
+  }
+
+  /** What the token's person holds on a turn. */
+  ownFeedback(
+    conversationId: string,
+    turnId: string,
+    query: Query<Own> = {},
+    call: PerCall = {},
+  ): Promise<Answer<Own>> {
+    return this.#json("GET", this.#path(conversationId, "turns", turnId, "feedback") + asQuery(query), undefined, call);
+  }
+
+  /** Send chat events, at most 50,000 and 8 MiB; the answer names those that were refused. */
+  async ingest(events: Iterable<ChatEvent>, call: PerCall = {}): Promise<Answer<Ingest>> {
+    const lines = [...events].map((event) => {
+      if (!event.eventId) throw new TypeError("an event without an eventId could count twice");
+      return JSON.stringify(event);
+    });
+    const { tenant, project } = this.#options;
+    const path = `ingest/${encodeURIComponent(tenant)}/${encodeURIComponent(project)}/events`;
+    const sent = { method: "POST", body: lines.join("\n"), mediaType: "application/x-ndjson" };
+    return this.#read(path, sent, call);
+  }
+
+  /** End a session, with its rating or without one. */
+  endSession(
+    threadId: string,
+    feedback: "positive" | "negative" | "skip" | null = null,
+    said: Omit<Body<End>, "feedback"> = {},
+    call: PerCall = {},
+  ): Promise<Answer<End>> {
+    const { tenant, project } = this.#options;
+    // A key of its own makes a rating that is sent twice one rating.
+    const key = feedback ? { idempotency_key: crypto.randomUUID() } : {};
+    const body = { tenant, project, ...key, ...said, feedback };
+    return this.#json("POST", `api/threads/${encodeURIComponent(threadId)}/end`, body, call);
+  }
+
+  /** How many ratings are kept of a session. */
+  memoryStatus(threadId: string, call: PerCall = {}): Promise<Answer<Status>> {
+    const query = asQuery({ thread_id: threadId, tenant: this.#options.tenant });
+    return this.#json("GET", `api/memory/status${query}`, undefined, call);
+  }
+
+  /** What a new message says of the answers before it. Publishes nothing. */
+  detect(
+    conversationId: string,
+    text: string,
+    said: Omit<Body<Detect>, "text"> = {},
+    call: PerCall = {},
+  ): Promise<Answer<Detect>> {
+    return this.#json("POST", this.#path(conversationId, "detect"), { ...said, text }, call);
+  }
+
+  /** The latest reaction of each turn that changed; follow `next_cursor`, the last page has the watermark. */
+  latest(conversationId: string, asked: Body<Late>, call: PerCall = {}): Promise<Answer<Late>> {
+    return this.#json("POST", this.#path(conversationId, "feedback", "latest"), asked, call);
+  }
+
+  /** Turns whose strategy to learn from. */
+  searchStrategies(asked: Body<Strategies>, call: PerCall = {}): Promise<Answer<Strategies>> {
+    return this.#json("POST", this.#path("strategies", "search"), asked, call);
+  }
+
+  /** Conversations with feedback in a window; follow `next_cursor` until it is null. */
+  period(asked: Body<Period>, call: PerCall = {}): Promise<Answer<Period>> {
+    return this.#json("POST", this.#path("feedback", "conversations-in-period"), asked, call);
+  }
+
+  /** Feedbacks that count, newest first; follow `next_cursor` until it is null. */
+  search(asked: Body<Search> = {}, call: PerCall = {}): Promise<Answer<Search>> {
+    return this.#json("POST", this.#path("feedback", "search"), asked, call);
+  }
+
+  /** The rows of an export, as they come. */
+  async *export(
+    kind: "kto" | "dpo" | "sft" | "events",
+    query: Query<Export> = {},
+    call: PerCall = {},
+  ): AsyncGenerator<Record<string, unknown>> {
+    const path = this.#path("exports", kind) + asQuery(query);
+    const answer = await this.#timed(call, (signal) => this.#ask(path, { method: "GET" }, signal));
+    let rest = "";
+    const decoder = new TextDecoder();
+    const reader = answer.body!.getReader();
+    try {
+      for (;;) {
+        const { done, value } = await reader.read().catch(lost);
+        const lines = (rest + decoder.decode(value, { stream: !done })).split("\n");
+        rest = done ? "" : lines.pop()!;
+        for (const line of lines) if (line.trim()) yield parsed(line);
+        if (done) return;
+      }
+    } finally {
+      reader.cancel().catch(() => {});
+    }
+  }
+
+  #path(...parts: string[]): string {
+    return pathOf(this.#options.tenant, this.#options.project, ...parts);
+  }
+
+  #json<T>(method: string, path: string, body: object | undefined, call: PerCall): Promise<T> {
+    return this.#read(path, { method, body: body && JSON.stringify(body) }, call);
+  }
+
+  #read<T>(path: string, asked: Asked, call: PerCall): Promise<T> {
+    return this.#timed(call, async (signal) => parsed(await (await this.#ask(path, asked, signal)).text()) as T);
+  }
+
+  #ask(path: string, asked: Asked, signal: AbortSignal): Promise<Response> {
+    const { tries = TRIES } = this.#options;
+    return ask(this.#home + path, { ...asked, signal }, (renew) => this.#bearer(renew), tries);
+  }
+
+  /** `work`, given up when its time is over or the caller aborts, whatever it waits for. */
+  async #timed<T>(call: PerCall, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
+    const late = new AbortController();
+    const { seconds = 30 } = this.#options;
+    const timer = setTimeout(() => late.abort(new FeedbackError(0, "TimeoutError")), seconds * 1000);
+    const signal = call.signal ? AbortSignal.any([late.signal, call.signal]) : late.signal;
+    try {
+      return await Promise.race([work(signal), aborted(signal)]);
+    } catch (error) {
+      throw error instanceof FeedbackError ? error : lost(error);
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  async #bearer(renew: boolean): Promise<string> {
+    const { token = "" } = this.#options;
+    if (typeof token === "string") return token;
+    if (renew) this.#token = null;
+    return (this.#token ??= await token());
+  }
+}
+
+function aborted(signal: AbortSignal): Promise<never> {
+  return new Promise((_, reject) => {
+    if (signal.aborted) reject(signal.reason);
+    signal.addEventListener("abort", () => reject(signal.reason), { once: true });
+  });
+}
+
+function lost(error: unknown): never {
+  throw new FeedbackError(0, error instanceof Error ? error.name : "unreachable");
+}
+
+function parsed(text: string): Record<string, unknown> {
+  try {
+    const value: unknown = JSON.parse(text);
+    if (typeof value === "object" && value) return value as Record<string, unknown>;
+  } catch {
+    // Said below: it holds words of people, so none of it is repeated.
+  }
+  throw new FeedbackError(0, "the answer is no JSON object: it may have been cut off");
+}
+
+function asQuery(fields: object): string {
+  const given = Object.entries(fields).filter(([, value]) => value != null);
+  const text = new URLSearchParams(given.map(([name, value]) => [name, String(value)])).toString();
+  return text && `?${text}`;
+}
