@@ -23,6 +23,12 @@ COMMAND_SECONDS = 30.0
 """A statement that takes longer counts as an outage and is tried again."""
 
 
+async def wait_for_database(url: str, say: Say) -> None:
+    """Return once the database answers, and say meanwhile that it does not. Raises StartError if it never can."""
+    connection = await _connected(url, {"timeout": _CONNECT_SECONDS}, say)
+    await connection.close(timeout=_CONNECT_SECONDS)
+
+
 async def open_pool(
     url: str,
     schema: str,
@@ -146,8 +152,13 @@ async def _connected(url: str, how: dict[str, Any], say: Say) -> asyncpg.Connect
         except asyncpg.ClientConfigurationError:  # such as a certificate authority whose file is missing
             raise StartError(f"The TLS options of the address {shown(url)} name files that cannot be used.") from None
         except (OSError, TimeoutError, asyncpg.PostgresError, asyncpg.InterfaceError) as error:
-            if tries % 5 == 0:
+            if tries == 0:
                 say(f"Waiting for the database at {shown(url)} ({type(error).__name__}) ...")
+            elif tries % 5 == 0:
+                say(
+                    f"Still no answer from the database at {shown(url)} ({type(error).__name__}). "
+                    "Is the address right, and does PostgreSQL listen there? Ctrl-C ends the wait."
+                )
             tries += 1
             await asyncio.sleep(1)
 

@@ -17,6 +17,7 @@ from rich.console import Console
 from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeElapsedColumn
 
 from servicekit.clock import SystemClock
+from servicekit.database import wait_for_database
 from servicekit.garbage_collection import tune_gc
 from servicekit.http.access import AuthSettings, issuer_of
 from servicekit.http.application import add_routes, application, guarded
@@ -129,6 +130,7 @@ async def _start(options: Options, state: StateFolder, outcomes: Outcomes, parts
         database_url = postgres.url
     else:
         database_url = options.database_url
+        await wait_for_database(database_url, say)  # here, and not in each of the services
     if options.broker == "local":
         say("Starting Kafka ...")
     bootstrap = await parts.enter_async_context(open_log(options.broker, state.path, say))

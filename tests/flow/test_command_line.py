@@ -104,6 +104,7 @@ async def test_a_broker_that_does_not_answer_is_waited_for() -> None:
 
 
 async def test_a_database_that_does_not_answer_is_waited_for() -> None:
+    """One voice says so, and then what to look at and how to stop."""
     with socket.socket() as silent:
         silent.bind(("127.0.0.1", 0))
         address = f"127.0.0.1:{silent.getsockname()[1]}"
@@ -116,12 +117,15 @@ async def test_a_database_that_does_not_answer_is_waited_for() -> None:
             assert process.stderr is not None
             seen = ""
             async with asyncio.timeout(60):
-                while f"Waiting for the database at postgresql://{address}/db" not in seen:
+                while "Ctrl-C ends the wait" not in seen:
                     seen += (await process.stderr.readline()).decode()
                     assert process.returncode is None
-            process.terminate()
+            process.send_signal(signal.SIGINT)
             async with asyncio.timeout(20):
-                await process.communicate()
+                seen += (await process.communicate())[1].decode()
+    assert process.returncode == 0, seen
+    assert seen.count(f"Waiting for the database at postgresql://{address}/db") == 1, seen
+    assert seen.count("Still no answer") == 1, seen
     assert "secret" not in seen
 
 

@@ -1,0 +1,151 @@
+"""All services on a real PostgreSQL that refuses to write, or stands still: what readiness and every route then say."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from dataclasses import replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from time import monotonic
+from typing import Any
+
+import asyncpg
+import httpx
+import pytest_asyncio
+from running_stack import CALLERS, RunningStack, Tokens, exchange, running_stack
+
+from servicekit.clock import SystemClock
+from standalone.embedded.postgres import EmbeddedPostgres
+
+C1 = "/conversations/acme/support/c1"
+WINDOW = {"start": "2026-01-01T00:00:00Z", "end": "2026-12-31T00:00:00Z"}
+FIGURES = f"start={WINDOW['start']}&end={WINDOW['end']}"
+SAID = {"text": "No, that is wrong.", "user_id": "ann", "turn_id": "t3"}
+NEED_THE_DATABASE: list[tuple[str, str, Any]] = [
+    ("POST", f"{C1}/turns/t1/feedback", {"reaction": "ok"}),
+    ("GET", f"{C1}/turns/t1/feedback?user_id=ann", None),
+    ("POST", f"{C1}/feedback/latest", {}),
+    ("POST", f"{C1}/turns-with-feedbacks", {}),
+    ("GET", f"{C1}/turns/t1/metadata", None),
+    ("POST", f"{C1}/detect", SAID),
+    ("POST", "/conversations/acme/support/strategies/search", {"intent": "hours"}),
+    ("POST", "/conversations/acme/support/feedback/search", WINDOW),
+    ("POST", "/conversations/acme/support/feedback/conversations-in-period", WINDOW),
+    ("GET", f"/conversations/acme/support/feedback/summary?{FIGURES}", None),
+    ("GET", "/api/memory/status?thread_id=c1", None),
+    ("GET", "/tenants/acme/erasures/r1", None),
+    ("GET", "/", None),
+]
+"""A question to each service and kind of page. Each takes a connection of a pool that others want, too."""
+
+
+class Ahead(SystemClock):
+    """The system's clock, whose stopwatch can be put forward."""
+
+    seconds = 0.0
+
+    def monotonic(self) -> float:
+        return super().monotonic() + self.seconds
+
+
+CLOCK = Ahead()
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="session")
+async def server() -> AsyncIterator[EmbeddedPostgres]:
+    """A PostgreSQL that nobody else needs."""
+    with TemporaryDirectory() as folder:
+        Path(folder).chmod(0o755)
+        async with EmbeddedPostgres(Path(folder) / "data") as running:
+            yield running
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="session")
+async def stack(server: EmbeddedPostgres) -> AsyncIterator[RunningStack]:
+    async with running_stack(server.url, lambda around: replace(around, clock=CLOCK)) as running:
+        await running.publish(*exchange("c1", "t1"))
+        await running.quiet()
+        yield running
+
+
+async def test_a_database_that_refuses_to_write_is_not_ready(stack: RunningStack) -> None:
+    async with read_only(stack.database_url):
+        await stack.publish(*exchange("c2", "t2"))
+        assert await stack.stack.not_ready() is None, "it may be over in a moment"
+        await until(stack, lambda why: why is None or "read-only" not in why, ahead=31)
+        async with stack.client() as http:
+            assert (await http.get(f"{C1}/turns/t1/metadata")).status_code == 200
+    await until(stack, lambda why: why is not None)
+    await stack.quiet()
+    async with stack.client() as http:
+        assert (await http.get("/conversations/acme/support/c2/turns/t2/metadata")).status_code == 200
+
+
+async def test_a_database_that_stands_still_holds_nobody(server: EmbeddedPostgres, stack: RunningStack) -> None:
+    """Every route keeps one deadline, those whose connection is waited for by others included."""
+    transport = httpx.ASGITransport(stack.app(Tokens(), seconds=1.0))
+    headers = {"Authorization": "Bearer acme"}
+    assert CALLERS["acme"].tenant == "acme"
+    async with httpx.AsyncClient(transport=transport, base_url="http://stack", headers=headers) as http:
+        with standing_still(server):
+            began = monotonic()
+            answers = await asyncio.gather(
+                *(http.request(method, path, json=body) for method, path, body in NEED_THE_DATABASE * 2)
+            )
+            assert monotonic() - began < 10
+            for (_, path, _), answer in zip(NEED_THE_DATABASE * 2, answers, strict=True):
+                assert answer.status_code == 503, (path, answer.text)
+                assert answer.json()["detail"].endswith("."), path
+                assert answer.headers["retry-after"], path
+            async with asyncio.timeout(20):
+                assert "does not answer" in str(await stack.stack.not_ready())
+        await until(stack, lambda why: why is not None)
+        for method, path, body in NEED_THE_DATABASE:
+            assert (await http.request(method, path, json=body)).status_code in (200, 202, 303, 404), path
+    await stack.quiet()
+
+
+async def until(stack: RunningStack, unlike: Any, ahead: float = 0.0) -> None:
+    """Wait until what readiness says is no longer `unlike`; stopwatches go `ahead` by so many seconds each time."""
+    async with asyncio.timeout(60):
+        while unlike(await stack.stack.not_ready()):
+            CLOCK.seconds += ahead
+            await asyncio.sleep(0.1)
+
+
+@asynccontextmanager
+async def read_only(url: str) -> AsyncIterator[None]:
+    connection = await asyncpg.connect(url)
+    try:
+        await connection.execute("set default_transaction_read_only = off")
+        await connection.execute("alter system set default_transaction_read_only = on")
+        await connection.execute("select pg_reload_conf()")
+        try:
+            yield
+        finally:
+            await connection.execute("alter system reset default_transaction_read_only")
+            await connection.execute("select pg_reload_conf()")
+    finally:
+        await connection.close()
+
+
+@contextmanager
+def standing_still(server: EmbeddedPostgres) -> Iterator[None]:
+    """The server's processes are stopped, its first one and those of all connections; sockets stay open."""
+    assert server.pid is not None
+    stopped = [server.pid, *children_of(server.pid)]
+    for pid in stopped:
+        os.kill(pid, signal.SIGSTOP)
+    try:
+        yield
+    finally:
+        for pid in stopped:
+            os.kill(pid, signal.SIGCONT)
+
+
+def children_of(parent: int) -> list[int]:
+    return [int(pid) for pid in Path(f"/proc/{parent}/task/{parent}/children").read_text().split()]
