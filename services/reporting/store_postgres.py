@@ -44,12 +44,17 @@ def _replaced(columns: Sequence[str]) -> str:
 _LOCK_FEEDBACKS: Final = f"""
 select {", ".join(FEEDBACK_COLUMNS)} from feedbacks where feedback_id = any($1::uuid[]) order by feedback_id for update
 """
+GIVEN_FEEDBACKS: Final = f"""
+select {_selected(FEEDBACK_COLUMNS)} from unnest({_arrays(FeedbackRow)}) as new ({", ".join(FEEDBACK_COLUMNS)})
+"""
+"""The rows that `given_feedbacks` brings as parameters."""
+REPLACED_FEEDBACK: Final = f"{_replaced(FEEDBACK_COLUMNS[1:])}, written_by = pg_current_xact_id()"
 _WRITE_FEEDBACKS: Final = f"""
 insert into feedbacks as held ({", ".join(FEEDBACK_COLUMNS)})
-select {_selected(FEEDBACK_COLUMNS)} from unnest({_arrays(FeedbackRow)}) as new ({", ".join(FEEDBACK_COLUMNS)})
+{GIVEN_FEEDBACKS}
 where not exists (select from forgotten f where f.feedback_id = new.feedback_id and f.revision >= new.revision)
 on conflict (feedback_id) do update
-set {_replaced(FEEDBACK_COLUMNS[1:])}, written_by = pg_current_xact_id()
+set {REPLACED_FEEDBACK}
 where held.revision < excluded.revision
 """
 _LATER: Final = "excluded.version > held.version"
@@ -126,8 +131,12 @@ class PostgresStore:
 
     async def _write_feedbacks(self, connection: Connection, rows: Sequence[FeedbackRow]) -> dict[UUID, FeedbackRow]:
         held = await connection.fetch(_LOCK_FEEDBACKS, [row.feedback_id for row in rows])
-        columns = list(zip(*rows, strict=True))
-        tags = FEEDBACK_COLUMNS.index("tags")
-        columns[tags] = tuple(_SEPARATOR.join(row.tags) for row in rows)
-        await connection.execute(_WRITE_FEEDBACKS, *columns)
+        await connection.execute(_WRITE_FEEDBACKS, *given_feedbacks(rows))
         return {row["feedback_id"]: FeedbackRow(*row.values())._replace(tags=tuple(row["tags"])) for row in held}
+
+
+def given_feedbacks(rows: Sequence[FeedbackRow]) -> list[Sequence[object]]:
+    """The rows as the parameters of GIVEN_FEEDBACKS, one array a column."""
+    columns: list[Sequence[object]] = list(zip(*rows, strict=True))
+    columns[FEEDBACK_COLUMNS.index("tags")] = tuple(_SEPARATOR.join(row.tags) for row in rows)
+    return columns

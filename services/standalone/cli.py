@@ -16,7 +16,7 @@ from rich.console import Console
 from contracts.asyncapi import asyncapi
 from servicekit.failures import StartError
 from servicekit.logging import configure_logging
-from standalone import cli_chat, cli_detector, cli_erase, cli_export, cli_log, cli_purge
+from standalone import cli_chat, cli_detector, cli_erase, cli_export, cli_log, cli_purge, cli_rebuild
 from standalone.state import DEFAULT_STATE
 from standalone.terminal import AsJson, State, instant, print_json, say, show
 from standalone.terminal import run as run_work
@@ -220,3 +220,4 @@ cli_log.register(app)
 cli_erase.register(app)
 cli_export.register(app)
 cli_purge.register(app)
+cli_rebuild.register(app)

@@ -155,7 +155,7 @@ def replay_letters(
     async def work() -> dict[str, int]:
         target = target_of(broker, state)
         async with writing_to(target) as producer:
-            with _bar("Sending", None, as_json) as advance:
+            with progress_bar("Sending", None, as_json) as advance:
                 return await replay(letters(target.bootstrap, wanted), producer, advance)
 
     configure_logging(quiet=True)
@@ -181,7 +181,7 @@ def republish(
         target = target_of(broker, state, store)
         async with store_of(target) as records, writing_to(target) as producer:
             totals = await records.totals()
-            with _bar("Announcing", totals.stored, as_json) as advance:
+            with progress_bar("Announcing", totals.stored, as_json) as advance:
                 return await announce_all(records, producer, advance)
 
     configure_logging(quiet=True)
@@ -244,7 +244,8 @@ def verify_ledger(
 
 
 @contextmanager
-def _bar(what: str, total: int | None, hidden: bool) -> Iterator[Callable[[int], None]]:
+def progress_bar(what: str, total: int | None, hidden: bool) -> Iterator[Callable[[int], None]]:
+    """Show how far a command has come; what it yields takes what was done since. `total` None where nobody knows it."""
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     with Progress(*columns, console=Console(stderr=True), disable=hidden, transient=True) as bar:
         task = bar.add_task(what, total=total)

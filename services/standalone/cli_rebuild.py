@@ -1,0 +1,64 @@
+"""The command that builds the reports anew."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+import typer
+
+from servicekit.logging import configure_logging
+from standalone.cli_log import StoreUrl, progress_bar
+from standalone.state import DEFAULT_STATE, running
+from standalone.terminal import FAILED, AsJson, State, print_json, run, say
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command to the command line."""
+    app.command("rebuild")(rebuild)
+
+
+def rebuild(
+    what: Annotated[Literal["reporting"], typer.Argument(help="What is built anew: reporting.")],
+    store: StoreUrl = None,
+    database: Annotated[
+        str | None, typer.Option(help="Reporting's PostgreSQL address; else of the run on the state folder, or as set.")
+    ] = None,
+    state: State = DEFAULT_STATE,
+    as_json: AsJson = False,
+) -> None:
+    """Build what the reports count anew from the feedback store, beside what serves, then switch in one transaction.
+
+    Services may go on meanwhile. A rebuild that is killed leaves the reports as they were. Chat messages stay as they
+    are: nobody else keeps them that long.
+    """
+    from feedback.settings import FeedbackSettings
+    from reporting.settings import ReportingSettings
+    from servicekit.kafka.cluster import cluster_at
+    from standalone.log_access import Target, store_of
+    from standalone.rebuild import Rebuilt, rebuild_reporting
+
+    configure_logging(quiet=True)
+    own = str(running(state)["database"]) if (state / "run.json").exists() else None
+    records_at = store or own or FeedbackSettings().store_url
+    reports_at = database or own or ReportingSettings().database_url
+
+    async def work() -> Rebuilt:
+        async with store_of(Target(cluster_at(FeedbackSettings().broker), records_at)) as records:
+            totals = await records.totals()
+            with progress_bar("Rebuilding", totals.stored, as_json) as advance:
+                return await rebuild_reporting(records, reports_at, say, advance)
+
+    done = run(work())
+    impossible = {str(id_): fault for id_, fault in done.impossible.items()}
+    if as_json:
+        switched = {"removed": done.switched.removed, "replaced": done.switched.replaced}
+        print_json({"feedbacks": done.feedbacks, **switched, "impossible": impossible})
+    else:
+        say(
+            f"Read {done.feedbacks:,} feedbacks; {done.switched.replaced:,} rows of the reports were added or changed, "
+            f"{done.switched.removed:,} removed."
+        )
+        for id_, fault in list(impossible.items())[:50]:
+            say(f"Feedback {id_} cannot be reported: {fault}.")
+    if impossible:
+        raise typer.Exit(FAILED)

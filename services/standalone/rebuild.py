@@ -1,0 +1,64 @@
+"""Builds the reports' feedbacks anew from the feedback store, beside those that serve."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from uuid import UUID
+
+from pydantic import ValidationError
+
+from feedback.announce import announcement
+from feedback.store import Store
+from reporting.generation import Generation, Switched, serving
+from reporting.main import MIGRATIONS
+from reporting.projection import feedback_row
+from servicekit.complaints import sentence
+from servicekit.database import open_pool
+from servicekit.failures import StartError
+
+Say = Callable[[str], None]
+
+
+@dataclass
+class Rebuilt:
+    """`feedbacks` were read from the store; `impossible` cannot be announced, with the field at fault."""
+
+    feedbacks: int = 0
+    impossible: dict[UUID, str] = field(default_factory=dict)
+    switched: Switched = field(default_factory=lambda: Switched(0, 0))
+
+
+async def rebuild_reporting(
+    store: Store, database_url: str, say: Say, progress: Callable[[int], None] = lambda _: None
+) -> Rebuilt:
+    """Make the reports' feedbacks equal to the store's, safe beside the running services and to repeat.
+
+    Raises StartError where the store is empty and the reports are not, and where another rebuild is at work.
+    """
+    pool = await open_pool(database_url, "reporting", MIGRATIONS, size=2, say=say)
+    result = Rebuilt()
+    try:
+        if await serving(pool) and not (await store.totals()).stored:
+            raise StartError("The feedback store is empty and the reports are not: name the right store with --store.")
+        async with pool.acquire() as connection:
+            generation = Generation(connection)
+            await generation.begin()
+            async for records in store.scan():
+                rows = []
+                for record in records:
+                    try:
+                        row = feedback_row(announcement(record))
+                    except ValidationError as error:
+                        faults = error.errors(include_url=False, include_context=False, include_input=False)
+                        result.impossible[record.feedback_id] = sentence(faults)
+                        continue
+                    result.feedbacks += 1
+                    if row is not None:
+                        rows.append(row)
+                await generation.add(rows)
+                progress(len(records))
+            result.switched = await generation.switch()
+    finally:
+        await pool.close()
+    return result

@@ -1,0 +1,154 @@
+"""`agent-feedback rebuild reporting`: beside what serves, then in its place at once; the erased stay erased."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from typing import Any
+
+import asyncpg
+import pytest
+from command import COMMAND, agent_feedback
+from erasures import erased
+from running_stack import RunningStack, exchange
+
+from feedback.main import open_store
+from feedback.store_postgres import PostgresStore
+from reporting.generation import Generation
+from servicekit.failures import StartError
+from servicekit.service import Service, Surroundings
+from standalone.rebuild import rebuild_reporting
+
+BASE = "/conversations/acme/support"
+
+
+async def judged(stack: RunningStack, conversation: str, *people: str) -> None:
+    await stack.publish(*exchange(conversation, "t1"))
+    await stack.quiet()
+    async with stack.client() as http:
+        for person in people:
+            body = {"reaction": "ok", "text": f"{person} says so", "user_id": person}
+            answer = await http.post(f"{BASE}/{conversation}/turns/t1/feedback", json=body)
+            assert answer.status_code == 202
+    await stack.quiet()
+
+
+async def found(stack: RunningStack) -> list[dict[str, Any]]:
+    async with stack.client() as http:
+        answer = await http.post(f"{BASE}/feedback/search", json={"limit": 500})
+    return sorted(answer.json()["items"], key=lambda one: str(one["feedback_id"]))
+
+
+async def totals(stack: RunningStack) -> Any:
+    async with stack.client() as http:
+        query = {"start": "2020-01-01T00:00:00Z", "end": "2099-01-01T00:00:00Z"}
+        return (await http.get(f"{BASE}/feedback/summary", params=query)).json()["totals"]
+
+
+async def damaged(stack: RunningStack, conversation: str) -> None:
+    """What no service of ours does to the reports."""
+    connection = await asyncpg.connect(stack.database_url, server_settings={"search_path": "reporting"})
+    try:
+        here = f"conversation_id = '{conversation}'"
+        await connection.execute(f"delete from feedbacks where {here} and user_id = 'bob'")
+        await connection.execute(
+            f"update feedbacks set reaction = 'not_ok', revision = revision + 9 where {here} and user_id = 'dan'"
+        )
+        await connection.execute(
+            "create temp table one as select * from feedbacks limit 1; update one set feedback_id = gen_random_uuid(), "
+            "slot = gen_random_uuid(), user_id = 'nobody'; insert into feedbacks select * from one"
+        )
+        await connection.execute("update rollups set ok = ok + 7")
+    finally:
+        await connection.close()
+
+
+def command(stack: RunningStack) -> tuple[str, ...]:
+    return ("rebuild", "reporting", "--store", stack.database_url, "--database", stack.database_url, "--json")
+
+
+async def test_damaged_reports_become_what_the_store_holds(stack: RunningStack) -> None:
+    await judged(stack, "b-1", "bob", "dan", "eva")
+    before, counts = await found(stack), await totals(stack)
+    await damaged(stack, "b-1")
+    assert await found(stack) != before
+    ended = await agent_feedback(*command(stack))
+    assert ended.code == 0, ended.err
+    assert ended.facts["removed"] == 1
+    assert ended.facts["replaced"] == 2
+    assert await found(stack) == before
+    assert await totals(stack) == counts
+    again = await agent_feedback(*command(stack))
+    assert (again.facts["removed"], again.facts["replaced"]) == (0, 0)
+
+
+async def test_a_rebuild_that_is_killed_leaves_what_serves(stack: RunningStack) -> None:
+    await judged(stack, "b-2", "bob", "dan")
+    await damaged(stack, "b-2")
+    serving = await found(stack)
+    holder = await asyncpg.connect(stack.database_url, server_settings={"search_path": "reporting"})
+    process = None
+    try:
+        async with holder.transaction():
+            await holder.execute("lock table erasures in row exclusive mode")  # the switch has to wait
+            process = await asyncio.create_subprocess_exec(COMMAND, *command(stack), stdout=asyncio.subprocess.DEVNULL)
+            async with asyncio.timeout(60):
+                while not await holder.fetchval(
+                    "select exists (select from pg_locks where relation = 'erasures'::regclass and not granted)"
+                ):
+                    await asyncio.sleep(0.05)
+            process.kill()
+            await process.wait()
+    finally:
+        if process is not None and process.returncode is None:
+            process.kill()
+        await holder.close()
+    assert await found(stack) == serving
+    # PostgreSQL notices that its client is gone once the wait is over, and gives the rebuild's lock back.
+    async with asyncio.timeout(60):
+        while (ended := await agent_feedback(*command(stack))).code == 3:
+            await asyncio.sleep(0.1)
+    assert ended.code == 0, ended.err
+    assert "nobody" not in json.dumps(await found(stack))
+
+
+async def test_the_erased_stay_erased_and_what_came_meanwhile_stays(stack: RunningStack) -> None:
+    await judged(stack, "b-3", "ida", "jon")
+    connection = await asyncpg.connect(stack.database_url, server_settings={"search_path": "reporting,public"})
+    try:
+        generation = Generation(connection)
+        await generation.begin()
+        rows = await connection.fetch("select * from feedbacks where conversation_id = 'b-3'")
+        columns = ", ".join(rows[0].keys())
+        await connection.execute(f"insert into feedbacks_rebuilt ({columns}) select {columns} from feedbacks")
+        await erased(stack, "ida")
+        await judged(stack, "b-4", "kim")
+        await stack.quiet()
+        await generation.switch()
+    finally:
+        await connection.close()
+    people = {one["user_id"] for one in await found(stack)}
+    assert {"jon", "kim"} <= people
+    assert "ida" not in people
+    ended = await agent_feedback(*command(stack))
+    assert ended.code == 0, ended.err
+    assert {one["user_id"] for one in await found(stack)} == people
+
+
+async def test_an_empty_store_empties_nothing_and_two_do_not_build_at_once(stack: RunningStack) -> None:
+    await judged(stack, "b-5", "bob")
+    service = Service("feedback", Surroundings("nowhere:1"))
+    empty = await open_store("memory://", service)
+    with pytest.raises(StartError, match="store is empty"):
+        await rebuild_reporting(empty, stack.database_url, print)
+    pool = await asyncpg.create_pool(
+        stack.database_url, server_settings={"search_path": "feedback"}, min_size=1, max_size=1
+    )
+    other = await asyncpg.connect(stack.database_url, server_settings={"search_path": "reporting"})
+    try:
+        await Generation(other).begin()
+        with pytest.raises(StartError, match="Another rebuild"):
+            await rebuild_reporting(PostgresStore(pool), stack.database_url, print)
+    finally:
+        await other.close()
+        await pool.close()
