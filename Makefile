@@ -15,7 +15,7 @@ endif
 .DEFAULT_GOAL := help
 .PHONY: help install run test test-real test-pages check docs client lock train bench chaos simulate mutants clean
 
-help: ## Say what can be made
+help: ## List the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 14
 
 run: $(VENV)/.run ## Start everything with sample conversations and keep serving (PORT=n, else 8080)

@@ -115,8 +115,8 @@ def best_temperature(scores: Numbers, classes: Ints) -> float:
     weights = natural(classes)
 
     def surprise(temperature: float) -> float:
-        told = grouped(probabilities(scores, temperature))
-        return float(-(weights * np.log(told[np.arange(len(labels)), labels] + 1e-12)).mean())
+        shares = grouped(probabilities(scores, temperature))
+        return float(-(weights * np.log(shares[np.arange(len(labels)), labels] + 1e-12)).mean())
 
     return min((round(0.5 + step / 100, 2) for step in range(150)), key=surprise)
 
@@ -126,18 +126,18 @@ def announcing_points(scores: Numbers, classes: Ints, temperature: float) -> tup
 
     At `PREVALENCE` of the messages for rejections, and as the rows come for approvals.
     """
-    told = probabilities(scores, temperature)
+    predicted = probabilities(scores, temperature)
     rejected = grouped(np.eye(len(CLASSES))[classes])[:, 0] > 0
     approved = classes == CLASSES.index("approval")
     return (
-        _point(grouped(told)[:, 0], rejected, PREVALENCE, PRECISION),
-        _point(told[:, CLASSES.index("approval")], approved, float(approved.mean()), APPROVED),
+        _point(grouped(predicted)[:, 0], rejected, PREVALENCE, PRECISION),
+        _point(predicted[:, CLASSES.index("approval")], approved, float(approved.mean()), APPROVED),
     )
 
 
-def _point(told: Numbers, truth: npt.NDArray[np.bool_], prevalence: float, precision: float) -> float:
+def _point(predicted: Numbers, truth: npt.NDArray[np.bool_], prevalence: float, precision: float) -> float:
     for step in range(60, 99):
-        called = told >= step / 100
+        called = predicted >= step / 100
         hit, false = float(called[truth].mean()), float(called[~truth].mean())
         if prevalence * hit >= precision * (prevalence * hit + (1 - prevalence) * false):
             return step / 100
@@ -158,12 +158,12 @@ def teach_intent(embedder: WordLlamaEmbedder) -> IntentModel:
     spread = inputs.std(axis=0)
     summed = (inputs / spread).sum(axis=1, keepdims=True)
     model = LogisticRegression(C=INTENT_FIT, max_iter=2000).fit(summed, [p["same"] for p in pairs])
-    told = {
+    content = {
         "features": NAMES,
         "weights": np.round(model.coef_[0, 0] / spread, 4).tolist(),
         "bias": round(float(model.intercept_[0]), 4),
     }
-    INTENT_WEIGHTS.write_text(json.dumps(told, indent=1) + "\n", encoding="utf-8")
+    INTENT_WEIGHTS.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
     return IntentModel.load()
 
 
@@ -173,12 +173,12 @@ def teach_scale(encoder: Embedder) -> None:
     left, right = (encoder.embed([prepare(pair[side]).text for pair in pairs]) for side in "ab")
     cosines = np.einsum("ij,ij->i", left, right)[:, None]
     model = LogisticRegression(C=INTENT_FIT, max_iter=2000).fit(cosines, [p["same"] for p in pairs])
-    told = {
+    content = {
         "encoder": encoder.name,
         "weight": round(float(model.coef_[0, 0]), 2),
         "bias": round(float(model.intercept_[0]), 2),
     }
-    SCALE.write_text(json.dumps(told, indent=1) + "\n", encoding="utf-8")
+    SCALE.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
 
 
 def _asked(text: str, embedder: WordLlamaEmbedder) -> Asked:
@@ -216,7 +216,7 @@ def teach(path: Path, embedder: str, inputs: Numbers, rows: list[dict[str, Any]]
     temperature = best_temperature(scores, classes)
     announce = announcing_points(scores, classes, temperature)
     weights, bias = fit(inputs, classes, weights_of(domains))
-    told = {
+    content = {
         "embedder": embedder,
         "classes": CLASSES,
         "features": features.names(),
@@ -225,7 +225,7 @@ def teach(path: Path, embedder: str, inputs: Numbers, rows: list[dict[str, Any]]
         "bias": np.round(bias, 4).tolist(),
         "weights": np.round(weights, 4).tolist(),
     }
-    path.write_text(_lines(told), encoding="utf-8")
+    path.write_text(_lines(content), encoding="utf-8")
     right = grouped(probabilities(scores, temperature)).argmax(axis=1) == grouped(np.eye(6)[classes]).argmax(axis=1)
     print(
         f"{path.name}: {len(rows)} rows; left-out accuracy {right.mean():.3f};"
@@ -233,10 +233,10 @@ def teach(path: Path, embedder: str, inputs: Numbers, rows: list[dict[str, Any]]
     )
 
 
-def _lines(told: dict[str, Any]) -> str:
+def _lines(content: dict[str, Any]) -> str:
     """JSON with one row of weights a line, so that a change can be read."""
-    rows = ",\n".join(json.dumps([round(x, 4) + 0.0 for x in row]) for row in told.pop("weights"))
-    return json.dumps(told)[:-1] + ', "weights": [\n' + rows + "\n]}\n"
+    rows = ",\n".join(json.dumps([round(x, 4) + 0.0 for x in row]) for row in content.pop("weights"))
+    return json.dumps(content)[:-1] + ', "weights": [\n' + rows + "\n]}\n"
 
 
 if __name__ == "__main__":

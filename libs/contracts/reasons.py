@@ -117,7 +117,7 @@ def reason_in_words(rules: Iterable[str]) -> tuple[str, ...]:
 
 
 def _family(rule: str) -> str:
-    """The name that the words are told of: all words that a layer looks for are one family."""
+    """The name under which the words are shown: all words that a layer looks for are one family."""
     if rule.startswith("llm."):
         return "llm"
     head, _, _ = rule.partition(":")

@@ -90,7 +90,7 @@ class Detector:
         return self._targets(0, self._reader.read([item]), top_k)
 
     def target(self, item: Neighbourhood, message_id: str | None = None) -> Target | None:
-        """The agent message that feedback is about: that of `message_id` if told, else the likeliest."""
+        """The agent message that feedback is about: that of `message_id` if given, else the likeliest."""
         read = self._reader.read([item])
         if message_id is None:
             return self._target(0, read, look_back=True)
@@ -105,8 +105,8 @@ class Detector:
         if self._layer is None:
             return [None] * len(read.evidence)
         found: list[Opinion] = self._layer.opinions(read.evidence, read.messages, read.answers)
-        told = [o if _readable(e) else None for o, e in zip(found, read.evidence, strict=True)]
-        return self._second.revised(read.evidence, told, read.answers) if self._second else told
+        opinions = [o if _readable(e) else None for o, e in zip(found, read.evidence, strict=True)]
+        return self._second.revised(read.evidence, opinions, read.answers) if self._second else opinions
 
     def _verdict(self, row: int, decision: Decision, opinion: Opinion | None, read: Read) -> Verdict:
         x, evidence = read.exchanges[row], read.evidence[row]
@@ -153,9 +153,9 @@ def _readable(evidence: Evidence) -> bool:
 
 
 def _scores(evidence: Evidence, opinion: Opinion | None) -> dict[str, float]:
-    told = {"similarity": evidence.similarity, "same_intent": evidence.same_intent}
+    scores = {"similarity": evidence.similarity, "same_intent": evidence.same_intent}
     if evidence.sentences is not None:
-        told |= {"sentence_similarity": evidence.sentences.similarity, "same_intent": evidence.sentences.same_intent}
+        scores |= {"sentence_similarity": evidence.sentences.similarity, "same_intent": evidence.sentences.same_intent}
     if opinion is not None:
-        told |= {"rejected": opinion.rejected, "accepted": opinion.accepted, "neutral": opinion.neutral}
-    return {name: round(value, 6) for name, value in told.items()}
+        scores |= {"rejected": opinion.rejected, "accepted": opinion.accepted, "neutral": opinion.neutral}
+    return {name: round(value, 6) for name, value in scores.items()}

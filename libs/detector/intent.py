@@ -104,10 +104,10 @@ class IntentModel:
     @classmethod
     def load(cls, path: Path = WEIGHTS) -> IntentModel:
         """Reads the committed weights; refuses those of other features."""
-        told = json.loads(path.read_text(encoding="utf-8"))
-        if tuple(told["features"]) != NAMES:
+        stored = json.loads(path.read_text(encoding="utf-8"))
+        if tuple(stored["features"]) != NAMES:
             raise ValueError(f"{path} was made for other features: run `make train`")
-        return cls(np.asarray(told["weights"], dtype=np.float64), float(told["bias"]))
+        return cls(np.asarray(stored["weights"], dtype=np.float64), float(stored["bias"]))
 
     def same(self, left: Asked, right: Asked) -> float:
         """Probability in [0, 1] that the two want the same."""

@@ -127,15 +127,15 @@ class Layer:
     @classmethod
     def load(cls, path: Path = WEIGHTS) -> Layer:
         """Reads the committed weights; refuses those of other features."""
-        told = json.loads(path.read_text(encoding="utf-8"))
-        if tuple(told["features"]) != features.names() or tuple(told["classes"]) != CLASSES:
+        stored = json.loads(path.read_text(encoding="utf-8"))
+        if tuple(stored["features"]) != features.names() or tuple(stored["classes"]) != CLASSES:
             raise ValueError(f"{path} was made for other features or classes: run `make train`")
         return cls(
-            told["embedder"],
-            np.asarray(told["weights"], dtype=np.float64),
-            np.asarray(told["bias"], dtype=np.float64),
-            float(told["temperature"]),
-            (float(told["announce"][0]), float(told["announce"][1])),
+            stored["embedder"],
+            np.asarray(stored["weights"], dtype=np.float64),
+            np.asarray(stored["bias"], dtype=np.float64),
+            float(stored["temperature"]),
+            (float(stored["announce"][0]), float(stored["announce"][1])),
         )
 
     @cached_property
@@ -152,9 +152,9 @@ class Layer:
         """One opinion for each evidence; the vectors are those of its message and its answer, row by row."""
         inputs = assemble(evidence, messages, answers)
         # Rounded, so that the last bits of a matrix product don't depend on what else is in the batch.
-        told = np.round(probabilities(self._scores(inputs), self.temperature), 6)
-        reasons = self._reasons(inputs, told.argmax(axis=1))
-        return [Opinion(tuple(row), why, self.announce) for row, why in zip(told.tolist(), reasons, strict=True)]
+        rounded = np.round(probabilities(self._scores(inputs), self.temperature), 6)
+        reasons = self._reasons(inputs, rounded.argmax(axis=1))
+        return [Opinion(tuple(row), why, self.announce) for row, why in zip(rounded.tolist(), reasons, strict=True)]
 
     def _scores(self, inputs: Numbers) -> Numbers:
         pieces = [inputs[first : first + AT_ONCE] @ self.weights for first in range(0, len(inputs), AT_ONCE)]
@@ -168,14 +168,14 @@ class Layer:
         vectors = (lift[:, cut:answer].sum(axis=1), lift[:, answer:].sum(axis=1))
         parts = np.round(np.column_stack((lift[:, :cut], *vectors)), 6)
         rows = np.arange(len(parts))
-        told: list[list[str]] = [[] for _ in rows]
+        found: list[list[str]] = [[] for _ in rows]
         for _ in range(NAMED):
             best = parts.argmax(axis=1)
             lifted = parts[rows, best]
             for row in np.flatnonzero(lifted > WORTH_NAMING).tolist():
-                told[row].append(self._names[best[row]])
+                found[row].append(self._names[best[row]])
             parts[rows, best] = -np.inf
-        return [tuple(names) for names in told]
+        return [tuple(names) for names in found]
 
 
 def assemble(evidence: Sequence[Evidence], messages: Vectors, answers: Vectors) -> Numbers:

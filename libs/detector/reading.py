@@ -224,5 +224,5 @@ class Reader:
 def _cosine(left: Vectors, right: Vectors) -> Vectors:
     """Row by row, in [0, 1]; rounded, so that the last bits don't depend on what else is in the batch."""
     product = np.einsum("ij,ij->i", left, right, dtype=np.float64)
-    told: Vectors = np.round(np.clip(product, 0.0, 1.0), 6)
-    return told
+    rounded: Vectors = np.round(np.clip(product, 0.0, 1.0), 6)
+    return rounded

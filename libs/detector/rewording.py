@@ -30,8 +30,8 @@ class Scale:
     @classmethod
     def load(cls, path: Path = WEIGHTS) -> Scale:
         """Reads the committed scale."""
-        told = json.loads(path.read_text(encoding="utf-8"))
-        return cls(float(told["weight"]), float(told["bias"]))
+        stored = json.loads(path.read_text(encoding="utf-8"))
+        return cls(float(stored["weight"]), float(stored["bias"]))
 
     def sameness(self, cosine: float) -> Sameness:
         """Rounded, so that the last bits don't depend on what else was compared."""
@@ -55,8 +55,10 @@ class Rewordings:
         """The same evidence, with `sentences` where a look is worth its time; one call of the encoder for all."""
         rows = [row for row, one in enumerate(evidence) if _worth_comparing(one)]
         alike = self.alike([(evidence[row].message.text, evidence[row].request.text) for row in rows])
-        told = dict(zip(rows, alike, strict=True))
-        return tuple(replace(one, sentences=told[row]) if row in told else one for row, one in enumerate(evidence))
+        compared = dict(zip(rows, alike, strict=True))
+        return tuple(
+            replace(one, sentences=compared[row]) if row in compared else one for row, one in enumerate(evidence)
+        )
 
     def same_intent(self, left: str, right: str) -> float:
         """Probability in [0, 1] that two requests want the same."""

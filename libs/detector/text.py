@@ -113,7 +113,7 @@ def prepare(text: str) -> Prepared:
 
 
 def _without_machine_lines(text: str) -> tuple[str, bool]:
-    """The text without lines that a program wrote, and whether one of them told of an error."""
+    """The text without lines that a program wrote, and whether one of them reports an error."""
     kept, failed = [], False
     for line in text.split("\n"):
         if _MACHINE.match(line):

@@ -65,8 +65,8 @@ class ConversationEvents:
         messages = [indexed(received.event) for received in batch]
         changed = await self._store.index(collapse(messages))
         look = await self._look({message.key for message in messages})
-        told = (facts_of(received.event, message.version) for received, message in zip(batch, messages, strict=True))
-        facts = joined([*told, *look.questions])
+        stated = (facts_of(received.event, message.version) for received, message in zip(batch, messages, strict=True))
+        facts = joined([*stated, *look.questions])
         await self._turns.take(facts, look.pairs)
         events = (announcement(placed, verdict, look.answer_to(placed, verdict)) for placed, verdict in look.pairs)
         await self._producer.send(

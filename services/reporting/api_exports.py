@@ -35,7 +35,7 @@ PERMISSIONS: Permissions = {("GET", EXPORT): needs(READ)}
 
 
 class ExportQuestion(FilterBody):
-    """What is exported: what a search with the same filters finds, people's verdicts alone unless told otherwise."""
+    """What is exported: what a search with the same filters finds, people's verdicts alone unless asked otherwise."""
 
     everyone: bool = Field(
         default=False, description="Machine verdicts, too. Without it, and without `origin`, people's alone."

@@ -1,4 +1,4 @@
-"""How a command reaches a running service over HTTP: as it is told, else the run on the state folder."""
+"""How a command reaches a running service over HTTP: as its options say, else the run on the state folder."""
 
 from __future__ import annotations
 

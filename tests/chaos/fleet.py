@@ -18,7 +18,7 @@ class Fleet:
     def __init__(self, cluster: Cluster, base: Plan = NO_PLAN) -> None:
         self._cluster = cluster
         self.base = base
-        """What every process of the fleet is told, whatever else it is told beside."""
+        """The settings that every process of the fleet has, beside its own."""
         self._logs: Counter[str] = Counter()
         self.main: dict[str, ServiceProcess] = {}
         self.guests: list[ServiceProcess] = []
@@ -26,7 +26,7 @@ class Fleet:
         self._held: set[str] = set()
         self.kills: Counter[str] = Counter()
         self.gave_up: list[str] = []
-        """Processes that ended though nobody had told them to."""
+        """Processes that ended though nobody had ended them."""
         self.peak_mb: dict[str, float] = dict.fromkeys(SERVICES, 0.0)
 
     async def start(self) -> None:

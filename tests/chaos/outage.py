@@ -152,7 +152,7 @@ class Outage:
 
 
 async def outage(minutes: float, seed: int, rate: float, keep: Path | None) -> int:
-    """0 where every service kept within its memory, told the truth, caught up fast enough and lost nothing."""
+    """0 where every service kept within its memory, answered truly, caught up fast enough and lost nothing."""
     it = Outage(minutes)
     result = await run(Options(0, seed, rate, keep=keep, drain=300, compacted=False), it.script)
     watch = it.watch

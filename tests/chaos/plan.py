@@ -1,4 +1,4 @@
-"""What a service process is told to do wrong, as a value that travels in its environment."""
+"""What a service process shall do wrong, as a value that travels in its environment."""
 
 from __future__ import annotations
 

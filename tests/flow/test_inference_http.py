@@ -16,12 +16,12 @@ def said(name: str, conversation: str, minute: int, content: str, *, turn: str, 
 
 
 def turn_of(
-    conversation: str, number: int, minute: int, question: str, answer: str, *, who: str = "ann", **told: Any
+    conversation: str, number: int, minute: int, question: str, answer: str, *, who: str = "ann", **fields: Any
 ) -> list[Any]:
     name = f"{conversation}-{number}"
     return [
         said(f"{name}q", conversation, minute, question, turn=f"t{number}", senderId=who),
-        said(f"{name}a", conversation, minute + 1, answer, turn=f"t{number}", agent="bot", **told),
+        said(f"{name}a", conversation, minute + 1, answer, turn=f"t{number}", agent="bot", **fields),
     ]
 
 
@@ -65,11 +65,11 @@ async def test_metadata_follows_machine_then_person_then_machine(stack: RunningS
 
 
 async def test_strategies_leave_out_what_was_rejected(stack: RunningStack) -> None:
-    told = {"intent": "shipping"}
+    known = {"intent": "shipping"}
     await stack.publish(
-        *turn_of("c-a", 1, 0, "How long?", "Two days.", strategy="guess", qualityScore=0.9, **told),
-        *turn_of("c-a", 2, 2, "That's wrong.", "Three days.", strategy="ask", qualityScore=0.4, **told),
-        *turn_of("c-b", 1, 0, "How long?", "Five days.", strategy="lookup", qualityScore=0.7, **told),
+        *turn_of("c-a", 1, 0, "How long?", "Two days.", strategy="guess", qualityScore=0.9, **known),
+        *turn_of("c-a", 2, 2, "That's wrong.", "Three days.", strategy="ask", qualityScore=0.4, **known),
+        *turn_of("c-b", 1, 0, "How long?", "Five days.", strategy="lookup", qualityScore=0.7, **known),
     )
     await stack.quiet()
     assert (await post(stack, "c-a/turns/t2/feedback", {"reaction": "ok"})).status_code == 202

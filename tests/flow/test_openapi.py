@@ -1,4 +1,4 @@
-"""The whole HTTP application by its own description: fuzzed, and told what no client would send."""
+"""The whole HTTP application by its own description: fuzzed, and sent what no client would send."""
 
 from __future__ import annotations
 

@@ -203,9 +203,9 @@ async def test_incognito_reaches_no_table_and_no_topic(
 ) -> None:
     body = {"feedback": "negative", "memory_mode": "incognito"}
     assert await end(stack, "c-canary", json=body) == ENDED
-    assert await end(stack, "c-told", json={"feedback": "negative"}) == ENDED
-    await marked(stack, "c-told")
-    assert len(tap.announced("c-told")) == 1
+    assert await end(stack, "c-kept", json={"feedback": "negative"}) == ENDED
+    await marked(stack, "c-kept")
+    assert len(tap.announced("c-kept")) == 1
     async with stack.client("acme") as http:
         status = await http.get("/api/memory/status", params={"thread_id": "c-canary"})
     assert status.json()["session_feedback_count"] == 1

@@ -107,8 +107,8 @@ def test_the_command_selects_by_name_and_answers_as_json() -> None:
         command, cwd=ROOT, env={"PYTHONPATH": "tests", "PATH": "/usr/bin:/bin"}, capture_output=True, text=True
     )
     assert done.returncode == 0, done.stderr
-    told = json.loads(done.stdout)
-    assert (told["noticed"], [one["outcome"] for one in told["results"]]) == (1, ["noticed"])
+    printed = json.loads(done.stdout)
+    assert (printed["noticed"], [one["outcome"] for one in printed["results"]]) == (1, ["noticed"])
     assert "[1/1] noticed" in done.stderr
 
 

@@ -83,11 +83,14 @@ def turn(
     user: str = "ann",
     conversation: str = "c1",
     tenant: str = "acme",
-    **told: Any,
+    **fields: Any,
 ) -> Facts:
     key = TurnKey(tenant, "p", conversation, name)
     version = at.to_bytes(8)
-    asked, replied = Question(version, f"{name}-q", user, question), Reply(version, f"{name}-a", "bot", answer, **told)
+    asked, replied = (
+        Question(version, f"{name}-q", user, question),
+        Reply(version, f"{name}-a", "bot", answer, **fields),
+    )
     return Facts(key, at, asked, replied)
 
 

@@ -83,11 +83,11 @@ async def test_the_places_where_a_message_stood_are_remembered_latest_first_and_
 
 
 async def test_provenance_and_user_type_come_back(store: Store) -> None:
-    told = replace(said("a", 1), provenance=Provenance(track_id="t", model="m"), user_type="paid")
-    await store.index([told])
-    assert await store.placed([told.key]) == [told]
-    other = replace(told, provenance=Provenance(track_id="u"), version=b"\xff")
-    assert await store.index([other]) == {told.key}
+    first = replace(said("a", 1), provenance=Provenance(track_id="t", model="m"), user_type="paid")
+    await store.index([first])
+    assert await store.placed([first.key]) == [first]
+    other = replace(first, provenance=Provenance(track_id="u"), version=b"\xff")
+    assert await store.index([other]) == {first.key}
     assert [(one.indexed, one.evaluation) for one in await all_of(store)] == [(other, 2)]
 
 

@@ -82,7 +82,7 @@ def judged(
     return UserReaction(UUID(int=number), key("t1"), who, explicit, status, None, tags, None, at, revision)
 
 
-def message(name: str, at: int, text: str, *, turn: str | None = None, agent: bool = False, **told: Any) -> Any:
+def message(name: str, at: int, text: str, *, turn: str | None = None, agent: bool = False, **fields: Any) -> Any:
     return ChatMessageIngested(
         event_id=f"{name}-{at}",
         occurred_at=at,
@@ -95,11 +95,11 @@ def message(name: str, at: int, text: str, *, turn: str | None = None, agent: bo
         sender_type="agent" if agent else "human",
         agent_id="bot" if agent else None,
         content=text,
-        **told,
+        **fields,
     )
 
 
-async def told(turns: PostgresTurnIndex, turn_id: str = "t1") -> tuple[Any, ...]:
+async def status(turns: PostgresTurnIndex, turn_id: str = "t1") -> tuple[Any, ...]:
     found = await turns.find(key(turn_id))
     return (None,) if found is None else (found.status, found.confidence, found.rejection_detected_in)
 
@@ -136,53 +136,53 @@ async def test_halves_of_a_turn_join_in_any_order(turns: PostgresTurnIndex, pool
 
 async def test_a_verdict_stands_until_a_later_look_says_otherwise(turns: PostgresTurnIndex) -> None:
     await turns.take([], [verdict("rejected", 0.9, "t1", 5)])
-    assert await told(turns) == ("rejected", 0.9, "t-m9")
+    assert await status(turns) == ("rejected", 0.9, "t-m9")
     await turns.take([], [verdict("accepted", 0.7, "t2", 6)])
-    assert await told(turns) == ("neutral", 0.5, None)
-    assert await told(turns, "t2") == ("accepted", 0.7, None)
+    assert await status(turns) == ("neutral", 0.5, None)
+    assert await status(turns, "t2") == ("accepted", 0.7, None)
     await turns.take([], [verdict("neutral", 0.5, None, 7)])
     await turns.take([], [verdict("rejected", 0.9, "t1", 6)])
-    assert await told(turns) == ("neutral", 0.5, None)
-    assert await told(turns, "t2") == ("neutral", 0.5, None)
+    assert await status(turns) == ("neutral", 0.5, None)
+    assert await status(turns, "t2") == ("neutral", 0.5, None)
 
 
 async def test_of_two_messages_about_a_turn_the_announced_one_stands(turns: PostgresTurnIndex) -> None:
     await turns.take([], [verdict("rejected", 0.9, "t1", 5, by="m1"), verdict("accepted", 0.5, "t1", 5, by="m2")])
-    assert await told(turns) == ("rejected", 0.9, "t-m1")
+    assert await status(turns) == ("rejected", 0.9, "t-m1")
     await turns.take([], [verdict("neutral", 0.5, None, 6, by="m1")])
-    assert await told(turns) == ("accepted", 0.5, None)
+    assert await status(turns) == ("accepted", 0.5, None)
 
 
 async def test_a_person_beats_the_machine_and_taking_back_falls_back(turns: PostgresTurnIndex) -> None:
     await turns.take([], [verdict("rejected", 0.9, "t1", 5)])
     assert await turns.take_reactions([judged(1, "accepted", 1)]) == {UUID(int=1)}
-    assert await told(turns) == ("accepted", 1.0, None)
+    assert await status(turns) == ("accepted", 1.0, None)
     assert await turns.take_reactions([judged(1, None, 2)]) == {UUID(int=1)}
-    assert await told(turns) == ("rejected", 0.9, "t-m9")
+    assert await status(turns) == ("rejected", 0.9, "t-m9")
     assert await turns.take_reactions([judged(1, "accepted", 1)]) == set()
-    assert await told(turns) == ("rejected", 0.9, "t-m9")
+    assert await status(turns) == ("rejected", 0.9, "t-m9")
 
 
 async def test_where_the_newest_judgement_is_taken_back_the_one_before_counts(turns: PostgresTurnIndex) -> None:
     await turns.take_reactions([judged(1, "rejected", 1, at=60), judged(2, "accepted", 1, at=70)])
-    assert await told(turns) == ("accepted", 1.0, None)
+    assert await status(turns) == ("accepted", 1.0, None)
     await turns.take_reactions([judged(2, None, 2, at=80)])
-    assert await told(turns) == ("rejected", 1.0, None)
+    assert await status(turns) == ("rejected", 1.0, None)
 
 
 async def test_a_persons_newest_of_explicit_and_live_emoji_is_their_verdict(turns: PostgresTurnIndex) -> None:
     emoji = partial(judged, explicit=False, user="ann")
     await turns.take([], [verdict("rejected", 0.9, "t1", 5)])
     await turns.take_reactions([emoji(1, "accepted", 1, at=60)])
-    assert await told(turns) == ("accepted", 1.0, None)
+    assert await status(turns) == ("accepted", 1.0, None)
     await turns.take_reactions([judged(2, "rejected", 1, at=70, user="ann")])
-    assert (await told(turns))[:2] == ("rejected", 1.0)
+    assert (await status(turns))[:2] == ("rejected", 1.0)
     await turns.take_reactions([emoji(1, "accepted", 2, at=80)])
-    assert (await told(turns))[:2] == ("accepted", 1.0)
+    assert (await status(turns))[:2] == ("accepted", 1.0)
     await turns.take_reactions([emoji(1, None, 3, at=90)])
-    assert (await told(turns))[:2] == ("rejected", 1.0), "an emoji that was taken away leaves the one before"
+    assert (await status(turns))[:2] == ("rejected", 1.0), "an emoji that was taken away leaves the one before"
     await turns.take_reactions([judged(2, None, 2, at=95, user="ann"), emoji(3, "accepted", 1, at=94)])
-    assert (await told(turns))[:2] == ("rejected", 0.9), "an explicit null that is newest leaves none of the person's"
+    assert (await status(turns))[:2] == ("rejected", 0.9), "an explicit null that is newest leaves none of the person's"
 
 
 async def test_revisions_and_verdicts_end_alike_in_any_order(turns: PostgresTurnIndex, pool: Any) -> None:
@@ -216,7 +216,7 @@ async def test_feedback_on_an_unseen_turn_makes_a_stub_that_the_message_fills(tu
 async def test_a_forgotten_person_leaves_no_judgement(turns: PostgresTurnIndex, pool: Any) -> None:
     await turns.take_reactions([judged(1, "rejected", 1), judged(2, "accepted", 1, at=10)])
     await turns.forget([UUID(int=1), UUID(int=77)])
-    assert await told(turns) == ("accepted", 1.0, None)
+    assert await status(turns) == ("accepted", 1.0, None)
     assert await pool.fetchval("select count(*) from user_reactions") == 1
 
 

@@ -159,11 +159,14 @@ async def test_two_conversations_may_count_their_messages_alike(projector, pool)
 
 
 async def test_a_reply_event_is_a_message_and_both_are_one(projector, pool):
-    question, told = message("q1", content="It was cancelled.", at=1, turn="t2"), reply("q1", "It was cancelled.", at=2)
-    assert await projector.handle(batch(told)) == [STORED]
+    question, answered = (
+        message("q1", content="It was cancelled.", at=1, turn="t2"),
+        reply("q1", "It was cancelled.", at=2),
+    )
+    assert await projector.handle(batch(answered)) == [STORED]
     assert await pool.fetchval("select content from messages") == "It was cancelled."
     assert await projector.handle(batch(question)) == [STORED]
-    assert await projector.handle(batch(told)) == [UNCHANGED]
+    assert await projector.handle(batch(answered)) == [UNCHANGED]
     assert tuple(await pool.fetchrow("select count(*), min(turn_id) from messages")) == (1, "t2")
 
 
@@ -235,8 +238,8 @@ async def test_table_and_view_have_a_column_for_every_field_of_a_row(pool, relat
 
 
 async def test_a_field_of_every_kind_is_kept_as_it_was_announced(projector, pool):
-    told = {"intent": "hours", "track_id": "t", "agent_version": "7", "emoji": "👍", "tags": ("a", "b")}
-    await projector.handle(batch(feedback("f1", confidence=0.75, **told)))
+    fields = {"intent": "hours", "track_id": "t", "agent_version": "7", "emoji": "👍", "tags": ("a", "b")}
+    await projector.handle(batch(feedback("f1", confidence=0.75, **fields)))
     row = await pool.fetchrow("select * from effective")
-    assert {name: row[name] for name in told} == told | {"tags": ["a", "b"]}
+    assert {name: row[name] for name in fields} == fields | {"tags": ["a", "b"]}
     assert (row["confidence"], row["value"], row["revision"]) == (0.75, 0.6, 1)

@@ -31,7 +31,7 @@ async def pool(postgres_url: str) -> AsyncIterator[asyncpg.Pool]:
 
 
 class Projection:
-    """A projection that has written its batch and commits when told to: another process, seen from here."""
+    """A projection that has written its batch and commits when asked to: another process, seen from here."""
 
     def __init__(self, pool: asyncpg.Pool, *events) -> None:
         self._pool, self._events = pool, events

@@ -66,9 +66,9 @@ def events(draw: st.DrawFn) -> list[Received[Any]]:
 def histories(draw: st.DrawFn, given_: list[Received[Any]]) -> list[list[Received[Any]]]:
     """The events in any order, any of them any number of times, cut into batches anywhere."""
     again = draw(st.lists(st.sampled_from(given_), max_size=5))
-    told = draw(st.permutations([*given_, *again]))
-    cuts = sorted(draw(st.sets(st.integers(1, len(told) - 1), max_size=4))) if len(told) > 1 else []
-    return [told[start:end] for start, end in zip([0, *cuts], [*cuts, len(told)], strict=True)]
+    shuffled = draw(st.permutations([*given_, *again]))
+    cuts = sorted(draw(st.sets(st.integers(1, len(shuffled) - 1), max_size=4))) if len(shuffled) > 1 else []
+    return [shuffled[start:end] for start, end in zip([0, *cuts], [*cuts, len(shuffled)], strict=True)]
 
 
 async def stored(store: Store) -> dict[UUID, dict[str, Entry]]:
@@ -86,9 +86,9 @@ async def run(history: Sequence[Sequence[Received[Any]]]) -> tuple[MemoryStore, 
 @given(st.data())
 @settings(max_examples=200, deadline=None)
 def test_every_history_ends_in_the_same_state(data):
-    told = data.draw(events())
-    one, _ = asyncio.run(run([told]))
-    other, _ = asyncio.run(run(data.draw(histories(told))))
+    records = data.draw(events())
+    one, _ = asyncio.run(run([records]))
+    other, _ = asyncio.run(run(data.draw(histories(records))))
     assert asyncio.run(stored(one)) == asyncio.run(stored(other))
 
 
@@ -117,14 +117,14 @@ def test_one_revision_is_one_announcement_and_revisions_only_grow(data):
 @given(st.data())
 @settings(max_examples=100, deadline=None)
 def test_taking_everything_in_again_changes_nothing(data):
-    told = data.draw(events())
+    records = data.draw(events())
 
     async def twice() -> tuple[Any, Any, Any]:
         store, log = MemoryStore(), RecordingProducer()
         handler = FeedbackEvents(store, log, DEFAULT_REWARDS)
-        await handler.handle(told)
+        await handler.handle(records)
         before, last = dict(store._records), log.last
-        for event in data.draw(st.permutations(told)):
+        for event in data.draw(st.permutations(records)):
             await handler.handle([event])
         return before == store._records, last, log.last
 
@@ -160,8 +160,8 @@ class Yielding:
 @given(st.data(), st.integers(0, 2**32))
 @settings(max_examples=200, deadline=None)
 def test_racing_consumers_end_in_the_same_state_and_leave_no_text_of_erased_people_in_the_log(data, seed):
-    told = data.draw(events())
-    histories_ = [data.draw(histories(told)) for _ in range(2)]
+    records = data.draw(events())
+    histories_ = [data.draw(histories(records)) for _ in range(2)]
 
     async def race() -> tuple[MemoryStore, RecordingProducer]:
         rng, store, log = Random(seed), MemoryStore(), RecordingProducer()
@@ -174,7 +174,7 @@ def test_racing_consumers_end_in_the_same_state_and_leave_no_text_of_erased_peop
         return store, log
 
     store, log = asyncio.run(race())
-    alone, _ = asyncio.run(run([told]))
+    alone, _ = asyncio.run(run([records]))
     assert asyncio.run(stored(store)) == asyncio.run(stored(alone))
     live = asyncio.run(stored(store))
     assert {key: value for key, value in log.last.items() if UUID(key) not in live and value is not None} == {}

@@ -87,7 +87,7 @@ class Log:
         return []
 
     def final(self) -> dict[str, Any]:
-        """The verdict on each message at its highest evaluation, the last one told; retracted ones left out."""
+        """The verdict on each message at its highest evaluation, the last one written; retracted ones left out."""
         best: dict[str, FeedbackInferredReceived] = {}
         for one in self.found:
             held = best.get(one.detected_in_message_id)

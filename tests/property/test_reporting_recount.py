@@ -119,8 +119,8 @@ async def test_every_number_equals_a_recount(pool, seed):
                     assert counted.versions[origin, Version(agent, name)] == expected
         given = Counter((tag, "tag" if e.origin == "user" else "rule") for e in within for tag in e.tags)
         given += Counter((e.correction_type, "correction_type") for e in within if e.correction_type)
-        told = (await reasons(pool, AT, span, filters)).reasons
-        assert {(one.reason, one.kind): one.total for one in told} == given
+        listed = (await reasons(pool, AT, span, filters)).reasons
+        assert {(one.reason, one.kind): one.total for one in listed} == given
     machine = [e for e in all_of_them if e.origin == "machine" and span.start <= e.occurred_at < span.end]
     pairs = Counter(
         (m.reaction, p.reaction)

@@ -132,8 +132,8 @@ async def check(pool: asyncpg.Pool, span: Span, filters: Filters, starts: list[i
     assert {(one.agent_id,): Votes(one.ok, one.neutral, one.not_ok) for one in ranked} == counted(rows, "agent_id")
     given = Counter((tag, "tag") for row in rows if row["origin"] == "user" for tag in row["tags"])
     given += Counter((row["correction_type"], "correction_type") for row in rows if row["correction_type"])
-    told = (await reasons(pool, AT, span, filters, rules=False)).reasons
-    assert {(one.reason, one.kind): one.total for one in told} == given
+    listed = (await reasons(pool, AT, span, filters, rules=False)).reasons
+    assert {(one.reason, one.kind): one.total for one in listed} == given
 
 
 @pytest.mark.parametrize("seed", range(5))

@@ -81,7 +81,7 @@ async def _kafka(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Loca
 
 @pytest.fixture(scope="module")
 async def _database(postgres_url: str) -> str:
-    """A database of these tests' own: nothing may be stored that this log was never told."""
+    """A database of these tests' own: nothing may be stored that this log never held."""
     connection = await asyncpg.connect(postgres_url)
     await connection.execute("create database log_tools")
     await connection.close()

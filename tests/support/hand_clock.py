@@ -4,7 +4,7 @@ from __future__ import annotations
 
 
 class HandClock:
-    """Starts at a moment far from zero and moves when told to, in seconds."""
+    """Starts at a moment far from zero and moves when asked to, in seconds."""
 
     def __init__(self) -> None:
         self._seconds = 1_000.0

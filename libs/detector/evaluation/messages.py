@@ -108,7 +108,7 @@ def _core(rows: Sequence[Row], verdicts: Sequence[Verdict]) -> Scores:
 def _announced(truth: Sequence[str], verdicts: Sequence[Verdict], name: str) -> dict[str, float]:
     """Of what is announced: `precision` as the rows come, and where 8 % of messages were of that class.
 
-    `ok` is told by the gate's label, the two others by the label.
+    `ok` is found by the gate's label, the two others by the label.
     """
     wanted = {"ok": "accepted"}.get(name, name)
     said = [v.emitted and v.feedback == wanted for v in verdicts]

@@ -12,12 +12,12 @@ PREVALENCE: Final = 0.08
 BINS: Final = 10
 
 
-def per_class(truth: Sequence[str], told: Sequence[str], classes: Sequence[str]) -> dict[str, dict[str, float]]:
+def per_class(truth: Sequence[str], predicted: Sequence[str], classes: Sequence[str]) -> dict[str, dict[str, float]]:
     """Precision, recall and F1 of every class; 0 where there is nothing to divide by."""
     found = {}
     for name in classes:
-        hit = sum(1 for t, p in zip(truth, told, strict=True) if t == p == name)
-        precision = hit / max(1, sum(1 for p in told if p == name))
+        hit = sum(1 for t, p in zip(truth, predicted, strict=True) if t == p == name)
+        precision = hit / max(1, sum(1 for p in predicted if p == name))
         recall = hit / max(1, sum(1 for t in truth if t == name))
         f1 = 2 * precision * recall / (precision + recall) if hit else 0.0
         found[name] = {"precision": precision, "recall": recall, "f1": f1}
@@ -29,14 +29,14 @@ def macro_f1(classes: Mapping[str, Mapping[str, float]]) -> float:
     return float(np.mean([scores["f1"] for scores in classes.values()]))
 
 
-def accuracy(truth: Sequence[str], told: Sequence[str]) -> float:
+def accuracy(truth: Sequence[str], predicted: Sequence[str]) -> float:
     """Share of equal pairs."""
-    return sum(1 for t, p in zip(truth, told, strict=True) if t == p) / max(1, len(truth))
+    return sum(1 for t, p in zip(truth, predicted, strict=True) if t == p) / max(1, len(truth))
 
 
-def balanced_accuracy(truth: Sequence[str], told: Sequence[str]) -> float:
+def balanced_accuracy(truth: Sequence[str], predicted: Sequence[str]) -> float:
     """Mean recall over the classes that occur."""
-    hits = {name: [p == name for t, p in zip(truth, told, strict=True) if t == name] for name in set(truth)}
+    hits = {name: [p == name for t, p in zip(truth, predicted, strict=True) if t == name] for name in set(truth)}
     return float(np.mean([sum(own) / len(own) for _, own in sorted(hits.items())]))
 
 

@@ -28,12 +28,12 @@ def markdown(reports: Mapping[str, Report]) -> str:
         "pairs": (_PAIRS, _pairs),
         "targets": (_TARGETS, _targets),
     }
-    told = []
+    blocks = []
     for kind, (head, lines) in tables.items():
         body = [line for name, report in reports.items() if report["kind"] == kind for line in lines(name, report)]
         if body:
-            told.append("\n".join([head, *body]))
-    return "\n\n".join(told)
+            blocks.append("\n".join([head, *body]))
+    return "\n\n".join(blocks)
 
 
 def _messages(name: str, report: Report) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""German, French, Spanish and Chinese: what the agent's message does; and what can be told in any language."""
+"""German, French, Spanish and Chinese: what the agent's message does; and what shows in any language."""
 
 from __future__ import annotations
 

@@ -146,23 +146,23 @@ def _ends(mark: str) -> bool:
     return mark != GAP and not mark.isalnum()
 
 
-def _step(kind: Any, told: Any) -> Outlines:
+def _step(kind: Any, argument: Any) -> Outlines:
     match str(kind):
         case "LITERAL":
-            return frozenset({chr(told)})
+            return frozenset({chr(argument)})
         case "IN":
-            return _class(told)
+            return _class(argument)
         case "AT":
-            return frozenset({EDGE}) if str(told) in _BORDERS else _NOTHING
+            return frozenset({EDGE}) if str(argument) in _BORDERS else _NOTHING
         case "ASSERT" | "ASSERT_NOT":
             return _NOTHING
         case "SUBPATTERN":
-            _, switched_on, switched_off, inner = told
+            _, switched_on, switched_off, inner = argument
             return _ANYTHING if switched_on or switched_off else _read(inner)
         case "BRANCH":
-            return frozenset().union(*map(_read, told[1]))
+            return frozenset().union(*map(_read, argument[1]))
         case "MAX_REPEAT" | "MIN_REPEAT":
-            return _repeated(*told)
+            return _repeated(*argument)
         case _:
             return _ANYTHING
 
@@ -172,7 +172,7 @@ def _class(members: Sequence[tuple[Any, Any]]) -> Outlines:
     kinds = {str(kind) for kind, _ in members}
     if kinds != {"LITERAL"}:
         return _ANYTHING
-    letters = {chr(told) for _, told in members}
+    letters = {chr(argument) for _, argument in members}
     return frozenset(letters) if any(letter.isalnum() for letter in letters) else frozenset({EDGE})
 
 

@@ -60,14 +60,14 @@ class RawRecord(NamedTuple):
     refused: RefusedBatch | None = None
 
 
-_TELLING = frozenset(
+_WORDED = frozenset(
     (
         *("missing", "value_error", "literal_error", "string_type", "string_too_short", "string_too_long"),
         *("string_pattern_mismatch", "dict_type", "too_long", "int_type", "float_type", "bool_type", "finite_number"),
         *("greater_than_equal", "less_than_equal"),
     )
 )
-"""Faults that pydantic puts into words without a word of the sender's; of any other only its name is told."""
+"""Faults that pydantic puts into words without a word of the sender's; of any other only its name is shown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,8 +187,8 @@ def _why(error: ValidationError) -> tuple[str, str]:
         return "invalid_json", "not one JSON value in UTF-8"
     place = first["loc"][:1] if first["loc"][:1] == ("attributes",) else first["loc"]
     where = ".".join(map(str, place))[:100]
-    told = first["msg"].removeprefix("Value error, ") if first["type"] in _TELLING else first["type"]
-    return "invalid_event", f"{where or 'event'}: {told[:1].lower()}{told[1:]}"
+    fault = first["msg"].removeprefix("Value error, ") if first["type"] in _WORDED else first["type"]
+    return "invalid_event", f"{where or 'event'}: {fault[:1].lower()}{fault[1:]}"
 
 
 def _repeats_a_key(value: bytes) -> bool:

@@ -11,7 +11,7 @@ from typing import Any
 import cramjam
 
 UNPACKED_LIMIT = 8 * 1024 * 1024
-"""Bytes that a batch may unpack to. Clients bound a batch at about one megabyte unless told otherwise."""
+"""Bytes that a batch may unpack to. Clients bound a batch at about one megabyte unless set otherwise."""
 _XERIAL = b"\x82SNAPPY\x00"
 _XERIAL_HEADER = 16
 _FULL = "failed to write whole buffer"

@@ -14,7 +14,7 @@ from detector.model import CorrectionType, Feedback
 
 Outcome = Literal["APPROVE", "REVISE", "RETRY", "FAIL"]
 
-UNTOLD: Final = 0.5
+UNJUDGED: Final = 0.5
 """The confidence of a turn that nobody has said anything about."""
 QUALITY_WEIGHT: Final = 0.6
 STATUS_WEIGHT: Final = 0.4
@@ -96,7 +96,7 @@ class Turn:
         """1 where a person has judged."""
         if self.user is not None:
             return 1.0
-        return self.machine.confidence if self.machine else UNTOLD
+        return self.machine.confidence if self.machine else UNJUDGED
 
     @property
     def rejection_detected_in(self) -> str | None:

@@ -56,7 +56,7 @@ _SCRIPT: Final[Sequence[tuple[frozenset[str], str]]] = (
 
 
 class ScriptedAgent:
-    """A museum guide that knows five things, needs no network, and asks back once it is told that it was wrong."""
+    """A museum guide that knows five things, needs no network, and asks back once somebody says that it was wrong."""
 
     name = "museum-guide"
 

@@ -21,7 +21,7 @@ class NoAnswerYet(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Exchange:
-    """An answer with what the agent was told before it. `published` False: the platform did not take the exchange."""
+    """An answer with the advice that the agent had. `published` False: the platform did not take the exchange."""
 
     answer: Answer
     announcement: str | None

@@ -88,7 +88,7 @@ class Chat:
         if exchange.announcement:
             self._screen.panel("feedback that came in", exchange.announcement)
         if exchange.advice:
-            self._screen.panel("the agent was told", exchange.advice)
+            self._screen.panel("advice to the agent", exchange.advice)
         self._screen.answer(self._conversation.agent.name, exchange.answer.text)
         if not exchange.published:
             self._screen.trouble("This exchange was not published: the platform does not take it now.")

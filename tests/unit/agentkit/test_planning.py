@@ -1,4 +1,4 @@
-"""What a planner is told, and that asking for it holds nobody up."""
+"""What a planner reads, and that asking for it holds nobody up."""
 
 from __future__ import annotations
 

@@ -90,7 +90,7 @@ REACTION = {
 }
 
 
-def told(event: dict[str, Any]) -> dict[str, Any]:
+def event_of(event: dict[str, Any]) -> dict[str, Any]:
     """The chat event, held to what the consumers take."""
     found = chat_event(callback(event), APP)
     assert found is not None
@@ -100,7 +100,7 @@ def told(event: dict[str, Any]) -> dict[str, Any]:
 
 
 def test_a_message() -> None:
-    found = told(MESSAGE)
+    found = event_of(MESSAGE)
     assert {name: found[name] for name in found if name != "eventId"} == {
         "topic": "chat.message.ingested",
         "occurredAt": "2012-12-14T20:38:43.000005Z",
@@ -120,20 +120,20 @@ def test_a_message() -> None:
     "who", [{"user": "U0BOT"}, {"bot_id": "B0BOT", "user": "U0OTHER"}, {"bot_id": "B0BOT", "subtype": "bot_message"}]
 )
 def test_a_named_bot_is_an_agent(who: dict[str, str]) -> None:
-    found = told({name: value for name, value in MESSAGE.items() if name != "user"} | who)
+    found = event_of({name: value for name, value in MESSAGE.items() if name != "user"} | who)
     assert (found["senderType"], found["senderId"], found["agentId"]) == ("agent", "helper", "helper")
 
 
 def test_a_reply_in_a_thread() -> None:
-    found = told(MESSAGE | {"thread_ts": "1355517500.000001"})
+    found = event_of(MESSAGE | {"thread_ts": "1355517500.000001"})
     assert (found["topic"], found["originalMessageId"]) == ("chat.message.reply.ingested", "1355517500.000001")
-    assert told(MESSAGE | {"thread_ts": MESSAGE["ts"]})["topic"] == "chat.message.ingested"
-    agents = told(MESSAGE | {"user": "U0BOT", "thread_ts": "1355517500.000001"})
+    assert event_of(MESSAGE | {"thread_ts": MESSAGE["ts"]})["topic"] == "chat.message.ingested"
+    agents = event_of(MESSAGE | {"user": "U0BOT", "thread_ts": "1355517500.000001"})
     assert (agents["topic"], agents["replyToMessageId"]) == ("chat.message.ingested", "1355517500.000001")
 
 
 def test_reactions_come_and_go() -> None:
-    found = told(REACTION)
+    found = event_of(REACTION)
     assert {name: found[name] for name in found if name not in ("eventId", "tenant", "project")} == {
         "topic": "chat.message.reaction.ingested",
         "occurredAt": "2013-02-13T19:13:24.083113Z",
@@ -144,8 +144,8 @@ def test_reactions_come_and_go() -> None:
         "emoji": ":thumbsup:",
         "action": "added",
     }
-    assert told(REACTION | {"type": "reaction_removed"})["action"] == "removed"
-    assert told(REACTION | {"user": "U0BOT"})["userType"] == "agent"
+    assert event_of(REACTION | {"type": "reaction_removed"})["action"] == "removed"
+    assert event_of(REACTION | {"user": "U0BOT"})["userType"] == "agent"
     assert chat_event(callback(REACTION | {"item": {"type": "file", "file": "F1"}}), APP) is None
 
 
@@ -167,7 +167,7 @@ CHANGED = {
 
 
 def test_an_edit_is_the_same_message_later() -> None:
-    found = told(CHANGED)
+    found = event_of(CHANGED)
     assert (found["messageId"], found["content"]) == ("1355517523.000005", "Hello, world!")
     assert found["occurredAt"] == "2013-01-22T18:19:15.000001Z"
     unfurled = CHANGED | {"previous_message": {"text": "Hello, world!"}}
@@ -184,7 +184,7 @@ def test_a_deletion_leaves_no_words() -> None:
         "deleted_ts": "1355517523.000005",
         "previous_message": MESSAGE,
     }
-    found = told(gone)
+    found = event_of(gone)
     assert (found["messageId"], found["content"]) == ("1355517523.000005", DELETED)
     assert found["occurredAt"] == "2013-01-22T18:19:15.000001Z"
 

@@ -112,8 +112,8 @@ def test_a_rule_decides_alone_unless_the_layer_contradicts_it() -> None:
     agreeing = Opinion((0.9, 0.0, 0.0, 0.05, 0.0, 0.05), ())
     contradicting = Opinion((0.1, 0.0, 0.0, 0.8, 0.0, 0.1), ("learned.x",))
     assert (decide(seen, agreeing).decided_by, decide(seen, agreeing).confidence) == ("rules", 0.9)
-    told = decide(seen, contradicting)
-    assert (told.decided_by, told.feedback, told.confidence) == ("learned", "accepted", 0.8)
+    decision = decide(seen, contradicting)
+    assert (decision.decided_by, decision.feedback, decision.confidence) == ("learned", "accepted", 0.8)
     assert [decide(seen, opinion).settled for opinion in (None, agreeing, contradicting)] == [True, True, False]
     assert not decide(evidence("the tunnel"), None).settled
     assert decide(evidence("🙂"), None).settled, "there is nothing to decide"

@@ -29,10 +29,10 @@ def test_the_committed_weights_fit_the_code() -> None:
 
 
 def test_weights_of_other_features_are_refused(tmp_path: Path) -> None:
-    told = json.loads(WEIGHTS.read_text())
-    told["features"][0] = "something_else"
+    stored = json.loads(WEIGHTS.read_text())
+    stored["features"][0] = "something_else"
     other = tmp_path / "other.json"
-    other.write_text(json.dumps(told))
+    other.write_text(json.dumps(stored))
     with pytest.raises(ValueError, match="make train"):
         Layer.load(other)
 

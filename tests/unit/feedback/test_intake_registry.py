@@ -54,7 +54,7 @@ def test_an_answer_without_a_turn_is_one_and_a_question_without_one_is_none() ->
 
 
 def test_the_latest_answer_and_the_first_asker_stand() -> None:
-    told = turns_of(
+    turns = turns_of(
         message("a1", 5, agent="planner"),
         message("q2", 3, sender="bob"),
         message("a2", 9, agent="writer"),
@@ -62,7 +62,7 @@ def test_the_latest_answer_and_the_first_asker_stand() -> None:
         message("a0", 8, agent="checker"),
     )
     for order in range(20):
-        shuffled = random.Random(order).sample(told, len(told))
+        shuffled = random.Random(order).sample(turns, len(turns))
         [turn] = collapse(shuffled)
         assert turn.answer is not None and turn.asker is not None
         assert (turn.answer.agent_id, turn.answer.message_id) == ("writer", "a2")
@@ -76,14 +76,14 @@ def test_of_two_versions_of_an_answer_the_one_of_the_higher_sequence_stands() ->
 
 
 def test_a_reply_event_names_an_answer_but_not_over_its_own_message() -> None:
-    own, told = (
+    own, other = (
         message("a1", 5, agent="bot", turn=None, model="m-9"),
         reply("a1", "At nine.", about="q1", sender="b", at=9),
     )
-    told = told.model_copy(update={"sender_type": "agent", "project": "support"})
-    alone = turn_of(told)
+    other = other.model_copy(update={"sender_type": "agent", "project": "support"})
+    alone = turn_of(other)
     assert alone is not None and alone.answer is not None and alone.answer.agent_id == "b"
-    for order in ((own, told), (told, own)):
+    for order in ((own, other), (other, own)):
         [turn] = collapse(turns_of(*order))
         assert turn.answer is not None and (turn.answer.agent_id, turn.answer.provenance.model) == ("bot", "m-9")
 
@@ -117,12 +117,12 @@ def some_turns(seed: int) -> Sequence[RegisteredTurn]:
 @pytest.mark.parametrize("seed", range(25))
 async def test_postgres_joins_as_the_pure_rules_do(pool: asyncpg.Pool, seed: int) -> None:
     await pool.execute("truncate turns")
-    registry, dice, told = PostgresRegistry(pool), random.Random(seed), list(some_turns(seed))
-    expected = {turn.key: turn for turn in collapse(told)}
-    dice.shuffle(told)
-    while told:
+    registry, dice, turns = PostgresRegistry(pool), random.Random(seed), list(some_turns(seed))
+    expected = {turn.key: turn for turn in collapse(turns)}
+    dice.shuffle(turns)
+    while turns:
         size = dice.randrange(1, 5)
-        batch, told = told[:size], told[size:]
+        batch, turns = turns[:size], turns[size:]
         await registry.add(collapse(batch))
     found = {key_: await registry.find(key_) for key_ in expected}
     # Of messages that tell different things of one moment and id, any may stand; the shuffling has none of those.

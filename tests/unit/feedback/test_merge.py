@@ -17,7 +17,7 @@ def say(record: Record | None, event: object) -> tuple[Record, Outcome]:
     return after, outcome_of(record, after, change)
 
 
-def told(*events: object) -> tuple[Record, list[Outcome]]:
+def merged_from(*events: object) -> tuple[Record, list[Outcome]]:
     record, outcomes = None, []
     for event in events:
         record, outcome = say(record, event)
@@ -27,39 +27,39 @@ def told(*events: object) -> tuple[Record, list[Outcome]]:
 
 
 def test_a_first_change_is_stored():
-    record, outcomes = told(reaction("👍"))
+    record, outcomes = merged_from(reaction("👍"))
     assert outcomes == [STORED]
     assert (list(record.slots), record.revision) == (["👍"], 0)
 
 
 def test_a_change_born_cleared_is_stored_like_any_other():
-    record, outcomes = told(reaction("👍", "removed"))
+    record, outcomes = merged_from(reaction("👍", "removed"))
     assert outcomes == [STORED]
     assert record.cleared
 
 
 def test_the_same_event_again_is_unchanged():
-    assert told(reaction("👍"), reaction("👍"))[1] == [STORED, UNCHANGED]
+    assert merged_from(reaction("👍"), reaction("👍"))[1] == [STORED, UNCHANGED]
 
 
 def test_an_older_event_that_says_the_same_is_unchanged():
-    assert told(explicit("ok", at=5, event="a"), explicit("ok", at=1, event="b"))[1] == [STORED, UNCHANGED]
+    assert merged_from(explicit("ok", at=5, event="a"), explicit("ok", at=1, event="b"))[1] == [STORED, UNCHANGED]
 
 
 def test_a_newer_event_that_says_the_same_is_unchanged_but_kept():
-    record, outcomes = told(explicit("ok", at=1, event="a"), explicit("ok", at=5, event="b"))
+    record, outcomes = merged_from(explicit("ok", at=1, event="a"), explicit("ok", at=5, event="b"))
     assert outcomes == [STORED, UNCHANGED]
     assert record.shown.stamp.occurred_at == START + 5_000_000
 
 
 def test_an_older_event_that_says_otherwise_is_superseded():
-    record, outcomes = told(explicit("ok", at=5, event="a"), explicit("not_ok", at=1, event="b"))
+    record, outcomes = merged_from(explicit("ok", at=5, event="a"), explicit("not_ok", at=1, event="b"))
     assert outcomes == [STORED, SUPERSEDED]
     assert record.shown.payload.reaction == "ok"
 
 
 def test_an_older_emoji_changes_nothing_shown_but_is_kept():
-    record, outcomes = told(reaction("👍", at=5, event="a"), reaction("❤", at=1, event="b"))
+    record, outcomes = merged_from(reaction("👍", at=5, event="a"), reaction("❤", at=1, event="b"))
     assert outcomes == [STORED, UNCHANGED]
     assert sorted(record.slots) == ["❤", "👍"]
     assert record.shown.payload.emoji == "👍"
@@ -67,20 +67,20 @@ def test_an_older_emoji_changes_nothing_shown_but_is_kept():
 
 def test_taking_the_newest_emoji_away_falls_back_to_the_one_before():
     first, second = reaction("👍", at=1, event="a"), reaction("👎", at=2, event="b")
-    record, outcomes = told(first, second, reaction("👎", "removed", at=3, event="c"))
+    record, outcomes = merged_from(first, second, reaction("👎", "removed", at=3, event="c"))
     assert outcomes == [STORED, STORED, STORED]
     assert (record.shown.payload.emoji, record.cleared) == ("👍", False)
     assert record.shown.stamp.occurred_at == START + 1_000_000
 
 
 def test_taking_the_last_emoji_away_clears_at_that_moment():
-    record, _ = told(reaction("👍", at=1, event="a"), reaction("👍", "removed", at=3, event="b"))
+    record, _ = merged_from(reaction("👍", at=1, event="a"), reaction("👍", "removed", at=3, event="b"))
     assert record.cleared
     assert record.shown.stamp.occurred_at == START + 3_000_000
 
 
 def test_a_late_older_event_does_not_bring_a_cleared_feedback_back():
-    record, outcomes = told(
+    record, outcomes = merged_from(
         reaction("👍", at=1, event="a"), reaction("👍", "removed", at=3, event="b"), reaction("👍", at=2, event="c")
     )
     assert outcomes == [STORED, STORED, SUPERSEDED]
@@ -88,19 +88,21 @@ def test_a_late_older_event_does_not_bring_a_cleared_feedback_back():
 
 
 def test_clearing_twice_is_one_clear():
-    record, outcomes = told(explicit("ok", at=1), explicit(None, at=2, event="a"), explicit(None, at=3, event="b"))
+    record, outcomes = merged_from(
+        explicit("ok", at=1), explicit(None, at=2, event="a"), explicit(None, at=3, event="b")
+    )
     assert outcomes == [STORED, STORED, UNCHANGED]
     assert record.cleared
 
 
 def test_at_one_instant_removal_wins_over_adding_in_either_order():
     add, remove = reaction("👍", event="z"), reaction("👍", "removed", event="a")
-    assert told(add, remove)[0].cleared
-    assert told(remove, add)[0].cleared
+    assert merged_from(add, remove)[0].cleared
+    assert merged_from(remove, add)[0].cleared
 
 
 def test_the_later_look_wins_whatever_its_time():
-    record, outcomes = told(
+    record, outcomes = merged_from(
         inferred("rejected", evaluation=2, at=1), inferred("accepted", evaluation=1, at=9), inferred(None, evaluation=3)
     )
     assert outcomes == [STORED, SUPERSEDED, STORED]
@@ -108,11 +110,11 @@ def test_the_later_look_wins_whatever_its_time():
 
 
 def test_a_moved_target_is_a_change():
-    assert told(inferred(evaluation=1), inferred(evaluation=2, turn_id="t0"))[1] == [STORED, STORED]
+    assert merged_from(inferred(evaluation=1), inferred(evaluation=2, turn_id="t0"))[1] == [STORED, STORED]
 
 
 def test_a_change_on_a_stub_makes_the_feedback_anew():
-    stub = revise(Record(told(explicit())[0].key, "explicit", "user", {}, 41, 40), 0)
+    stub = revise(Record(merged_from(explicit())[0].key, "explicit", "user", {}, 41, 40), 0)
     assert (stub.revision, stub.created_revision) == (42, 0)
     record, outcome = say(stub, explicit("not_ok", at=9))
     assert outcome == STORED
@@ -120,7 +122,7 @@ def test_a_change_on_a_stub_makes_the_feedback_anew():
 
 
 def test_a_revision_is_the_logs_time_in_milliseconds_or_one_more():
-    record, _ = told(explicit())
+    record, _ = merged_from(explicit())
     first = revise(record, START + 999)
     assert (first.revision, first.created_revision) == (1_790_000_000_000, 1_790_000_000_000)
     second = revise(first, START - 5_000)

@@ -1,4 +1,4 @@
-"""What the planner is told, word for word."""
+"""What the planner reads, word for word."""
 
 from __future__ import annotations
 
@@ -107,11 +107,11 @@ def test_an_accepted_turn_keeps_its_way_however_many_were_rejected_before() -> N
 @pytest.mark.parametrize(("count", "careful"), [(0, False), (1, False), (2, True), (5, True)])
 def test_several_rejections_in_a_row_ask_for_care(count: int, careful: bool) -> None:
     last = instructions(Advice(Turn(KEY, machine=REJECTED), count))[-1]
-    told = (
+    expected = (
         f"{count} answers in a row were rejected: be more careful, check every claim before you make it, and consider "
         "asking the user what exactly they need."
     )
-    assert (last == told) is careful
+    assert (last == expected) is careful
 
 
 @pytest.mark.parametrize(
@@ -119,8 +119,8 @@ def test_several_rejections_in_a_row_ask_for_care(count: int, careful: bool) -> 
     [("rephrased", "asked the same again"), ("abandonment", "gave up on it"), ("explicit", "said that it was wrong")],
 )
 def test_each_way_of_rejecting_has_its_own_advice(kind: CorrectionType, words: str) -> None:
-    told = instructions(Advice(Turn(KEY, machine=replace(REJECTED, correction_type=kind)), 1))
-    assert sum(words in one for one in told) == 1
+    found = instructions(Advice(Turn(KEY, machine=replace(REJECTED, correction_type=kind)), 1))
+    assert sum(words in one for one in found) == 1
 
 
 def test_without_feedback_there_is_no_advice() -> None:

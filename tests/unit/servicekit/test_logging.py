@@ -45,7 +45,7 @@ def test_what_is_meant_to_be_so_is_no_warning() -> None:
 
 
 @pytest.mark.parametrize(
-    ("message", "arguments", "told"),
+    ("message", "arguments", "shown"),
     [
         ("Not authorized to read from topic %s.", ("chat.message.ingested",), None),
         ("Group %s: %s", ("feedback", GroupAuthorizationFailedError("secret")), "Group feedback: GroupAuthor"),
@@ -55,10 +55,10 @@ def test_what_is_meant_to_be_so_is_no_warning() -> None:
     ],
 )
 def test_names_and_numbers_are_logged_and_nothing_else(
-    message: str, arguments: tuple[object], told: str | None
+    message: str, arguments: tuple[object], shown: str | None
 ) -> None:
     line = json.loads(_Bare().format(record(message, *arguments)))
-    assert line["message"].startswith(told or message % arguments)
+    assert line["message"].startswith(shown or message % arguments)
     assert "secret" not in line["message"]
 
 
@@ -68,5 +68,5 @@ def test_an_error_of_faststream_names_the_class() -> None:
     except GroupAuthorizationFailedError:
         line = record("Kafka error occurred", name="faststream")
         line.exc_info = sys.exc_info()
-    told = json.loads(_Bare().format(line))
-    assert (told["error"], told["message"]) == ("GroupAuthorizationFailedError", "Kafka error occurred")
+    written = json.loads(_Bare().format(line))
+    assert (written["error"], written["message"]) == ("GroupAuthorizationFailedError", "Kafka error occurred")
