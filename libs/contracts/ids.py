@@ -32,6 +32,7 @@ def derived_id(*parts: str | int) -> UUID:
     return uuid5(NAMESPACE, canonical(*parts))
 
 
+@lru_cache(maxsize=4_096)
 def feedback_id(
     tenant: str, project: str, conversation_id: str, *, source: str, user_id: str, agent_id: str, source_id: str
 ) -> UUID:

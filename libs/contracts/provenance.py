@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import Any
 
 from contracts.base import Model
@@ -37,9 +38,11 @@ class Provenance:
 
 
 NO_PROVENANCE = Provenance()
+_VALUES = attrgetter(*Provenance.__slots__)
+_NOTHING = _VALUES(NO_PROVENANCE)
 
 
 def provenance_of(event: ProvenanceFields) -> Provenance:
     """What `event` says; the one shared value where it says nothing."""
-    found = Provenance(**{name: getattr(event, name) for name in Provenance.__slots__})
-    return NO_PROVENANCE if found == NO_PROVENANCE else found
+    values = _VALUES(event)
+    return NO_PROVENANCE if values == _NOTHING else Provenance(*values)

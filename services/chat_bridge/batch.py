@@ -138,7 +138,7 @@ def parked_keys(events: Iterable[ChatEvent]) -> set[ParkedKey]:
 
 def _read(received: Received[Any]) -> ChatEvent:
     event = received.event
-    if isinstance(event, ChatMessageReactionIngested):
+    if type(event) is ChatMessageReactionIngested:
         return ChatEvent(received, about=event)
     message = indexed(message_in(event), event.tenant, event.project, version_of(event))
     return ChatEvent(received, message, None if isinstance(event, ChatMessageIngested) else event)

@@ -12,6 +12,8 @@ from feedback.model import Key, Payload, Record
 from servicekit.kafka.producer import Message, fixed_partition
 from servicekit.kafka.records import REVISION, Headers
 
+_SAID: Final = {one.name: one.default for one in fields(Payload) if one.name != "provenance"}
+"""What a payload says, with what stands for each where nothing is said."""
 _ALWAYS_SHOWN: Final = frozenset({"turn_id", "agent_id", "agent_message_id", "user_type", "confidence", "causation_id"})
 
 
@@ -46,8 +48,8 @@ def announcement(record: Record) -> FeedbackCreated:
 
 def _said(payload: Payload, live: bool) -> dict[str, Any]:
     """What a payload says, by the event's own names; of a cleared one only what it was about and who said it."""
-    said = ((one, getattr(payload, one.name)) for one in fields(payload) if one.name != "provenance")
-    return {one.name: value if live or one.name in _ALWAYS_SHOWN else one.default for one, value in said}
+    said = {name: getattr(payload, name) for name in _SAID}
+    return said if live else {name: said[name] if name in _ALWAYS_SHOWN else _SAID[name] for name in _SAID}
 
 
 def resource_name(record: Record) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping
 from dataclasses import fields, replace
-from functools import singledispatch
+from functools import cache, singledispatch
 from typing import Any
 
 from contracts.announcing import ANNOUNCED_FROM
@@ -94,8 +94,13 @@ def _(event: FeedbackInferredReceived, rewards: Mapping[str, float] = DEFAULT_RE
 
 def _payload(event: AboutAnAnswer, **decided: Any) -> Payload:
     """What is `decided` of a feedback; the rest is the event's own, by the names that both have."""
-    said = {name: getattr(event, name) for name in _SAID if name in type(event).model_fields}
+    said = {name: getattr(event, name) for name in _said_by(type(event))}
     return Payload(**said | decided | {"causation_id": event.event_id, "provenance": provenance_of(event)})
+
+
+@cache
+def _said_by(kind: type[AboutAnAnswer]) -> tuple[str, ...]:
+    return tuple(name for name in _SAID if name in kind.model_fields)
 
 
 def _key(event: Any, source: str, user_id: str, agent_id: str, source_id: str) -> Key:

@@ -67,7 +67,7 @@ class PostgresStore:
     async def save(self, saves: Sequence[Save]) -> set[UUID]:
         if not saves:
             return set()
-        rows = [_row(save) for save in sorted(saves, key=lambda save: save.record.feedback_id)]
+        rows = [_row(save) for save in sorted(saves, key=lambda save: save.record.feedback_id.int)]
         written = await self.pool.fetch(_SAVE, *(list(column) for column in zip(*rows, strict=True)))
         return {row["feedback_id"] for row in written}
 

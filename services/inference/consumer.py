@@ -16,7 +16,7 @@ from detector.detector import Detector
 from detector.model import NEIGHBOURHOOD, Message, Neighbourhood, Verdict
 from inference.announce import announcement
 from inference.llm_gate.gate import Judged, LlmGate
-from inference.neighbours import near, places_of, to_judge
+from inference.neighbours import stretches_of, to_judge
 from inference.store import ConversationKey, Emission, IndexedMessage, MessageKey, Placed, Store
 from inference.turns.facts import Facts, facts_of, joined, questions_of
 from inference.turns.store import TurnIntake
@@ -89,8 +89,8 @@ class ConversationEvents:
         conversation the one that comes second sees the other's message or the other's note.
         """
         while True:
-            places = places_of(await self._store.placed(arrived))
-            stretches = [near(stretch, places) for stretch in await self._store.around(places, NEIGHBOURHOOD)]
+            places = await self._store.places(arrived)
+            stretches = stretches_of(await self._store.around(places, NEIGHBOURHOOD), places)
             judged = [pair for stretch in stretches for pair in to_judge(stretch)]
             verdicts = await self._judge([neighbourhood for _, neighbourhood in judged])
             if self._gate is not None:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Collection, Iterable, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from detector.model import NEIGHBOURHOOD, Neighbourhood
-from inference.store import IndexedMessage, Place, Placed
+from inference.store import ConversationKey, Place, Placed
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,30 +26,24 @@ class Stretch:
         return self.rows[max(0, number - NEIGHBOURHOOD) : number]
 
 
-def places_of(messages: Iterable[IndexedMessage]) -> list[Place]:
-    """Where messages stand and where they stood: what is behind any of these places may depend on them."""
-    return [
-        Place(one.conversation, at, one.message.message_id)
-        for one in messages
-        for at in dict.fromkeys((one.message.at, *one.stood_at))
-    ]
-
-
-def near(rows: Sequence[Placed], places: Collection[Place]) -> Stretch:
-    """Which of a conversation's ordered `rows` depend on what stands, or stood, at `places`.
+def stretches_of(conversations: Iterable[Sequence[Placed]], places: Iterable[Place]) -> list[Stretch]:
+    """Which of each conversation's ordered rows depend on what stands, or stood, at `places`.
 
     A message depends on itself and on the `NEIGHBOURHOOD` messages before it.
     """
-    if not rows:
-        return Stretch(rows, ())
-    order = [placed.place for placed in rows]
-    conversation = rows[0].indexed.conversation
-    dependent: set[int] = set()
+    asked: defaultdict[ConversationKey, list[tuple[int, str]]] = defaultdict(list)
     for place in places:
-        if place.conversation == conversation:
-            first = bisect_left(order, (place.at, place.message_id))
-            stands = first < len(order) and order[first] == (place.at, place.message_id)
-            dependent.update(range(first, min(len(order), first + NEIGHBOURHOOD + stands)))
+        asked[place.conversation].append((place.at, place.message_id))
+    return [_stretch(rows, asked[rows[0].indexed.conversation]) for rows in conversations if rows]
+
+
+def _stretch(rows: Sequence[Placed], asked: Iterable[tuple[int, str]]) -> Stretch:
+    order = [placed.place for placed in rows]
+    dependent: set[int] = set()
+    for place in asked:
+        first = bisect_left(order, place)
+        stands = first < len(order) and order[first] == place
+        dependent.update(range(first, min(len(order), first + NEIGHBOURHOOD + stands)))
     return Stretch(rows, sorted(dependent))
 
 

@@ -105,8 +105,8 @@ class Store(Protocol):
         """
         ...
 
-    async def placed(self, keys: Collection[MessageKey]) -> Sequence[IndexedMessage]:
-        """The known ones of `keys`, as the index holds them."""
+    async def places(self, keys: Collection[MessageKey]) -> Sequence[Place]:
+        """Where the known ones of `keys` stand, and where they stood: what is behind may depend on them."""
         ...
 
     async def around(self, places: Collection[Place], reach: int) -> Sequence[Sequence[Placed]]:

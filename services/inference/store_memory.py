@@ -43,9 +43,14 @@ class MemoryStore:
             changed.add(indexed.key)
         return changed
 
-    async def placed(self, keys: Collection[MessageKey]) -> Sequence[IndexedMessage]:
+    async def places(self, keys: Collection[MessageKey]) -> Sequence[Place]:
         found = (self._held.get(ConversationKey(*key[:3]), {}).get(key) for key in sorted(set(keys)))
-        return [held.indexed for held in found if held is not None]
+        return [
+            Place(held.indexed.conversation, at, held.indexed.message.message_id)
+            for held in found
+            if held is not None
+            for at in dict.fromkeys((held.indexed.message.at, *held.indexed.stood_at))
+        ]
 
     async def around(self, places: Collection[Place], reach: int) -> Sequence[Sequence[Placed]]:
         by_conversation: dict[ConversationKey, list[tuple[int, str]]] = {}

@@ -60,8 +60,8 @@ with places as (
 )
 select distinct on (n, at, message_id) * from rows join known using (n) order by n, at, message_id
 """
-_PLACED: Final = f"""
-select m.* from messages m
+_PLACES: Final = f"""
+select {_KEY}, m.at || m.stood_at as places from messages m
 join unnest($1::text[], $2::text[], $3::text[], $4::text[]) as wanted ({_KEY}) using ({_KEY})
 """
 _EMITTING: Final = f"""
@@ -90,9 +90,13 @@ class PostgresStore:
         rows = [_values(one) for one in sorted(messages, key=lambda one: one.key)]
         return {MessageKey(*row) for row in await self._pool.fetch(_INDEX, *columns_of(rows, 13))}
 
-    async def placed(self, keys: Collection[MessageKey]) -> Sequence[IndexedMessage]:
-        found = await self._pool.fetch(_PLACED, *columns_of(sorted(set(keys)), 4))
-        return [_indexed(row, ConversationKey(row["tenant"], row["project"], row["conversation_id"])) for row in found]
+    async def places(self, keys: Collection[MessageKey]) -> Sequence[Place]:
+        found = await self._pool.fetch(_PLACES, *columns_of(sorted(set(keys)), 4))
+        return [
+            Place(ConversationKey(tenant, project, conversation), at, message)
+            for tenant, project, conversation, message, places in found
+            for at in dict.fromkeys(places)
+        ]
 
     async def around(self, places: Collection[Place], reach: int) -> Sequence[Sequence[Placed]]:
         conversations = sorted({place.conversation for place in places})

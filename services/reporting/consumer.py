@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Final, get_args
 
 from contracts.feedback import FeedbackCreated
 from contracts.versions import MessageEvent
@@ -21,6 +21,8 @@ from reporting.store import Store
 from servicekit.kafka.outcome import STORED, Outcome
 from servicekit.kafka.records import Received, Tombstone
 
+_MESSAGES: Final = frozenset(get_args(MessageEvent))
+
 
 class Projector:
     """The handler of the group `reporting`."""
@@ -33,7 +35,8 @@ class Projector:
     async def handle(self, batch: Sequence[Received[Any] | Tombstone]) -> Sequence[Outcome]:
         """Project the batch in one transaction. Each record's outcome, in the batch's order."""
         events = [None if isinstance(received, Tombstone) else received.event for received in batch]
-        messages = [message_row(event) for event in events if isinstance(event, MessageEvent)]
+        # By type: asking a model whether it is of another class takes longer than making its row.
+        messages = [message_row(event) for event in events if event is not None and type(event) in _MESSAGES]
         feedbacks = [feedback_row(event) for event in events if type(event) is FeedbackCreated]
         countable = [row for row in feedbacks if row is not None]
         applied = await self._store.apply(merged_messages(messages), newest_feedbacks(countable))
@@ -44,7 +47,7 @@ class Projector:
         of_countable = iter(feedback_outcomes(countable, applied.before))
         of_feedbacks = iter([ENGAGEMENT if row is None else next(of_countable) for row in feedbacks])
         return [
-            STORED if event is None else next(of_messages if isinstance(event, MessageEvent) else of_feedbacks)
+            STORED if event is None else next(of_messages if type(event) in _MESSAGES else of_feedbacks)
             for event in events
         ]
 

@@ -7,6 +7,7 @@ detour through dictionaries.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from operator import attrgetter
 from typing import Final, NamedTuple
 from uuid import UUID
 
@@ -70,7 +71,8 @@ class FeedbackRow(NamedTuple):
         return self[3:]
 
 
-_ANNOUNCED: Final = tuple(name for name in FeedbackRow._fields if name != "slot")
+_SLOT: Final = FeedbackRow._fields.index("slot")
+_VALUES: Final = attrgetter(*(name for name in FeedbackRow._fields if name != "slot"))
 
 
 class Forgotten(NamedTuple):
@@ -142,7 +144,8 @@ def feedback_row(event: FeedbackCreated) -> FeedbackRow | None:
     slot = event.feedback_id
     if event.origin == "user" and event.source != REVIEW:
         slot = person_slot(event.tenant, event.project, event.conversation_id, event.turn_id, event.user_id)
-    return FeedbackRow(slot=slot, **{name: getattr(event, name) for name in _ANNOUNCED})
+    announced = _VALUES(event)
+    return FeedbackRow._make((*announced[:_SLOT], slot, *announced[_SLOT:]))
 
 
 def person_slot(tenant: str, project: str, conversation_id: str, turn_id: str, user_id: str) -> UUID:
@@ -188,7 +191,7 @@ def newest_feedbacks(rows: Iterable[FeedbackRow]) -> list[FeedbackRow]:
         held = newest.get(row.feedback_id)
         if held is None or row.revision > held.revision:
             newest[row.feedback_id] = row
-    return sorted(newest.values())
+    return sorted(newest.values(), key=lambda row: row.feedback_id.int)
 
 
 def merged_messages(rows: Iterable[MessageRow]) -> list[MessageRow]:

@@ -60,14 +60,16 @@ def observe(observers: Sequence[Observer], observation: Observation) -> None:
         observer(observation)
 
 
-def observe_all(observers: Sequence[Observer], observations: Sequence[Observation]) -> None:
+def observe_all(
+    observers: Sequence[Observer], group: Consumer, records: Sequence[RawRecord], outcomes: Sequence[Outcome]
+) -> None:
     """`observe` for a batch: each kind of outcome is counted at one stroke."""
-    counts = Counter((one.group, one.topic, kind_of(one.outcome), reason_of(one.outcome)) for one in observations)
-    for labels, count in counts.items():
-        metrics.RECORDS.labels(*labels).inc(count)
+    topics = [raw.coordinates.topic for raw in records]
+    for (topic, outcome), count in Counter(zip(topics, outcomes, strict=True)).items():
+        metrics.RECORDS.labels(group, topic, kind_of(outcome), reason_of(outcome)).inc(count)
     for observer in observers:
-        for one in observations:
-            observer(one)
+        for raw, topic, outcome in zip(records, topics, outcomes, strict=True):
+            observer(Observation(group, topic, cause_of(raw), outcome))
 
 
 class Handler(Protocol):
@@ -183,13 +185,7 @@ class Delivery:
                 if isinstance(outcome, DeadLettered)
             ]
         )
-        observe_all(
-            self._observers,
-            [
-                Observation(self.group, raw.coordinates.topic, cause_of(raw), outcome)
-                for raw, outcome in zip(records, outcomes, strict=True)
-            ],
-        )
+        observe_all(self._observers, self.group, records, outcomes)
         if not await commit(records):
             metrics.LOST_COMMITS.labels(self.group).inc()
             log.warning("commit_lost", group=self.group, records=len(records))
