@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Annotated
 from uuid import UUID
 
-from fastapi import APIRouter, Depends, Header, Path, Request, Response
+from fastapi import APIRouter, Depends, Path, Request, Response
 from pydantic import BaseModel, Field
 
 from contracts.base import Id, Name
@@ -15,6 +15,7 @@ from feedback.submission import Behind, ExplicitIntake, Judgement, UnknownTurn
 from feedback.submission_body import EXAMPLES, GivenFeedback, InvalidReaction, Malformed, given
 from servicekit.failures import Unavailable
 from servicekit.http.auth import Caller, caller_of
+from servicekit.http.direct import DirectRoute
 from servicekit.http.log_writer import LogFull, trace_headers
 from servicekit.http.permissions import ANY_TOKEN, Permissions
 from servicekit.http.refusals import RETRY_SECONDS, documented, invalid, refusal, refusal_of, require_media_type
@@ -52,7 +53,7 @@ BODY = {
 
 def intake_router(intake: ExplicitIntake) -> APIRouter:
     """The route that takes judgements in."""
-    router = APIRouter(tags=["feedback"])
+    router = APIRouter(tags=["feedback"], route_class=DirectRoute)
 
     @router.post(TURN_FEEDBACK, status_code=202, response_model=AcceptedFeedback, responses=ANSWERS, openapi_extra=BODY)
     async def judge(
@@ -62,7 +63,6 @@ def intake_router(intake: ExplicitIntake) -> APIRouter:
         conversation_id: Annotated[Id, Path(examples=["c-42"])],
         turn_id: Annotated[Id, Path(examples=["t-7"])],
         caller: Annotated[Caller, Depends(caller_of)],
-        traceparent: Annotated[str | None, Header(include_in_schema=False)] = None,
     ) -> AcceptedFeedback | Response:
         """Judge a turn, change one's judgement, or take it back.
 
@@ -77,10 +77,9 @@ def intake_router(intake: ExplicitIntake) -> APIRouter:
             return invalid(error.faults)
         person = caller.person(body.user_id)
         judgement = Judgement(person, body.reaction, body.ts, body.text, body.tags, body.correction)
+        trace = trace_headers(request.headers.get("traceparent"))
         try:
-            accepted = await intake.take(
-                TurnKey(tenant, project, conversation_id, turn_id), judgement, trace_headers(traceparent)
-            )
+            accepted = await intake.take(TurnKey(tenant, project, conversation_id, turn_id), judgement, trace)
         except UnknownTurn:
             raise refusal(404, "No agent has answered on that turn.") from None
         except Behind:

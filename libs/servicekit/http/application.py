@@ -21,7 +21,9 @@ from contracts.scopes import ADMIN
 from servicekit.http.answering import REQUEST_SECONDS, Answering
 from servicekit.http.auth import Authenticator
 from servicekit.http.descriptions import described
+from servicekit.http.direct import DirectCalls, DirectRoute
 from servicekit.http.guard import Guard, RefusedPage
+from servicekit.http.paths import template_of
 from servicekit.http.permissions import PUBLIC, Permissions, PermissionTable, merged, needs
 from servicekit.http.reference import reference_page
 from servicekit.http.refusals import BadRequest, invalid
@@ -72,6 +74,7 @@ def application(not_ready: NotReady, warnings: Warnings = tuple) -> FastAPI:
         redirect_slashes=False,
     )
 
+    app.state.direct = {}
     app.openapi = partial(_openapi, app)  # type: ignore[method-assign]  # FastAPI's own way to change its document
 
     @app.get("/docs", include_in_schema=False)
@@ -123,6 +126,9 @@ def add_routes(app: FastAPI, routers: Iterable[APIRouter]) -> None:
     """Add the services' routes; what was described of the application before counts no more."""
     for router in routers:
         app.include_router(router)
+        for route in router.routes:
+            if isinstance(route, DirectRoute):
+                app.state.direct |= {(method, template_of(route.path)): route for method in route.methods or ()}
     app.openapi_schema = None
 
 
@@ -147,8 +153,9 @@ def guarded(
     Pages of `origins` may call it, with a token of their own.
     """
     table = PermissionTable(merged(OWN_ROUTES, surface.permissions))
-    compressed = GZipMiddleware(BodyLimit(app, surface.body_limits), minimum_size=1024, compresslevel=4)
-    guard = Guard(compressed, authenticator, table, surface.refused_pages)
+    compressed = GZipMiddleware(app, minimum_size=1024, compresslevel=4)
+    limited = BodyLimit(DirectCalls(compressed, app.state.direct), surface.body_limits)
+    guard = Guard(limited, authenticator, table, surface.refused_pages)
     behind = Answering(guard, seconds)
     if not origins:
         return behind

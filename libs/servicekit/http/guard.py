@@ -24,7 +24,8 @@ _CHALLENGE = {"WWW-Authenticate": "Bearer"}
 
 
 class Guard:
-    """Lets a request through to `app` if its row in `table` allows it; then `request.state` has `caller`.
+    """Lets a request through to `app` if its row in `table` allows it; then `request.state` has `caller`, `template`
+    and `place`, the path's parameters.
 
     Reads of the database see no other tenant from then on (`row_security.py`). `request.state.authenticator` is there
     for pages that sign people in.
@@ -63,6 +64,7 @@ class Guard:
             return _refused(422, str(error))
         row = rows.get(request.method)
         request.state.template = "no route" if row is None else row.template
+        request.state.place = {} if row is None else row.place
         if row is not None and row.need.public:
             return None
         page = self._pages.get(row.template if row else _FRONT if _of_a_browser(request) else "")

@@ -66,7 +66,8 @@ class LogWriter:
         self._waiting_bytes += size
         try:
             # A write given up on here goes on by itself: cutting it off would break the producer under its other users.
-            await asyncio.wait_for(self._send(messages), self._seconds)
+            async with asyncio.timeout(self._seconds):
+                await self._send(messages)
         except (KafkaError, OSError, TimeoutError, Unavailable) as error:
             raise Unavailable("the log", type(error).__name__) from None
         finally:

@@ -1,0 +1,66 @@
+"""Routes that are asked very often: described by FastAPI like any other, but called past it.
+
+Finding a route, its dependencies and the form of its answer takes FastAPI twice the time of taking a judgement in.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Coroutine, Mapping
+from typing import Any, get_type_hints
+
+from fastapi import HTTPException, Request, Response
+from fastapi.responses import JSONResponse
+from fastapi.routing import APIRoute
+from pydantic import BaseModel, ValidationError, create_model
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from servicekit.http.auth import caller_of
+from servicekit.http.refusals import invalid
+
+
+class DirectRoute(APIRoute):
+    """A route whose function takes `request`, `caller` and the path's parameters, and nothing else.
+
+    It gives a model, which is the answer's body, or a response. Its body it reads by itself.
+    """
+
+    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+        hints = get_type_hints(self.endpoint, include_extras=True)
+        fields: dict[str, Any] = {name: (hints[name], ...) for name in self.param_convertors}
+        self._place = create_model("Place", **fields)
+
+        async def handler(request: Request) -> Response:
+            return await self.answer(request, request.path_params)
+
+        return handler
+
+    async def answer(self, request: Request, place: Mapping[str, str]) -> Response:
+        """Answer a request whose path has the parameters `place`, decoded. Raises HTTPException."""
+        try:
+            values = self._place.model_validate(place).__dict__
+        except ValidationError as error:
+            return invalid(error.errors(include_url=False, include_context=False, include_input=False))
+        said: BaseModel | Response = await self.endpoint(request=request, caller=await caller_of(request), **values)
+        if isinstance(said, Response):
+            return said
+        return Response(said.model_dump_json(by_alias=True), self.status_code or 200, media_type="application/json")
+
+
+class DirectCalls:
+    """Calls the route of a request among `routes`, by method and template, else `app`. Stands behind the guard."""
+
+    def __init__(self, app: ASGIApp, routes: Mapping[tuple[str, str], DirectRoute]) -> None:
+        self._app = app
+        self._routes = routes
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        state = scope["state"]
+        route = self._routes.get((scope["method"], state["template"]))
+        if route is None:
+            await self._app(scope, receive, send)
+            return
+        try:
+            answer = await route.answer(Request(scope, receive), state["place"])
+        except HTTPException as refused:
+            answer = JSONResponse({"detail": refused.detail}, refused.status_code, refused.headers)
+        await answer(scope, receive, send)
