@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Final
@@ -101,6 +101,11 @@ class Opinion:
         if self.feedback == "accepted" and self.gate == "ok":
             return on_scale(self.probabilities[3], self.announce[1])
         return self.of(self.feedback)
+
+    def without_rejection(self) -> Opinion:
+        """The same, with the probability of a rejection counted as saying nothing."""
+        *_, approval, follow_up, none = self.probabilities
+        return replace(self, probabilities=(0.0, 0.0, 0.0, approval, follow_up, none + self.rejected))
 
     def of(self, feedback: Feedback) -> float:
         """Probability of one of the three."""

@@ -1,6 +1,7 @@
 """A second opinion on messages that may be rejections, by a sentence encoder's vector of what is said.
 
-It takes a millisecond where the first takes a tenth, so it is asked where it can change what is announced.
+It takes a millisecond where the first takes a tenth, so it is asked where it can change what is said of the answer. A
+rejection too unlikely to be looked at again is none: when in doubt, a verdict abstains.
 """
 
 from __future__ import annotations
@@ -11,15 +12,18 @@ from typing import Final
 
 import numpy as np
 
+from detector.correction import correct
 from detector.encoders.embedder import Embedder, Vectors
 from detector.evidence import Evidence
 from detector.learned import Layer, Opinion
 
 #: A rejection that is this likely to the first look is looked at again.
-LIKELY: Final = 0.35
+LIKELY: Final = 0.45
 #: In a message of more words, where words added up say less, so is one of that likelihood.
 WORDY: Final = 20
-POSSIBLE: Final = 0.12
+POSSIBLE: Final = 0.2
+#: A rule that hears an approval is doubted from this likelihood of a rejection.
+DOUBTFUL: Final = 0.7
 
 
 @dataclass(frozen=True)
@@ -40,13 +44,13 @@ class SecondLook:
     ) -> list[Opinion | None]:
         """The opinions, with the second in place of the first where one is taken; `answers` row by row."""
         rows = [row for row, opinion in enumerate(opinions) if opinion and worth_a_look(evidence[row], opinion)]
-        told = list(opinions)
+        revised = [opinion and abstaining(opinion) for opinion in opinions]
         if rows:
             chosen = [evidence[row] for row in rows]
             seconds = self.layer.opinions(chosen, self.embed(chosen), np.ascontiguousarray(answers[rows]))
             for row, second in zip(rows, seconds, strict=True):
-                told[row] = second
-        return told
+                revised[row] = second
+        return revised
 
     def embed(self, evidence: Sequence[Evidence]) -> Vectors:
         """Vectors of what the messages say, shape (len(evidence), dimension); each text is read once."""
@@ -56,6 +60,14 @@ class SecondLook:
 
 
 def worth_a_look(evidence: Evidence, opinion: Opinion) -> bool:
-    """Whether a second opinion may change what is announced."""
+    """Whether a second opinion may change what is said of the answer."""
     likely = POSSIBLE if len(evidence.message.words) > WORDY else LIKELY
-    return opinion.rejected >= likely and bool(evidence.message.said)
+    if opinion.rejected < likely or not evidence.message.said:
+        return False
+    call = correct(evidence)
+    return not call.certain or call.feedback == "rejected" or (call.approves and opinion.rejected >= DOUBTFUL)
+
+
+def abstaining(opinion: Opinion) -> Opinion:
+    """The opinion, unless it finds an unlikely rejection likelier than all else: then it says nothing."""
+    return opinion if opinion.rejected >= LIKELY or opinion.feedback != "rejected" else opinion.without_rejection()

@@ -13,6 +13,7 @@ from detector.evidence import Evidence
 from detector.gate import gate
 from detector.learned import Opinion, on_scale
 from detector.patterns import agent_hits, human_hits, kinds
+from detector.second_look import abstaining, worth_a_look
 from detector.text import prepare
 
 
@@ -128,3 +129,38 @@ def test_the_point_fitted_for_announcing_is_the_threshold_on_the_scale() -> None
     points = [on_scale(step / 100, 0.8) for step in range(101)]
     assert points == sorted(points)
     assert (points[0], points[100]) == (0.0, pytest.approx(1.0))
+
+
+LONG = "the table in the hall has a lamp on it and next to it there is a chair and a small window with a red curtain"
+
+
+@pytest.mark.parametrize(
+    ("message", "answer", "rejected", "looked_at"),
+    [
+        ("the tunnel", "It opened in 1932.", 0.46, True),
+        ("the tunnel", "It opened in 1932.", 0.44, False),
+        (LONG, "It opened in 1932.", 0.21, True),
+        (LONG, "It opened in 1932.", 0.19, False),
+        ("that's wrong", "It opened in 1932.", 0.9, True),
+        ("yes, please", "Would you like me to book it?", 0.9, False),
+        ("thanks a lot", "It opened in 1932.", 0.69, False),
+        ("thanks a lot", "It opened in 1932.", 0.71, True),
+        ("no, not now", "Would you like me to book it?", 0.9, False),
+        ("```\ncode\n```", "It opened in 1932.", 0.9, False),
+    ],
+)
+def test_a_second_look_is_taken_where_it_can_change_what_is_said(
+    message: str, answer: str, rejected: float, looked_at: bool
+) -> None:
+    opinion = Opinion((rejected, 0.0, 0.0, 0.0, 0.0, 1 - rejected), ())
+    assert worth_a_look(evidence(message, answer), opinion) is looked_at
+
+
+def test_a_rejection_too_unlikely_for_a_second_look_says_nothing() -> None:
+    unlikely, likelier = (Opinion((share, 0.0, 0.0, 0.3, 0.0, 0.7 - share), ("learned.x",)) for share in (0.4, 0.45))
+    assert unlikely.feedback == likelier.feedback == "rejected"
+    assert abstaining(likelier) is likelier
+    assert abstaining(unlikely).feedback == "neutral"
+    assert sum(abstaining(unlikely).probabilities) == pytest.approx(1)
+    approving = Opinion((0.3, 0.0, 0.0, 0.4, 0.0, 0.3), ())
+    assert abstaining(approving) is approving
