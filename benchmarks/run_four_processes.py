@@ -20,7 +20,7 @@ from benchmarks.effort import Effort
 from benchmarks.jobs import Job, answer
 from benchmarks.run_one_process import check, feed
 from benchmarks.workload import Expected
-from contracts.topics import Consumer, consumed_by
+from contracts.topics import OPTIONAL, Consumer, consumed_by
 from servicekit.kafka.producer import BatchProducer
 from standalone.embedded.ports import free_port
 
@@ -99,6 +99,7 @@ class Quiet:
         self._read: dict[Consumer, list[TopicPartition]] = {
             group: [TopicPartition(topic.name, n) for topic in consumed_by(group) for n in range(topic.partitions)]
             for group in get_args(Consumer)
+            if group not in OPTIONAL
         }
 
     async def start(self) -> None:

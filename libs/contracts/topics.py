@@ -32,6 +32,8 @@ Consumer = Literal[
     "webhooks",
 ]
 """A consumer group's name: the service, and where it has two, what the second is for."""
+OPTIONAL: frozenset[Consumer] = frozenset({"webhooks"})
+"""Groups that nothing reads for unless a setting asks for it."""
 
 DAY_MS = 86_400_000
 FOREVER = -1

@@ -11,10 +11,10 @@ from aiokafka import AIOKafkaConsumer, TopicPartition
 from aiokafka.admin import AIOKafkaAdminClient
 from aiokafka.errors import KafkaError
 
-from contracts.topics import TOPICS, Consumer
+from contracts.topics import OPTIONAL, TOPICS, Consumer
 
-GROUPS: tuple[Consumer, ...] = get_args(Consumer)
-"""Every consumer group; a service's are called like it, with an ending where it has several."""
+GROUPS: tuple[Consumer, ...] = tuple(group for group in get_args(Consumer) if group not in OPTIONAL)
+"""Every consumer group but the optional ones; a service's are called like it, with an ending where it has several."""
 AWAY = (KafkaError, OSError, TimeoutError)
 
 
