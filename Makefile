@@ -13,7 +13,7 @@ else
 endif
 
 .DEFAULT_GOAL := help
-.PHONY: help install run test test-real test-pages check docs client lock train bench chaos simulate mutants clean
+.PHONY: help install run test test-real test-pages test-bridges check docs client lock train bench chaos simulate mutants clean
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 14
@@ -25,13 +25,16 @@ install: $(VENV)/.dev ## Make .venv with everything that running, testing and ch
 
 test: $(VENV)/.dev ## Run the tests that need nothing but installed wheels
 	@echo "Running the tests (six to seven minutes) ..."
-	@$(BIN)/pytest -q -m "not real and not browser" -n 2 --dist worksteal
+	@$(BIN)/pytest -q -m "not real and not browser and not bridges" -n 2 --dist worksteal
 
 test-real: $(VENV)/.dev ## Run the tests on a real Kafka (Java comes as a wheel, Kafka's jars from Maven Central)
 	@$(BIN)/pytest -q -m real
 
 test-pages: $(VENV)/.dev ## Run the tests of the pages in Chromium
 	@$(BIN)/pytest -q -m browser
+
+test-bridges: $(VENV)/.dev ## Run the examples against Phoenix, MLflow and LangGraph (fetched into .agent-feedback/bridges, about 1 GB)
+	@$(BIN)/pytest -q -m bridges tests/bridges
 
 check: $(VENV)/.dev ## Lint, types, import rules, exported schemas and docs, the compose file
 	@$(BIN)/ruff check -q .

@@ -1,0 +1,34 @@
+"""The example's nodes as a real LangGraph graph, against the running stack."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+
+import pytest
+from others_tools import ROOT, environment_of
+from running_stack import running_stack
+from served import served
+
+pytestmark = [pytest.mark.bridges, pytest.mark.timeout(900)]
+
+
+async def test_the_graph_plans_with_what_was_said(postgres_url: str) -> None:
+    programs = await environment_of("langgraph", "langgraph>=1.2,<2", "httpx>=0.28")
+    async with running_stack(postgres_url) as stack, served(stack.app()) as url:
+        process = await asyncio.create_subprocess_exec(
+            *(str(programs / "python"), str(ROOT / "tests" / "bridges" / "run_langgraph.py"), url),
+            stdin=asyncio.subprocess.PIPE,
+            stdout=asyncio.subprocess.PIPE,
+        )
+        assert process.stdin is not None and process.stdout is not None
+        said = []
+        for _ in range(2):
+            said.append(json.loads(await process.stdout.readline()))
+            await stack.quiet()  # the next message finds this one
+            process.stdin.write(b"\n")
+        await process.communicate()
+        assert process.returncode == 0
+    (first, _, _), (second, answer, advice) = said
+    assert (first, second, answer) == ("timetable", "ask_back", "I am sorry. Which train do you mean?")
+    assert "Previous Response Feedback" in advice

@@ -1,0 +1,49 @@
+"""Environments of their own for other people's tools, and how feedback is carried there."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+from running_stack import RunningStack
+
+ROOT = Path(__file__).parents[2]
+FOLDER = Path(os.environ.get("AGENT_FEEDBACK_BRIDGES", ROOT / ".agent-feedback" / "bridges"))
+TRACE = "4bf92f3577b34da6a3ce929d0e0e4736"
+
+
+async def environment_of(name: str, *requirements: str) -> Path:
+    """The folder with the programs of an environment that has `requirements`; made once, which takes minutes."""
+    home = FOLDER / name
+    if not (home / "complete").exists():
+        await finished(sys.executable, "-m", "venv", str(home))
+        await finished(str(home / "bin" / "pip"), "install", "-q", *requirements)
+        (home / "complete").touch()
+    return home / "bin"
+
+
+async def finished(*command: str, **environment: str) -> str:
+    """What a program says that ends well."""
+    process = await asyncio.create_subprocess_exec(
+        *command, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.STDOUT, env=os.environ | environment
+    )
+    out, _ = await process.communicate()
+    assert process.returncode == 0, out.decode()[-3_000:]
+    return out.decode()
+
+
+async def judge(stack: RunningStack, reaction: str | None, **body: Any) -> None:
+    async with stack.client("ann") as http:
+        address = "/conversations/acme/support/c1/turns/t1/feedback"
+        assert (await http.post(address, json={"reaction": reaction} | body)).status_code == 202
+    await stack.quiet()
+
+
+async def carry(name: str, stack: RunningStack, state: Path, url: str, **environment: str) -> str:
+    """What a bridge says once it has caught up."""
+    bridge = ROOT / "examples" / "bridges" / f"{name}.py"
+    options = ("--broker", stack.broker.bootstrap, "--state", str(state), "--url", url, "--once")
+    return await finished(sys.executable, str(bridge), *options, **environment)
