@@ -40,12 +40,12 @@ def _agents(language: str) -> Screen:
 def human_hits(message: Prepared, language: str = "en") -> tuple[Pattern, ...]:
     """The patterns of its language that fire on a person's prepared text, in table order; none of another language."""
     screen = _people(language)
-    return screen.search(message.said, message.said_words) if screen else ()
+    return screen.search(message.said) if screen else ()
 
 
 def agent_hits(message: Prepared, language: str = "en") -> tuple[Pattern, ...]:
     """The patterns for agents' messages that fire on a prepared text, in table order."""
-    return _agents(language).search(message.said, message.said_words)
+    return _agents(language).search(message.said)
 
 
 def kinds(found: Iterable[Pattern]) -> frozenset[Kind]:

@@ -1,88 +1,82 @@
-"""A table of patterns that tries on a text only those of which it holds a sign."""
+"""A table of patterns that tries on a text only those which RE2 cannot rule out.
+
+RE2 looks for all of a table's patterns in one pass over the text. It knows no look-around and other word borders than
+Python's `re`, so it is given each expression widened: a wider one matches wherever the pattern does. What it finds is
+then tried with the pattern itself.
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from functools import reduce
-from operator import or_
 from typing import Final
 
-from detector.patterns.necessary import Signs, alternatives, needs
+import re2
+
 from detector.patterns.table import Pattern
 
-#: Words remembered with the patterns that they call for, at most `LONGEST` letters each; past it all are forgotten.
-REMEMBERED: Final = 32_768
-#: A longer word is not looked into: it calls for every pattern.
-LONGEST: Final = 40
-
-_RUN: Final = re.compile(r"[^\W_]+")
+MEMORY: Final = 16 << 20
+"""Bytes that RE2 may take for one table; where more would be faster it begins anew."""
+#: An escaped character, a class of characters, what opens a look-around, or one character.
+_TOKEN: Final = re.compile(r"\\.|\[\^?\]?(?:\\.|[^\]\\])*\]|\(\?<?[=!]|.", re.DOTALL)
+_CLASS_ESCAPE: Final = re.compile(r"\\[dDsSwW]")
+_ANY: Final = "(?s:.)"
 
 
 class Screen:
-    """Finds what trying every pattern would find, and remembers words only to be faster.
-
-    A row is one alternative of a pattern. What a word calls for is one number: bit n says that it is among the first
-    signs of the n-th row, and as many bits higher, that it is among the second. Only a text that holds both is tried.
-    """
+    """Finds what trying every pattern would find."""
 
     def __init__(self, patterns: Sequence[Pattern]) -> None:
-        rows = [(pattern, source) for pattern in patterns for source in alternatives(pattern.source)]
-        tries = []
-        self._always = 0
-        self._marks: dict[str, int] = {}
-        self._whole: dict[str, int] = {}
-        self._parts: dict[str, int] = {}
-        self._words: dict[str, int] = {}
-        for place, (pattern, source) in enumerate(rows):
-            needed = needs(source)
-            self._sort_in(1 << place, needed.first)
-            self._sort_in(1 << place + len(rows), needed.second)
-            regex = re.compile(source)
-            tries.append((pattern, regex.match if needed.at_start else regex.search))
-        self._rows = tuple(tries)
-        self._all = (1 << 2 * len(rows)) - 1
+        options = re2.Options()
+        options.max_mem, options.log_errors = MEMORY, False
+        self._patterns = tuple(patterns)
+        self._set = re2.Set.SearchSet(options)
+        self._places: list[int] = []
+        self._always: list[int] = []
+        for place, pattern in enumerate(patterns):
+            try:
+                if pattern.regex.flags != re.UNICODE:
+                    raise re2.error("flags")
+                self._set.Add(wider(pattern.source))
+                self._places.append(place)
+            except re2.error:  # flags, a reference back
+                self._always.append(place)
+        self._set.Compile()
 
-    def _sort_in(self, bit: int, signs: Signs) -> None:
-        if not signs:
-            self._always |= bit
-        for sign in signs:
-            letters = sign.letters
-            table = self._whole if sign.whole else self._parts if _RUN.fullmatch(letters) else self._marks
-            table[letters] = table.get(letters, 0) | bit
-
-    def search(self, text: str, words: Sequence[str]) -> tuple[Pattern, ...]:
-        """The patterns that fire on a text, in table order; `words` are all its runs of letters and digits."""
+    def search(self, text: str) -> tuple[Pattern, ...]:
+        """The patterns that fire on a text, in table order."""
         try:
-            held = reduce(or_, map(self._words.__getitem__, words), self._always)
-        except KeyError:
-            held = reduce(or_, map(self._calls, words), self._always)
-        for mark, bits in self._marks.items():
-            if mark in text:
-                held |= bits
-        wanted = held & held >> len(self._rows)
-        found: list[Pattern] = []
-        while wanted:
-            lowest = wanted & -wanted
-            pattern, search = self._rows[lowest.bit_length() - 1]
-            if search(text) and (not found or found[-1] is not pattern):
-                found.append(pattern)
-            wanted ^= lowest
-        return tuple(found)
+            found = self._set.Match(text) if self._places else None
+        except UnicodeEncodeError:  # half a character of UTF-16
+            return tuple(pattern for pattern in self._patterns if pattern.regex.search(text))
+        if not found and not self._always:
+            return ()
+        places = sorted([*map(self._places.__getitem__, found or ()), *self._always])
+        return tuple(pattern for pattern in map(self._patterns.__getitem__, places) if pattern.regex.search(text))
 
-    def _calls(self, word: str) -> int:
-        known = self._words.get(word)
-        if known is not None:
-            return known
-        if len(word) > LONGEST:
-            return self._all
-        bits = 0
-        for run in _RUN.findall(word):
-            bits |= self._whole.get(run, 0)
-        for letters, called in self._parts.items():
-            if letters in word:
-                bits |= called
-        if len(self._words) >= REMEMBERED:
-            self._words.clear()
-        self._words[word] = bits
-        return bits
+
+def wider(source: str) -> str:
+    """An expression for RE2 that matches somewhere in every text in which `source` does for Python.
+
+    Look-arounds, borders of words and ends of the text are left out; classes of characters such as `\\w`, of which the
+    two have different ideas, become any character.
+    """
+    kept: list[str] = []
+    depth = 0
+    around: int | None = None
+    for piece in map(re.Match.group, _TOKEN.finditer(source)):
+        depth += piece.startswith("(")
+        if around is None and piece.startswith("(?"):
+            around = depth
+        if around is None:
+            kept.append(_widened(piece))
+        if piece == ")":
+            around = None if around == depth else around
+            depth -= 1
+    return "".join(kept)
+
+
+def _widened(piece: str) -> str:
+    if piece in {r"\b", r"\B", r"\Z", "$"}:
+        return ""
+    return _ANY if _CLASS_ESCAPE.search(piece) else piece
