@@ -154,7 +154,7 @@ SESSION_CREATED = Topic(
     6,
     7 * DAY_MS,
     "feedback",
-    ("webhooks",),
+    ("reporting", "webhooks"),
     meaning="a session was rated at its end",
 )
 FEEDBACK_CREATED = Topic(

@@ -12,13 +12,17 @@ from reporting.api import FAILURES, PROJECT, ProjectPath, TenantPath
 from reporting.queries.calibration import Calibration, calibration
 from reporting.queries.reasons import Reasons, reasons
 from reporting.queries.satisfaction import Ranking, Summary, ranking, summary
-from reporting.questions import Narrowed, RankingQuestion, SummaryQuestion
+from reporting.queries.sessions import SessionRatings, session_ratings
+from reporting.questions import Listed, Narrowed, RankingQuestion, SessionsBody, SummaryQuestion
 from reporting.selection import Project
 from servicekit.clock import Clock
 from servicekit.http.auth import caller_of
 from servicekit.http.permissions import Permissions, needs
 
+SESSIONS = "/conversations/{tenant}/sessions"
+"""Without a project: open to tokens of all the tenant's projects."""
 PERMISSIONS: Permissions = {
+    ("POST", SESSIONS): needs(READ),
     ("GET", PROJECT + "/feedback/summary"): needs(READ),
     ("GET", PROJECT + "/feedback/agents"): needs(READ),
     ("GET", PROJECT + "/feedback/calibration"): needs(READ),
@@ -44,7 +48,10 @@ def figures_router(pool: asyncpg.Pool, clock: Clock) -> APIRouter:
     ) -> Ranking:
         """Rank agents by the lower bound of their satisfaction."""
         span = question.span(clock.now())
-        return await ranking(pool, Project(tenant, project), span, question.min_votes, question.filters)
+        at, filters = Project(tenant, project), question.filters
+        return await ranking(
+            pool, at, span, question.min_votes, filters, question.limit, question.cursor, given=question.asked
+        )
 
     @router.get(PROJECT + "/feedback/calibration")
     async def reliability(
@@ -54,8 +61,16 @@ def figures_router(pool: asyncpg.Pool, clock: Clock) -> APIRouter:
         return await calibration(pool, Project(tenant, project), question.span(clock.now()), question.filters)
 
     @router.get(PROJECT + "/feedback/reasons")
-    async def why(tenant: TenantPath, project: ProjectPath, question: Annotated[Narrowed, Query()]) -> Reasons:
+    async def why(tenant: TenantPath, project: ProjectPath, question: Annotated[Listed, Query()]) -> Reasons:
         """Count the reasons given: people's tags, and how the machine saw answers rejected."""
-        return await reasons(pool, Project(tenant, project), question.span(clock.now()), question.filters)
+        at, span = Project(tenant, project), question.span(clock.now())
+        return await reasons(
+            pool, at, span, question.filters, question.limit, cursor=question.cursor, given=question.asked
+        )
+
+    @router.post(SESSIONS)
+    async def sessions(tenant: TenantPath, body: SessionsBody) -> SessionRatings:
+        """Count how sessions were rated at their end, by time and by length, over all projects of the tenant."""
+        return await session_ratings(pool, tenant, body.span(clock.now()), body.bucket)
 
     return router

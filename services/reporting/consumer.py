@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final, get_args
 
-from contracts.feedback import FeedbackCreated
+from contracts.feedback import FeedbackCreated, FeedbackSessionCreated
 from contracts.versions import MessageEvent
 from reporting.projection import (
     ENGAGEMENT,
@@ -16,9 +16,10 @@ from reporting.projection import (
     message_outcomes,
     message_row,
     newest_feedbacks,
+    session_row,
 )
 from reporting.store import Store
-from servicekit.kafka.outcome import STORED, Outcome
+from servicekit.kafka.outcome import STORED, UNCHANGED, Outcome
 from servicekit.kafka.records import Received, Tombstone
 
 _MESSAGES: Final = frozenset(get_args(MessageEvent))
@@ -43,13 +44,21 @@ class Projector:
         ended = (forgotten_of(received) for received in batch if isinstance(received, Tombstone))
         if forgotten := [one for one in ended if one is not None]:
             await self._store.forget(forgotten)
+        rated = [session_row(event) for event in events if type(event) is FeedbackSessionCreated]
+        kept = await self._store.rate(rated) if rated else set()
         of_messages = iter(message_outcomes(messages, applied.written))
         of_countable = iter(feedback_outcomes(countable, applied.before))
         of_feedbacks = iter([ENGAGEMENT if row is None else next(of_countable) for row in feedbacks])
-        return [
-            STORED if event is None else next(of_messages if type(event) in _MESSAGES else of_feedbacks)
-            for event in events
-        ]
+        of_sessions = iter([STORED if row.id in kept else UNCHANGED for row in rated])
+
+        def outcome(event: Any) -> Outcome:
+            if event is None:
+                return STORED
+            if type(event) is FeedbackSessionCreated:
+                return next(of_sessions)
+            return next(of_messages if type(event) in _MESSAGES else of_feedbacks)
+
+        return [outcome(event) for event in events]
 
     async def commit_lost(self, batch: Sequence[Received[Any] | Tombstone]) -> None:
         """Nothing to do: a row only ever gives way to a higher revision, whoever writes it."""

@@ -11,7 +11,7 @@ from operator import attrgetter
 from typing import Final, NamedTuple
 from uuid import UUID
 
-from contracts.feedback import FeedbackCreated
+from contracts.feedback import FeedbackCreated, FeedbackSessionCreated
 from contracts.ids import derived_id
 from contracts.sources import REVIEW
 from contracts.versions import MessageEvent, message_in, place_of, version_of
@@ -135,6 +135,21 @@ class MessageRow(NamedTuple):
         occurred_at, sequence = min(self.place, other.place)
         holds = other if other.version > self.version else self
         return holds._replace(occurred_at=occurred_at, sequence=sequence)
+
+
+class SessionRow(NamedTuple):
+    """A row of `sessions`: a rating without whose it is. `recorded_at` in microseconds."""
+
+    tenant: str
+    id: UUID
+    recorded_at: int
+    label: str
+    turns: int
+
+
+def session_row(event: FeedbackSessionCreated) -> SessionRow:
+    """The row of a session's rating."""
+    return SessionRow(event.tenant, event.id, event.recorded_at, event.label, event.turn_count_at_end)
 
 
 def feedback_row(event: FeedbackCreated) -> FeedbackRow | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import Annotated, Self
 
 from pydantic import Field, model_validator
@@ -9,6 +10,7 @@ from pydantic import Field, model_validator
 from contracts.base import Id, Label, Origin
 from contracts.instants import DAY
 from reporting.bodies import Body, Moment
+from reporting.cursor import CURSOR_LIMIT
 from reporting.selection import Bucket, Filters, Span
 
 DEFAULT_DAYS = 30
@@ -51,9 +53,31 @@ class Narrowed(WindowQuestion):
         )
 
 
+class SessionsBody(WindowQuestion):
+    bucket: Bucket = Field(default="day", description="The width of a step over time, in UTC.")
+
+
+class Listed(Narrowed):
+    """A listing in pages; the first page's window holds for all of them."""
+
+    limit: Annotated[int, Field(ge=1, le=1_000, description="How many at most.")] = 200
+    cursor: Annotated[str, Field(min_length=1, max_length=CURSOR_LIMIT)] | None = Field(
+        default=None, description="The page before's `next_cursor`; of another question it is refused with 400."
+    )
+
+    @property
+    def asked(self) -> tuple[object, ...]:
+        """What makes it the same listing, whenever a page is asked for."""
+        return self.start, self.end, asdict(self.filters)
+
+
 class SummaryQuestion(Narrowed):
     bucket: Bucket = Field(default="day", description="The width of a step over time, in UTC.")
 
 
-class RankingQuestion(Narrowed):
+class RankingQuestion(Listed):
     min_votes: Annotated[int, Field(ge=1, le=1_000_000, description="Votes from which on an agent is ranked.")] = 10
+
+    @property
+    def asked(self) -> tuple[object, ...]:
+        return *super().asked, self.min_votes

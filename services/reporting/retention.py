@@ -15,6 +15,7 @@ def expiries(settings: ReportingSettings) -> list[Expiry]:
     return [
         Expiry("messages", settings.message_days, "r.occurred_at < $1"),
         Expiry("feedbacks", settings.feedback_days, "r.occurred_at < $1"),
+        Expiry("sessions", settings.feedback_days, "r.recorded_at < $1"),
         Expiry("deliveries", settings.webhook_days, "r.created_at < $1"),
         Expiry("forgotten", settings.tombstone_days, "r.revision < $1::bigint / 1000"),
     ]

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Protocol
 from uuid import UUID
 
-from reporting.projection import FeedbackRow, Forgotten, MessageKey, MessageRow
+from reporting.projection import FeedbackRow, Forgotten, MessageKey, MessageRow, SessionRow
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +29,10 @@ class Store(Protocol):
 
     async def forget(self, forgotten: Sequence[Forgotten]) -> None:
         """Remove feedbacks up to the revision that erased them, and keep what is not newer from coming back."""
+        ...
+
+    async def rate(self, sessions: Sequence[SessionRow]) -> set[UUID]:
+        """Keep session ratings, each once. Returns the ids of those that were not kept already."""
         ...
 
     async def probe(self) -> None:

@@ -9,7 +9,7 @@ from uuid import UUID
 import asyncpg
 
 from reporting.database import Connection
-from reporting.projection import FeedbackRow, Forgotten, MessageKey, MessageRow
+from reporting.projection import FeedbackRow, Forgotten, MessageKey, MessageRow, SessionRow
 from reporting.store import Applied
 
 _SEPARATOR: Final = "\x1f"  # no label holds a control character; unnest would flatten arrays of arrays
@@ -84,6 +84,11 @@ with gone as (
 )
 delete from feedbacks held using gone where held.feedback_id = gone.feedback_id and held.revision <= gone.revision
 """
+_RATE: Final = """
+insert into sessions (tenant, id, recorded_at, label, turns)
+select * from unnest($1::text[], $2::uuid[], $3::bigint[], $4::text[], $5::integer[])
+on conflict do nothing returning id
+"""
 _SAME_SERVER: Final = """
 select system_identifier = (select system_identifier from pg_control_system()) from database_server
 """
@@ -121,6 +126,9 @@ class PostgresStore:
 
     async def forget(self, forgotten: Sequence[Forgotten]) -> None:
         await self._pool.execute(_FORGET, *zip(*forgotten, strict=True))
+
+    async def rate(self, sessions: Sequence[SessionRow]) -> set[UUID]:
+        return {row["id"] for row in await self._pool.fetch(_RATE, *zip(*sorted(set(sessions)), strict=True))}
 
     async def probe(self) -> None:
         await self._pool.execute("select 1", timeout=2)

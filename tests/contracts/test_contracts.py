@@ -167,5 +167,6 @@ def test_a_group_reads_what_the_table_says() -> None:
         "chat.message.ingested",
         "chat.message.reply.ingested",
         "feedback.erasure.requested",
+        "feedback.session.created",
         "feedback.created",
     ]

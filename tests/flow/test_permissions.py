@@ -73,6 +73,8 @@ EXPECTED: dict[tuple[str, str], frozenset[str]] = {
     ("GET", "/dashboard/feedback.jsonl"): frozenset({"read"}),
     ("GET", "/dashboard/agent"): frozenset({"read"}),
     ("GET", "/dashboard/calibration"): frozenset({"read"}),
+    ("GET", "/dashboard/sessions"): frozenset({"read"}),
+    ("POST", "/conversations/{tenant}/sessions"): frozenset({"read"}),
     ("POST", "/sign-in"): PUBLIC,
 }
 """Which scopes open a route, one of them being enough. A new route gets its row here and in its service."""

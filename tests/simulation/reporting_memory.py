@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from uuid import UUID
 
-from reporting.projection import FeedbackRow, Forgotten, MessageKey, MessageRow
+from reporting.projection import FeedbackRow, Forgotten, MessageKey, MessageRow, SessionRow
 from reporting.store import Applied
 
 
@@ -33,6 +33,9 @@ class ReportingMemory:
                 self.messages[message.key] = merged
                 written.add(message.key)
         return Applied(before, written)
+
+    async def rate(self, sessions: Sequence[SessionRow]) -> set[UUID]:
+        return {row.id for row in sessions}
 
     async def forget(self, forgotten: Sequence[Forgotten]) -> None:
         for feedback_id, revision in forgotten:

@@ -615,8 +615,56 @@ export interface Ranking {
   window: Window;
   /** As asked. */
   min_votes: number;
-  /** Ranked ones first, best lower bound first; at most 1,000. */
+  /** Ranked ones first, best lower bound first. */
   agents: RankedAgent[];
+  /** Goes on after the last agent; null at the end. */
+  next_cursor?: string | null;
+}
+
+/** How sessions were rated. Who skipped the question is in no share. */
+export interface Ratings {
+  /** All of them: positive + negative + skipped. */
+  sessions: number;
+  /** Rated helpful. */
+  positive: number;
+  /** Rated not helpful. */
+  negative: number;
+  /** Asked, and not rated. */
+  skipped: number;
+  /** positive / (positive + negative); null without either. */
+  share: number | null;
+}
+
+export interface RatingsOfLength {
+  /** All of them: positive + negative + skipped. */
+  sessions: number;
+  /** Rated helpful. */
+  positive: number;
+  /** Rated not helpful. */
+  negative: number;
+  /** Asked, and not rated. */
+  skipped: number;
+  /** positive / (positive + negative); null without either. */
+  share: number | null;
+  /** Sessions of at least this many turns. */
+  turns_from: number;
+  /** And of at most this many; null for the longest. */
+  turns_to: number | null;
+}
+
+export interface RatingsOfStep {
+  /** All of them: positive + negative + skipped. */
+  sessions: number;
+  /** Rated helpful. */
+  positive: number;
+  /** Rated not helpful. */
+  negative: number;
+  /** Asked, and not rated. */
+  skipped: number;
+  /** positive / (positive + negative); null without either. */
+  share: number | null;
+  /** Where the step begins, in UTC. */
+  start: string;
 }
 
 /** The same reaction as its artifact has it. */
@@ -675,7 +723,7 @@ export interface Reason {
   kind: "tag" | "correction_type" | "rule";
 }
 
-/** Most rejections first, at most 200. */
+/** Most rejections first. */
 export interface Reasons {
   /** As in the path. */
   tenant: string;
@@ -685,6 +733,8 @@ export interface Reasons {
   window: Window;
   /** Most rejections first, then most feedbacks. */
   reasons: Reason[];
+  /** Goes on after the last reason; null at the end. */
+  next_cursor?: string | null;
 }
 
 /** Why a request was refused, in one sentence. */
@@ -743,6 +793,31 @@ export interface SearchBody {
   start?: string | null;
   /** Given up to and including this moment. */
   end?: string | null;
+}
+
+/** Of all projects of the tenant: a session names none. */
+export interface SessionRatings {
+  /** As in the path. */
+  tenant: string;
+  /** From `start` on, before `end`. */
+  window: Window;
+  /** The width of the steps. */
+  bucket: "hour" | "day" | "week";
+  /** Of the whole window. */
+  totals: Ratings;
+  /** By step of time; empty ones are left out. */
+  buckets: RatingsOfStep[];
+  /** By turns at the end; empty ones are left out. */
+  by_length: RatingsOfLength[];
+}
+
+export interface SessionsBody {
+  /** From this moment on; else 30 days before the end. */
+  start?: string | null;
+  /** Before this moment; else now. */
+  end?: string | null;
+  /** The width of a step over time, in UTC. */
+  bucket?: "hour" | "day" | "week";
 }
 
 /** How a receiver stands. */
@@ -1125,6 +1200,10 @@ export interface Operations {
       origin?: "user" | "machine" | null;
       /** Reviewers' judgements of machine verdicts, too; without it they are left out. */
       reviews?: boolean;
+      /** How many at most. */
+      limit?: number;
+      /** The page before's `next_cursor`; of another question it is refused with 400. */
+      cursor?: string | null;
       /** Votes from which on an agent is ranked. */
       min_votes?: number;
     };
@@ -1163,9 +1242,18 @@ export interface Operations {
       origin?: "user" | "machine" | null;
       /** Reviewers' judgements of machine verdicts, too; without it they are left out. */
       reviews?: boolean;
+      /** How many at most. */
+      limit?: number;
+      /** The page before's `next_cursor`; of another question it is refused with 400. */
+      cursor?: string | null;
     };
     body: undefined;
     answer: Reasons;
+  };
+  "POST /conversations/{tenant}/sessions": {
+    query: Record<string, unknown>;
+    body: SessionsBody;
+    answer: SessionRatings;
   };
   "GET /conversations/{tenant}/{project}/exports/{wanted}": {
     query: {

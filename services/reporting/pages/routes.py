@@ -24,6 +24,7 @@ from reporting.pages.zones import known_zones
 from reporting.queries.calibration import calibration
 from reporting.queries.projects import agent_ids, first_reaction, projects
 from reporting.queries.search import every, found, with_answers
+from reporting.queries.sessions import RatingsOfLength, session_ratings
 from reporting.selection import ALWAYS, Project, Span
 from servicekit.clock import Clock
 from servicekit.failures import is_transient
@@ -36,8 +37,9 @@ __all__ = ["Health", "pages_router"]
 log = logger("reporting")
 FRONT, LIVE, CONVERSATION, ASSET = "/", "/dashboard/live", "/dashboard/conversation", ASSETS_AT + "/{name:segment}"
 LIST, AGENT, CALIBRATION = "/dashboard/feedback", "/dashboard/agent", "/dashboard/calibration"
+SESSIONS: Final = "/dashboard/sessions"
 CSV, JSONL = LIST + ".csv", LIST + ".jsonl"
-_PAGES: Final = (FRONT, LIVE, CONVERSATION, LIST, CSV, JSONL, AGENT, CALIBRATION, ASSET)
+_PAGES: Final = (FRONT, LIVE, CONVERSATION, LIST, CSV, JSONL, AGENT, CALIBRATION, SESSIONS, ASSET)
 PERMISSIONS: Permissions = {("GET", path): needs(READ) for path in _PAGES} | {("POST", SIGN_IN): PUBLIC}
 REFUSED_PAGES = dict.fromkeys(_PAGES, refused_page)
 ZONE_COOKIE: Final = "agent_feedback_zone"
@@ -176,6 +178,15 @@ def pages_router(
         figures = await calibration(pool, visit.at, span, filters)
         return visit.page("calibration.html", c=figures, agent_names=await agent_ids(pool, visit.at), span=span)
 
+    async def show_sessions(visit: Visit) -> Response:
+        if visit.caller.project is not None:
+            return error_page(
+                404, "This token does not open this page", "Sessions are a whole tenant's: it reaches one project."
+            )
+        span = await span_of(visit)
+        ratings = await session_ratings(pool, visit.at.tenant, span, "day")
+        return visit.page("sessions.html", s=ratings, span=span, turns=turns_in_words, day=lambda one: one.start[:10])
+
     async def show_conversation(request: Request) -> Response:
         caller: Caller = request.state.caller
         view = view_of(request)
@@ -208,6 +219,7 @@ def pages_router(
         (JSONL, visited(as_jsonl)),
         (AGENT, visited(show_agent)),
         (CALIBRATION, visited(show_calibration)),
+        (SESSIONS, visited(show_sessions)),
         (CONVERSATION, show_conversation),
     ):
         router.add_api_route(path, handler, methods=["GET"], response_model=None)
@@ -222,6 +234,13 @@ def pages_router(
         return Response(body, 200, headers, media_type)
 
     return router
+
+
+def turns_in_words(one: RatingsOfLength) -> str:
+    """How long sessions are: `1`, `2 to 3`, `32 or more`."""
+    if one.turns_to is None:
+        return f"{one.turns_from} or more"
+    return str(one.turns_from) if one.turns_from == one.turns_to else f"{one.turns_from} to {one.turns_to}"
 
 
 def _continued(cursor: str | None) -> tuple[Span, str] | None:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from itertools import count
 from typing import Annotated, Final, Literal
 
 import asyncpg
-from pydantic import Field
+from pydantic import Field, TypeAdapter
 
+from contracts.base import Label
 from reporting.answers import Answer, Counts, Window
+from reporting.cursor import Moment, decode, encode, question
 from reporting.queries.counts import COUNTS, SUMS, counts_of
 from reporting.queries.rolled import reasons_given
 from reporting.queries.satisfaction import window_of
@@ -28,12 +31,13 @@ class Reason(Counts):
 
 
 class Reasons(Answer):
-    """Most rejections first, at most 200."""
+    """Most rejections first."""
 
     tenant: Annotated[str, Field(description="As in the path.")]
     project: Annotated[str, Field(description="As in the path.")]
     window: Annotated[Window, Field(description="From `start` on, before `end`.")]
     reasons: Annotated[list[Reason], Field(description="Most rejections first, then most feedbacks.")]
+    next_cursor: Annotated[str | None, Field(description="Goes on after the last reason; null at the end.")] = None
 
 
 _REASONS: Final = """
@@ -50,29 +54,57 @@ from (
     where {where} and (e.tags <> '{{}}' or e.correction_type is not null)
 ) e
 group by e.reason, e.kind
-order by not_ok desc, total desc, e.reason, e.kind
-limit {limit}
 """
 
 
+_PAGE: Final = """
+select * from ({counted}) r
+where ${at}::bigint is null
+   or (-r.not_ok, -r.total, r.reason, r.kind) > (-${at}, -${at_total}::bigint, ${at_reason}::text, ${at_kind}::text)
+order by r.not_ok desc, r.total desc, r.reason, r.kind
+limit ${at_limit}
+"""
+_PLACE: Final = TypeAdapter(tuple[Moment, Moment, Moment, Moment, Label, Label])
 _ROLLED: Final = """
 select e.reason, e.kind, {sums} from {source} e
 group by e.reason, e.kind
-order by not_ok desc, total desc, e.reason, e.kind
-limit {limit}
 """
 
 
 async def reasons(
-    pool: asyncpg.Pool, at: Project, span: Span, filters: Filters, limit: int = 200, *, rules: bool = True
+    pool: asyncpg.Pool,
+    at: Project,
+    span: Span,
+    filters: Filters,
+    limit: int = 200,
+    *,
+    rules: bool = True,
+    cursor: str | None = None,
+    given: tuple[object, ...] = (),
 ) -> Reasons:
-    """Count the reasons given in a window; without `rules`, those of people and the machine's correction types."""
+    """Count the reasons given in a window; without `rules`, those of people and the machine's correction types.
+
+    `given` is what was asked, for the cursor; the window is the first page's on every page. Raises BadCursor.
+    """
+    asked = question("reasons", *at, *given)
+    after = None if cursor is None else decode(cursor, asked, _PLACE)
+    span = span if after is None else Span(*after[:2])
     if rules:
         condition, values = where(at, span, filters)
-        statement = _REASONS.format(view=filters.view, counts=COUNTS, where=condition, limit=limit)
+        counted = _REASONS.format(view=filters.view, counts=COUNTS, where=condition)
     else:
         source, values = reasons_given(at, span, filters)
-        statement = _ROLLED.format(sums=SUMS, source=source, limit=limit)
-    rows = await pool.fetch(statement, *values)
-    found = [Reason(reason=row["reason"], kind=row["kind"], **counts_of(row)) for row in rows]
-    return Reasons(tenant=at.tenant, project=at.project, window=window_of(span), reasons=found)
+        counted = _ROLLED.format(sums=SUMS, source=source)
+    names = dict(zip(("at", "at_total", "at_reason", "at_kind", "at_limit"), count(len(values) + 1), strict=False))
+    place = (None,) * 4 if after is None else after[2:]
+    rows = await pool.fetch(_PAGE.format(counted=counted, **names), *values, *place, limit + 1)
+    last = rows[limit - 1] if len(rows) > limit else None
+    return Reasons(
+        tenant=at.tenant,
+        project=at.project,
+        window=window_of(span),
+        reasons=[Reason(reason=row["reason"], kind=row["kind"], **counts_of(row)) for row in rows[:limit]],
+        next_cursor=None
+        if last is None
+        else encode(asked, (*span, int(last["not_ok"]), int(last["total"]), last["reason"], last["kind"])),
+    )

@@ -5,10 +5,12 @@ from __future__ import annotations
 from typing import Annotated, Any, Final
 
 import asyncpg
-from pydantic import Field
+from pydantic import Field, TypeAdapter
 
+from contracts.base import Id
 from contracts.instants import format_instant
 from reporting.answers import Answer, Counts, Time, Window
+from reporting.cursor import Moment, decode, encode, question
 from reporting.intervals import satisfaction, wilson
 from reporting.queries.counts import SUMS, counts_of
 from reporting.queries.rolled import votes
@@ -63,9 +65,11 @@ class Ranking(Answer):
     project: Annotated[str, Field(description="As in the path.")]
     window: Annotated[Window, Field(description="From `start` on, before `end`.")]
     min_votes: Annotated[int, Field(description="As asked.")]
-    agents: Annotated[list[RankedAgent], Field(description="Ranked ones first, best lower bound first; at most 1,000.")]
+    agents: Annotated[list[RankedAgent], Field(description="Ranked ones first, best lower bound first.")]
+    next_cursor: Annotated[str | None, Field(description="Goes on after the last agent; null at the end.")] = None
 
 
+_RANK: Final = TypeAdapter(tuple[Moment, Moment, bool, float, Id])
 _SUMMARY: Final = """
 select grouping(e.start) = 0 as of_time, grouping(e.agent_id) = 0 as of_agent,
        grouping(e.agent_version) = 0 as of_version, grouping(e.origin) = 0 as of_origin,
@@ -106,8 +110,23 @@ async def summary(pool: asyncpg.Pool, at: Project, span: Span, bucket: Bucket, f
     )
 
 
-async def ranking(pool: asyncpg.Pool, at: Project, span: Span, min_votes: int, filters: Filters) -> Ranking:
-    """Agents by what their votes prove, not by their share alone."""
+async def ranking(
+    pool: asyncpg.Pool,
+    at: Project,
+    span: Span,
+    min_votes: int,
+    filters: Filters,
+    limit: int = _MOST_GROUPS,
+    cursor: str | None = None,
+    given: tuple[object, ...] = (),
+) -> Ranking:
+    """Agents by what their votes prove, not by their share alone. `given` is what was asked, for the cursor.
+
+    The window is the first page's on every page. Raises BadCursor where another question gave the cursor.
+    """
+    asked = question("agents", *at, *given)
+    after = None if cursor is None else decode(cursor, asked, _RANK)
+    span = span if after is None else Span(*after[:2])
     source = votes(at, span, filters)
     rows = await pool.fetch(f"select e.agent_id, {SUMS} from {source.sql} e group by e.agent_id", *source.values)
     agents = []
@@ -115,10 +134,21 @@ async def ranking(pool: asyncpg.Pool, at: Project, span: Span, min_votes: int, f
         low, high = wilson(row["ok"], row["total"])
         enough = row["total"] >= min_votes
         agents.append(RankedAgent(agent_id=row["agent_id"], low=low, high=high, enough=enough, **_figures(row)))
-    agents.sort(key=lambda one: (not one.enough, -one.low if one.enough else -one.total, one.agent_id))
+    agents.sort(key=_rank)
+    left = agents if after is None else [one for one in agents if _rank(one) > after[2:]]
     return Ranking(
-        tenant=at.tenant, project=at.project, window=window_of(span), min_votes=min_votes, agents=agents[:_MOST_GROUPS]
+        tenant=at.tenant,
+        project=at.project,
+        window=window_of(span),
+        min_votes=min_votes,
+        agents=left[:limit],
+        next_cursor=encode(asked, (*span, *_rank(left[limit - 1]))) if len(left) > limit else None,
     )
+
+
+def _rank(agent: RankedAgent) -> tuple[bool, float, str]:
+    """An agent's place: ranked ones by their lower bound, then the others by their votes."""
+    return not agent.enough, -agent.low if agent.enough else -float(agent.total), agent.agent_id
 
 
 def window_of(span: Span) -> Window:

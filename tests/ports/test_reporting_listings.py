@@ -1,0 +1,77 @@
+"""Agents and reasons page by page: each once, in one window, whatever is written meanwhile elsewhere."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from typing import Any
+
+import asyncpg
+import pytest
+from hand_clock import HandClock
+from reporting_client import client
+from reporting_database import empty_read_models
+from reporting_events import START, batch, feedback
+
+from reporting.api_figures import figures_router
+from reporting.consumer import Projector
+from reporting.store_postgres import PostgresStore
+
+BASE = "/conversations/acme/support/feedback"
+
+
+@pytest.fixture
+async def pool(postgres_url: str) -> AsyncIterator[asyncpg.Pool]:
+    async with empty_read_models(postgres_url) as opened:
+        yield opened
+
+
+async def take(pool: asyncpg.Pool, *events: Any) -> None:
+    await Projector(PostgresStore(pool)).handle(batch(*events))
+
+
+async def some(pool: asyncpg.Pool) -> None:
+    """Nine agents and nine reasons; some of them equal in everything but the name."""
+    await take(
+        pool,
+        *(
+            feedback(
+                f"f{agent}-{vote}",
+                kind="explicit",
+                agent=f"agent-{agent}",
+                turn=f"t{agent}-{vote}",
+                reaction="not_ok" if vote % 3 else "ok",
+                tags=(f"reason-{agent}",),
+                at=vote,
+            )
+            for agent in range(9)
+            for vote in range(1 + agent // 2)
+        ),
+    )
+
+
+@pytest.mark.parametrize(("path", "name"), [("agents", "agent_id"), ("reasons", "reason")])
+async def test_each_comes_once_and_in_order(pool: asyncpg.Pool, path: str, name: str) -> None:
+    await some(pool)
+    now = HandClock()
+    now.forward(START / 1_000_000 - 940)
+    async with client([figures_router(pool, now)]) as http:
+        query: dict[str, Any] = {"min_votes": 3} if path == "agents" else {}
+        whole = [one[name] for one in (await http.get(f"{BASE}/{path}", params=query)).json()[path]]
+        found, cursor, windows = [], None, []
+        while not windows or cursor is not None:
+            more = {"cursor": cursor} if cursor else {}
+            page = await http.get(f"{BASE}/{path}", params=query | {"limit": 2} | more)
+            assert page.status_code == 200, page.text
+            found += [one[name] for one in page.json()[path]]
+            windows.append(page.json()["window"])
+            cursor = page.json()["next_cursor"]
+            # Later than the first page's window, which all pages keep.
+            now.forward(3_600)
+            await take(pool, feedback(f"late{len(windows)}", turn="late", agent="agent-late", tags=("late",), at=3_000))
+        assert found == whole
+        assert len(found) == 9
+        assert windows == [windows[0]] * 5
+        other = query | {"limit": 2, "origin": "user"}
+        first = (await http.get(f"{BASE}/{path}", params=query | {"limit": 2})).json()["next_cursor"]
+        assert (await http.get(f"{BASE}/{path}", params=other | {"cursor": first})).status_code == 400
+        assert (await http.get(f"{BASE}/{path}", params=query | {"cursor": "x"})).status_code == 400
