@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Final
 
-from contracts.announcing import ANNOUNCED_FROM
+from contracts.announced_from import ANNOUNCED_FROM
 from detector.correction import NEUTRAL, OTHER_REQUEST, UNSURE, Call, correct
 from detector.dialogue import new_topic, question_alone
 from detector.evidence import Evidence

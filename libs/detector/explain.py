@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from contracts.announcing import ANNOUNCED_FROM
+from contracts.announced_from import ANNOUNCED_FROM
 from contracts.reasons import reason_in_words
 from detector.detector import Detector
 from detector.model import Message, Neighbourhood, Verdict

@@ -16,7 +16,7 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from contracts.announcing import ANNOUNCED_FROM
+from contracts.announced_from import ANNOUNCED_FROM
 from detector import features
 from detector.encoders.embedder import Vectors
 from detector.evidence import Evidence

@@ -22,6 +22,7 @@ from servicekit.kafka.cluster import Bootstrap, client_options
 from servicekit.kafka.delivery import Delivery, Handler, Observer
 from servicekit.kafka.members import CLIENT_PREFIX
 from servicekit.kafka.producer import BatchProducer, Producer
+from servicekit.kafka.settings import LETTER_COMPRESSION
 from servicekit.kafka.subscriber import Committed, Subscription, build_broker
 from servicekit.logging import frames, logger
 from servicekit.retention import SWEEP_SECONDS, Expiry, Retention
@@ -70,7 +71,7 @@ class Service:
         self.producer: Producer = surroundings.wrap_producer(self.batch_producer)
         # Of their own, so that dead letters that cannot be written do not take the producer of everything else along.
         self._letters = BatchProducer(
-            surroundings.bootstrap, client_id=f"{CLIENT_PREFIX}{name}-letters", compression="zstd"
+            surroundings.bootstrap, client_id=f"{CLIENT_PREFIX}{name}-letters", compression=LETTER_COMPRESSION
         )
         self.subscriptions: list[Subscription] = []
         self.routers: list[APIRouter] = []

@@ -20,7 +20,10 @@ SWEEP_BATCH = 500
 
 
 class Parking:
-    """Releases and expires parked events. Publishing comes before forgetting: a crash between repeats an event."""
+    """Releases and expires parked events. Publishing comes before forgetting: a crash between repeats an event.
+
+    `max_age` in microseconds comes from the setting CHAT_BRIDGE_PARKED_DAYS (settings.py).
+    """
 
     def __init__(
         self, store: Store, producer: Producer, clock: Clock, max_age: int, observers: Sequence[Observer] = ()

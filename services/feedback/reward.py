@@ -8,7 +8,7 @@ from dataclasses import fields, replace
 from functools import cache, singledispatch
 from typing import Any
 
-from contracts.announcing import ANNOUNCED_FROM
+from contracts.announced_from import ANNOUNCED_FROM
 from contracts.base import FeedbackType, Origin, Reaction
 from contracts.feedback import (
     FeedbackExplicitReceived,

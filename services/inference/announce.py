@@ -1,4 +1,7 @@
-"""From a verdict to the event that says it, or takes an earlier one back. Pure."""
+"""From a verdict to the event that says it, or takes an earlier one back. Pure.
+
+From which confidence on stands in contracts/announced_from.py.
+"""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ from inference.settings import InferenceSettings
 from reporting.settings import ReportingSettings
 from servicekit.http.access import AuthSettings
 from servicekit.http.settings import HttpSettings
-from servicekit.kafka.cluster import KafkaSettings
+from servicekit.kafka.settings import KafkaSettings
 
 ROOT = Path(__file__).parents[2]
 SETTINGS: tuple[type[BaseSettings], ...] = (

@@ -10,8 +10,9 @@ from aiokafka.errors import KafkaError, MessageSizeTooLargeError
 
 from servicekit.coalesced import Coalesced
 from servicekit.failures import Unavailable
-from servicekit.kafka.producer import MESSAGE_LIMIT, Message, Producer, bytes_of
+from servicekit.kafka.producer import Message, Producer, bytes_of
 from servicekit.kafka.records import TRACEPARENT, Headers
+from servicekit.kafka.settings import MESSAGE_LIMIT
 
 Room = Callable[[int], bool]
 """Says whether the log has room for that many bytes now."""

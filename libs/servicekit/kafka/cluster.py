@@ -4,44 +4,13 @@ from __future__ import annotations
 
 import ssl
 from dataclasses import dataclass, field
-from pathlib import Path
-from typing import Any, Literal, Self
+from typing import Any
 
 from aiokafka.helpers import create_ssl_context
-from pydantic import SecretStr, model_validator
-from pydantic_settings import SettingsConfigDict
 
 from servicekit.failures import StartError
-from servicekit.settings import Settings, read_settings
-
-Protocol = Literal["PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL"]
-Mechanism = Literal["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"]
-
-
-class KafkaSettings(Settings):
-    """From the environment with the prefix KAFKA_, for all clients alike.
-
-    `ssl_ca` holds the certificates to trust, else the system's are; `ssl_cert` and `ssl_key` are the client's own.
-    """
-
-    model_config = SettingsConfigDict(env_prefix="KAFKA_")
-
-    security_protocol: Protocol = "PLAINTEXT"
-    sasl_mechanism: Mechanism = "PLAIN"
-    sasl_username: str | None = None
-    sasl_password: SecretStr | None = None
-    ssl_ca: Path | None = None
-    ssl_cert: Path | None = None
-    ssl_key: Path | None = None
-    ssl_key_password: SecretStr | None = None
-
-    @model_validator(mode="after")
-    def _are_complete(self) -> Self:
-        if self.security_protocol.startswith("SASL") and not (self.sasl_username and self.sasl_password):
-            raise ValueError(f"{self.security_protocol} needs KAFKA_SASL_USERNAME and KAFKA_SASL_PASSWORD")
-        if self.ssl_key is not None and self.ssl_cert is None:
-            raise ValueError("KAFKA_SSL_KEY needs KAFKA_SSL_CERT")
-        return self
+from servicekit.kafka.settings import KafkaSettings
+from servicekit.settings import read_settings
 
 
 @dataclass(frozen=True)

@@ -5,8 +5,9 @@ from __future__ import annotations
 import hashlib
 
 from contracts.topics import BY_NAME, FOREIGN
-from servicekit.kafka.producer import MESSAGE_LIMIT, Message
+from servicekit.kafka.producer import Message
 from servicekit.kafka.records import CAUSE, RawRecord, header
+from servicekit.kafka.settings import MESSAGE_LIMIT
 
 _MARGIN = 8_192
 _KEY_LIMIT = 1_024

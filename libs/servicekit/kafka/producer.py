@@ -17,12 +17,7 @@ from contracts.topics import BY_NAME
 from servicekit.failures import LogUnavailable
 from servicekit.kafka.cluster import Bootstrap, client_options
 from servicekit.kafka.records import Headers
-
-REQUEST_LIMIT = 4 * 1024 * 1024
-"""Bytes of one produce request."""
-MESSAGE_LIMIT = 2_500_000
-"""Bytes of one record with its key and headers; every topic's max.message.bytes."""
-_BATCH_BYTES = 512 * 1024
+from servicekit.kafka.settings import MESSAGE_LIMIT, PRODUCER_SETTINGS
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,12 +75,8 @@ class BatchProducer:
                 producer = AIOKafkaProducer(
                     **client_options(self.bootstrap),
                     client_id=self._client_id,
-                    acks="all",
-                    enable_idempotence=True,
                     compression_type=self._compression,
-                    max_batch_size=_BATCH_BYTES,
-                    max_request_size=REQUEST_LIMIT,
-                    request_timeout_ms=20_000,
+                    **PRODUCER_SETTINGS,
                 )
                 try:
                     await producer.start()

@@ -13,9 +13,7 @@ from typing import Any
 
 from aiokafka import AIOKafkaConsumer, ConsumerRebalanceListener, ConsumerRecord, TopicPartition
 from aiokafka.admin import AIOKafkaAdminClient
-from aiokafka.coordinator.assignors.range import RangePartitionAssignor
 from aiokafka.errors import CommitFailedError, IllegalStateError, KafkaError
-from faststream import AckPolicy
 from faststream.kafka import KafkaBroker
 from faststream.kafka.message import FAKE_CONSUMER, KafkaMessage
 from faststream.security import BaseSecurity, SASLPlaintext, SASLScram256, SASLScram512
@@ -30,34 +28,12 @@ from servicekit.kafka.delivery import Delivery, Interrupted
 from servicekit.kafka.members import Member, foreign_members
 from servicekit.kafka.positions import Positions, Span, spans_of
 from servicekit.kafka.records import Coordinates, RawRecord, RefusedBatch
+from servicekit.kafka.settings import METADATA_AGE_MS, SESSION_TIMEOUT_MS, SUBSCRIBER_SETTINGS
 from servicekit.logging import frames, logger
 
-SESSION_TIMEOUT_MS = 10_000
-METADATA_AGE_MS = 10_000
-"""How old what a consumer knows of its topics may get. One that is deleted and made again, or grows, is read on after
-that at most; with aiokafka's own five minutes nothing of it would arrive for as long."""
 DRAIN_SECONDS = 5.0
 """How long a rebalance waits for the batch at work."""
 LOG_APPEND_TIME = 1
-_DAY_MS = 86_400_000
-
-SUBSCRIBER_SETTINGS: Mapping[str, Any] = {
-    "batch": True,
-    "ack_policy": AckPolicy.MANUAL,
-    "auto_offset_reset": "earliest",
-    "partition_assignment_strategy": (RangePartitionAssignor,),
-    "session_timeout_ms": SESSION_TIMEOUT_MS,
-    "heartbeat_interval_ms": 3_000,
-    "rebalance_timeout_ms": 60_000,
-    "max_poll_interval_ms": _DAY_MS,
-    "max_records": 1_000,
-    "batch_timeout_ms": 10,
-    "fetch_max_wait_ms": 100,
-    "max_partition_fetch_bytes": 1_310_720,
-    "fetch_max_bytes": 16 * 1024 * 1024,
-    "no_reply": True,
-}
-"""What every subscriber is built with; the poll interval is a day because liveness is judged by `Subscription`."""
 
 log = logger("subscriber")
 Committed = Callable[[Consumer, Mapping[TopicPartition, int]], None]

@@ -10,7 +10,8 @@ from aiokafka.errors import MessageSizeTooLargeError
 
 from contracts.ids import partition_of
 from contracts.topics import BY_NAME
-from servicekit.kafka.producer import MESSAGE_LIMIT, Message, Producer, Written
+from servicekit.kafka.producer import Message, Producer, Written
+from servicekit.kafka.settings import MESSAGE_LIMIT
 from standalone.embedded.holdback import PIECE_BYTES, Holdback, Lane
 
 

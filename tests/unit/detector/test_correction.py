@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from contracts.announcing import ANNOUNCED_FROM
+from contracts.announced_from import ANNOUNCED_FROM
 from detector.correction import SESSION_TIMEOUT_US, correct
 from detector.decide import decide
 from detector.evidence import Evidence

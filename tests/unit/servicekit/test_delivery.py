@@ -19,8 +19,9 @@ from servicekit.clock import FixedClock
 from servicekit.failures import LogUnavailable, Permanent, Unavailable
 from servicekit.kafka.delivery import BISECT_AFTER, Backoff, Delivery, Interrupted, Observation
 from servicekit.kafka.outcome import STORED, DeadLettered, Ignored, Outcome
-from servicekit.kafka.producer import MESSAGE_LIMIT, Message, Written
+from servicekit.kafka.producer import Message, Written
 from servicekit.kafka.records import RawRecord, Received
+from servicekit.kafka.settings import MESSAGE_LIMIT
 
 TOPIC = "chat.message.ingested"
 

@@ -15,7 +15,8 @@ import servicekit
 from contracts.topics import TOPICS, Consumer
 from servicekit.clock import FixedClock
 from servicekit.kafka.delivery import Delivery
-from servicekit.kafka.subscriber import SUBSCRIBER_SETTINGS, Subscription, build_broker
+from servicekit.kafka.settings import SUBSCRIBER_SETTINGS
+from servicekit.kafka.subscriber import Subscription, build_broker
 
 GROUPS: list[Consumer] = sorted({group for topic in TOPICS for group in topic.consumers})
 SOURCES = [

@@ -11,8 +11,9 @@ from rich.console import Console
 
 from contracts.topics import CHAT_REPLY, INFERRED_RECEIVED
 from servicekit.kafka.dead_letters import dead_letter
-from servicekit.kafka.producer import MESSAGE_LIMIT, Message, Written
+from servicekit.kafka.producer import Message, Written
 from servicekit.kafka.records import Coordinates, RawRecord
+from servicekit.kafka.settings import MESSAGE_LIMIT
 from standalone.cli_log import letters_table
 from standalone.dlq import Filter, Letter, facts_of, letter_of, message_again, replay
 

@@ -1,0 +1,81 @@
+"""Kafka's settings: how a cluster is reached, and what our consumers and producers are built with."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Literal, Self
+
+from aiokafka.coordinator.assignors.range import RangePartitionAssignor
+from faststream import AckPolicy
+from pydantic import SecretStr, model_validator
+from pydantic_settings import SettingsConfigDict
+
+from servicekit.settings import Settings
+
+Protocol = Literal["PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL"]
+Mechanism = Literal["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"]
+
+
+class KafkaSettings(Settings):
+    """From the environment with the prefix KAFKA_, for all clients alike.
+
+    `ssl_ca` holds the certificates to trust, else the system's are; `ssl_cert` and `ssl_key` are the client's own.
+    """
+
+    model_config = SettingsConfigDict(env_prefix="KAFKA_")
+
+    security_protocol: Protocol = "PLAINTEXT"
+    sasl_mechanism: Mechanism = "PLAIN"
+    sasl_username: str | None = None
+    sasl_password: SecretStr | None = None
+    ssl_ca: Path | None = None
+    ssl_cert: Path | None = None
+    ssl_key: Path | None = None
+    ssl_key_password: SecretStr | None = None
+
+    @model_validator(mode="after")
+    def _are_complete(self) -> Self:
+        if self.security_protocol.startswith("SASL") and not (self.sasl_username and self.sasl_password):
+            raise ValueError(f"{self.security_protocol} needs KAFKA_SASL_USERNAME and KAFKA_SASL_PASSWORD")
+        if self.ssl_key is not None and self.ssl_cert is None:
+            raise ValueError("KAFKA_SSL_KEY needs KAFKA_SSL_CERT")
+        return self
+
+
+SESSION_TIMEOUT_MS = 10_000
+METADATA_AGE_MS = 10_000
+"""How old what a consumer knows of its topics may get. One that is deleted and made again, or grows, is read on after
+that at most; with aiokafka's own five minutes nothing of it would arrive for as long."""
+_DAY_MS = 86_400_000
+
+SUBSCRIBER_SETTINGS: Mapping[str, Any] = {
+    "batch": True,
+    "ack_policy": AckPolicy.MANUAL,
+    "auto_offset_reset": "earliest",
+    "partition_assignment_strategy": (RangePartitionAssignor,),
+    "session_timeout_ms": SESSION_TIMEOUT_MS,
+    "heartbeat_interval_ms": 3_000,
+    "rebalance_timeout_ms": 60_000,
+    "max_poll_interval_ms": _DAY_MS,
+    "max_records": 1_000,
+    "batch_timeout_ms": 10,
+    "fetch_max_wait_ms": 100,
+    "max_partition_fetch_bytes": 1_310_720,
+    "fetch_max_bytes": 16 * 1024 * 1024,
+    "no_reply": True,
+}
+"""What every subscriber is built with; the poll interval is a day because liveness is judged by `Subscription`."""
+
+MESSAGE_LIMIT = 2_500_000
+"""Bytes of one record with its key and headers; every topic's max.message.bytes."""
+PRODUCER_SETTINGS: Mapping[str, Any] = {
+    "acks": "all",
+    "enable_idempotence": True,
+    "max_batch_size": 512 * 1024,
+    "max_request_size": 4 * 1024 * 1024,
+    "request_timeout_ms": 20_000,
+}
+"""What every producer is built with; sizes in bytes."""
+LETTER_COMPRESSION = "zstd"
+"""The codec of dead letters; everything else is written as it is."""
