@@ -27,6 +27,9 @@ MAX_RECORD_BATCH_BYTES: Final = 2_621_440
 """2.5 MiB: a record of 1 MiB as it came in, wrapped in its dead letter, fits."""
 
 JVM_OPTIONS: Final = (
+    # Left alone, the heap begins with a 64th of the machine's memory, and a third of it is filled before a collection.
+    "-Xms64m",
+    "-Xmn32m",
     "-Xmx384m",
     "-XX:+UseSerialGC",
     "-XX:TieredStopAtLevel=1",
