@@ -111,6 +111,9 @@ async def test_feedback_its_retraction_sessions_and_erasures_arrive(postgres_url
             await there.until("/globex", lambda taken: taken)
             assert (len(there.at("/sales")), len(there.at("/learner"))) == (1, 3)  # erasures belong to no project
             assert (await standing(stack, "learner"))["waiting"] == 0
+            async with stack.client() as http:
+                of_others = (await http.get("/tenants/globex/webhooks")).json()["endpoints"]
+            assert [one["name"] for one in of_others] == ["globex"]
 
 
 async def judge_by_globex(stack: RunningStack) -> None:
