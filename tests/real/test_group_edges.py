@@ -15,7 +15,7 @@ from aiokafka.coordinator.assignors.range import RangePartitionAssignor
 from group_reading import reading
 from unit_handlers import NoWork
 
-from contracts.topics import CHAT_REACTION, CHAT_REPLY
+from contracts.topics import CHAT_REACTION, CHAT_REPLY, consumed_by
 from servicekit.failures import StartError
 from servicekit.kafka.producer import BatchProducer, Message
 from servicekit.kafka.reader import records_of
@@ -60,6 +60,47 @@ async def test_records_deleted_beneath_a_stopped_group_are_counted_and_named(pro
         assert subscription.warnings == [
             f"chat_bridge: 900 records of {REACTION} were deleted from the log before they were read"
         ]
+
+
+async def test_records_that_a_stranger_under_our_name_took_are_counted(producer: BatchProducer) -> None:
+    """Its client id says that it is ours, and it is gone by the time that anybody looks; its commits bear no mark."""
+    admin = AIOKafkaAdminClient(bootstrap_servers=producer.bootstrap)
+    await admin.start()
+    async with reading("chat_bridge", producer) as (subscription, commits):
+        await publish(producer, 5)
+        await asyncio.wait_for(commits.until(await end_of(producer)), 30)
+        await subscription.look_for_foreign_members(admin)
+        stranger = AIOKafkaConsumer(
+            *(topic.name for topic in consumed_by("chat_bridge")),
+            bootstrap_servers=producer.bootstrap,
+            group_id="chat_bridge",
+            client_id="agent-feedback-",  # sorts before ours: the first partitions are dealt to it
+            enable_auto_commit=False,
+            partition_assignment_strategy=(RangePartitionAssignor,),
+        )
+        await stranger.start()
+        async with asyncio.timeout(60):
+            while LANE not in stranger.assignment():
+                await stranger.getmany(timeout_ms=100)
+            await publish(producer, 10)
+            while await stranger.position(LANE) < await end_of(producer):
+                await stranger.getmany(timeout_ms=100)
+            await stranger.commit()
+            await stranger.stop()
+        await subscription.look_for_foreign_members(admin)
+        assert subscription.warnings[-1:] == [
+            f"chat_bridge: up to 10 records of {REACTION} were passed over by a consumer that is none of ours"
+        ]
+    await admin.close()
+
+
+async def end_of(producer: BatchProducer) -> int:
+    consumer = AIOKafkaConsumer(bootstrap_servers=producer.bootstrap)
+    await consumer.start()
+    try:
+        return int((await consumer.end_offsets([LANE]))[LANE])
+    finally:
+        await consumer.stop()
 
 
 async def test_a_missing_dead_letter_topic_is_refused_at_start(producer: BatchProducer) -> None:

@@ -1,14 +1,47 @@
-"""Who is in a consumer group: a member that is none of ours swallows the records of its partitions."""
+"""Who is in a consumer group, and who moved it on: what is none of ours swallows the records of its partitions."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
+from aiokafka import TopicPartition
 from aiokafka.admin import AIOKafkaAdminClient
 
 CLIENT_PREFIX = "agent-feedback-"
 """What the client id of each of our processes begins with."""
+
+MARK = "agent-feedback"
+"""What our commits carry along: a position of a group without it was committed by somebody else."""
+
+
+class Progress:
+    """How far others have moved a group on: consumers that call themselves ours, or have left again, included."""
+
+    def __init__(self) -> None:
+        self.taken: Counter[str] = Counter()
+        """Records by topic that were passed by somebody else, at most."""
+        self._ours: dict[TopicPartition, int] = {}
+
+    def committed(self, offsets: Mapping[TopicPartition, int]) -> None:
+        """Note what we have committed ourselves."""
+        self._ours.update(offsets)
+
+    def look(self, positions: Mapping[TopicPartition, tuple[int, str]]) -> Counter[str]:
+        """Return what was passed by somebody else since we last knew, by topic. Positions come with their marks.
+
+        Of a partition that never bore our mark nothing is known. One that was set back is read again, and no loss.
+        """
+        taken: Counter[str] = Counter()
+        for partition, (at, mark) in positions.items():
+            ours = self._ours.get(partition)
+            if mark != MARK and ours is not None and at > ours:
+                taken[partition.topic] += at - ours
+            if mark == MARK or ours is not None:
+                self._ours[partition] = at
+        self.taken += taken
+        return taken
 
 
 class Member(NamedTuple):

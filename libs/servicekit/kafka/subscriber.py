@@ -25,7 +25,7 @@ from servicekit.failures import in_words
 from servicekit.kafka.bounded_fetch import bound_fetching
 from servicekit.kafka.cluster import Bootstrap, client_options
 from servicekit.kafka.delivery import Delivery, Interrupted
-from servicekit.kafka.members import Member, foreign_members
+from servicekit.kafka.members import MARK, Member, Progress, foreign_members
 from servicekit.kafka.positions import Positions, Span, spans_of
 from servicekit.kafka.records import Coordinates, RawRecord, RefusedBatch
 from servicekit.kafka.settings import METADATA_AGE_MS, SESSION_TIMEOUT_MS, SUBSCRIBER_SETTINGS
@@ -55,6 +55,7 @@ class Subscription(ConsumerRebalanceListener):  # type: ignore[misc]  # aiokafka
         self._positions = Positions()
         self._subscriber: Any = None
         self._foreign: dict[Member, bool] = {}
+        self._progress = Progress()
         self.dealt_out = asyncio.Event()
         """Set whenever the group's partitions were dealt out anew."""
         self.assigned = False
@@ -152,7 +153,7 @@ class Subscription(ConsumerRebalanceListener):  # type: ignore[misc]  # aiokafka
         attempt = 0
         while epoch == self._epoch:
             try:
-                await consumer.commit(offsets)
+                await consumer.commit({partition: (at, MARK) for partition, at in offsets.items()})
             except (CommitFailedError, IllegalStateError) as error:
                 log.warning("commit_refused", group=self.group, error=type(error).__name__)
                 return False
@@ -163,6 +164,7 @@ class Subscription(ConsumerRebalanceListener):  # type: ignore[misc]  # aiokafka
                 await self.delivery.backoff.wait(attempt)
                 continue
             self._committed.update(offsets)
+            self._progress.committed(offsets)
             self._on_commit(self.group, offsets)
             began = max(arrived, self.delivery.began)
             overdue = self._clock.monotonic() - began > SESSION_TIMEOUT_MS / 1_000
@@ -246,22 +248,37 @@ class Subscription(ConsumerRebalanceListener):  # type: ignore[misc]  # aiokafka
     @property
     def warnings(self) -> list[str]:
         """What an operator should know though the group goes on, in sentences."""
-        return [
-            f"{self.group}: {lost:,} records of {topic} were deleted from the log before they were read"
-            for topic, lost in self._positions.lost.items()
-        ] + [
-            f"{self.group}: a consumer that is none of ours "
-            + ("is in the group and takes records away" if there else "was in the group and took records away")
-            for there in sorted(set(self._foreign.values()))
-        ]
+        return (
+            [
+                f"{self.group}: {lost:,} records of {topic} were deleted from the log before they were read"
+                for topic, lost in self._positions.lost.items()
+            ]
+            + [
+                f"{self.group}: a consumer that is none of ours "
+                + ("is in the group and takes records away" if there else "was in the group and took records away")
+                for there in sorted(set(self._foreign.values()))
+            ]
+            + [
+                f"{self.group}: up to {taken:,} records of {topic} were passed over by a consumer that is none of ours"
+                for topic, taken in self._progress.taken.items()
+            ]
+        )
 
     async def look_for_foreign_members(self, admin: AIOKafkaAdminClient) -> None:
-        """Log and count the group's members that are no process of ours. Raises KafkaError."""
+        """Log and count the group's members that are no process of ours, and what others have passed over.
+
+        Raises KafkaError.
+        """
         found = set(await foreign_members(admin, self.group))
         metrics.FOREIGN_MEMBERS.labels(self.group).set(len(found))
         for member in found - {member for member, there in self._foreign.items() if there}:
             log.error("foreign_member", group=self.group, client_id=member.client_id[:100], host=member.host[:100])
         self._foreign = {member: member in found for member in found | self._foreign.keys()}
+        positions = await admin.list_consumer_group_offsets(self.group)
+        for topic, taken in self._progress.look(
+            {one: (at.offset, at.metadata) for one, at in positions.items()}
+        ).items():
+            log.error("foreign_progress", group=self.group, topic=topic, records_at_most=taken)
 
     @property
     def at_work(self) -> bool:

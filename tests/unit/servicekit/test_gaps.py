@@ -44,8 +44,8 @@ class Partition:
     async def end_offsets(self, lanes: Sequence[TopicPartition]) -> dict[TopicPartition, int]:
         return dict.fromkeys(lanes, self.end)
 
-    async def commit(self, offsets: dict[TopicPartition, int]) -> None:
-        self.at = offsets[LANE]
+    async def commit(self, offsets: dict[TopicPartition, tuple[int, str]]) -> None:
+        self.at, _ = offsets[LANE]
 
     def seek(self, lane: TopicPartition, offset: int) -> None:
         pass

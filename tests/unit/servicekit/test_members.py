@@ -5,7 +5,9 @@ from __future__ import annotations
 from types import SimpleNamespace
 from typing import Any
 
-from servicekit.kafka.members import Member, foreign_members
+from aiokafka import TopicPartition
+
+from servicekit.kafka.members import MARK, Member, Progress, foreign_members
 
 
 class Admin:
@@ -27,3 +29,15 @@ async def test_a_member_with_a_name_of_ours_is_ours() -> None:
 async def test_any_other_member_is_named_with_its_address() -> None:
     found = await foreign_members(Admin("agent-feedback-feedback", "kafka-ui", "my-agent-feedback-"), "feedback")  # type: ignore[arg-type]
     assert sorted(found) == [Member("kafka-ui", "/10.0.0.7"), Member("my-agent-feedback-", "/10.0.0.7")]
+
+
+def test_what_others_committed_is_counted_from_our_last_position_on() -> None:
+    progress, first, second = Progress(), TopicPartition("chat", 0), TopicPartition("chat", 1)
+    assert not progress.look({first: (50, ""), second: (40, "")}), "nobody knows who was here before us"
+    progress.committed({first: 60})
+    assert not progress.look({first: (60, MARK), second: (45, MARK)}), "another process of ours"
+    assert progress.look({first: (75, ""), second: (47, "theirs")}) == {"chat": 17}
+    assert not progress.look({first: (75, ""), second: (47, "theirs")}), "counted once"
+    assert not progress.look({first: (10, ""), second: (90, MARK)}), "set back, and ours again"
+    assert progress.look({first: (12, ""), second: (90, MARK)}) == {"chat": 2}
+    assert progress.taken == {"chat": 19}

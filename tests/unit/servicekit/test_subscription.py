@@ -14,6 +14,7 @@ from logs import NOW, RecordingLog, example
 
 from servicekit.failures import Unavailable
 from servicekit.kafka.delivery import Backoff, Delivery, Interrupted
+from servicekit.kafka.members import MARK
 from servicekit.kafka.outcome import STORED, Outcome
 from servicekit.kafka.records import Received
 from servicekit.kafka.settings import SESSION_TIMEOUT_MS
@@ -53,10 +54,11 @@ class Consumer:
     def assignment(self) -> frozenset[TopicPartition]:
         return frozenset(self.assigned)
 
-    async def commit(self, offsets: Mapping[TopicPartition, int]) -> None:
+    async def commit(self, offsets: Mapping[TopicPartition, tuple[int, str]]) -> None:
         if self.refusals:
             raise self.refusals.pop(0)
-        self.commits.append(dict(offsets))
+        assert {mark for _, mark in offsets.values()} == {MARK}
+        self.commits.append({partition: at for partition, (at, _) in offsets.items()})
 
     async def committed(self, partition: TopicPartition) -> int | None:
         return None
