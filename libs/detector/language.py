@@ -75,21 +75,22 @@ def own_language(text: str, words: Sequence[str]) -> str | None:
         foreign = sum(1 for letter in letters if ord(letter) > 0x24F)
         if foreign * 3 > len(letters):
             return "zh" if any("\u4e00" <= letter <= "\u9fff" for letter in letters) else "other"
-    told = [_ONLY[word] for word in seen if word in _ONLY]
-    if told and told.count(told[0]) == len(told) and (len(told) > 1 or len(seen) <= FEW):
-        return told[0] if told[0] in KNOWN else "other"
+    common = [_ONLY[word] for word in seen if word in _ONLY]
+    if common and common.count(common[0]) == len(common) and (len(common) > 1 or len(seen) <= FEW):
+        return common[0] if common[0] in KNOWN else "other"
     if len(seen) <= FEW:
         return None
     language, sure = _likeliest(text[:READ])
     if sure < SURE:
-        language = max(sorted(set(told)), key=told.count) if told else ""
+        language = max(sorted(set(common)), key=common.count) if common else ""
         return None if not language else language if language in KNOWN else "other"
     return language if language in KNOWN else "other"
 
 
 def _likeliest(text: str) -> tuple[str, float]:
     """The likeliest of `_CHOICES`, and its share among them."""
-    labels, scores = _model().predict(" ".join(text.split()), k=GUESSES)
+    line = " ".join(text.split()).encode("utf-8", "replace").decode()  # fastText refuses half a character of UTF-16
+    labels, scores = _model().predict(line, k=GUESSES)
     shares = {label.removeprefix("__label__"): score for label, score in zip(labels, scores, strict=True)}
     chosen = {language: share for language, share in shares.items() if language in _CHOICES}
     if not chosen:

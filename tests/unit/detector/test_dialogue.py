@@ -98,6 +98,11 @@ def test_languages(text: str, language: str | None) -> None:
     assert own_language(prepared.text, prepared.words) == language
 
 
+def test_half_a_character_hides_no_language() -> None:
+    text = "bonjour je voudrais \ud83d savoir quand ouvre le magasin"
+    assert own_language(text, text.split()) == "fr"
+
+
 def test_cues_are_looked_for_at_both_ends_of_a_long_message() -> None:
     filler = "The page has a header and a footer and a list of rows. " * 20
     prepared = prepare(f"That is wrong. {filler} Please try again.")
