@@ -1,0 +1,42 @@
+"""Exports as those who train read them: with Hugging Face's `datasets`, in the columns of TRL's formats."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from pathlib import Path
+
+import pytest
+from others_tools import ROOT, environment_of
+from running_stack import message, running_stack
+
+pytestmark = [pytest.mark.bridges, pytest.mark.timeout(900)]
+BASE = "/conversations/acme/support"
+
+
+async def test_datasets_reads_every_training_format(postgres_url: str, tmp_path: Path) -> None:
+    programs = await environment_of("datasets", "datasets>=4,<5")
+    async with running_stack(postgres_url) as stack, stack.client() as http:
+        for number, (text, agent) in enumerate(
+            [("When does it open?", None), ("At nine.", "bot"), ("When does it open?", None), ("At ten. 🕙", "bot")]
+        ):
+            said = message(f"m{number}", "c1", agent=agent, content=text, occurredAt=f"2026-01-01T10:0{number}:00Z")
+            await stack.publish(said)
+        await stack.quiet()
+        bad = {"reaction": "not_ok", "correction": "At ten on Sundays."}
+        assert (await http.post(f"{BASE}/c1/turns/m1/feedback", json=bad)).status_code == 202
+        assert (await http.post(f"{BASE}/c1/turns/m3/feedback", json={"reaction": "ok"})).status_code == 202
+        await stack.quiet()
+        for kind in ("kto", "dpo", "sft"):
+            for file in ("jsonl", "parquet"):
+                answer = await http.get(f"{BASE}/exports/{kind}", params={"file": file})
+                assert answer.status_code == 200
+                (tmp_path / f"{kind}.{file}").write_bytes(answer.content)
+    process = await asyncio.create_subprocess_exec(
+        *(str(programs / "python"), str(ROOT / "tests" / "bridges" / "read_exports.py"), str(tmp_path)),
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.PIPE,
+    )
+    out, err = await process.communicate()
+    assert process.returncode == 0, err.decode()[-2000:]
+    assert json.loads(out) == {"kto": 2, "dpo": 2, "sft": 2}
