@@ -12,6 +12,7 @@ from detector.decide import decide
 from detector.evidence import Evidence
 from detector.gate import gate
 from detector.learned import Opinion, on_scale
+from detector.model import Target, Verdict
 from detector.patterns import agent_hits, human_hits, kinds
 from detector.second_look import abstaining, worth_a_look
 from detector.text import prepare
@@ -164,3 +165,10 @@ def test_a_rejection_too_unlikely_for_a_second_look_says_nothing() -> None:
     assert sum(abstaining(unlikely).probabilities) == pytest.approx(1)
     approving = Opinion((0.3, 0.0, 0.0, 0.4, 0.0, 0.3), ())
     assert abstaining(approving) is approving
+
+
+@pytest.mark.parametrize(("status_only", "announced"), [(False, True), (True, False)])
+def test_a_new_topic_is_never_announced_however_sure(status_only: bool, announced: bool) -> None:
+    target = Target("t1", "a1", "bot", score=1.0, similarity=1.0, recency=1.0, turns_back=1)
+    verdict = Verdict("accepted", "ok", 0.99, None, "so", target, (), "llm", "ok", status_only=status_only)
+    assert verdict.emitted is announced
