@@ -28,6 +28,7 @@ from servicekit.logging import frames, logger
 from servicekit.retention import SWEEP_SECONDS, Expiry, Retention
 
 MEMBERS_SECONDS = 30.0
+PROBE_SECONDS = 2.0
 log = logger("service")
 
 
@@ -80,6 +81,7 @@ class Service:
         self._periodics: list[Periodic] = []
         self._tasks: list[asyncio.Task[None]] = []
         self._probes: list[Callable[[], Awaitable[None]]] = []
+        self._probing: set[asyncio.Future[None]] = set()
         self._broker: KafkaBroker | None = None
         self.started = False
         surroundings.on_made(self)
@@ -155,10 +157,30 @@ class Service:
                 return f"{self.name}: the group {subscription.group} is not ready: {why}"
         for probe in self._probes:
             try:
-                await asyncio.wait_for(probe(), 2)
+                await self._probed(probe)
             except Exception as error:
                 return f"{self.name}: its database does not answer ({type(error).__name__})"
         return None
+
+    async def _probed(self, probe: Callable[[], Awaitable[None]]) -> None:
+        """Raises what `probe` raises, or TimeoutError after two seconds.
+
+        It is not waited for once it is given up: on a database that stands still the end of a query takes as long as it
+        stands.
+        """
+        probing = asyncio.ensure_future(probe())
+        self._probing.add(probing)
+        probing.add_done_callback(self._forget)
+        await asyncio.wait({probing}, timeout=PROBE_SECONDS)
+        if not probing.done():
+            probing.cancel()
+            raise TimeoutError
+        probing.result()
+
+    def _forget(self, probing: asyncio.Future[None]) -> None:
+        self._probing.discard(probing)
+        if not probing.cancelled():
+            probing.exception()  # else asyncio reports it as one that nobody looked at
 
     async def _watch_members(self) -> None:
         """Look who is in our groups, at once whenever partitions were dealt out, else every half minute."""
