@@ -165,7 +165,7 @@ def ranking_score(quality: float | None, status: Feedback) -> float:
 
 def ranked(turns: Iterable[Turn], limit: int) -> list[Turn]:
     """The best turns to learn from: none that was rejected, accepted ones before neutral ones, inside by quality, then
-    by similarity, then the newest.."""
+    by similarity, then the newest."""
     found = [one for one in turns if one.status != "rejected"]
     found.sort(
         key=lambda one: (
