@@ -1,4 +1,4 @@
-"""What becomes of parked events: released when their original is known, given up when they grow too old."""
+"""What becomes of parked events: released when their original is known, given up after CHAT_BRIDGE_PARKED_DAYS."""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""Answers questions to the index of turns, in PostgreSQL: one turn, the latest, those like a text, strategies."""
+"""Answers questions to the index of turns, in PostgreSQL: one turn, the latest, those like a text, strategies.
+
+No strategy of a rejected turn is offered. A rejection below `ANNOUNCED_FROM` marks no turn (`Verdict.status` in
+detector/model.py), so a doubtful one takes no strategy away.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The planner's markdown, made of what the service answered. Pure."""
+"""The planner's markdown: what the service answered (worded in services/inference/planner.py), and strategies."""
 
 from __future__ import annotations
 
