@@ -92,13 +92,16 @@ async def _published(producer: BatchProducer, watch: Watch, messages: Sequence[M
     looking = asyncio.create_task(_look_on(watch))
     sending: set[asyncio.Task[Any]] = set()
     agents: dict[str, str] = {}
+    events = [json.loads(message.value or b"") for message in messages]
+    # What somebody takes back may be gone before it was seen.
+    gone = {(event["messageId"], event["userId"]) for event in events if event.get("action") == "removed"}
     began = time.monotonic()
-    for number, message in enumerate(messages):
+    for number, (message, event) in enumerate(zip(messages, events, strict=True)):
         await asyncio.sleep(max(0.0, began + number / rate - time.monotonic()))
-        event = json.loads(message.value or b"")
         if event.get("agentId"):
             agents[event["messageId"]] = event["agentId"]
-        watch.expect(*_visible(event, agents), time.monotonic())
+        if (event["messageId"], event.get("userId")) not in gone:
+            watch.expect(*_visible(event, agents), time.monotonic())
         task = asyncio.create_task(producer.send([message]))
         sending.add(task)
         task.add_done_callback(sending.discard)
