@@ -15,6 +15,7 @@ import asyncpg
 from benchmarks.jobs import Job, answer
 from benchmarks.run_four_processes import four_services
 from contracts.ids import feedback_id
+from feedback.emojis import reward_of
 from servicekit.kafka.producer import BatchProducer, Message
 
 LOOK_SECONDS = 0.005
@@ -44,8 +45,9 @@ class Watch:
             self._reactions.setdefault(reaction, published)
 
     @property
-    def waiting(self) -> int:
-        return len(self._messages) + len(self._reactions)
+    def waiting(self) -> list[str]:
+        """Message and feedback ids."""
+        return [*self._messages, *map(str, self._reactions)]
 
     async def look(self) -> None:
         if self._messages:
@@ -111,11 +113,14 @@ async def _published(producer: BatchProducer, watch: Watch, messages: Sequence[M
 
 
 def _visible(event: dict[str, Any], agents: dict[str, str]) -> tuple[str | None, UUID | None]:
-    """What shows that an event was taken in: its message, or the reaction's feedback. A reply shows nowhere."""
+    """What shows that an event was taken in: its message, or the feedback of a reaction that says yes or no.
+
+    A reply shows nowhere.
+    """
     if event["topic"] == "chat.message.ingested":
         return event["messageId"], None
     agent = agents.get(event["messageId"])
-    if event["topic"] == "chat.message.reply.ingested" or agent is None:
+    if event["topic"] == "chat.message.reply.ingested" or agent is None or reward_of(event["emoji"]) is None:
         return None, None
     where = (event["tenant"], event["project"], event["conversationId"])
     about = {"source": "chat", "user_id": event["userId"], "agent_id": agent, "source_id": event["messageId"]}
@@ -132,7 +137,7 @@ async def _seen(watch: Watch) -> None:
     deadline = time.monotonic() + PATIENCE_SECONDS
     while watch.waiting:
         await watch.look()
-        assert time.monotonic() < deadline, f"{watch.waiting} events were not visible after {PATIENCE_SECONDS:.0f} s"
+        assert time.monotonic() < deadline, f"not visible after {PATIENCE_SECONDS:.0f} s: {watch.waiting}"
         await asyncio.sleep(LOOK_SECONDS)
 
 
