@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
+from collections.abc import Mapping
 
 from chaos.cluster import SERVICES, Cluster
 from chaos.plan import Plan
@@ -34,11 +35,12 @@ class Fleet:
             self.main[name] = self.spawn(name)
         await asyncio.gather(*(process.running(120) for process in self.main.values()))
 
-    def spawn(self, name: str, plan: Plan | None = None) -> ServiceProcess:
-        """A new process of `name`, which nobody keeps alive."""
+    def spawn(self, name: str, plan: Plan | None = None, further: Mapping[str, str] | None = None) -> ServiceProcess:
+        """A new process of `name`, which nobody keeps alive, with `further` variables in its environment."""
         url, broker = self._cluster.database_url(name), self._cluster.kafka.bootstrap
         prefix = name.upper()
         environment = {f"{prefix}_BROKER": broker, f"{prefix}_DATABASE_URL": url, f"{prefix}_STORE_URL": url}
+        environment |= further or {}
         plan = plan or self.base
         if plan != NO_PLAN:
             environment |= plan.environment()
@@ -47,9 +49,9 @@ class Fleet:
         self._planned[process.pid] = plan
         return process
 
-    def replace(self, name: str, plan: Plan | None = None) -> ServiceProcess:
+    def replace(self, name: str, plan: Plan | None = None, further: Mapping[str, str] | None = None) -> ServiceProcess:
         """Put a new main process in the place of one that has ended."""
-        self.main[name] = self.spawn(name, plan)
+        self.main[name] = self.spawn(name, plan, further)
         return self.main[name]
 
     def alive(self, pid: int) -> bool:

@@ -42,16 +42,6 @@ class ShiftedClock(SystemClock):
         return super().now() + self._ahead
 
 
-class JumpingClock(SystemClock):
-    """Shows, in turns of three seconds, the time, a time ahead of it, and one behind it."""
-
-    def __init__(self, seconds: float) -> None:
-        self._far = int(seconds * 1_000_000)
-
-    def now(self) -> int:
-        return super().now() + (0, self._far, -self._far)[int(self.monotonic() / 3) % 3]
-
-
 class FaultyProducer:
     """A producer that may die around a publish, or fail to write a dead letter."""
 
@@ -85,8 +75,6 @@ class InsideFaults:
         )
 
     def _clock(self) -> SystemClock | None:
-        if self._plan.clock_jumps:
-            return JumpingClock(self._plan.clock_jumps)
         return ShiftedClock(self._plan.clock_ahead) if self._plan.clock_ahead else None
 
     def arm(self, service: Service) -> None:

@@ -25,15 +25,13 @@ Bug = Literal[
 class Plan:
     """The process kills itself with SIGKILL when it passes `die_at` for the `die_after`th time.
 
-    `clock_ahead` (seconds, may be negative) shifts its wall clock; with `clock_jumps` (seconds) it goes that far ahead
-    and back every few seconds. `refuse_letters` (0 to 1) is the share of writes of
-    dead letters that fail once as if the broker were away.
+    `clock_ahead` (seconds, may be negative) shifts the clock of its own code. `refuse_letters` (0 to 1) is the share of
+    writes of dead letters that fail once as if the broker were away.
     """
 
     die_at: Point | None = None
     die_after: int = 1
     clock_ahead: float = 0.0
-    clock_jumps: float = 0.0
     refuse_letters: float = 0.0
     bug: Bug | None = None
 

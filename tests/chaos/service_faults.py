@@ -7,7 +7,7 @@ import random
 import signal
 import time
 from collections import Counter
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
@@ -17,6 +17,7 @@ from chaos.plan import POINTS, Plan
 from chaos.process import ServiceProcess
 from chaos.publisher import Load, Writer
 from chaos.recovery import Recovery
+from chaos.wall_clock import WallClock
 
 SESSION = 10.0
 """Seconds of silence after which the broker gives a member's partitions away."""
@@ -72,13 +73,13 @@ async def kill_at_point(scene: Scene, name: str) -> None:
         await _leave(scene, guest)
 
 
-async def kill_and_replace(scene: Scene, name: str, plan: Plan) -> None:
+async def kill_and_replace(scene: Scene, name: str, plan: Plan, further: Mapping[str, str] | None = None) -> None:
     fleet = scene.fleet
     fleet.hold(name)
     try:
         fleet.main[name].kill()
         fleet.kills[name] += 1
-        fleet.replace(name, plan)
+        fleet.replace(name, plan, further)
     finally:
         fleet.release(name)
 
@@ -131,9 +132,13 @@ async def wrong_clock(scene: Scene, name: str) -> None:
 
 
 async def jumping_clock(scene: Scene, name: str) -> None:
-    """Killed, and back with a clock that jumps an hour ahead or back every few seconds, until the next restart."""
-    await kill_and_replace(scene, name, replace(scene.fleet.base, clock_jumps=3_600.0))
-    await asyncio.sleep(20)
+    """Killed, and back with a clock that jumps an hour ahead and an hour back, for every library in the process."""
+    clock = WallClock(scene.cluster.folder / f"{name}.clock")
+    await kill_and_replace(scene, name, scene.fleet.base, clock.environment)
+    await _started(scene, scene.fleet.main[name])
+    for seconds in (3_600, 0, -3_600, 3_600, -3_600, 0):
+        clock.set(seconds)
+        await asyncio.sleep(4)
 
 
 async def stopped_minute(scene: Scene, name: str) -> None:
