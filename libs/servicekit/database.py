@@ -21,6 +21,12 @@ _IDENTIFIER = re.compile(r"[a-z_]{1,40}")
 _CONNECT_SECONDS = 5.0
 COMMAND_SECONDS = 30.0
 """A statement that takes longer counts as an outage and is tried again."""
+_BY_KEY = {
+    "enable_hashjoin": "off",
+    "enable_mergejoin": "off",
+    "enable_seqscan": "off",
+    "plan_cache_mode": "force_generic_plan",
+}
 
 
 async def wait_for_database(url: str, say: Say) -> None:
@@ -38,10 +44,13 @@ async def open_pool(
     say: Say = lambda _: None,
     init: Callable[..., Coroutine[Any, Any, None]] | None = None,
     tenants_apart: bool = False,
+    by_key: bool = False,
 ) -> asyncpg.Pool:
     """A pool whose connections live in `schema`, brought up to the newest migration; `init` is given each of them once.
 
     `tenants_apart` gives a pool that only reads, and of one tenant at a time (see `row_security.py`).
+    `by_key` is for statements that find rows by their keys, an array of them at a time: each is planned once, and by
+    indexes alone. Left to itself PostgreSQL reads whole tables for a batch while it has no statistics of them.
     Waits as long as the database does not answer, and says so every few seconds.
     """
     if not _IDENTIFIER.fullmatch(schema):
@@ -53,6 +62,7 @@ async def open_pool(
             "search_path": f"{schema},public",
             "application_name": f"agent-feedback {schema}",
             "jit": "off",
+            **(_BY_KEY if by_key else {}),
         },
     }
     _tell_arrays_by_type()
@@ -69,8 +79,10 @@ async def open_pool(
     return await asyncpg.create_pool(url, min_size=1, max_size=size, init=init, reset=_as_it_is, **how)
 
 
-async def open_reads(settings: ReadSettings, schema: str, migrations: Path, *, say: Say) -> asyncpg.Pool:
-    """Open a pool for what callers ask, of connections that the consumers do not share.
+async def open_reads(
+    settings: ReadSettings, schema: str, migrations: Path, *, say: Say, by_key: bool = False
+) -> asyncpg.Pool:
+    """Open a pool for what callers ask, of connections that the consumers do not share; `by_key` as in `open_pool`.
 
     Readers wait for each other, never a consumer for them, and what one event loop serialises at once is bounded.
     """
@@ -81,6 +93,7 @@ async def open_reads(settings: ReadSettings, schema: str, migrations: Path, *, s
         size=settings.read_pool_size,
         say=say,
         tenants_apart=settings.row_security,
+        by_key=by_key,
     )
 
 

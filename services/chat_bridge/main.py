@@ -32,7 +32,7 @@ async def build(settings: ChatBridgeSettings, surroundings: Surroundings) -> Ser
     """The service, connected to its database and ready to start."""
     service = Service("chat_bridge", surroundings)
     pool = await open_pool(
-        settings.database_url, "chat_bridge", Path(__file__).parent / "migrations", say=surroundings.say
+        settings.database_url, "chat_bridge", Path(__file__).parent / "migrations", say=surroundings.say, by_key=True
     )
     service.resources.push_async_callback(pool.close)
     store = PostgresStore(pool)

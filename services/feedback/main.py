@@ -57,11 +57,11 @@ async def build(settings: FeedbackSettings, surroundings: Surroundings) -> Servi
 async def _open_intake(settings: FeedbackSettings, service: Service, store: Store) -> None:
     """The turn registry, what fills it, and the HTTP routes that need it."""
     around = service.surroundings
-    pool = await open_pool(settings.database_url, "feedback", MIGRATIONS, say=around.say)
+    pool = await open_pool(settings.database_url, "feedback", MIGRATIONS, say=around.say, by_key=True)
     service.resources.push_async_callback(pool.close)
     service.expire(pool, expiries(settings))
     service.consume("feedback_turns", TurnEvents(PostgresRegistry(pool)))
-    reads = await open_reads(settings, "feedback", MIGRATIONS, say=around.say)
+    reads = await open_reads(settings, "feedback", MIGRATIONS, say=around.say, by_key=True)
     service.resources.push_async_callback(reads.close)
     registry = PostgresRegistry(reads)
     reach = Reach(service.subscriptions[-1], seconds=settings.log_seconds)

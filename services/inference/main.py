@@ -40,7 +40,9 @@ async def build(settings: InferenceSettings, surroundings: Surroundings) -> Serv
     service = Service("inference", surroundings)
     # Opened first and so closed last: a question cut off by our own stop must not be settled as unanswered.
     endpoint = _open_endpoint(settings, service)
-    pool = await open_pool(settings.database_url, "inference", MIGRATIONS, say=surroundings.say, init=take_bytes)
+    pool = await open_pool(
+        settings.database_url, "inference", MIGRATIONS, say=surroundings.say, init=take_bytes, by_key=True
+    )
     service.resources.push_async_callback(pool.close)
     service.expire(pool, expiries(settings))
     try:

@@ -104,3 +104,21 @@ async def test_what_is_an_array_is_told_by_its_type(
     assert await pool.fetchval("select $1::text[]", ["a"]) == ["a"]
     assert asked == [["a"], "a"], "asyncpg no longer asks this name what an array is"
     await pool.close()
+
+
+@pytest.mark.parametrize(("by_key", "read_whole"), [(True, False), (False, True)])
+async def test_rows_looked_up_by_key_are_found_by_index_before_a_table_has_statistics(
+    postgres_url: str, tmp_path: Path, by_key: bool, read_whole: bool
+) -> None:
+    schema = f"keyed_{by_key}".lower()
+    (tmp_path / "0001_table.sql").write_text(
+        "create table kept (n text primary key, filler text) with (autovacuum_enabled = off)"
+    )
+    pool = await open_pool(postgres_url, schema, tmp_path, size=1, by_key=by_key)
+    await pool.execute("insert into kept select n, repeat('x', 200) from generate_series(1, 2000) n")
+    wanted = [str(n) for n in range(200)]
+    async with pool.acquire() as connection:
+        statement = await connection.prepare("select k.* from kept k join unnest($1::text[]) as w (n) using (n)")
+        plan = str(await statement.explain(wanted))
+    assert ("Seq Scan" in plan) is read_whole, plan
+    await pool.close()
