@@ -20,7 +20,9 @@ from servicekit.kafka import unpacking
 from servicekit.kafka.records import RefusedBatch
 
 POLL_BYTES = 4 * 1024 * 1024
-"""Bytes of values of one partition that are handed out at once; one record more may come on top."""
+"""Bytes of one partition's records that are handed out at once; one record more may come on top."""
+HEADER_BYTES = 100
+"""What a header takes besides its name and content: one that is empty lies in two bytes of the log."""
 _DECODERS = {
     "gzip_decode": unpacking.unpack_gzip,
     "lz4_decode": unpacking.unpack_lz4,
@@ -85,7 +87,7 @@ class BoundedResult(fetcher.FetchResult):  # type: ignore[misc]
         size = 0
         for record in self._partition_records:
             found.append(record)
-            size += record.serialized_value_size
+            size += _size(record)
             if size >= POLL_BYTES or len(found) == max_records:
                 self._update_position()
                 break
@@ -93,6 +95,12 @@ class BoundedResult(fetcher.FetchResult):  # type: ignore[misc]
             self._update_position()
             self._partition_records = None
         return found
+
+
+def _size(record: ConsumerRecord) -> int:
+    """The bytes that a record holds: a key or a header may be as large as a value."""
+    size: int = max(0, record.serialized_key_size) + max(0, record.serialized_value_size)
+    return size + sum(len(name) + len(content or b"") + HEADER_BYTES for name, content in record.headers)
 
 
 def _stand_in(partition: TopicPartition, batch: Any, packed: bytes) -> ConsumerRecord:

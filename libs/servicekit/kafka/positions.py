@@ -48,6 +48,11 @@ class Positions:
         """Set the next offset expected of some partitions."""
         self._next.update(offsets)
 
+    def again(self, partition: TopicPartition, offset: int) -> None:
+        """Expect `offset` once more. What is missing before it stays missing: perhaps nobody could look yet."""
+        if offset < self._next.get(partition, offset):
+            self._next[partition] = offset
+
     def skipped(self, spans: Mapping[TopicPartition, Span]) -> list[TopicPartition]:
         """The partitions that begin later than expected.
 

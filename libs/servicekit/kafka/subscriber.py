@@ -9,7 +9,7 @@ import asyncio
 import contextlib
 import logging
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from aiokafka import AIOKafkaConsumer, ConsumerRebalanceListener, ConsumerRecord, TopicPartition
 from aiokafka.admin import AIOKafkaAdminClient
@@ -29,6 +29,7 @@ from servicekit.kafka.members import MARK, Member, Progress, foreign_members
 from servicekit.kafka.positions import Positions, Span, spans_of
 from servicekit.kafka.records import Coordinates, RawRecord, RefusedBatch
 from servicekit.kafka.settings import METADATA_AGE_MS, SESSION_TIMEOUT_MS, SUBSCRIBER_SETTINGS
+from servicekit.kafka.stall import STUCK_SECONDS
 from servicekit.logging import frames, logger
 
 DRAIN_SECONDS = 5.0
@@ -38,6 +39,13 @@ LOG_APPEND_TIME = 1
 log = logger("subscriber")
 Committed = Callable[[Consumer, Mapping[TopicPartition, int]], None]
 """Told the next offsets that the log has accepted from a group."""
+
+
+class Failing(NamedTuple):
+    """Batches fail for a reason that nobody thought of: since when (monotonic seconds), and the first error's class."""
+
+    since: float
+    error: str
 
 
 class Subscription(ConsumerRebalanceListener):  # type: ignore[misc]  # aiokafka has no types
@@ -56,6 +64,7 @@ class Subscription(ConsumerRebalanceListener):  # type: ignore[misc]  # aiokafka
         self._subscriber: Any = None
         self._foreign: dict[Member, bool] = {}
         self._progress = Progress()
+        self._failing: Failing | None = None
         self.dealt_out = asyncio.Event()
         """Set whenever the group's partitions were dealt out anew."""
         self.assigned = False
@@ -115,8 +124,11 @@ class Subscription(ConsumerRebalanceListener):  # type: ignore[misc]  # aiokafka
             except Exception as error:
                 log.error("batch_failed", group=self.group, error=type(error).__name__, where=frames(error))
                 self._rewind(consumer, spans, epoch)
+                self._failing = self._failing or Failing(self._clock.monotonic(), type(error).__name__)
                 with contextlib.suppress(Interrupted):
                     await self.delivery.backoff.wait_seconds(1)
+            else:
+                self._failing = None
             finally:
                 self.polled_at = self._clock.monotonic()
 
@@ -182,7 +194,7 @@ class Subscription(ConsumerRebalanceListener):  # type: ignore[misc]  # aiokafka
                 consumer.seek(partition, span.first)
             except IllegalStateError:
                 continue
-            self._positions.expect({partition: span.first})
+            self._positions.again(partition, span.first)
 
     async def on_partitions_revoked(self, revoked: Iterable[TopicPartition]) -> None:
         """Let the batch at work finish, for commits are still valid here; one that waits gives up at once."""
@@ -197,6 +209,7 @@ class Subscription(ConsumerRebalanceListener):  # type: ignore[misc]  # aiokafka
 
     async def on_partitions_assigned(self, assigned: Iterable[TopicPartition]) -> None:
         self._epoch += 1
+        self._failing = None
         self._committed.clear()
         self._positions.forget()
         self.assigned = True
@@ -295,6 +308,8 @@ class Subscription(ConsumerRebalanceListener):  # type: ignore[misc]  # aiokafka
             return "it has no partitions"
         if self.delivery.breaker.open:
             return "it is held, because its own code keeps failing on what it reads"
+        if self._failing and self._clock.monotonic() - self._failing.since >= STUCK_SECONDS:
+            return f"its batches keep failing ({self._failing.error}): the log line batch_failed says where"
         if not self.at_work and self._clock.monotonic() - self.polled_at >= 60:
             return "it has not looked into the log for a minute"
         return self.delivery.stall.reason

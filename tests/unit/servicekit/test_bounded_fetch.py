@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from hashlib import sha256
 from typing import Any
 
@@ -21,7 +21,7 @@ from unit_handlers import NoWork
 
 from servicekit.clock import FixedClock
 from servicekit.kafka import unpacking
-from servicekit.kafka.bounded_fetch import POLL_BYTES, BoundedRecords, BoundedResult, bound_fetching
+from servicekit.kafka.bounded_fetch import HEADER_BYTES, POLL_BYTES, BoundedRecords, BoundedResult, bound_fetching
 from servicekit.kafka.delivery import Delivery
 from servicekit.kafka.records import RefusedBatch
 from servicekit.kafka.subscriber import _raw
@@ -45,11 +45,13 @@ UNPACK: dict[str, Callable[[bytes], bytes]] = {
 }
 
 
-def batch(first: int, sizes: list[int], codec: int = 0) -> bytes:
+def batch(
+    first: int, sizes: list[int], codec: int = 0, *, key: bytes = b"k", headers: Sequence[tuple[str, bytes]] = ()
+) -> bytes:
     """A batch of blank values as it lies in the log from offset `first` on."""
     builder = DefaultRecordBatchBuilder(2, codec, 0, -1, -1, -1, 1 << 40)
     for offset, size in enumerate(sizes):
-        assert builder.append(offset, timestamp=0, key=b"k", value=b" " * size, headers=[]) is not None
+        assert builder.append(offset, timestamp=0, key=key, value=b" " * size, headers=list(headers)) is not None
     built = bytes(builder.build())
     return first.to_bytes(8, "big") + built[8:]
 
@@ -93,26 +95,45 @@ def test_a_batch_refused_is_passed_even_if_read_from_its_middle() -> None:
     assert reader.next_fetch_offset == 13
 
 
-def test_what_is_handed_out_at_once_is_bounded_by_bytes() -> None:
-    class Assignment:
-        active = True
-        paused = False
-        position = 0
+class Assignment:
+    active = True
+    paused = False
+    position = 0
 
-        def state_value(self, _: Any) -> Any:
-            return self
+    def state_value(self, _: Any) -> Any:
+        return self
 
-        def consumed_to(self, offset: int) -> None:
-            self.position = offset
+    def consumed_to(self, offset: int) -> None:
+        self.position = offset
 
-    result = BoundedResult(
-        LANE, assignment=Assignment(), partition_records=records(batch(0, [POLL_BYTES // 4] * 9)), backoff=0
-    )
-    taken = []
-    while result.has_more():
-        taken.append(len(result.getall(1_000)))
+
+def result(data: bytes) -> BoundedResult:
+    return BoundedResult(LANE, assignment=Assignment(), partition_records=records(data), backoff=0)
+
+
+QUARTER = POLL_BYTES // 4
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        batch(0, [QUARTER] * 9),
+        batch(0, [0] * 9, key=b" " * QUARTER),
+        batch(0, [0] * 9, headers=[("blanks", b" " * QUARTER)]),
+        batch(0, [0] * 9, headers=[(" " * QUARTER, b"")]),
+        batch(0, [0] * 9, key=b"", headers=[("", b"")] * (QUARTER // HEADER_BYTES + 1)),
+    ],
+    ids=["values", "keys", "headers", "names of headers", "empty headers"],
+)
+def test_what_is_handed_out_at_once_is_bounded_by_bytes(data: bytes) -> None:
+    found, taken = result(data), []
+    while found.has_more():
+        taken.append(len(found.getall(1_000)))
     assert taken == [4, 4, 1]
-    many = BoundedResult(LANE, assignment=Assignment(), partition_records=records(batch(0, [1] * 5)), backoff=0)
+
+
+def test_what_is_handed_out_at_once_is_bounded_by_number() -> None:
+    many = result(batch(0, [1] * 5))
     assert [len(many.getall(3)), len(many.getall(3))] == [3, 2]
 
 

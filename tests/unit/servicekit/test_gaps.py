@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from aiokafka import TopicPartition
+from aiokafka.errors import KafkaTimeoutError
 from aiokafka.structs import ConsumerRecord
 from hand_clock import HandClock
 from logs import RecordingLog
@@ -80,6 +81,25 @@ async def test_a_gap_found_by_the_first_batch_is_not_covered_up_by_its_commit() 
     await reading.lag()
     await reading.take(1_005, 5)
     assert reading.warnings == [WARNING]
+
+
+@pytest.mark.parametrize("question", ["committed", "beginning_offsets"])
+async def test_a_gap_is_found_even_if_nobody_could_look_at_first(
+    question: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    partition = Partition(begin=1_000, end=1_010, committed=100)
+    reading = Reading(partition)
+    reading.delivery.backoff.give_up.set()  # instead of the second that a failed batch waits
+
+    async def no_answer(_: Any) -> Any:
+        raise KafkaTimeoutError
+
+    with monkeypatch.context() as broken:
+        broken.setattr(partition, question, no_answer)
+        await reading.take(1_000, 5)
+    assert (partition.at, reading.warnings) == (100, [])
+    await reading.take(1_000, 5)
+    assert (partition.at, reading.warnings) == (1_005, [WARNING])
 
 
 async def test_a_gap_without_a_record_behind_it_is_found_by_looking_at_the_lag() -> None:

@@ -291,3 +291,34 @@ async def test_it_is_ready_for_a_minute_after_its_last_batch() -> None:
     assert subscription.not_ready() is None
     subscription.clock.forward(2)
     assert subscription.not_ready()
+
+
+async def test_it_is_not_ready_once_batches_have_failed_for_half_a_minute() -> None:
+    broken = True
+
+    def observer(_: Any) -> None:
+        if broken:
+            raise ValueError
+
+    subscription = await assigned(Consumer(), Handler(), observer)
+    await subscription.take(fetched(7))
+    subscription.clock.forward(29)
+    await subscription.take(fetched(7))
+    assert subscription.not_ready() is None
+    subscription.clock.forward(1)
+    await subscription.take(fetched(7))
+    assert subscription.not_ready() == "its batches keep failing (ValueError): the log line batch_failed says where"
+    broken = False
+    await subscription.take(fetched(7))
+    assert subscription.not_ready() is None
+
+
+async def test_failing_batches_are_forgotten_with_their_partitions() -> None:
+    def observer(_: Any) -> None:
+        raise ValueError
+
+    subscription = await assigned(Consumer(), Handler(), observer)
+    await subscription.take(fetched(7))
+    await subscription.on_partitions_assigned([])
+    subscription.clock.forward(59)
+    assert subscription.not_ready() is None
