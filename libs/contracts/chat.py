@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, Self
+from typing import Annotated, Final, Literal, Self
 
 from pydantic import Field, StringConstraints, model_validator
 
@@ -17,7 +17,8 @@ EmojiField = Annotated[Emoji, Field(description="The emoji itself, or a `:shortc
 EmojiAction = Annotated[
     Literal["added", "removed"], Field(description="Whether the emoji was put on the message or taken away.")
 ]
-
+DELETED: Final = "(message deleted)"
+"""The content that stands for a message's words once its writer has taken them back."""
 
 MessageId = Annotated[Id, Field(description="The message's id, unique within its conversation.")]
 Written = Annotated[Content, Field(description="The message's text: not blank, at most 200,000 characters.")]

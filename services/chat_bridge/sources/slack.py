@@ -14,12 +14,11 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from contracts.base import CONTENT_LIMIT
+from contracts.chat import DELETED
 from contracts.ids import derived_id
 from contracts.instants import format_instant
 from contracts.topics import CHAT_MESSAGE, CHAT_REACTION, CHAT_REPLY
 
-DELETED: Final = "(message deleted)"
-"""What stands for a message that was taken back."""
 _WRITTEN: Final = frozenset({None, "bot_message", "file_share", "me_message", "thread_broadcast"})
 _TS: Final = re.compile(r"(\d{1,11})\.(\d{6})", re.ASCII)
 _LINK: Final = re.compile(r"<(?:(?P<mark>[@#!])(?P<id>[^|>]*)|(?P<url>[^|>]*))(?:\|(?P<label>[^>]*))?>")

@@ -12,9 +12,10 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from chat_bridge.sources.slack import DELETED, NotUnderstood
+from chat_bridge.sources.slack import NotUnderstood
 from chat_bridge.sources.webhook_map import ITEM, Rule, Source
 from contracts.base import CONTENT_LIMIT
+from contracts.chat import DELETED
 from contracts.ids import derived_id
 from contracts.instants import SECOND, format_instant, parse_instant
 from contracts.topics import CHAT_MESSAGE, CHAT_REACTION, CHAT_REPLY

@@ -8,6 +8,7 @@ from typing import Any, Final
 
 import asyncpg
 
+from contracts.chat import DELETED
 from contracts.sources import REVIEW
 from reporting.exports.examples import Case, Said
 from reporting.queries.search import found
@@ -20,10 +21,20 @@ CONTEXT: Final = 20
 CONTENT_LIMIT: Final = 20_000
 """Characters of each of them; the rest is cut off."""
 
-# The answer is the message that the feedback names, else the turn's last one. A blank text was erased.
+
+def _words(message: str, until: str) -> str:
+    """SQL for a message's words as they stood at `until`: null where they were erased, taken back or edited later."""
+    # A version's second to ninth byte are the time it was said (contracts/versions.py).
+    return f"""case when {message}.content not in ('', '{DELETED}')
+    and substring({message}.version from 2 for 8) <= int8send(greatest({message}.occurred_at, {until}))
+    then left({message}.content, {CONTENT_LIMIT}) end"""
+
+
+# The answer is the message that the feedback names, else the turn's last one; its words are those that were judged.
 _ANSWERS: Final = f"""
-select n.n, a.message_id, a.turn_id, left(a.content, {CONTENT_LIMIT}) as content, a.occurred_at, a.sequence
-from unnest($3::int[], $4::text[], $5::text[], $6::text[]) as n (n, conversation_id, turn_id, message_id)
+select n.n, a.message_id, a.turn_id, a.occurred_at, a.sequence, {_words("a", "n.judged_at")} as content
+from unnest($3::int[], $4::text[], $5::text[], $6::text[], $7::bigint[])
+    as n (n, conversation_id, turn_id, message_id, judged_at)
 cross join lateral (
     select * from messages m
     where m.tenant = $1 and m.project = $2 and m.conversation_id = n.conversation_id and m.sender_type = 'agent'
@@ -31,32 +42,52 @@ cross join lateral (
     order by m.occurred_at desc, m.sequence desc limit 1
 ) a
 """
+_BEFORE_ANSWER: Final = """m.tenant = $1 and m.project = $2 and m.conversation_id = a.conversation_id
+           and m.message_id <> a.message_id and (m.occurred_at, m.sequence) <= (a.occurred_at, a.sequence)"""
+# The request that `a` answers: the last message before it in its turn; where there is none, the last one before it that
+# names no turn. Nothing where an agent wrote that one, or where only its place tells and that is the answer's own.
+_REQUEST: Final = f"""
+cross join lateral (
+    select * from (
+        (select *, true as of_turn from messages m where {_BEFORE_ANSWER} and m.turn_id = a.turn_id
+         order by m.occurred_at desc, m.sequence desc, m.sender_type limit 1)
+        union all
+        (select *, false from messages m where {_BEFORE_ANSWER}
+         order by m.occurred_at desc, m.sequence desc limit 1)
+    ) p order by of_turn desc limit 1
+) r
+where r.sender_type = 'human'
+  and (r.of_turn or r.turn_id is null and (r.occurred_at, r.sequence) < (a.occurred_at, a.sequence))
+"""
+_REQUESTS: Final = f"""
+select a.n, r.message_id, r.occurred_at, r.sequence, {_words("r", "a.occurred_at")} as content
+from unnest($3::int[], $4::text[], $5::text[], $6::text[], $7::bigint[], $8::bigint[])
+    as a (n, conversation_id, turn_id, message_id, occurred_at, sequence)
+{_REQUEST}
+"""
 _BEFORE: Final = f"""
-select n.n, p.message_id, p.sender_type, left(p.content, {CONTENT_LIMIT}) as content
+select n.n, p.sender_type, left(p.content, {CONTENT_LIMIT}) as content
 from unnest($3::int[], $4::text[], $5::bigint[], $6::bigint[]) as n (n, conversation_id, occurred_at, sequence)
 cross join lateral (
     select * from messages m
     where m.tenant = $1 and m.project = $2 and m.conversation_id = n.conversation_id
       and (m.occurred_at, m.sequence) < (n.occurred_at, n.sequence)
-    order by m.occurred_at desc, m.sequence desc limit {CONTEXT}
+    order by m.occurred_at desc, m.sequence desc limit {CONTEXT - 1}
 ) p
+where p.content not in ('', '{DELETED}')
 order by n.n, p.occurred_at, p.sequence
 """
 # The same words asked again later in the conversation, and the last answer to them that people accepted.
 _BETTER: Final = f"""
-select distinct on (n.n) n.n, left(a.content, {CONTENT_LIMIT}) as content
+select distinct on (n.n) n.n, {_words("a", "e.occurred_at")} as content
 from unnest($3::int[], $4::text[], $5::bigint[], $6::text[]) as n (n, conversation_id, occurred_at, question)
 join effective e on e.tenant = $1 and e.project = $2 and e.conversation_id = n.conversation_id
   and e.reaction = 'ok' and e.origin = 'user'
 join messages a on a.tenant = $1 and a.project = $2 and a.conversation_id = n.conversation_id
-  and a.message_id = e.agent_message_id and a.occurred_at > n.occurred_at and a.content <> ''
-cross join lateral (
-    select q.content from messages q
-    where q.tenant = $1 and q.project = $2 and q.conversation_id = n.conversation_id and q.sender_type = 'human'
-      and (q.occurred_at, q.sequence) < (a.occurred_at, a.sequence)
-    order by q.occurred_at desc, q.sequence desc limit 1
-) q
-where lower(btrim(q.content)) = lower(btrim(n.question))
+  and a.message_id = e.agent_message_id and a.occurred_at > n.occurred_at
+{_REQUEST}
+  and {_words("a", "e.occurred_at")} is not null
+  and lower(btrim({_words("r", "a.occurred_at")})) = lower(btrim(n.question))
 order by n.n, a.occurred_at desc
 """
 _PEOPLE: Final = """
@@ -86,17 +117,15 @@ async def _with_contexts(pool: asyncpg.Pool, at: Project, rows: Sequence[asyncpg
     conversations = [row["conversation_id"] for row in rows]
     turns = [row["turn_id"] for row in rows]
     named = [row["agent_message_id"] for row in rows]
-    answers = _by_number(await pool.fetch(_ANSWERS, *at, numbers, conversations, turns, named))
-    known = sorted(answers)
-    places = (
-        [conversations[n] for n in known],
-        [answers[n]["occurred_at"] for n in known],
-        [answers[n]["sequence"] for n in known],
-    )
-    before: dict[int, list[asyncpg.Record]] = defaultdict(list)
-    for one in await pool.fetch(_BEFORE, *at, known, *places):
-        before[one["n"]].append(one)
-    asked = {n: said[-1] for n, said in before.items() if said[-1]["sender_type"] == "human"}
+    judged = [row["occurred_at"] for row in rows]
+    answers = _by_number(await pool.fetch(_ANSWERS, *at, numbers, conversations, turns, named, judged))
+    of_answers = ([answers[n][name] for n in answers] for name in ("turn_id", "message_id", "occurred_at", "sequence"))
+    known = [conversations[n] for n in answers]
+    asked = _by_number(await pool.fetch(_REQUESTS, *at, list(answers), known, *of_answers))
+    places = ([asked[n][name] for n in asked] for name in ("occurred_at", "sequence"))
+    before: dict[int, list[Said]] = defaultdict(list)
+    for one in await pool.fetch(_BEFORE, *at, list(asked), [conversations[n] for n in asked], *places):
+        before[one["n"]].append(_said(one))
     bad = [n for n in asked if rows[n]["reaction"] == "not_ok" and asked[n]["content"]]
     better = _by_number(
         await pool.fetch(
@@ -114,7 +143,7 @@ async def _with_contexts(pool: asyncpg.Pool, at: Project, rows: Sequence[asyncpg
     return [
         Case(
             row=dict(row),
-            prompt=_prompt(before.get(n, ())),
+            prompt=(*before[n], Said("user", asked[n]["content"])) if n in asked and asked[n]["content"] else (),
             answer=answers[n]["content"] if n in answers else None,
             answer_message_id=answers[n]["message_id"] if n in answers else row["agent_message_id"],
             question_message_id=asked[n]["message_id"] if n in asked else None,
@@ -128,13 +157,6 @@ async def _with_contexts(pool: asyncpg.Pool, at: Project, rows: Sequence[asyncpg
 
 def _by_number(rows: Sequence[asyncpg.Record]) -> dict[int, Any]:
     return {row["n"]: row for row in rows}
-
-
-def _prompt(before: Sequence[asyncpg.Record]) -> tuple[Said, ...]:
-    """Return the messages before an answer; none where the last one was erased, for the answer is to that one."""
-    if not before or not before[-1]["content"]:
-        return ()
-    return tuple(_said(one) for one in before if one["content"])
 
 
 def _said(row: asyncpg.Record) -> Said:

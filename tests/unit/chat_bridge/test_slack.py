@@ -11,8 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chat_bridge.ingest import IngestProject, check_line
-from chat_bridge.sources.slack import DELETED, NotUnderstood, SlackApp, chat_event, plain
+from chat_bridge.sources.slack import NotUnderstood, SlackApp, chat_event, plain
 from chat_bridge.sources.slack_signature import is_signed
+from contracts.chat import DELETED
 from contracts.instants import parse_instant
 from servicekit.kafka.producer import Message
 

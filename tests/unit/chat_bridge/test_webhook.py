@@ -16,11 +16,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chat_bridge.ingest import IngestProject, check_line
-from chat_bridge.sources.slack import DELETED, NotUnderstood
+from chat_bridge.sources.slack import NotUnderstood
 from chat_bridge.sources.webhook import chat_events, plain
 from chat_bridge.sources.webhook_files import read_sources
 from chat_bridge.sources.webhook_map import Signature, Source, WebhookMap
 from chat_bridge.sources.webhook_signature import is_signed
+from contracts.chat import DELETED
 from contracts.instants import SECOND, parse_instant
 from servicekit.failures import StartError
 from servicekit.kafka.producer import Message

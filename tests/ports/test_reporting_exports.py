@@ -1,0 +1,138 @@
+"""What exports join: the request that an answer answers, and nothing that was taken back."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Awaitable, Callable
+from typing import Any
+
+import pytest
+from reporting_database import empty_read_models
+from reporting_events import batch, feedback, message
+
+from contracts.chat import DELETED
+from reporting.consumer import Projector
+from reporting.exports.cases import cases
+from reporting.exports.files import examples
+from reporting.selection import ALWAYS, Filters, Project
+from reporting.store_postgres import PostgresStore
+
+HERE = Project("acme", "support")
+Export = Callable[..., Awaitable[list[dict[str, Any]]]]
+
+
+@pytest.fixture
+async def exported(postgres_url: str) -> AsyncIterator[Export]:
+    """Takes events in, and gives the examples of a format that they make."""
+    async with empty_read_models(postgres_url) as pool:
+
+        async def of(wanted: Any, *events: Any) -> list[dict[str, Any]]:
+            await Projector(PostgresStore(pool)).handle(batch(*events))
+            return [one async for one in examples(cases(pool, HERE, ALWAYS, Filters(origin="user")), wanted)]
+
+        yield of
+
+
+def judged(answer: str, turn: str, at: float = 50, reaction: str = "ok", **fields: Any) -> Any:
+    return feedback(f"f-{answer}", turn=turn, agent_message_id=answer, at=at, reaction=reaction, **fields)
+
+
+def asked(example: dict[str, Any]) -> str:
+    return str(example["prompt"][-1]["content"])
+
+
+async def test_of_two_that_ask_at_once_each_answer_goes_with_its_own_turn(exported: Export) -> None:
+    found = await exported(
+        "kto",
+        message("q1", turn="t1", content="When does it open?", sender="ann", at=0),
+        message("q2", turn="t2", content="What does it cost?", sender="bob", at=1),
+        message("a1", turn="t1", content="At nine.", agent="bot", at=2),
+        message("a2", turn="t2", content="20 euros.", agent="bot", at=3),
+        judged("a1", "t1", 4),
+        judged("a2", "t2", 5),
+    )
+    assert {asked(one): one["completion"][0]["content"] for one in found} == {
+        "When does it open?": "At nine.",
+        "What does it cost?": "20 euros.",
+    }
+
+
+async def test_a_request_of_the_answers_own_moment_is_not_taken_for_an_older_one(exported: Export) -> None:
+    found = await exported(
+        "kto",
+        message("q1", turn=None, content="When does it open?", at=0),
+        message("q2", turn=None, content="What does it cost?", at=9),
+        message("a2", turn=None, content="20 euros.", agent="bot", at=9),
+        judged("a2", "a2"),
+    )
+    assert [asked(one) for one in found] == []
+
+
+async def test_what_was_taken_back_makes_no_example(exported: Export) -> None:
+    found = await exported(
+        "kto",
+        message("q1", turn="t1", content="When does it open?", at=0),
+        message("a1", turn="t1", content=DELETED, agent="bot", at=1),
+        message("q2", turn="t2", content=DELETED, at=2),
+        message("a2", turn="t2", content="20 euros.", agent="bot", at=3),
+        judged("a1", "t1"),
+        judged("a2", "t2"),
+    )
+    assert found == []
+
+
+async def test_two_requests_that_were_taken_back_are_not_the_same_request(exported: Export) -> None:
+    found = await exported(
+        "dpo",
+        message("q1", turn="t1", content=DELETED, at=0),
+        message("a1", turn="t1", content="At nine.", agent="bot", at=1),
+        message("q2", turn="t2", content=DELETED, at=2),
+        message("a2", turn="t2", content="20 euros.", agent="bot", at=3),
+        judged("a1", "t1", 5, "not_ok"),
+        judged("a2", "t2", 6),
+    )
+    assert found == []
+
+
+@pytest.mark.parametrize(("edited_at", "examples_left"), [(4, 1), (6, 0)])
+async def test_a_verdict_is_about_the_words_that_were_judged(
+    exported: Export, edited_at: float, examples_left: int
+) -> None:
+    found = await exported(
+        "kto",
+        message("q1", turn="t1", content="When does it open?", at=0),
+        message("a1", turn="t1", content="At nine.", agent="bot", at=1),
+        judged("a1", "t1", 5, "not_ok"),
+        message("a1", turn="t1", content="At ten.", agent="bot", at=edited_at),
+    )
+    assert [one["completion"][0]["content"] for one in found] == ["At ten."] * examples_left
+
+
+@pytest.mark.parametrize(("edited_at", "examples_left"), [(1, 1), (3, 0)])
+async def test_an_answer_is_to_the_words_that_were_asked(
+    exported: Export, edited_at: float, examples_left: int
+) -> None:
+    found = await exported(
+        "kto",
+        message("q1", turn="t1", content="When does it close?", at=0),
+        message("a1", turn="t1", content="At nine.", agent="bot", at=2),
+        message("q1", turn="t1", content="When does it open?", at=edited_at),
+        judged("a1", "t1"),
+    )
+    assert [asked(one) for one in found] == ["When does it open?"] * examples_left
+
+
+async def test_a_later_answer_is_to_the_same_request_in_its_own_turn(exported: Export) -> None:
+    """Somebody else asks the rejected request's words between another's question and its accepted answer."""
+    found = await exported(
+        "dpo",
+        message("q1", turn="t1", content="When does it open?", at=0),
+        message("a1", turn="t1", content="At nine.", agent="bot", at=1),
+        message("q2", turn="t2", content="What does it cost?", sender="bob", at=2),
+        message("q3", turn="t3", content="When does it open?", at=3),
+        message("a2", turn="t2", content="20 euros.", agent="bot", at=4),
+        judged("a1", "t1", 5, "not_ok"),
+        judged("a2", "t2", 6, user="bob"),
+    )
+    assert found == []
+    found = await exported("dpo", message("a3", turn="t3", content="At ten.", agent="bot", at=7), judged("a3", "t3", 8))
+    assert [one["chosen"][0]["content"] for one in found] == ["At ten."]
