@@ -32,6 +32,7 @@ from typing import Any
 from aiokafka import AIOKafkaConsumer, ConsumerRecord
 
 TOPIC = "feedback.created"
+_DIGITS = 18  # of a revision at most: SQLite's integers have 64 bits
 log = logging.getLogger("rlhf_consumer")
 
 SCHEMA = """
@@ -117,15 +118,23 @@ def change_of(record: ConsumerRecord) -> tuple[str, int, str | None] | None:
     if record.value is None:
         if record.key is None:
             return None
-        named = dict(record.headers or ()).get("revision", b"")
-        revision = int(named) if named.isdigit() else record.timestamp
+        named = dict(record.headers or ()).get("revision") or b""
+        revision = int(named) if named.isdigit() and len(named) <= _DIGITS else record.timestamp
         return record.key.decode("utf-8", "replace"), revision, None
     try:
-        event = json.loads(record.value)
-        return str(event["feedbackId"]), int(event["revision"]), json.dumps(event)
-    except (ValueError, KeyError, TypeError):
+        event = json.loads(record.value, parse_constant=_refused)
+        feedback_id, revision, text = event["feedbackId"], event["revision"], json.dumps(event, ensure_ascii=False)
+        text.encode()  # half a character of UTF-16 would not fit the file
+        if not isinstance(feedback_id, str) or type(revision) is not int or not 0 <= revision < 10**_DIGITS:
+            raise ValueError
+        return feedback_id, revision, text
+    except (ValueError, KeyError, TypeError, RecursionError):
         log.warning("partition %d offset %d is no announcement; left out", record.partition, record.offset)
         return None
+
+
+def _refused(constant: str) -> None:
+    raise ValueError(f"{constant} is no JSON")
 
 
 async def follow(broker: str, rewards: Rewards, *, once: bool = False) -> None:

@@ -16,7 +16,7 @@ from contracts.ids import derived_id
 from contracts.sources import REVIEW
 from contracts.versions import MessageEvent, message_in, place_of, version_of
 from servicekit.kafka.outcome import STORED, UNCHANGED, Ignored, Outcome
-from servicekit.kafka.records import REVISION, Tombstone, header
+from servicekit.kafka.records import Tombstone, revision_named
 
 ENGAGEMENT = Ignored("engagement")
 SUPERSEDED = Ignored("superseded")
@@ -91,8 +91,8 @@ def forgotten_of(tombstone: Tombstone) -> Forgotten | None:
         feedback_id = UUID(tombstone.key)
     except ValueError:
         return None
-    named = header(tombstone.raw.headers, REVISION) or ""
-    return Forgotten(feedback_id, int(named) if named.isdecimal() else tombstone.raw.log_time // 1_000)
+    named = revision_named(tombstone.raw.headers)
+    return Forgotten(feedback_id, tombstone.raw.log_time // 1_000 if named is None else named)
 
 
 class MessageRow(NamedTuple):

@@ -21,7 +21,7 @@ from servicekit.complaints import sentence
 from servicekit.kafka.cluster import Bootstrap
 from servicekit.kafka.producer import Message, Producer
 from servicekit.kafka.reader import records_of
-from servicekit.kafka.records import REVISION, header
+from servicekit.kafka.records import REVISION, revision_named
 from standalone.terminal import say
 
 IsStored = Callable[[UUID], Awaitable[bool]]
@@ -88,14 +88,15 @@ class Ledger:
         try:
             event = None if record.value is None else FeedbackCreated.model_validate_json(record.value)
             feedback_id = UUID(key.decode("ascii"))
+            if event is not None and event.feedback_id != feedback_id:
+                raise ValueError("the key is another feedback's")
         except (TypeError, ValueError):
             if record.value is not None:
                 self.junk[record.partition, key] = record.offset
             return
         self.stale.discard(feedback_id)
         if event is None:
-            named = header(record.headers, REVISION) or ""
-            ended = int(named) if named.isdecimal() else 0
+            ended = revision_named(record.headers) or 0
             self.ended[feedback_id] = max(ended, self.ended.get(feedback_id, 0))
             self.highest.pop(feedback_id, None)
             return

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import asyncio
 import json
+import runpy
 import signal
 import sqlite3
 import sys
 from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
 import asyncpg
 import pytest
+from aiokafka import ConsumerRecord
 from running_stack import RunningStack, exchange
 from samples import CHAT_EVENTS, HOSTILE, needs_samples
 
@@ -132,6 +135,29 @@ async def test_a_killed_consumer_goes_on_where_it_was_and_redelivery_changes_not
     with sqlite3.connect(state) as database:
         database.execute("update position set next_offset = 0")
     assert await caught_up(stack, state) == counted
+
+
+JUNK: dict[str, tuple[bytes | None, Sequence[tuple[str, bytes | None]]]] = {
+    "a revision of thousands of digits": (None, [("revision", b"9" * 5_000)]),
+    "a revision above 64 bits": (None, [("revision", b"9" * 30)]),
+    "a header without a value": (None, [("revision", None)]),
+    "an announced revision above 64 bits": (b'{"feedbackId": "a", "revision": 99999999999999999999}', ()),
+    "an endless revision": (b'{"feedbackId": "a", "revision": 1e999}', ()),
+    "half a character": (b'{"feedbackId": "\\ud800", "revision": 1}', ()),
+    "no JSON": (b'{"feedbackId": "a", "revision": 1, "value": NaN}', ()),
+    "arrays in arrays": (b"[" * 100_000, ()),
+}
+
+
+@pytest.mark.parametrize("junk", JUNK.values(), ids=JUNK)
+def test_junk_on_the_topic_does_not_end_the_consumer(
+    junk: tuple[bytes | None, Sequence[tuple[str, bytes | None]]], tmp_path: Path
+) -> None:
+    value, headers = junk
+    with closing(runpy.run_path(str(EXAMPLE))["Rewards"](str(tmp_path / "rewards.sqlite"))) as rewards:
+        rewards.take([ConsumerRecord("feedback.created", 0, 7, 1, 1, b"key", value, None, 0, 0, tuple(headers))])
+        assert rewards.positions() == {0: 8}
+        assert list(rewards.effective()) == []
 
 
 @needs_samples

@@ -22,6 +22,8 @@ CAUSE = "cause"
 TRACEPARENT = "traceparent"
 REVISION = "revision"
 """Header of a tombstone: the revision that it ends."""
+_REVISION_DIGITS = 18
+"""Digits of a revision at most: milliseconds have 13, and what has 18 still fits 64 bits."""
 FUTURE_LIMIT = 5 * MINUTE
 """How far a record's occurredAt may be ahead of the log's time, in microseconds."""
 
@@ -120,6 +122,12 @@ def header(headers: Headers, name: str) -> str | None:
             except UnicodeDecodeError:
                 return None
     return None
+
+
+def revision_named(headers: Headers) -> int | None:
+    """The revision that a tombstone's headers name, or None where they name none that a feedback can have."""
+    named = header(headers, REVISION) or ""
+    return int(named) if named.isdecimal() and len(named) <= _REVISION_DIGITS else None
 
 
 def cause_of(raw: RawRecord) -> str:

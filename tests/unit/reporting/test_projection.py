@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+from uuid import UUID
+
+import pytest
 from reporting_events import feedback, message
 
 from reporting.projection import (
+    Forgotten,
     feedback_outcomes,
     feedback_row,
+    forgotten_of,
     merged_messages,
     message_outcomes,
     message_row,
     newest_feedbacks,
 )
 from servicekit.kafka.outcome import STORED, UNCHANGED, Ignored
+from servicekit.kafka.records import REVISION, Coordinates, RawRecord, Tombstone
 
 
 def test_a_reply_has_no_row():
@@ -69,3 +75,17 @@ def test_a_message_that_the_store_already_had_is_unchanged():
     row = message_row(message("m1"))
     assert message_outcomes([row, row], {row.key}) == [STORED, UNCHANGED]
     assert message_outcomes([row, row], set()) == [UNCHANGED, UNCHANGED]
+
+
+@pytest.mark.parametrize(
+    ("named", "revision"),
+    [(b"8", 8), (b"9" * 18, 10**18 - 1), (b"9" * 19, 2), (b"9" * 5_000, 2), (b"-1", 2), (b"x", 2), (None, 2)],
+)
+def test_a_tombstone_ends_the_revision_that_it_names_or_what_was_said_before_it(
+    named: bytes | None, revision: int
+) -> None:
+    """What is no revision would not fit the table, and the tombstone be lost."""
+    id_ = UUID(int=1)
+    headers = () if named is None else ((REVISION, named),)
+    raw = RawRecord(Coordinates("feedback.created", 0, 0), str(id_).encode(), None, headers, 2_999)
+    assert forgotten_of(Tombstone(str(id_), raw)) == Forgotten(id_, revision)

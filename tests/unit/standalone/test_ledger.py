@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from uuid import UUID
 
+import pytest
 from aiokafka import ConsumerRecord, TopicPartition
 from logs import RecordingLog
 
@@ -90,6 +91,22 @@ def test_what_is_no_announcement_is_named_until_something_sound_comes_behind_it(
     ledger.take(record(message_of(stored(5)).value, 4, key))
     ledger.take(record(None, 5, b"no id"))
     assert not ledger.junk
+
+
+def test_an_announcement_under_the_key_of_another_feedback_is_none() -> None:
+    """Readers go by the announcement, compaction by the key: nothing that is announced would ever end it."""
+    ledger, other = Ledger(), str(UUID(int=1)).encode()
+    ledger.take(record(message_of(stored(5)).value, 0, other))
+    assert ledger.junk == {(3, other): 0}
+    assert differences(ledger, {}) == {}
+
+
+@pytest.mark.parametrize("named", [b"9" * 5_000, b"9" * 30, b"-1", "\u0665".encode(), b""])
+def test_a_tombstone_that_names_no_revision_of_ours_ends_what_came_before_it(named: bytes) -> None:
+    ledger, id_ = read(5)
+    key = str(id_).encode()
+    ledger.take(record(None, 1, key, [(REVISION, named)]))
+    assert (ledger.highest, ledger.ended) == ({}, {id_: 0})
 
 
 async def test_nulls_are_written_behind_junk_but_not_over_a_stored_feedback() -> None:
