@@ -81,7 +81,8 @@ Original = Annotated[
 class ChatMessageReplyIngested(Event):
     """`message_id` was written as a reply to `original_message_id`, in the same conversation.
 
-    It is a message like any other: whether it comes as `chat.message.ingested` too makes no difference.
+    It is a message like any other: whether it comes as `chat.message.ingested` too makes no difference. Sent again at a
+    later time, it says what the reply says now; with the content `(message deleted)` it takes the reply back.
     """
 
     message_id: MessageId

@@ -10,6 +10,7 @@ from typing import Any
 
 from contracts.announced_from import ANNOUNCED_FROM
 from contracts.base import FeedbackType, Origin, Reaction
+from contracts.chat import DELETED
 from contracts.feedback import (
     FeedbackExplicitReceived,
     FeedbackInferredReceived,
@@ -50,8 +51,9 @@ def _(event: FeedbackReplyReceived, rewards: Mapping[str, float] = DEFAULT_REWAR
     if event.reply_sender_id == event.agent_id:
         return Ignored("self_feedback")
     payload = _payload(event, user_type=event.reply_sender_type, value=REPLY_VALUE, text=event.reply_content)
+    present = event.reply_content != DELETED
     key = _key(event, "chat", event.reply_sender_id, event.agent_id, event.message_id)
-    return _change(event, key, "implicit", "user", ONLY_SLOT, True, payload)
+    return _change(event, key, "implicit", "user", ONLY_SLOT, present, payload)
 
 
 @change_of.register

@@ -78,6 +78,32 @@ async def test_a_channel_becomes_feedback_however_often_slack_sends_it(stack: Ru
     assert turn["assistant"]["text"] == "At nine."
 
 
+async def test_a_reply_that_is_edited_and_then_deleted_leaves_neither_words_nor_reward(stack: RunningStack) -> None:
+    async def stored() -> list[tuple[bool, str]]:
+        await stack.quiet()
+        rows = await stack.rows("select live, slots::text from feedback.feedback where source_id = '1700000520.000000'")
+        return [tuple(row) for row in rows]
+
+    said = {"type": "message", "user": "U3", "ts": "1700000520.000000", "thread_ts": "1700000505.000000"}
+    edited = said | {"text": "Then at ten"}
+    for payload in [
+        callback(50, type="message", bot_id="B0BOT", text="At nine.", ts="1700000505.000000"),
+        callback(51, **said, text="Then at a secret hour"),
+    ]:
+        await send(stack, payload)
+    [(live, slots)] = await stored()
+    assert live
+    assert "secret hour" in slots
+    changed = {"type": "message", "subtype": "message_changed", "message": edited, "ts": "1700000530.000000"}
+    await send(stack, callback(52, **changed, previous_message=said | {"text": "Then at a secret hour"}))
+    [(live, slots)] = await stored()
+    assert (live, "secret hour" in slots, "Then at ten" in slots) == (True, False, True)
+    gone = {"type": "message", "subtype": "message_deleted", "deleted_ts": said["ts"], "ts": "1700000540.000000"}
+    await send(stack, callback(53, **gone, previous_message=edited))
+    [(live, slots)] = await stored()
+    assert (live, "Then at ten" in slots) == (False, False)
+
+
 async def test_the_address_is_set_up_by_a_challenge(stack: RunningStack) -> None:
     answer = await send(stack, {"type": "url_verification", "challenge": "3eZbrw1aBm2rZgRNFdxV2595E9CY3gmd"})
     assert answer.json()["challenge"] == "3eZbrw1aBm2rZgRNFdxV2595E9CY3gmd"

@@ -2,7 +2,8 @@
 
 A channel is a conversation (a reaction names no thread), a message's `ts` its id, which is unique in its channel. Bots
 that the settings name are agents; what other bots write is nobody's. A person's reply in a thread is a reply to the
-message that began it. An edit is the same message at a later time, and so is a deletion, which leaves no words.
+message that began it. An edit is the same message or reply at a later time, and so is a deletion, which leaves no
+words.
 """
 
 from __future__ import annotations
@@ -20,6 +21,8 @@ from contracts.instants import format_instant
 from contracts.topics import CHAT_MESSAGE, CHAT_REACTION, CHAT_REPLY
 
 _WRITTEN: Final = frozenset({None, "bot_message", "file_share", "me_message", "thread_broadcast"})
+_TOMBSTONE: Final = "tombstone"
+"""What Slack changes a deleted message into whose thread goes on."""
 _TS: Final = re.compile(r"(\d{1,11})\.(\d{6})", re.ASCII)
 _LINK: Final = re.compile(r"<(?:(?P<mark>[@#!])(?P<id>[^|>]*)|(?P<url>[^|>]*))(?:\|(?P<label>[^>]*))?>")
 
@@ -61,14 +64,20 @@ def _message(event: Mapping[str, Any], app: SlackApp, team: str) -> dict[str, An
     subtype = event.get("subtype")
     if subtype == "message_changed":
         message = _part(event, "message")
+        if message.get("subtype") == _TOMBSTONE:
+            return _deleted(event, app, conversation, _text(message, "ts"))
         before = event.get("previous_message")
         if isinstance(before, Mapping) and before.get("text") == message.get("text"):
             return None  # a preview was added, or a thread grew
         return _written(message, app, conversation, _instant(_text(event, "ts")))
     if subtype == "message_deleted":
-        before = _part(event, "previous_message") | {"text": DELETED, "ts": _text(event, "deleted_ts")}
-        return _written(before, app, conversation, _instant(_text(event, "ts")))
+        return _deleted(event, app, conversation, _text(event, "deleted_ts"))
     return _written(event, app, conversation, None) if subtype in _WRITTEN else None
+
+
+def _deleted(event: Mapping[str, Any], app: SlackApp, conversation: str, ts: str) -> dict[str, Any] | None:
+    before = _part(event, "previous_message") | {"text": DELETED, "ts": ts}
+    return _written(before, app, conversation, _instant(_text(event, "ts")))
 
 
 def _written(
@@ -79,6 +88,8 @@ def _written(
         return None
     ts = _text(message, "ts")
     content = plain(str(message.get("text") or ""))
+    if changed_at is not None and not content.strip():
+        content = DELETED  # the words went, a file stayed
     writers = [str(message.get(name)) for name in ("bot_id", "user") if message.get(name)]
     agent = next((app.agents[who] for who in writers if who in app.agents), None)
     if not content.strip() or (agent is None and (message.get("bot_id") or not message.get("user"))):
@@ -95,9 +106,9 @@ def _written(
         event = said | {"topic": CHAT_MESSAGE.name, "senderId": agent, "senderType": "agent", "agentId": agent}
         return event | ({"replyToMessageId": parent} if parent else {})
     said |= {"senderId": _text(message, "user"), "senderType": "human"}
-    if parent is not None and changed_at is None:
+    if parent is not None:
         return said | {"topic": CHAT_REPLY.name, "originalMessageId": parent}
-    return said | {"topic": CHAT_MESSAGE.name} | ({"replyToMessageId": parent} if parent else {})
+    return said | {"topic": CHAT_MESSAGE.name}
 
 
 def _reaction(event: Mapping[str, Any], app: SlackApp, team: str, action: str) -> dict[str, Any] | None:

@@ -125,7 +125,7 @@ class _Found:
             said |= {"topic": CHAT_MESSAGE.name, "senderId": agent, "senderType": "agent", "agentId": agent}
             return said | ({"replyToMessageId": parent} if parent else {})
         said |= {"senderId": author, "senderType": "human"}
-        if parent is not None and rule.kind == "message":
+        if parent is not None:
             return said | {"topic": CHAT_REPLY.name, "originalMessageId": parent}
         return said | {"topic": CHAT_MESSAGE.name}
 

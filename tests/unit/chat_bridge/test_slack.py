@@ -175,6 +175,22 @@ def test_an_edit_is_the_same_message_later() -> None:
     assert chat_event(callback(unfurled), APP) is None
 
 
+def test_an_edit_that_takes_all_words_away_leaves_none() -> None:
+    assert event_of(CHANGED | {"message": CHANGED["message"] | {"text": ""}})["content"] == DELETED
+
+
+def test_an_edited_reply_is_a_reply() -> None:
+    found = event_of(CHANGED | {"message": CHANGED["message"] | {"thread_ts": "1355517500.000001"}})
+    assert (found["topic"], found["originalMessageId"]) == ("chat.message.reply.ingested", "1355517500.000001")
+
+
+def test_a_deleted_message_whose_thread_goes_on_leaves_no_words() -> None:
+    stone = {"type": "message", "subtype": "tombstone", "user": "USLACKBOT", "text": "This message was deleted."}
+    found = event_of(CHANGED | {"message": stone | {"ts": MESSAGE["ts"]}, "previous_message": MESSAGE})
+    assert (found["messageId"], found["senderId"], found["content"]) == (MESSAGE["ts"], MESSAGE["user"], DELETED)
+    assert found["occurredAt"] == "2013-01-22T18:19:15.000001Z"
+
+
 def test_a_deletion_leaves_no_words() -> None:
     gone = {
         "type": "message",

@@ -246,6 +246,8 @@ def test_messages_of_teams_are_replies_edits_and_deletions(sources: dict[str, So
     [agents] = sound(said | {"from": {"id": "28:f5d48856-5b42-41a0-8c3a-c5f944b679b0"}}, sources["teams"])
     assert (agents["topic"], agents["replyToMessageId"]) == ("chat.message.ingested", "1575667808184")
     [gone] = sound(said | {"type": "messageDelete", "text": None}, sources["teams"])
+    assert (gone["topic"], gone["messageId"], gone["content"]) == ("chat.message.reply.ingested", "1", DELETED)
+    [gone] = sound(TEAMS | {"type": "messageDelete", "id": "1", "replyToId": None}, sources["teams"])
     assert (gone["topic"], gone["messageId"], gone["content"]) == ("chat.message.ingested", "1", DELETED)
 
 

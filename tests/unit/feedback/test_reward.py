@@ -9,6 +9,7 @@ from dataclasses import replace
 import pytest
 from feedback_events import SECOND, START, explicit, inferred, reaction, reply
 
+from contracts.chat import DELETED
 from contracts.provenance import Provenance
 from feedback.model import Change, Key, Stamp
 from feedback.reward import change_of
@@ -30,6 +31,11 @@ def test_a_reply_is_engagement_and_no_verdict():
     assert (payload.text, payload.user_type, payload.causation_id) == ("Thanks, but why?", "human", "y1")
     assert change.entry.present
     assert change.entry.stamp.occurred_at == START + 3 * SECOND
+
+
+def test_a_reply_that_was_deleted_is_taken_back():
+    entry = said(reply(DELETED)).entry
+    assert (entry.present, entry.stamp.removed, entry.payload.text) == (False, True, None)
 
 
 @pytest.mark.parametrize(
