@@ -116,7 +116,7 @@ def test_what_re2_does_not_know_is_tried(source: str, text: str) -> None:
 
 
 def test_little_memory_makes_it_slow_and_not_deaf(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(screen_module, "MEMORY", 4 << 20)
+    monkeypatch.setattr(screen_module, "MEMORY", 1 << 20)
     screen = Screen(LANGUAGES["en"])
     for line in (DATA / "exchanges.jsonl").read_text(encoding="utf-8").splitlines()[::20]:
         seen = prepare(json.loads(line)["message"])

@@ -1,6 +1,6 @@
 """A table of patterns that tries on a text only those which RE2 cannot rule out.
 
-RE2 looks for all of a table's patterns in one pass over the text. It knows no look-around and other word borders than
+RE2 looks for many patterns in one pass over the text. It knows no look-around and other word borders than
 Python's `re`, so it is given each expression widened: a wider one matches wherever the pattern does. What it finds is
 then tried with the pattern itself.
 """
@@ -15,8 +15,11 @@ import re2
 
 from detector.patterns.table import Pattern
 
-MEMORY: Final = 16 << 20
-"""Bytes that RE2 may take for one table; where more would be faster it begins anew."""
+TOGETHER: Final = 14
+"""Patterns in one pass. RE2 builds its automaton as texts need it: that of many patterns is slow to build, for it holds
+what any of them may be in the middle of, and each pass more costs a little on every text."""
+MEMORY: Final = 4 << 20
+"""Bytes that RE2 may take for one pass; where more would be faster it begins anew."""
 #: An escaped character, a class of characters, what opens a look-around, or one character.
 _TOKEN: Final = re.compile(r"\\.|\[\^?\]?(?:\\.|[^\]\\])*\]|\(\?<?[=!]|.", re.DOTALL)
 _CLASS_ESCAPE: Final = re.compile(r"\\[dDsSwW]")
@@ -27,32 +30,50 @@ class Screen:
     """Finds what trying every pattern would find."""
 
     def __init__(self, patterns: Sequence[Pattern]) -> None:
-        options = re2.Options()
-        options.max_mem, options.log_errors = MEMORY, False
         self._patterns = tuple(patterns)
-        self._set = re2.Set.SearchSet(options)
-        self._places: list[int] = []
         self._always: list[int] = []
+        readable: list[tuple[int, str]] = []
         for place, pattern in enumerate(patterns):
-            try:
-                if pattern.regex.flags != re.UNICODE:
-                    raise re2.error("flags")
-                self._set.Add(wider(pattern.source))
-                self._places.append(place)
-            except re2.error:  # flags, a reference back
+            source = wider(pattern.source)
+            if pattern.regex.flags == re.UNICODE and _reads(source):
+                readable.append((place, source))
+            else:  # flags, a reference back
                 self._always.append(place)
-        self._set.Compile()
+        self._passes = [_pass(readable[at : at + TOGETHER]) for at in range(0, len(readable), TOGETHER)]
 
     def search(self, text: str) -> tuple[Pattern, ...]:
         """The patterns that fire on a text, in table order."""
         try:
-            found = self._set.Match(text) if self._places else None
+            found = [places[n] for looked, places in self._passes for n in looked.Match(text) or ()]
         except UnicodeEncodeError:  # half a character of UTF-16
             return tuple(pattern for pattern in self._patterns if pattern.regex.search(text))
         if not found and not self._always:
             return ()
-        places = sorted([*map(self._places.__getitem__, found or ()), *self._always])
+        places = sorted([*found, *self._always])
         return tuple(pattern for pattern in map(self._patterns.__getitem__, places) if pattern.regex.search(text))
+
+
+def _options() -> re2.Options:
+    options = re2.Options()
+    options.max_mem, options.log_errors = MEMORY, False
+    return options
+
+
+def _reads(source: str) -> bool:
+    try:
+        re2.compile(source, _options())
+    except re2.error:
+        return False
+    return True
+
+
+def _pass(readable: Sequence[tuple[int, str]]) -> tuple[re2.Set, list[int]]:
+    """RE2's automaton of some patterns, and the place in the table of each."""
+    looked = re2.Set.SearchSet(_options())
+    for _, source in readable:
+        looked.Add(source)
+    looked.Compile()
+    return looked, [place for place, _ in readable]
 
 
 def wider(source: str) -> str:
