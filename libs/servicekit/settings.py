@@ -6,10 +6,16 @@ import os
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from pydantic import BaseModel, Field, ValidationError
-from pydantic_settings import BaseSettings, EnvSettingsSource, PydanticBaseSettingsSource, SettingsConfigDict
+from pydantic_settings import (
+    BaseSettings,
+    EnvSettingsSource,
+    PydanticBaseSettingsSource,
+    SettingsConfigDict,
+    SettingsError,
+)
 
 from servicekit.complaints import sentence
 from servicekit.failures import StartError
@@ -65,14 +71,18 @@ class ReadSettings(Settings):
     """Whether PostgreSQL itself keeps reads to one tenant; needs the role `agent_feedback_reader`."""
 
 
-def read_settings(settings: type[S]) -> S:
-    """The settings as the environment has them. Raises StartError, without their values, where they are not sound."""
+def read_settings(settings: type[S], **given: Any) -> S:
+    """The settings as the environment has them, but for those `given` by their fields' names.
+
+    Raises StartError, without their values, where they are not sound.
+    """
     try:
-        return settings()
+        return settings(**given)
     except ValidationError as error:
-        faults = error.errors(include_url=False, include_context=False, include_input=False)
-        prefix = settings.model_config.get("env_prefix", "")
-        raise StartError(f"The settings {prefix}* are not sound: {sentence(faults)}.") from None
+        why = sentence(error.errors(include_url=False, include_context=False, include_input=False))
+    except SettingsError as error:  # names the field that is not the JSON it should be
+        why = str(error)
+    raise StartError(f"The settings {settings.model_config.get('env_prefix', '')}* are not sound: {why}.")
 
 
 def read_toml(path: Path, model: type[M]) -> M:

@@ -34,9 +34,12 @@ def purge(
     from standalone.purge import purge as purge_tables
 
     configure_logging(quiet=True)
-    if database is None and (state / "run.json").exists():
-        database = str(running(state)["database"])
-    found = run(purge_tables(database, dry_run=dry_run, say=say))
+
+    async def work() -> dict[str, dict[str, int]]:
+        own = str(running(state)["database"]) if (state / "run.json").exists() else None
+        return await purge_tables(database or own, dry_run=dry_run, say=say)
+
+    found = run(work())
     if as_json:
         print_json(found)
         return

@@ -15,6 +15,7 @@ from servicekit.kafka.cluster import Bootstrap, cluster_at
 from servicekit.kafka.producer import BatchProducer, Producer
 from servicekit.kafka.topics import wait_for_broker
 from servicekit.service import Service, Surroundings
+from servicekit.settings import read_settings
 from standalone.log import log_of
 from standalone.outside import held_back
 from standalone.state import running
@@ -33,7 +34,7 @@ class Target:
 def target_of(broker: str | None, state: Path, store: str | None = None) -> Target:
     """The named broker and store (else FEEDBACK_STORE_URL), or those of the run on `state`. Raises StartError."""
     if broker is not None:
-        return Target(cluster_at(broker), store or FeedbackSettings().store_url)
+        return Target(cluster_at(broker), store or read_settings(FeedbackSettings).store_url)
     facts = running(state)
     groups = facts.get("groups", ()) if facts.get("log") == "memory" else ()
     return Target(log_of(facts), store or str(facts["database"]), tuple(groups))

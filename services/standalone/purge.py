@@ -23,6 +23,7 @@ from reporting.settings import ReportingSettings
 from servicekit.clock import SystemClock
 from servicekit.database import open_pool
 from servicekit.retention import Expiry, Retention
+from servicekit.settings import read_settings
 
 Say = Callable[[str], None]
 _SERVICES: tuple[tuple[Any, Any, type[Any]], ...] = (
@@ -63,12 +64,12 @@ async def purge(database_url: str | None, *, dry_run: bool, say: Say) -> dict[st
 def _tables(url: str | None) -> list[_Tables]:
     tables = []
     for main, retention, settings_type in _SERVICES:
-        settings = settings_type()
+        settings = read_settings(settings_type)
         folder = Path(str(main.__file__)).parent / "migrations"
         database = url or settings.database_url
         tables.append(_Tables(main.PROGRAM.name, database, folder, retention.expiries(settings)))
-    store = url or FeedbackSettings().store_url
+    store = url or read_settings(FeedbackSettings).store_url
     if urlsplit(store).scheme.startswith("postgres"):
-        expiries = feedback.retention.store_expiries(FeedbackSettings())
+        expiries = feedback.retention.store_expiries(read_settings(FeedbackSettings))
         tables.append(_Tables("feedback", store, feedback.main.MIGRATIONS, expiries))
     return tables

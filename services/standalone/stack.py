@@ -19,6 +19,7 @@ from inference.settings import InferenceSettings
 from reporting.settings import ReportingSettings
 from servicekit.kafka.producer import BatchProducer, Producer
 from servicekit.service import Service, Surroundings
+from servicekit.settings import read_settings
 from standalone.embedded.holdback import Holdback
 
 T = TypeVar("T")
@@ -49,12 +50,17 @@ class Stack:
         self.log: Producer = surroundings.wrap_producer(self.intake)
 
     async def start(self) -> None:
-        around, broker, url = self._surroundings, str(self._surroundings.bootstrap), self.database_url
+        around = self._surroundings
+        where = {"broker": str(around.bootstrap), "database_url": self.database_url}
+        of_bridge = read_settings(ChatBridgeSettings, **where)
+        of_feedback = read_settings(FeedbackSettings, **where, store_url=self.database_url)
+        of_inference = read_settings(InferenceSettings, **where)
+        of_reporting = read_settings(ReportingSettings, **where)
         built = await together(
-            chat_bridge.main.build(ChatBridgeSettings(broker=broker, database_url=url), around),
-            feedback.main.build(FeedbackSettings(broker=broker, database_url=url, store_url=url), around),
-            inference.main.build(InferenceSettings(broker=broker, database_url=url), around),
-            reporting.main.build(ReportingSettings(broker=broker, database_url=url), around, self.health),
+            chat_bridge.main.build(of_bridge, around),
+            feedback.main.build(of_feedback, around),
+            inference.main.build(of_inference, around),
+            reporting.main.build(of_reporting, around, self.health),
         )
         self.services = {service.name: service for service in built}
         if self._holdback is not None:

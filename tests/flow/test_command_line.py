@@ -227,6 +227,28 @@ async def test_a_run_that_ends_names_no_page(tmp_path: Path) -> None:
     assert "http://" not in ended.out
 
 
+NOBODY = "postgresql://127.0.0.1:1/nobody"
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("up", "--exit", "--port", "0"),
+        ("purge", "--dry-run", "--database", NOBODY),
+        ("rebuild", "reporting", "--store", NOBODY, "--database", NOBODY),
+        ("republish", "--broker", "127.0.0.1:1"),
+    ],
+    ids=lambda command: command[0],
+)
+async def test_settings_that_are_not_sound(command: tuple[str, ...]) -> None:
+    async with state_folder() as state:
+        ended = await agent_feedback(*command, "--state", state, FEEDBACK_EMOJI_REWARDS="hush")
+    assert (ended.code, ended.out) == (3, "")
+    assert "The settings FEEDBACK_* are not sound: " in ended.err
+    assert "Traceback" not in ended.err
+    assert "hush" not in ended.err
+
+
 async def test_the_version() -> None:
     ended = await agent_feedback("--version")
     assert (ended.code, ended.out.split()) == (0, ["agent-feedback", metadata.version("agent-feedback")])
