@@ -39,6 +39,8 @@ _TRANSIENT: tuple[type[BaseException], ...] = (
     TimeoutError,
     KafkaError,
     asyncpg.PostgresConnectionError,
+    asyncpg.InvalidAuthorizationSpecificationError,
+    asyncpg.InvalidCatalogNameError,
     asyncpg.InterfaceError,
     asyncpg.InsufficientResourcesError,
     asyncpg.OperatorInterventionError,
@@ -55,16 +57,18 @@ _OUTAGES: tuple[type[BaseException], ...] = (
     asyncpg.InsufficientResourcesError,
     asyncpg.PostgresSystemError,
     asyncpg.ReadOnlySQLTransactionError,
+    asyncpg.InvalidAuthorizationSpecificationError,
+    asyncpg.InvalidCatalogNameError,
 )
 
 
 def is_outage(error: BaseException) -> bool:
-    """True where no record can be to blame, though a probe that only reads may succeed: full or read-only disks."""
+    """True where no record can be to blame, though a probe may succeed: full or read-only disks, refused logins."""
     return isinstance(error, _OUTAGES)
 
 
 def is_transient(error: BaseException) -> bool:
-    """True where waiting may help: connections, time-outs, full disks, deadlocks, brokers."""
+    """True where waiting may help: connections, time-outs, full disks, deadlocks, brokers, rotated passwords."""
     return isinstance(error, _TRANSIENT) and not isinstance(error, MessageSizeTooLargeError)
 
 
@@ -77,6 +81,8 @@ _IN_WORDS: tuple[tuple[type[BaseException], str], ...] = (
     (asyncpg.LockNotAvailableError, "a lock in the database is held by somebody else"),
     (asyncpg.QueryCanceledError, "the database takes too long"),
     (TimeoutError, "the database takes too long: a lock, or too much to do"),
+    (asyncpg.InvalidAuthorizationSpecificationError, "the database refuses the user or password"),
+    (asyncpg.InvalidCatalogNameError, "the database is not there by its name"),
     (asyncpg.PostgresConnectionError, "the database cannot be reached"),
     (asyncpg.InterfaceError, "the database cannot be reached"),
     (OSError, "the database cannot be reached"),

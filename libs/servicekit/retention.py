@@ -58,14 +58,25 @@ class Retention:
         self._expiries = [expiry for expiry in expiries if expiry.days > 0]
 
     async def sweep(self) -> dict[str, int]:
-        """Delete what is too old. Returns the rows deleted by table, tables without one left out."""
+        """Delete what is too old. Returns the rows deleted by table, tables without one left out.
+
+        Raises the first error at the end: a table that is locked or too slow keeps no other from its turn.
+        """
         deleted: dict[str, int] = {}
+        failures: list[Exception] = []
         for expiry in self._expiries:
-            if rows := await self._delete(expiry):
+            try:
+                rows = await self._delete(expiry)
+            except Exception as error:
+                failures.append(error)
+                continue
+            if rows:
                 deleted[expiry.table] = deleted.get(expiry.table, 0) + rows
                 metrics.PURGED.labels(self._service, expiry.table).inc(rows)
         if deleted:
             log.info("purged", service=self._service, **deleted)
+        if failures:
+            raise failures[0]
         return deleted
 
     async def due(self) -> dict[str, int]:

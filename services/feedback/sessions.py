@@ -142,9 +142,8 @@ class Sessions:
         return sum(user_id in (None, one.user_id_or_null) for one in (*here, *kept))
 
     async def purge(self) -> None:
-        """Remove ratings older than their retention."""
+        """Remove ratings of incognito sessions older than their retention; `retention.py` has the others."""
         limit = datetime.fromtimestamp(self._clock.now() / 1_000_000, UTC) - self._kept_for
-        await self._ratings.apurge_before(limit)
         await self._incognito.apurge_before(limit)
 
 

@@ -96,5 +96,29 @@ async def test_a_sweep_deletes_more_than_one_batch_and_zero_days_keep_all(postgr
         assert await retention.sweep() == {"forgotten": BATCH + 3}
 
 
+async def test_a_table_that_fails_keeps_no_other_from_its_turn(postgres_url: str) -> None:
+    async with schema_of(postgres_url, "reporting") as pool:
+        await pool.execute("insert into forgotten (feedback_id, revision) values (gen_random_uuid(), 1)")
+        broken = Expiry("no_such_table", 1, "true")
+        retention = Retention("reporting", pool, SystemClock(), [broken, *reporting_expiries(ReportingSettings())])
+        with pytest.raises(asyncpg.UndefinedTableError):
+            await retention.sweep()
+        assert await pool.fetchval("select count(*) from forgotten") == 0
+
+
+async def test_session_ratings_go_with_the_other_tables_and_are_counted(postgres_url: str) -> None:
+    async with schema_of(postgres_url, "feedback") as pool:
+        for days_ago in (1, 179, 181):
+            await pool.execute(
+                "insert into session_feedback (tenant, id, session_id_opaque, recorded_at, label, turn_count_at_end, "
+                "source, schema_version) values ('t', gen_random_uuid(), repeat('0', 64), now() - $1 * interval '1d', "
+                "'skip', 0, 'api_end', 1)",
+                days_ago,
+            )
+        retention = Retention("feedback", pool, SystemClock(), EVERY["feedback"][1])
+        assert (await retention.due())["session_feedback"] == 1
+        assert await retention.sweep() == {"session_feedback": 1}
+
+
 def test_the_oldest_moment_kept_is_exact() -> None:
     assert Expiry("t", 1.5, "").oldest_kept(10 * 86_400_000_000) == int(8.5 * 86_400_000_000)

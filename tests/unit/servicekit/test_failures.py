@@ -21,6 +21,9 @@ WAITS = [
     asyncpg.DeadlockDetectedError("deadlock"),
     asyncpg.LockNotAvailableError("locked"),
     asyncpg.TooManyConnectionsError("full"),
+    asyncpg.InvalidPasswordError("rotated"),
+    asyncpg.InvalidAuthorizationSpecificationError("may not log in"),
+    asyncpg.InvalidCatalogNameError("renamed"),
     asyncpg.InterfaceError("closed"),
 ]
 NOBODYS_FAULT = (
@@ -28,6 +31,8 @@ NOBODYS_FAULT = (
     asyncpg.DiskFullError,
     asyncpg.ReadOnlySQLTransactionError,
     asyncpg.TooManyConnectionsError,
+    asyncpg.InvalidAuthorizationSpecificationError,
+    asyncpg.InvalidCatalogNameError,
 )
 
 
