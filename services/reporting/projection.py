@@ -118,6 +118,7 @@ class MessageRow(NamedTuple):
     agent_version: str | None
     model: str | None
     trace_id: str | None
+    reply_to: str | None
     version: bytes
     occurred_at: int
     sequence: int
@@ -193,6 +194,7 @@ def message_row(event: MessageEvent) -> MessageRow:
         message.agent_version,
         message.model,
         message.trace_id,
+        message.reply_to_message_id,
         version_of(event),
         occurred_at,
         sequence,

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from reporting_database import empty_read_models
-from reporting_events import batch, feedback, message
+from reporting_events import batch, feedback, message, reply
 
 from contracts.chat import DELETED
 from reporting.consumer import Projector
@@ -65,6 +65,27 @@ async def test_a_request_of_the_answers_own_moment_is_not_taken_for_an_older_one
         judged("a2", "a2"),
     )
     assert [asked(one) for one in found] == []
+
+
+async def test_where_no_turns_are_named_an_answer_goes_with_what_it_replies_to(exported: Export) -> None:
+    """A busy channel: Ann asks, Bob asks, and both threads are answered; Ann asks on in hers."""
+    found = await exported(
+        "kto",
+        message("q1", turn=None, content="When does it open?", sender="ann", at=0),
+        message("q2", turn=None, content="What does it cost?", sender="bob", at=1),
+        message("a1", turn=None, content="At nine.", agent="bot", at=2, reply_to_message_id="q1"),
+        reply("q3", "And on Sundays?", about="q1", at=3),
+        message("q4", turn=None, content="Hello?", sender="zoe", at=4),
+        message("a2", turn=None, content="20 euros.", agent="bot", at=5, reply_to_message_id="q2"),
+        message("a3", turn=None, content="At ten.", agent="bot", at=6, reply_to_message_id="q1"),
+        message("a4", turn=None, content="Lost.", agent="bot", at=8, reply_to_message_id="q0"),
+        *(judged(f"a{n}", f"a{n}") for n in range(1, 5)),
+    )
+    assert {asked(one): one["completion"][0]["content"] for one in found} == {
+        "When does it open?": "At nine.",
+        "What does it cost?": "20 euros.",
+        "And on Sundays?": "At ten.",
+    }
 
 
 async def test_what_was_taken_back_makes_no_example(exported: Export) -> None:

@@ -32,7 +32,8 @@ def _words(message: str, until: str) -> str:
 
 # The answer is the message that the feedback names, else the turn's last one; its words are those that were judged.
 _ANSWERS: Final = f"""
-select n.n, a.message_id, a.turn_id, a.occurred_at, a.sequence, {_words("a", "n.judged_at")} as content
+select n.n, a.message_id, a.turn_id, a.reply_to, a.occurred_at, a.sequence,
+    {_words("a", "n.judged_at")} as content
 from unnest($3::int[], $4::text[], $5::text[], $6::text[], $7::bigint[])
     as n (n, conversation_id, turn_id, message_id, judged_at)
 cross join lateral (
@@ -44,27 +45,31 @@ cross join lateral (
 """
 _BEFORE_ANSWER: Final = """m.tenant = $1 and m.project = $2 and m.conversation_id = a.conversation_id
            and m.message_id <> a.message_id and (m.occurred_at, m.sequence) <= (a.occurred_at, a.sequence)"""
-# The request that `a` answers: the last message before it in its turn; where there is none, the last one before it that
-# names no turn. Nothing where an agent wrote that one, or where only its place tells and that is the answer's own.
+_LAST: Final = "order by m.occurred_at desc, m.sequence desc, m.sender_type limit 1"
+# The request that `a` answers: the last message before it in its turn; where none names that turn, the last one of the
+# thread that `a` replies in; where it replies to nothing, the message right before it, if that names no turn. Nothing
+# where an agent wrote that one, or where only its place tells and that is the answer's own.
 _REQUEST: Final = f"""
 cross join lateral (
     select * from (
-        (select *, true as of_turn from messages m where {_BEFORE_ANSWER} and m.turn_id = a.turn_id
-         order by m.occurred_at desc, m.sequence desc, m.sender_type limit 1)
+        (select *, 2 as sure from messages m where {_BEFORE_ANSWER} and m.turn_id = a.turn_id {_LAST})
         union all
-        (select *, false from messages m where {_BEFORE_ANSWER}
-         order by m.occurred_at desc, m.sequence desc limit 1)
-    ) p order by of_turn desc limit 1
+        (select *, 1 from messages m
+         where {_BEFORE_ANSWER} and (m.message_id = a.reply_to or m.reply_to = a.reply_to) {_LAST})
+        union all
+        (select *, 0 from messages m where {_BEFORE_ANSWER} and a.reply_to is null {_LAST})
+    ) p order by sure desc limit 1
 ) r
 where r.sender_type = 'human'
-  and (r.of_turn or r.turn_id is null and (r.occurred_at, r.sequence) < (a.occurred_at, a.sequence))
+  and (r.sure > 0 or r.turn_id is null and (r.occurred_at, r.sequence) < (a.occurred_at, a.sequence))
 """
 _REQUESTS: Final = f"""
 select a.n, r.message_id, r.occurred_at, r.sequence, {_words("r", "a.occurred_at")} as content
-from unnest($3::int[], $4::text[], $5::text[], $6::text[], $7::bigint[], $8::bigint[])
-    as a (n, conversation_id, turn_id, message_id, occurred_at, sequence)
+from unnest($3::int[], $4::text[], $5::text[], $6::text[], $7::text[], $8::bigint[], $9::bigint[])
+    as a (n, conversation_id, turn_id, message_id, reply_to, occurred_at, sequence)
 {_REQUEST}
 """
+_OF_ANSWER: Final = ("turn_id", "message_id", "reply_to", "occurred_at", "sequence")
 _BEFORE: Final = f"""
 select n.n, p.sender_type, left(p.content, {CONTENT_LIMIT}) as content
 from unnest($3::int[], $4::text[], $5::bigint[], $6::bigint[]) as n (n, conversation_id, occurred_at, sequence)
@@ -119,7 +124,7 @@ async def _with_contexts(pool: asyncpg.Pool, at: Project, rows: Sequence[asyncpg
     named = [row["agent_message_id"] for row in rows]
     judged = [row["occurred_at"] for row in rows]
     answers = _by_number(await pool.fetch(_ANSWERS, *at, numbers, conversations, turns, named, judged))
-    of_answers = ([answers[n][name] for n in answers] for name in ("turn_id", "message_id", "occurred_at", "sequence"))
+    of_answers = ([answers[n][name] for n in answers] for name in _OF_ANSWER)
     known = [conversations[n] for n in answers]
     asked = _by_number(await pool.fetch(_REQUESTS, *at, list(answers), known, *of_answers))
     places = ([asked[n][name] for n in asked] for name in ("occurred_at", "sequence"))
