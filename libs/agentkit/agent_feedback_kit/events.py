@@ -13,6 +13,8 @@ from datetime import UTC, datetime
 from typing import Any, Literal, Protocol
 from uuid import NAMESPACE_URL, uuid5
 
+from agent_feedback_kit.json_text import json_bytes, whole
+
 MESSAGE = "chat.message.ingested"
 REPLY = "chat.message.reply.ingested"
 REACTION = "chat.message.reaction.ingested"
@@ -31,7 +33,7 @@ class Channel:
 
     @property
     def key(self) -> bytes:
-        return f"{self.tenant}/{self.project}/{self.conversation_id}".encode()
+        return whole(f"{self.tenant}/{self.project}/{self.conversation_id}").encode()
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +47,7 @@ class ChatEvent:
     @property
     def value(self) -> bytes:
         fields = {name: value for name, value in self.payload.items() if name != "topic"}
-        return json.dumps(fields, ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode()
+        return json_bytes(fields)
 
 
 def message(

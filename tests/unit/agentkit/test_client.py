@@ -124,6 +124,28 @@ async def test_an_answer_that_is_none(run: Run, body: bytes) -> None:
         await run("http://x", "detect", "c", "no", options=options)
 
 
+@pytest.mark.parametrize("part", [{"accepted": "1"}, {"refused": 7}, {"refused": [{}]}, {"refused_total": None}])
+async def test_an_answer_of_another_shape_names_the_field_and_not_the_value(run: Run, part: Any) -> None:
+    answer = {"accepted": 1, "refused": [], "refused_total": 0} | part
+    with pytest.raises(kit.UnexpectedAnswer, match=next(iter(part))) as caught:
+        await run("http://x", "ingest", [{"eventId": "e"}], options=answers(httpx.Response(200, json=answer), seen=[]))
+    assert "'1'" not in str(caught.value)
+
+
+async def test_half_a_character_is_sent_as_a_replacement(run: Run) -> None:
+    """A text cut in the middle of an emoji ends in half of one, which no JSON reader takes."""
+    seen: list[httpx.Request] = []
+    answer = httpx.Response(200, json={"feedback_id": "f", "ts": "2026-01-01T00:00:00Z"})
+    await run(
+        "http://x", "submit_feedback", "c\ud83d", "t", "ok", text="cut \ud83d", options=answers(answer, seen=seen)
+    )
+    assert json.loads(seen[0].content)["text"] == "cut \N{REPLACEMENT CHARACTER}"
+    assert "/c%EF%BF%BD/" in str(seen[0].url)
+    event = kit.events.message(kit.Channel("a", "b", "c\ud83d"), "m", "cut \ud83d", sender_id="\udcff")
+    assert json.loads(event.value)["content"] == "cut \N{REPLACEMENT CHARACTER}"
+    assert event.key.decode() == "a/b/c\N{REPLACEMENT CHARACTER}"
+
+
 @pytest.mark.parametrize("server", [silent, trickling, nonsense, a_page, hanging_up])
 async def test_a_service_that_is_slow_or_wrong_ends_within_the_timeout(run: Run, server: Any) -> None:
     async with answering(server) as url:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import logging
 from collections.abc import Awaitable, Callable
 from itertools import pairwise
@@ -51,17 +52,41 @@ def ask(request: pytest.FixtureRequest) -> Ask:
 
 
 def strategy(name: str, status: str = "accepted", quality: float | None = 0.9, similarity: float | None = None) -> Any:
-    return {"strategy": name, "user_feedback_status": status, "quality_score": quality, "similarity": similarity}
+    return {
+        "conversation_id": "c",
+        "turn_id": "t",
+        "strategy": name,
+        "intent": None,
+        "quality_score": quality,
+        "user_feedback_status": status,
+        "ranking_score": 0.5,
+        "similarity": similarity,
+    }
 
 
-DETECTED: Any = {"feedback": {"feedback_type": "rejected"}, "planner_markdown": "### Previous Response Feedback\n"}
+DETECTED: Any = {
+    "feedback": {
+        "feedback_type": "rejected",
+        "confidence": 0.9,
+        "correction_type": None,
+        "user_said": "No.",
+        "reaction": "not_ok",
+        "rules": [],
+        "would_be_announced": True,
+    },
+    "target": None,
+    "candidates": [],
+    "rejections_in_a_row": 1,
+    "planner_markdown": "### Previous Response Feedback\n",
+}
+LATEST: Any = {"conversation_id": "c", "items": [], "watermark": "w"}
 
 
 def answer(request: httpx.Request) -> httpx.Response:
     if request.url.path.endswith("/detect"):
         return httpx.Response(200, json=DETECTED)
     if request.url.path.endswith("/latest"):
-        return httpx.Response(200, json={"items": [], "watermark": "w"})
+        return httpx.Response(200, json=LATEST)
     return httpx.Response(200, json={"items": [strategy("lookup"), strategy("guess", "neutral", 1.0)]})
 
 
@@ -101,6 +126,32 @@ async def test_a_service_that_is_slow_or_wrong_gives_nothing_in_time(
 
 async def test_a_service_that_is_gone_gives_nothing(ask: Ask) -> None:
     assert (await ask(nowhere())).markdown is None
+
+
+@pytest.mark.parametrize(
+    ("question", "found"),
+    [
+        ("detect", DETECTED | {"planner_markdown": 7}),
+        ("detect", DETECTED | {"feedback": None}),
+        ("detect", DETECTED | {"feedback": DETECTED["feedback"] | {"confidence": True}}),
+        ("latest", LATEST | {"items": [{}]}),
+        ("latest", LATEST | {"watermark": 7}),
+        ("strategies", {"items": 5}),
+        ("strategies", {"items": [7]}),
+        ("strategies", {"items": [strategy("x") | {"quality_score": "much"}]}),
+        ("strategies", {"items": [strategy("x") | {"quality_score": 10**400}]}),
+        ("strategies", {"items": [strategy("x") | {"strategy": ["x"]}]}),
+    ],
+)
+async def test_an_answer_of_another_shape_is_none(ask: Ask, question: str, found: Any) -> None:
+    def wrong(request: httpx.Request) -> httpx.Response:
+        if question in request.url.path:
+            return httpx.Response(200, content=json.dumps(found))
+        return answer(request)
+
+    planning = await ask("http://x", transport=httpx.MockTransport(wrong), budget=2.0)
+    assert planning.missing == {question: "UnexpectedAnswer"}
+    assert planning.markdown
 
 
 async def test_a_token_that_cannot_be_had_gives_nothing() -> None:

@@ -31,7 +31,9 @@ from agent_feedback_kit.answers import (
     SearchPage,
     Strategies,
 )
+from agent_feedback_kit.client.shape import misfit
 from agent_feedback_kit.errors import UnexpectedAnswer
+from agent_feedback_kit.json_text import json_bytes, whole
 
 T = TypeVar("T")
 INGEST_BYTES = 4 * 1024 * 1024
@@ -69,7 +71,7 @@ class Place:
 
     def path(self, *parts: str) -> str:
         """`/conversations/{tenant}/{project}/...`, each part quoted whole, slashes included."""
-        return "/conversations/" + "/".join(quote(part, safe="") for part in (self.tenant, self.project, *parts))
+        return "/conversations/" + "/".join(map(_quoted, (self.tenant, self.project, *parts)))
 
 
 def submit_feedback(
@@ -90,7 +92,7 @@ def submit_feedback(
     """
     body = _given(text=text, tags=list(tags) or None, correction=correction, ts=ts, user_id=user_id)
     path = place.path(conversation_id, "turns", turn_id, "feedback")
-    return _one("POST", path, {"reaction": reaction} | body, AcceptedFeedback, "feedback_id", "ts")
+    return _one("POST", path, {"reaction": reaction} | body, AcceptedFeedback)
 
 
 def clear_feedback(
@@ -103,7 +105,7 @@ def clear_feedback(
 def own_feedback(place: Place, conversation_id: str, turn_id: str, *, user_id: str | None = None) -> Call[OwnFeedback]:
     """What the token's person (or `user_id`, scope `on_behalf`) holds on a turn."""
     path = place.path(conversation_id, "turns", turn_id, "feedback")
-    return _one("GET", path, None, OwnFeedback, "turn_id", "reaction", query=_given(user_id=user_id))
+    return _one("GET", path, None, OwnFeedback, query=_given(user_id=user_id))
 
 
 def ingest(place: Place, events: Iterable[Mapping[str, Any]]) -> Call[Ingested]:
@@ -114,7 +116,7 @@ def ingest(place: Place, events: Iterable[Mapping[str, Any]]) -> Call[Ingested]:
     requests: list[Request] = []
     lines: list[bytes] = []
     size = 0
-    path = f"/ingest/{quote(place.tenant, safe='')}/{quote(place.project, safe='')}/events"
+    path = f"/ingest/{_quoted(place.tenant)}/{_quoted(place.project)}/events"
 
     def close() -> None:
         nonlocal size
@@ -126,7 +128,7 @@ def ingest(place: Place, events: Iterable[Mapping[str, Any]]) -> Call[Ingested]:
     for event in events:
         if not event.get("eventId"):
             raise ValueError("an event without an eventId could count twice: make it with agent_feedback_kit.events")
-        line = _bytes(event)
+        line = json_bytes(event)
         if lines and (size + len(line) > INGEST_BYTES or len(lines) == INGEST_LINES):
             close()
         lines.append(line)
@@ -148,14 +150,14 @@ def end_session(
     key = idempotency_key or str(uuid4())
     said = _given(user_id=user_id, memory_mode=memory_mode, idempotency_key=key if feedback else None)
     body = {"feedback": feedback, "tenant": place.tenant, "project": place.project} | said
-    path = f"/api/threads/{quote(thread_id, safe='')}/end"
-    return _one("POST", path, body, EndedSession, "status")
+    path = f"/api/threads/{_quoted(thread_id)}/end"
+    return _one("POST", path, body, EndedSession)
 
 
 def memory_status(place: Place, thread_id: str) -> Call[MemoryStatus]:
     """How many ratings are kept of a session."""
     query = {"thread_id": thread_id, "tenant": place.tenant}
-    return _one("GET", "/api/memory/status", None, MemoryStatus, "session_feedback_count", query=query)
+    return _one("GET", "/api/memory/status", None, MemoryStatus, query=query)
 
 
 def detect(
@@ -171,7 +173,7 @@ def detect(
 ) -> Call[Detected]:
     """What a new message says of the answers before it. Publishes nothing."""
     body = _given(text=text, turn_id=turn_id, message_id=message_id, user_id=user_id, ts=ts, look_back=look_back)
-    return _one("POST", place.path(conversation_id, "detect"), body, Detected, "feedback", "planner_markdown")
+    return _one("POST", place.path(conversation_id, "detect"), body, Detected)
 
 
 def latest(
@@ -190,7 +192,7 @@ def latest(
     """
     narrowed = _given(since=since, watermark=watermark, limit=limit, cursor=cursor)
     body = {"turn_ids": None if turn_ids is None else list(turn_ids)} | narrowed
-    return _one("POST", place.path(conversation_id, "feedback", "latest"), body, Latest, "items")
+    return _one("POST", place.path(conversation_id, "feedback", "latest"), body, Latest)
 
 
 def search_strategies(
@@ -203,7 +205,7 @@ def search_strategies(
 ) -> Call[Strategies]:
     """Turns whose strategy to learn from: for questions like `text`, of one intent, of one person."""
     body = _given(text=text, intent=intent, user_id=user_id, limit=limit)
-    return _one("POST", place.path("strategies", "search"), body, Strategies, "items")
+    return _one("POST", place.path("strategies", "search"), body, Strategies)
 
 
 def period(
@@ -218,7 +220,7 @@ def period(
     """Conversations with feedback in a window, newest activity first. Follow `next_cursor` until it is None."""
     body = {"start": start, "end": end, "include_turns": include_turns, "limit": limit} | _given(cursor=cursor)
     path = place.path("feedback", "conversations-in-period")
-    return _one("POST", path, body, Period, "items", "next_cursor")
+    return _one("POST", path, body, Period)
 
 
 def search(
@@ -226,7 +228,7 @@ def search(
 ) -> Call[SearchPage]:
     """Feedbacks that count, newest first, by the given filters. Follow `next_cursor` until it is None."""
     body = {"limit": limit} | _given(cursor=cursor, **filters)
-    return _one("POST", place.path("feedback", "search"), body, SearchPage, "items", "next_cursor")
+    return _one("POST", place.path("feedback", "search"), body, SearchPage)
 
 
 def export_request(place: Place, kind: ExportKind, everyone: bool, filters: Filters) -> Request:
@@ -250,8 +252,8 @@ def _given(**fields: Any) -> dict[str, Any]:
     return {name: value for name, value in fields.items() if value is not None}
 
 
-def _bytes(value: Mapping[str, Any]) -> bytes:
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode()
+def _quoted(part: str) -> str:
+    return quote(whole(part), safe="")
 
 
 def _one(
@@ -259,28 +261,29 @@ def _one(
     path: str,
     body: Mapping[str, Any] | None,
     answer: type[T],
-    *needed: str,
+    *,
     query: Mapping[str, str] | None = None,
 ) -> Call[T]:
-    """A call of one request whose answer is a JSON object with at least the fields `needed`."""
-    request = Request(method, path, None if body is None else _bytes(body), query=query or {})
+    """A call of one request whose answer is a JSON object of the type `answer`."""
+    asked = {name: whole(value) for name, value in (query or {}).items()}
+    request = Request(method, path, None if body is None else json_bytes(body), query=asked)
+    return Call([request], lambda answers: _checked(answers[0], answer, request))
 
-    def read(answers: Sequence[Any]) -> T:
-        [value] = answers
-        if not isinstance(value, dict) or any(name not in value for name in needed):
-            raise UnexpectedAnswer(f"the answer to {method} {path.split('/')[1]} lacks {' or '.join(needed)}")
-        return cast(T, value)
 
-    return Call([request], read)
+def _checked(value: Any, expected: type[T], request: Request) -> T:
+    """The answer, once it is what its type says. Raises UnexpectedAnswer, which names the field and never its value."""
+    if (place := misfit(value, expected)) is not None:
+        call = f"{request.method} /{request.path.split('/')[1]}"
+        raise UnexpectedAnswer(f"the answer to {call} is none of this API's (see {place})")
+    return cast(T, value)
 
 
 def _ingested(requests: Sequence[Request], answers: Sequence[Any]) -> Ingested:
     """The answers of all requests as one, lines counted over all of them."""
     accepted = refused_total = before = 0
     refused: list[RefusedLine] = []
-    for request, answer in zip(requests, answers, strict=True):
-        if not isinstance(answer, dict) or not {"accepted", "refused", "refused_total"} <= answer.keys():
-            raise UnexpectedAnswer("the answer to POST ingest lacks accepted, refused or refused_total")
+    for request, value in zip(requests, answers, strict=True):
+        answer = _checked(value, Ingested, request)
         accepted += answer["accepted"]
         refused_total += answer["refused_total"]
         refused += [cast(RefusedLine, {**one, "line": one["line"] + before}) for one in answer["refused"]]

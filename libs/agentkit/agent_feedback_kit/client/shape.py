@@ -1,0 +1,58 @@
+"""Whether an answer is what `answers.py` says of it: whoever reads it need not ask again. Pure."""
+
+from __future__ import annotations
+
+from functools import cache
+from types import NoneType, UnionType
+from typing import Any, Literal, NotRequired, Union, get_args, get_origin, get_type_hints, is_typeddict
+
+_LARGEST = 1e300
+
+
+def misfit(value: Any, expected: Any, at: str = "") -> str | None:
+    """Where a JSON value is not what the type says, as names and positions joined by dots; None where it fits.
+
+    Fields that the type does not know fit, and so do words that a `Literal` does not list: a later platform may add
+    both.
+    """
+    if is_typeddict(expected):
+        if not isinstance(value, dict):
+            return at or "no object"
+        for name, kind, needed in _fields(expected):
+            there = f"{at}.{name}".lstrip(".")
+            if name not in value:
+                if needed:
+                    return there
+            elif (place := misfit(value[name], kind, there)) is not None:
+                return place
+        return None
+    kinds = get_args(expected)
+    match get_origin(expected):
+        case origin if origin is list:
+            if not isinstance(value, list):
+                return at
+            places = (misfit(one, kinds[0], f"{at}.{number}") for number, one in enumerate(value))
+            return next((place for place in places if place is not None), None)
+        case origin if origin in (Union, UnionType):
+            return None if any(misfit(value, kind, at) is None for kind in kinds) else at
+        case origin if origin is dict:
+            return None if isinstance(value, dict) else at
+        case origin if origin is Literal:
+            return None if isinstance(value, str) else at
+    return None if _is(value, expected) else at
+
+
+def _is(value: Any, expected: Any) -> bool:
+    if expected is float:  # JSON writes 1.0 as 1, too; NaN and the endless ones are no numbers to reckon with
+        return isinstance(value, int | float) and not isinstance(value, bool) and -_LARGEST < value < _LARGEST
+    return expected is Any or type(value) is (NoneType if expected is None else expected)
+
+
+@cache
+def _fields(expected: Any) -> tuple[tuple[str, Any, bool], ...]:
+    """The fields of a TypedDict: name, type, and whether it must be there."""
+    hints = get_type_hints(expected, include_extras=True)
+    return tuple(
+        (name, get_args(hint)[0] if get_origin(hint) is NotRequired else hint, get_origin(hint) is not NotRequired)
+        for name, hint in hints.items()
+    )
