@@ -57,6 +57,10 @@ def chat(
     """
     if (model_url is None) != (model is None):
         raise typer.BadParameter("--model-url and --model belong together.")
+    if model_url is not None and not model_url.startswith(("http://", "https://")):
+        raise typer.BadParameter("--model-url must begin with http:// or https://.")
+    if model_key and not (model_key.isascii() and model_key.isprintable()):
+        raise typer.BadParameter("--model-key holds a character that no key has.")
     # What the kit warns of is shown where it matters; its log lines would write across the prompt.
     logging.getLogger("agent_feedback_kit").addHandler(logging.NullHandler())
     logging.getLogger("agent_feedback_kit").propagate = False
@@ -92,9 +96,17 @@ async def _chat(
         parts.push_async_callback(agent.close)
         try:
             client = await parts.enter_async_context(AsyncClient(url, token=token, tenant=tenant, project=project))
-            conversation = Conversation(client, agent, user or getpass.getuser(), memory_mode)
+            conversation = Conversation(client, agent, user or _account(), memory_mode)
             await client.latest(conversation.id)
         except (AgentFeedbackError, ValueError) as error:
             raise StartError(f"The platform at {url} cannot be used: {error}.") from None
         typed = Keyboard() if sys.stdin.isatty() else Pipe()
         await Chat(conversation, typed, Screen(Console())).run()
+
+
+def _account() -> str:
+    """The name of the account, or `me` where it has none, as in a container under a bare number."""
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):
+        return "me"

@@ -30,11 +30,17 @@ Running = Annotated[
 ]
 
 
-_OBEYED = dict.fromkeys((n for n in (*range(32), *range(127, 160)) if n not in b"\t\n"), "\N{REPLACEMENT CHARACTER}")
+_OBEYED = dict.fromkeys(
+    (n for n in (*range(32), *range(127, 160), *range(0xD800, 0xE000)) if n not in (9, 10)),
+    "\N{REPLACEMENT CHARACTER}",
+)
 
 
 def harmless(text: str, style: str = "") -> Text:
-    """Words from outside as a terminal may show them: it would obey control characters, and rich its markup."""
+    """Words from outside as a terminal may show them: it would obey control characters, and rich its markup.
+
+    Halves of UTF-16 characters go too: no terminal takes them.
+    """
     return Text(text.translate(_OBEYED), style)
 
 

@@ -8,7 +8,6 @@ import re
 import signal
 import sys
 from collections.abc import AsyncIterator
-from pathlib import Path
 from typing import Any
 
 import pexpect
@@ -144,6 +143,7 @@ async def test_leaving_by_a_key_records_nothing(url: str, key: str) -> None:
     assert await person.ends() == 0
     person = Terminal(url)
     await person.ready()
+    await person.types("half a thought\x03/help", sees="/memory status")
     person.presses("/end\r")
     await person.sees("did today feel helpful?")
     person.presses(key)
@@ -193,8 +193,8 @@ async def test_lines_may_come_through_a_pipe(stack: RunningStack, url: str) -> N
     said = await piped(url, b"When do you open?\n/up\n/end\ns\n")
     assert "museum-guide> The museum opens at nine" in said
     assert "Noted: good." in said and FAREWELL in said
-    said = await piped(url, b"Hi\n")
-    assert FAREWELL in said
+    said = await piped(url, b"When do you open?\xff\n/down \xff\n")
+    assert "Noted: wrong." in said and FAREWELL in said
 
 
 async def piped(url: str, lines: bytes) -> str:
@@ -219,11 +219,27 @@ async def piped(url: str, lines: bytes) -> str:
         (("--state", "/nonexistent"), "Nothing runs on"),
     ],
 )
-async def test_without_a_platform_it_does_not_start(options: Any, sentence: str, tmp_path: Path) -> None:
+async def test_without_a_platform_it_does_not_start(options: Any, sentence: str) -> None:
+    await refused(options, sentence, 3)
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        (("--model", "m"), "belong together"),
+        (("--model", "m", "--model-url", "localhost:11434"), "must begin with http"),
+        (("--model", "m", "--model-url", "http://localhost", "--model-key", "ключ"), "no key has"),
+    ],
+)
+async def test_options_that_cannot_be_meant(options: Any, sentence: str) -> None:
+    await refused(options, sentence, 2)
+
+
+async def refused(options: Any, sentence: str, code: int) -> None:
     process = await asyncio.create_subprocess_exec(
         *(COMMAND, "chat", *options), stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE
     )
     _, err = await asyncio.wait_for(process.communicate(), 60)
-    assert process.returncode == 3
-    assert sentence in " ".join(err.decode().split())
+    assert process.returncode == code
+    assert sentence in " ".join(err.decode().replace("│", "").split())
     assert "Traceback" not in err.decode()

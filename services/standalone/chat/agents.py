@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final, Literal, Protocol
 
 import httpx
+
+from agent_feedback_kit.json_text import json_bytes, whole
 
 ANSWER_LIMIT: Final = 256 * 1024
 """Bytes of one answer of an endpoint."""
@@ -74,12 +77,13 @@ class ScriptedAgent:
 
 
 class OpenAiAgent:
-    """A model behind `url`/chat/completions. `key` is sent as a bearer token."""
+    """A model behind `url`/chat/completions. `key` is sent as a bearer token; `seconds` bound a whole answer."""
 
     def __init__(self, url: str, model: str, key: str | None, seconds: float) -> None:
-        headers = {"Authorization": f"Bearer {key}"} if key else {}
+        headers = {"Content-Type": "application/json"} | ({"Authorization": f"Bearer {key}"} if key else {})
         self.name = model
         self._url = f"{url.rstrip('/')}/chat/completions"
+        self._seconds = seconds
         self._http = httpx.AsyncClient(headers=headers, timeout=seconds)
 
     async def answer(self, history: Sequence[Line], advice: str | None) -> Answer:
@@ -88,7 +92,10 @@ class OpenAiAgent:
         messages += [{"role": line.role, "content": line.text} for line in history[-_HISTORY:]]
         body = {"model": self.name, "messages": messages}
         try:
-            async with self._http.stream("POST", self._url, json=body) as response:
+            async with (
+                asyncio.timeout(self._seconds),  # httpx bounds each part of an answer only
+                self._http.stream("POST", self._url, content=json_bytes(body)) as response,
+            ):
                 if response.status_code != 200:
                     raise AgentFailed(f"the model's endpoint answers with status {response.status_code}")
                 raw = bytearray()
@@ -97,13 +104,15 @@ class OpenAiAgent:
                     if len(raw) > ANSWER_LIMIT:
                         raise AgentFailed("the model's answer is too long")
             text = json.loads(raw)["choices"][0]["message"]["content"]
+        except (TimeoutError, httpx.TimeoutException):
+            raise AgentFailed(f"the model's endpoint gave none within {self._seconds:g} s") from None
         except (httpx.HTTPError, httpx.InvalidURL) as error:
             raise AgentFailed(f"the model's endpoint does not answer ({type(error).__name__})") from None
         except (ValueError, KeyError, IndexError, TypeError, RecursionError):
             text = None
         if not isinstance(text, str) or not text.strip():
             raise AgentFailed("the model's answer holds no text")
-        return Answer(text.strip(), "chat_completion", self.name)
+        return Answer(whole(text.strip()), "chat_completion", self.name)
 
     async def close(self) -> None:
         await self._http.aclose()

@@ -7,7 +7,10 @@ import sys
 from typing import Protocol
 
 from prompt_toolkit import PromptSession
+from prompt_toolkit.application import get_app
 from prompt_toolkit.completion import WordCompleter
+from prompt_toolkit.filters import Condition
+from prompt_toolkit.key_binding import KeyBindings
 from rich.console import Console
 from rich.panel import Panel
 from rich.text import Text
@@ -26,12 +29,16 @@ class Typed(Protocol):
 
 
 class Keyboard:
-    """A terminal with history, editing and completion of commands."""
+    """A terminal with history, editing and completion of commands. Ctrl-C drops what stands in the line, if any."""
 
     def __init__(self) -> None:
+        keys = KeyBindings()
+        keys.add("c-c", filter=Condition(lambda: bool(get_app().current_buffer.text)))(
+            lambda pressed: pressed.current_buffer.reset()
+        )
         words = [name.partition(" [")[0].removesuffix(" EMOJI") for name in COMMANDS]
         self._session: PromptSession[str] = PromptSession(
-            completer=WordCompleter(words, sentence=True), complete_while_typing=False
+            completer=WordCompleter(words, sentence=True), complete_while_typing=False, key_bindings=keys
         )
 
     async def line(self, question: str) -> str:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from llm_server import completion, llm_server, response
+from served import answering, silent, trickling
 
 from standalone.chat.agents import AgentFailed, Line, OpenAiAgent, ScriptedAgent
 from standalone.chat.commands import COMMANDS, Command, Message, Unknown, read_line
@@ -75,3 +78,21 @@ async def test_a_model_that_fails_says_so_in_a_sentence(found: bytes) -> None:
             await agent.answer([Line("user", "private words")], None)
         await agent.close()
     assert "secret-key" not in str(caught.value) and "private" not in str(caught.value)
+
+
+async def test_half_a_character_of_an_answer_is_replaced() -> None:
+    async with llm_server() as server:
+        server.respond = lambda _: response(b'{"choices": [{"message": {"content": "cut \\ud83d"}}]}')
+        agent = OpenAiAgent(server.url, "some-model", None, 5)
+        answer = await agent.answer([Line("user", "half \udcff")], None)
+        await agent.close()
+    assert answer.text == "cut \N{REPLACEMENT CHARACTER}"
+
+
+@pytest.mark.parametrize("server", [silent, trickling])
+async def test_a_model_that_never_ends_is_given_up(server: Any) -> None:
+    async with answering(server) as url:
+        agent = OpenAiAgent(url, "some-model", None, 0.5)
+        with pytest.raises(AgentFailed, match=r"within 0\.5 s"):
+            await agent.answer([Line("user", "Hello?")], None)
+        await agent.close()
