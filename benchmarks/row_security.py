@@ -81,7 +81,7 @@ def _artifacts(conversation: str | None, user: str | None) -> Ask:
         kinds=list(KINDS), conversation_id=conversation, user_id=user, all_tags=["origin:user"], since=START,
         moments=[], oldest_first=False, limit=100,
     )  # fmt: skip
-    return lambda pool: artifacts(pool, AT, wanted, with_payload=True, hosted_uri_base=None)
+    return lambda pool: artifacts(pool, AT, wanted, with_payload=True, store_url=None)
 
 
 _QUESTIONS: Final[dict[str, Ask]] = {

@@ -48,6 +48,12 @@ WEBHOOKS = Counter(
     "Attempts to hand an event to a receiver: delivered, failed, or failed for the last time (dead)",
     ("endpoint", "outcome"),
 )
+ARTIFACTS = Counter(
+    "agent_feedback_artifacts_total",
+    "Objects of the artifact store that were written or deleted, and steps that it failed",
+    ("outcome",),
+)
+ARTIFACTS_WAITING = Gauge("agent_feedback_artifacts_waiting", "Changes of turns that the artifact store has not yet")
 BREAKER = Gauge(
     "agent_feedback_breaker_open", "1 while a consumer is held because its own code keeps failing", ("group",)
 )

@@ -77,6 +77,8 @@ class Service:
         self.subscriptions: list[Subscription] = []
         self.routers: list[APIRouter] = []
         self.facts: dict[str, Callable[[], Awaitable[Any]]] = {}
+        self.watched: list[Callable[[], Sequence[str]]] = []
+        """What else has warnings for an operator."""
         self.resources = AsyncExitStack()
         self._periodics: list[Periodic] = []
         self._tasks: list[asyncio.Task[None]] = []
@@ -147,7 +149,8 @@ class Service:
     @property
     def warnings(self) -> list[str]:
         """What an operator should know though the service is ready, in sentences."""
-        return [warning for subscription in self.subscriptions for warning in subscription.warnings]
+        of_groups = [warning for subscription in self.subscriptions for warning in subscription.warnings]
+        return of_groups + [warning for warnings in self.watched for warning in warnings()]
 
     async def _why_not_ready(self) -> str | None:
         if not self.started:

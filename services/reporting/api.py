@@ -47,7 +47,7 @@ FAILURES = (
 """What every route may answer instead."""
 
 
-def conversations_router(pool: asyncpg.Pool, clock: Clock, hosted_uri_base: str | None = None) -> APIRouter:
+def conversations_router(pool: asyncpg.Pool, clock: Clock, artifact_store_url: str | None = None) -> APIRouter:
     """Questions about conversations and their turns."""
     router = APIRouter(dependencies=[Depends(caller_of)], responses=FAILURES, tags=["reporting"])
 
@@ -79,7 +79,7 @@ def conversations_router(pool: asyncpg.Pool, clock: Clock, hosted_uri_base: str 
             Project(tenant, project),
             body.search(clock.now()),
             with_payload=body.with_payload,
-            hosted_uri_base=hosted_uri_base,
+            store_url=artifact_store_url,
         )
 
     @router.post(CONVERSATION + "/turns-with-feedbacks")

@@ -5,6 +5,8 @@ from __future__ import annotations
 from functools import partial
 from pathlib import Path
 
+import asyncpg
+
 from reporting import api, api_exports, api_figures, api_webhooks
 from reporting.api import conversations_router
 from reporting.api_exports import exports_router
@@ -12,6 +14,10 @@ from reporting.api_figures import figures_router
 from reporting.api_webhooks import webhooks_router
 from reporting.consumer import Projector
 from reporting.erasure import ReportingErasures
+from reporting.mirror.adopting import adopt
+from reporting.mirror.mirror import Mirror
+from reporting.mirror.object_store import ObjectStore
+from reporting.mirror.receipts import HeldReceipts
 from reporting.pages import routes as pages
 from reporting.pages.routes import Health, pages_router
 from reporting.queries.counts import totals
@@ -27,12 +33,15 @@ from servicekit.database import open_pool, open_reads
 from servicekit.http.application import Surface
 from servicekit.http.permissions import merged
 from servicekit.kafka.erasing import ErasingHandler
+from servicekit.kafka.producer import Producer
 from servicekit.launcher import Program
 from servicekit.service import Periodic, Service, Surroundings
 
 MIGRATIONS = Path(__file__).parent / "migrations"
 ROLLUP_SECONDS = 5.0
 """How often hours in which feedback has changed are counted anew."""
+MIRROR_SECONDS = 2.0
+"""How often artifacts are looked for that have changed since they were mirrored."""
 WEBHOOK_SECONDS = 1.0
 """How often deliveries are looked for that are due."""
 
@@ -52,7 +61,8 @@ async def build(settings: ReportingSettings, surroundings: Surroundings, health:
     await store.adopt()
     service.every(Periodic("rollups", ROLLUP_SECONDS, Rollups(pool).catch_up))
     erasures = ReportingErasures(pool)
-    service.consume("reporting", ErasingHandler(Projector(store), erasures, service.producer, "reporting"))
+    receipts = await _mirroring(settings, service, pool)
+    service.consume("reporting", ErasingHandler(Projector(store), erasures, receipts, "reporting"))
     deliveries = Deliveries(pool)
     endpoints = read_endpoints(settings.webhooks) if settings.webhooks else []
     if endpoints:
@@ -65,13 +75,27 @@ async def build(settings: ReportingSettings, surroundings: Surroundings, health:
         service.every(Periodic(f"webhook {endpoint.name}", WEBHOOK_SECONDS, courier.deliver))
     reads = await open_reads(settings, "reporting", MIGRATIONS, say=surroundings.say)
     service.resources.push_async_callback(reads.close)
-    service.routers.append(conversations_router(reads, surroundings.clock, settings.hosted_uri_base))
+    service.routers.append(conversations_router(reads, surroundings.clock, settings.artifact_store_url))
     service.routers.append(figures_router(reads, surroundings.clock))
     service.routers.append(exports_router(reads))
     service.routers.append(webhooks_router(endpoints, deliveries, surroundings.clock))
     service.routers.append(pages_router(reads, surroundings.clock, health, settings.trace_url_template))
     service.facts["report"] = partial(totals, pool)
     return service
+
+
+async def _mirroring(settings: ReportingSettings, service: Service, pool: asyncpg.Pool) -> Producer:
+    """Mirror artifacts where the settings say so. Returns where receipts of erasures go: held, with a store."""
+    url, turn_logs = settings.artifact_store_url, settings.artifact_turn_logs
+    objects = None if url is None else ObjectStore(url)
+    await adopt(pool, url, turn_logs=turn_logs)
+    if objects is None:
+        return service.producer
+    receipts = HeldReceipts(pool, service.producer)
+    mirror = Mirror(pool, objects, receipts, service.surroundings.clock, turn_logs=turn_logs)
+    service.every(Periodic("artifacts", MIRROR_SECONDS, mirror.catch_up))
+    service.watched.append(lambda: mirror.warnings)
+    return receipts
 
 
 SURFACE = Surface(

@@ -35,5 +35,11 @@ class ReportingSettings(ReadSettings):
     """A file that names the receivers of webhooks (docs/webhooks.md); None for none."""
     webhook_days: float = Field(default=7, gt=0)
     """Days after which an event goes that a receiver has not taken, given up or not."""
-    hosted_uri_base: str | None = Field(default=None, pattern=r"^[a-z][a-z0-9+.-]*://[^\x00-\x20]+$")
-    """Where the object store is seen from outside; artifacts then carry a `hosted_uri` below it."""
+    artifact_store_url: str | None = Field(
+        default=None,
+        validation_alias=AliasChoices("REPORTING_ARTIFACT_STORE_URL", "ARTIFACT_STORE_URL", "artifact_store_url"),
+        pattern=r"^(file:///[^\x00-\x20?#]+|s3://[A-Za-z0-9][A-Za-z0-9._-]+(/[^\x00-\x20?#]*)?)$",
+    )
+    """Where artifacts are mirrored to, `file:///folder` or `s3://bucket/prefix`; None for nowhere."""
+    artifact_turn_logs: bool = False
+    """Whether turns' logs are mirrored there, too, each with the reactions on its turn."""

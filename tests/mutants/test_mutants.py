@@ -24,6 +24,7 @@ DECIDING = (
     "services/chat_bridge/{batch,parking,translate}.py",
     "services/feedback/{reward,merge,erasure,announce,writer,registry,registry_postgres}.py",
     "services/inference/{announce,neighbours}.py",
+    "services/reporting/mirror/{adopting,mirror,object_store,objects,receipts}.py",
     "services/reporting/projection.py",
     "services/reporting/queries/*.py",
     "services/standalone/{ledger,dlq,fates}.py",

@@ -30,7 +30,7 @@ export interface AgentText {
   ts: string;
 }
 
-/** `hosted_uri` is where the object store has the turn's log; `payload` comes when asked for. */
+/** `hosted_uri` is where the object store has the payload, null where it has none (yet). `payload` comes when asked for. A changed artifact gets another `hosted_uri`; the object at the earlier one goes. */
 export interface Artifact {
   /** The artifact's resource name. */
   id: string;
@@ -52,7 +52,7 @@ export interface Artifact {
   track_id: string | null;
   /** The platform's bundle that made the answer. */
   bundle_id: string | null;
-  /** Where the object store has it. */
+  /** Where the object store has its payload; null where it has none, or not yet. */
   hosted_uri: string | null;
   /** The whole of it, where asked for. */
   payload: Record<string, unknown> | null;

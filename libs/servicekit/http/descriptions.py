@@ -76,7 +76,7 @@ MEANINGS: Final[Mapping[str, str]] = {
     "Artifact.ts": "When it was said, or when the turn was.",
     "Artifact.tags": "What it is: its kind, turn, origin and track.",
     "Artifact.text": "The reaction or the turn's log, as JSON.",
-    "Artifact.hosted_uri": "Where the object store has it.",
+    "Artifact.hosted_uri": "Where the object store has its payload; null where it has none, or not yet.",
     "Artifact.payload": "The whole of it, where asked for.",
     "ArtifactsBody.kinds": "Kinds to find; null finds all.",
     "ArtifactsBody.roles": "Roles to find; null finds all.",

@@ -6,7 +6,6 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Literal
-from urllib.parse import quote
 
 import asyncpg
 
@@ -24,6 +23,11 @@ _THEIR_CONVERSATIONS: Final = """
     select distinct conversation_id from messages
     where tenant = $1 and project = $2 and sender_id = ${at} and sender_type = 'human'
 ))"""
+_HOSTED: Final = """(
+    select name from hosted_artifacts h
+    where h.tenant = $1 and h.project = $2 and h.conversation_id = found.conversation_id and h.turn_id = found.turn_id
+      and h.artifact = found.id and h.state = 'current'
+) as hosted"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +45,10 @@ class Search:
 
 
 class Artifact(Answer):
-    """`hosted_uri` is where the object store has the turn's log; `payload` comes when asked for."""
+    """`hosted_uri` is where the object store has the payload, null where it has none (yet).
+
+    `payload` comes when asked for. A changed artifact gets another `hosted_uri`; the object at the earlier one goes.
+    """
 
     id: str
     role: Literal["artifact"]
@@ -62,14 +69,14 @@ class Artifacts(Answer):
 
 
 async def artifacts(
-    pool: asyncpg.Pool, at: Project, search: Search, *, with_payload: bool, hosted_uri_base: str | None
+    pool: asyncpg.Pool, at: Project, search: Search, *, with_payload: bool, store_url: str | None
 ) -> Artifacts:
     """What matches, newest first unless asked otherwise."""
     if not search.kinds:
         return Artifacts(items=[])
     statement, values = _statement(at, search, with_payload)
     rows = await pool.fetch(statement, *values)
-    return Artifacts(items=[_artifact(row, at, hosted_uri_base) for row in rows])
+    return Artifacts(items=[_artifact(row, store_url) for row in rows])
 
 
 def _statement(at: Project, search: Search, with_payload: bool) -> tuple[str, list[Any]]:
@@ -105,11 +112,11 @@ def _statement(at: Project, search: Search, with_payload: bool) -> tuple[str, li
             f"(select {columns} from {_VIEWS[kind]} where {' and '.join(clauses)}{theirs}"
             f" order by {order} limit ${len(values)})"
         )
-    return f"select * from ({' union all '.join(parts)}) found order by {order} limit ${len(values)}", values
+    found = f"select * from ({' union all '.join(parts)}) found order by {order} limit ${len(values)}"
+    return f"select found.*, {_HOSTED} from ({found}) found order by {order}", values
 
 
-def _artifact(row: asyncpg.Record, at: Project, base: str | None) -> Artifact:
-    path = "/".join(quote(part, safe="") for part in (*at, row["conversation_id"], row["turn_id"], "turn.log.json"))
+def _artifact(row: asyncpg.Record, store_url: str | None) -> Artifact:
     return Artifact(
         id=row["id"],
         role=row["role"],
@@ -121,6 +128,6 @@ def _artifact(row: asyncpg.Record, at: Project, base: str | None) -> Artifact:
         turn_id=row["turn_id"],
         track_id=row["track_id"],
         bundle_id=row["bundle_id"],
-        hosted_uri=None if base is None else f"{base.rstrip('/')}/{path}",
+        hosted_uri=f"{store_url.rstrip('/')}/{row['hosted']}" if store_url and row["hosted"] else None,
         payload=None if row["payload"] is None else json.loads(row["payload"]),
     )

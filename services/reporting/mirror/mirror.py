@@ -1,0 +1,202 @@
+"""Brings the object store to where the tables are: one worker at a time, turn by turn, from the marks on changed turns.
+
+A name is entered in the table before the object is written, so whatever may lie in the store is known to be deleted.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+from collections.abc import Iterable, Sequence
+from typing import Any, Final
+from uuid import uuid4
+
+import asyncpg
+
+from contracts.instants import MINUTE
+from reporting.database import Connection
+from reporting.mirror.object_store import ObjectStore
+from reporting.mirror.objects import Artifact, Hosted, Plan, Turn, planned
+from reporting.mirror.receipts import HeldReceipts
+from servicekit import metrics
+from servicekit.clock import Clock
+from servicekit.failures import Unavailable
+
+LATE: Final = 15 * MINUTE
+"""After this a deleted object is deleted once more: a write that was given up may arrive after the deletion."""
+_WRITE_SECONDS: Final = 120.0
+"""How long the writes of one step may take, well below LATE."""
+_MARKS_AT_ONCE: Final = 200
+_DELETED_AT_ONCE: Final = 500
+_LOCK: Final = "select pg_try_advisory_lock(hashtext('agent-feedback artifacts'))"
+_UNLOCK: Final = "select pg_advisory_unlock(hashtext('agent-feedback artifacts'))"
+_SAME_TURN: Final = (
+    "{0}.tenant = {1}.tenant and {0}.project = {1}.project"
+    " and {0}.conversation_id = {1}.conversation_id and {0}.turn_id = {1}.turn_id"
+)
+_STALE: Final = "select * from stale_turns order by id limit $1"
+_STALE_AND_HOSTED: Final = f"""
+select * from stale_turns s where exists (select from hosted_artifacts h where {_SAME_TURN.format("h", "s")})
+order by id limit $1
+"""
+_COLUMNS: Final = "tenant, project, conversation_id, turn_id"
+_TURNS: Final = f"unnest($1::text[], $2::text[], $3::text[], $4::text[]) as t ({_COLUMNS})"
+
+
+def _of_turns(view: str, kind: str) -> str:
+    # One look into the view for each turn: joined, PostgreSQL may make the whole view first.
+    return f"""
+select t.*, a.id, '{kind}' as kind, a.occurred_at, a.text, a.payload from {_TURNS}
+cross join lateral (select * from {view} a where {_SAME_TURN.format("a", "t")} offset 0) a
+"""
+
+
+_REACTIONS: Final = _of_turns("reaction_artifacts", "turn.log.reaction")
+_LOGS: Final = _of_turns("turn_log_artifacts", "turn.log")
+_HELD: Final = f"""
+select t.*, h.artifact, h.name, h.digest, h.state from {_TURNS}
+join hosted_artifacts h on {_SAME_TURN.format("h", "t")} where h.state in ('writing', 'current')
+"""
+_ENTER: Final = f"""
+insert into hosted_artifacts ({_COLUMNS}, artifact, name, digest, state)
+select *, 'writing' from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::bytea[])
+"""
+_SETTLE: Final = "update hosted_artifacts set state = 'current' where name = any($1::text[]) and state = 'writing'"
+_DOOM: Final = """
+update hosted_artifacts set state = 'doomed', digest = null, due_at = null where name = any($1::text[])
+"""
+_DOOMED: Final = """
+select name, state from hosted_artifacts where state = 'doomed' or state = 'late' and due_at <= $1 limit $2
+"""
+_DELETED: Final = """
+with gone as (delete from hosted_artifacts where name = any($1::text[]) and state = 'late')
+update hosted_artifacts set state = 'late', due_at = $2 where name = any($1::text[]) and state = 'doomed'
+"""
+_WAITING: Final = """
+select (select count(*) from stale_turns) as marks,
+       (select count(*) from hosted_artifacts where state = 'doomed') as doomed
+"""
+
+
+class Mirror:
+    """Writes the payload of each artifact that reports show, and deletes what they show no more.
+
+    `turn_logs` says whether turns' logs are mirrored, with their reactions, or reactions alone.
+    """
+
+    def __init__(
+        self, pool: asyncpg.Pool, objects: ObjectStore, receipts: HeldReceipts, clock: Clock, *, turn_logs: bool
+    ) -> None:
+        self._pool = pool
+        self._objects = objects
+        self._receipts = receipts
+        self._clock = clock
+        self._views = (_REACTIONS, _LOGS) if turn_logs else (_REACTIONS,)
+        self._failure: str | None = None
+
+    @property
+    def warnings(self) -> Sequence[str]:
+        """What an operator should know: that the store fails, and how much waits for it."""
+        return [self._failure] if self._failure else []
+
+    async def catch_up(self) -> int:
+        """Mirror every turn that has changed, delete what is due, and send the receipts of erasures that this ends.
+
+        Returns the number of turns looked at; 0 where another process is at it. Raises Unavailable where the store
+        fails: what was left undone is done by the next call.
+        """
+        turns = 0
+        async with self._pool.acquire() as connection:
+            if not await connection.fetchval(_LOCK):
+                return 0
+            try:
+                while done := await self._step(connection):
+                    turns += done
+                self._failure = None
+                metrics.ARTIFACTS_WAITING.set(0)
+            except Unavailable as error:
+                self._failure = await self._failed(connection, error)
+                raise
+            finally:
+                await connection.execute(_UNLOCK)
+        return turns
+
+    async def _failed(self, connection: Connection, error: Unavailable) -> str:
+        ((changes, deletions),) = await connection.fetch(_WAITING)
+        metrics.ARTIFACTS.labels("failed").inc()
+        metrics.ARTIFACTS_WAITING.set(changes)
+        return f"{error}: {changes} changes of turns wait to be mirrored, {deletions} objects to be deleted"
+
+    async def _step(self, connection: Connection) -> int:
+        # Before anything is written: a store that is down keeps its backlog of deletions, and gets no more of them.
+        await self._delete(connection)
+        if held := await self._receipts.held():
+            # An erasure has marked what it changed before its receipt was held: no receipt goes before that is done.
+            while await self._mirror(connection, _STALE_AND_HOSTED):
+                pass
+            await self._delete(connection)
+            await self._receipts.release(held)
+        return await self._mirror(connection, _STALE)
+
+    async def _mirror(self, connection: Connection, marks: str) -> int:
+        async with connection.transaction(isolation="repeatable_read"):
+            stale = await connection.fetch(marks, _MARKS_AT_ONCE)
+            turns = sorted({_turn(row) for row in stale})
+            if not turns:
+                return 0
+            plan = planned(
+                await self._artifacts(connection, turns),
+                [Hosted(_turn(row), *tuple(row)[4:]) for row in await connection.fetch(_HELD, *_columns(turns))],
+                lambda: uuid4().hex,
+            )
+            if plan.puts:
+                rows = [(*put.turn, put.artifact, put.name, put.digest) for put in plan.puts]
+                await connection.execute(_ENTER, *_columns(rows))
+        failure = await self._carry_out(connection, plan, [row["id"] for row in stale])
+        if failure:
+            raise Unavailable("the artifact store", failure)
+        return len(turns)
+
+    async def _carry_out(self, connection: Connection, plan: Plan, marks: Sequence[int]) -> str | None:
+        """Write what the plan wants, and enter what became of it. Returns what kind of failure ended it."""
+        written: Sequence[str] = ()
+        failure: str | None = "TimeoutError"
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(_WRITE_SECONDS):
+                written, failure = await self._objects.put([(put.name, put.body) for put in plan.puts])
+        doomed = [*plan.doomed, *(plan.replaced[name] for name in written if name in plan.replaced)]
+        doomed += {put.name for put in plan.puts}.difference(written)
+        async with connection.transaction():
+            await connection.execute(_SETTLE, list(written))
+            await connection.execute(_DOOM, doomed)
+            if failure is None:
+                await connection.execute("delete from stale_turns where id = any($1::bigint[])", list(marks))
+        metrics.ARTIFACTS.labels("written").inc(len(written))
+        return failure
+
+    async def _artifacts(self, connection: Connection, turns: Sequence[Turn]) -> list[Artifact]:
+        return [
+            Artifact(_turn(row), row["id"], row["kind"], row["occurred_at"], row["text"], json.loads(row["payload"]))
+            for view in self._views
+            for row in await connection.fetch(view, *_columns(turns))
+        ]
+
+    async def _delete(self, connection: Connection) -> None:
+        while True:
+            due = await connection.fetch(_DOOMED, self._clock.now(), _DELETED_AT_ONCE)
+            if not due:
+                return
+            names, failure = await self._objects.delete([row["name"] for row in due])
+            await connection.execute(_DELETED, list(names), self._clock.now() + LATE)
+            metrics.ARTIFACTS.labels("deleted").inc(len(names))
+            if failure:
+                raise Unavailable("the artifact store", failure)
+
+
+def _turn(row: asyncpg.Record) -> Turn:
+    return Turn(row["tenant"], row["project"], row["conversation_id"], row["turn_id"])
+
+
+def _columns(rows: Iterable[Sequence[Any]]) -> list[tuple[Any, ...]]:
+    return list(zip(*rows, strict=True))

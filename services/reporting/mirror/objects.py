@@ -1,0 +1,119 @@
+"""What is to lie in the object store of a turn, and what has to change for that. Pure."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, Final, NamedTuple
+
+from contracts.instants import format_instant
+
+TURN_LOG: Final = "turn.log"
+_MARKS: Final = {"user": "[USER FEEDBACK]", "machine": "[FEEDBACK]"}
+
+
+class Turn(NamedTuple):
+    tenant: str
+    project: str
+    conversation_id: str
+    turn_id: str
+
+
+class Artifact(NamedTuple):
+    """A row of the index. `id` is the artifact's, `payload` the object's content; `occurred_at` in microseconds."""
+
+    turn: Turn
+    id: str
+    kind: str
+    occurred_at: int
+    text: str
+    payload: Mapping[str, Any]
+
+
+class Hosted(NamedTuple):
+    """An object that the table knows. `artifact` is the artifact's id, `digest` that of what was written."""
+
+    turn: Turn
+    artifact: str
+    name: str
+    digest: bytes | None
+    state: str
+
+
+class Put(NamedTuple):
+    """An object to be written under a name that was never used before."""
+
+    turn: Turn
+    artifact: str
+    name: str
+    body: bytes
+
+    @property
+    def digest(self) -> bytes:
+        return hashlib.sha256(self.body).digest()
+
+
+class Plan(NamedTuple):
+    """`doomed` objects belong to no artifact any more; one that a put replaces goes when that has been written."""
+
+    puts: Sequence[Put]
+    doomed: Sequence[str]
+    replaced: Mapping[str, str]
+    """The name of a put, and the object that it takes the place of."""
+
+
+def planned(wanted: Iterable[Artifact], held: Iterable[Hosted], new_id: Callable[[], str]) -> Plan:
+    """Compare what the index has with what lies in the store. `new_id` gives the unguessable part of a name."""
+    bodies = {(one.turn, one.id): body_of(one, reactions) for one, reactions in _with_reactions(wanted)}
+    current = {(one.turn, one.artifact): one for one in held if one.state == "current"}
+    # What was never settled may have arrived in part, or may still arrive.
+    doomed = [one.name for one in held if one.state == "writing"]
+    doomed += [one.name for key, one in current.items() if key not in bodies]
+    puts, replaced = [], {}
+    for (turn, artifact), body in bodies.items():
+        put = Put(turn, artifact, name_of(turn, new_id()), body)
+        there = current.get((turn, artifact))
+        if there is not None and there.digest == put.digest:
+            continue
+        puts.append(put)
+        if there is not None:
+            replaced[put.name] = there.name
+    return Plan(puts, doomed, replaced)
+
+
+def name_of(turn: Turn, unique: str) -> str:
+    """Where an object lies: below its tenant and project. Names hold no id of a person, conversation or turn."""
+    return f"tenant={turn.tenant}/project={turn.project}/{unique}.json"
+
+
+def body_of(artifact: Artifact, reactions: Sequence[Artifact]) -> bytes:
+    """The object's content. A turn's log takes along the reactions that count, as data, as entries and as text."""
+    payload = dict(artifact.payload)
+    if artifact.kind == TURN_LOG:
+        ordered = sorted(reactions, key=lambda one: (one.occurred_at, one.id))
+        payload |= {
+            "text": "\n".join([artifact.text, *map(_as_text, ordered)]),
+            "feedbacks": [one.payload["reaction"] | {"rn": one.id} for one in ordered],
+            "entries": [
+                {"kind": one.kind, "ts": format_instant(one.occurred_at), "text": _as_text(one)} for one in ordered
+            ],
+        }
+    return json.dumps(payload, ensure_ascii=False, sort_keys=True).encode()
+
+
+def _as_text(artifact: Artifact) -> str:
+    reaction = artifact.payload["reaction"]
+    mark = _MARKS[reaction["origin"]]
+    said = f"\n{reaction['text']}" if reaction["text"] else ""
+    return f"{mark} [ts: {reaction['ts']}] reaction: {reaction['reaction']}{said}"
+
+
+def _with_reactions(artifacts: Iterable[Artifact]) -> Iterable[tuple[Artifact, Sequence[Artifact]]]:
+    of_turn: dict[Turn, list[Artifact]] = {}
+    for one in artifacts:
+        of_turn.setdefault(one.turn, []).append(one)
+    for several in of_turn.values():
+        reactions = [one for one in several if one.kind != TURN_LOG]
+        for one in several:
+            yield one, reactions

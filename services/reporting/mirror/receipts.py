@@ -1,0 +1,61 @@
+"""Receipts of erasures, held until the object store has deleted what they are about."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Final
+
+import asyncpg
+
+from servicekit.kafka.producer import Message, Producer, Written
+
+_HOLD: Final = """
+insert into held_receipts (tenant, topic, key, value, headers)
+select * from unnest($1::text[], $2::text[], $3::text[], $4::bytea[], $5::text[])
+"""
+
+
+class HeldReceipts:
+    """Takes the receipts of an erasing handler in place of its producer."""
+
+    def __init__(self, pool: asyncpg.Pool, producer: Producer) -> None:
+        self._pool = pool
+        self._producer = producer
+
+    async def send(self, messages: Sequence[Message]) -> list[Written]:
+        """Keep receipts to be sent. Committed on return; they have no place in the log yet, so none is returned."""
+        rows = [
+            (
+                json.loads(one.value or b"{}")["tenant"],
+                one.topic,
+                one.key,
+                one.value,
+                json.dumps([(name, (value or b"").decode("latin-1")) for name, value in one.headers]),
+            )
+            for one in messages
+        ]
+        if rows:
+            await self._pool.execute(_HOLD, *zip(*rows, strict=True))
+        return []
+
+    async def held(self) -> Sequence[asyncpg.Record]:
+        """Return those held now."""
+        return await self._pool.fetch("select * from held_receipts order by id")
+
+    async def release(self, held: Sequence[asyncpg.Record]) -> None:
+        """Send receipts, then forget them. Whoever dies between the two sends them again: the first one stands."""
+        if not held:
+            return
+        await self._producer.send(
+            [
+                Message(
+                    row["topic"],
+                    row["key"],
+                    row["value"],
+                    [(name, value.encode("latin-1")) for name, value in json.loads(row["headers"])],
+                )
+                for row in held
+            ]
+        )
+        await self._pool.execute("delete from held_receipts where id = any($1::bigint[])", [row["id"] for row in held])

@@ -1,0 +1,117 @@
+"""Object stores that can be switched off and on again: a folder, and a server that speaks S3."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import shutil
+import socket
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import httpx
+import pytest
+from others_tools import FOLDER, finished
+
+_SERVER = "github.com/versity/versitygw/cmd/versitygw@v1.8.0"
+_KEY = "agent-feedback-test"
+
+
+class FolderStore:
+    """A folder; while it is down there is a file in its place."""
+
+    def __init__(self, folder: Path) -> None:
+        self.root = folder / "objects"
+        self._aside = folder / "aside"
+        self.url = f"file://{self.root}"
+
+    async def down(self) -> None:
+        self.root.rename(self._aside)
+        self.root.write_text("in the way", "utf-8")
+
+    async def up(self) -> None:
+        self.root.unlink()
+        self._aside.rename(self.root)
+
+    def objects(self) -> dict[str, bytes]:
+        """What lies there, by name."""
+        return {str(file.relative_to(self.root)): file.read_bytes() for file in self.root.rglob("*") if file.is_file()}
+
+
+@dataclass
+class S3Store:
+    """A bucket of a gateway that keeps its objects as files, so that a look at them needs no client."""
+
+    program: Path
+    folder: Path
+    port: int
+    url: str = "s3://bucket/artifacts"
+    _process: asyncio.subprocess.Process | None = field(default=None, init=False)
+
+    async def down(self) -> None:
+        assert self._process is not None
+        self._process.kill()
+        await self._process.wait()
+
+    async def up(self) -> None:
+        own = ("--port", f"127.0.0.1:{self.port}", "--access", _KEY, "--secret", _KEY, "--quiet")
+        self._process = await asyncio.create_subprocess_exec(
+            self.program, *own, "posix", str(self.folder), stdout=asyncio.subprocess.DEVNULL
+        )
+        async with asyncio.timeout(30), httpx.AsyncClient() as http:
+            while True:
+                try:
+                    await http.get(f"http://127.0.0.1:{self.port}/")
+                    return
+                except httpx.TransportError:
+                    await asyncio.sleep(0.05)
+
+    def objects(self) -> dict[str, bytes]:
+        """What lies there, by name."""
+        root = self.folder / "bucket" / "artifacts"
+        return {str(file.relative_to(root)): file.read_bytes() for file in root.rglob("*") if file.is_file()}
+
+
+AnyStore = FolderStore | S3Store
+
+
+@asynccontextmanager
+async def object_store(kind: str, folder: Path) -> AsyncIterator[AnyStore]:
+    """An empty store, `folder` or `s3`; the environment says how the bucket is reached."""
+    if kind == "folder":
+        yield FolderStore(folder)
+        return
+    (folder / "s3" / "bucket").mkdir(parents=True)
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    store = S3Store(await _gateway(), folder / "s3", port)
+    await store.up()
+    with _environment(port):
+        try:
+            yield store
+        finally:
+            await store.down()
+
+
+@contextmanager
+def _environment(port: int) -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as environment:
+        environment.setenv("AWS_ENDPOINT_URL", f"http://127.0.0.1:{port}")
+        environment.setenv("AWS_ALLOW_HTTP", "true")
+        environment.setenv("AWS_REGION", "us-east-1")
+        environment.setenv("AWS_ACCESS_KEY_ID", _KEY)
+        environment.setenv("AWS_SECRET_ACCESS_KEY", _KEY)
+        yield
+
+
+async def _gateway() -> Path:
+    """The program, built once by Go from its module proxy; the test is skipped where there is no Go."""
+    program = FOLDER / "versitygw" / "versitygw"
+    if not program.exists():
+        if shutil.which("go") is None:
+            pytest.skip("S3: no Go, which builds the server from its module proxy")
+        await finished("go", "install", _SERVER, GOBIN=str(program.parent), GOFLAGS="-mod=mod")
+    assert os.access(program, os.X_OK)
+    return program
