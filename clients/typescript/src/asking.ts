@@ -26,7 +26,10 @@ export class FeedbackError extends Error {
 }
 
 /** `conversations/…` below the platform's address: ids are whole, slashes included. */
-export const pathOf = (...parts: string[]): string => "conversations/" + parts.map(encodeURIComponent).join("/");
+export const pathOf = (...parts: string[]): string => "conversations/" + parts.map((part) => encodeURIComponent(whole(part))).join("/");
+
+/** The text with U+FFFD for half a character of UTF-16, which no address and no JSON of the platform takes. */
+export const whole = (text: string): string => text.replace(/\p{Surrogate}/gu, "\uFFFD");
 
 /**
  * The answer to a request; 429 and 503 are tried again after Retry-After (ten seconds at most), and a token that is

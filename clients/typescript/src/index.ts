@@ -1,6 +1,6 @@
 /** Feedback on an AI agent's answers over HTTP: `fetch` only, no dependency. */
 
-import { ask, FeedbackError, pathOf, TRIES } from "./asking.js";
+import { ask, FeedbackError, pathOf, TRIES, whole } from "./asking.js";
 import type { Asked } from "./asking.js";
 import type { Operations } from "./schema.js";
 
@@ -91,10 +91,10 @@ export class Client {
   async ingest(events: Iterable<ChatEvent>, call: PerCall = {}): Promise<Answer<Ingest>> {
     const lines = [...events].map((event) => {
       if (!event.eventId) throw new TypeError("an event without an eventId could count twice");
-      return JSON.stringify(event);
+      return asJson(event);
     });
     const { tenant, project } = this.#options;
-    const path = `ingest/${encodeURIComponent(tenant)}/${encodeURIComponent(project)}/events`;
+    const path = `ingest/${encodeURIComponent(whole(tenant))}/${encodeURIComponent(whole(project))}/events`;
     const sent = { method: "POST", body: lines.join("\n"), mediaType: "application/x-ndjson" };
     return this.#read(path, sent, call);
   }
@@ -110,7 +110,7 @@ export class Client {
     // A key of its own makes a rating that is sent twice one rating.
     const key = feedback ? { idempotency_key: crypto.randomUUID() } : {};
     const body = { tenant, project, ...key, ...said, feedback };
-    return this.#json("POST", `api/threads/${encodeURIComponent(threadId)}/end`, body, call);
+    return this.#json("POST", `api/threads/${encodeURIComponent(whole(threadId))}/end`, body, call);
   }
 
   /** How many ratings are kept of a session. */
@@ -151,7 +151,7 @@ export class Client {
 
   /** The rows of an export, as they come. */
   async *export(
-    kind: "kto" | "dpo" | "sft" | "events",
+    kind: "kto" | "dpo" | "sft" | "events" | "detector",
     query: Query<Export> = {},
     call: PerCall = {},
   ): AsyncGenerator<Record<string, unknown>> {
@@ -178,7 +178,7 @@ export class Client {
   }
 
   #json<T>(method: string, path: string, body: object | undefined, call: PerCall): Promise<T> {
-    return this.#read(path, { method, body: body && JSON.stringify(body) }, call);
+    return this.#read(path, { method, body: body && asJson(body) }, call);
   }
 
   #read<T>(path: string, asked: Asked, call: PerCall): Promise<T> {
@@ -227,11 +227,16 @@ function lost(error: unknown): never {
 function parsed(text: string): Record<string, unknown> {
   try {
     const value: unknown = JSON.parse(text);
-    if (typeof value === "object" && value) return value as Record<string, unknown>;
+    if (typeof value === "object" && value && !Array.isArray(value)) return value as Record<string, unknown>;
   } catch {
     // Said below: it holds words of people, so none of it is repeated.
   }
   throw new FeedbackError(0, "the answer is no JSON object: it may have been cut off");
+}
+
+/** JSON of a value. A text cut in the middle of an emoji ends in half of it, which the platform's JSON refuses. */
+function asJson(value: object): string {
+  return JSON.stringify(value, (_, found: unknown) => (typeof found === "string" ? whole(found) : found));
 }
 
 function asQuery(fields: object): string {

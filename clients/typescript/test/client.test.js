@@ -110,6 +110,9 @@ test("a service that is slow, wrong or gone rejects in time", async () => {
   await assert.rejects(against(half, (there) => asked(there)), refusal(0));
   await assert.rejects(against((_, response) => response.end("<html>"), (there) => asked(there)), refusal(0));
   await assert.rejects(against((request) => request.socket.destroy(), (there) => asked(there)), refusal(0));
+  for (const answer of ["[]", "null", "7", '"x"', "[".repeat(100_000)]) {
+    await assert.rejects(against((_, response) => response.end(answer), (there) => asked(there)), refusal(0));
+  }
   await assert.rejects(asked("http://127.0.0.1:1"), refusal(0));
   const never = { token: () => new Promise(() => {}) };
   await assert.rejects(asked("http://127.0.0.1:1", never), refusal(0));
@@ -118,6 +121,12 @@ test("a service that is slow, wrong or gone rejects in time", async () => {
     against(() => {}, (there) => new Client(there, { ...options, seconds: 60 }).search({}, { signal: stop })),
     refusal(0),
   );
+});
+
+test("half a character, as a cut text ends in, is sent as a replacement", async () => {
+  const given = await client.submitFeedback(conversation, "t1", "not_ok", { text: "cut 😂 \ud83d" });
+  assert.ok(given.feedback_id);
+  await until(() => client.ownFeedback(conversation, "t1"), (found) => found.text === "cut 😂 \ufffd");
 });
 
 test("an export that is cut off says so", async () => {
