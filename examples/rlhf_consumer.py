@@ -30,6 +30,7 @@ from contextlib import closing
 from typing import Any
 
 from aiokafka import AIOKafkaConsumer, ConsumerRecord
+from aiokafka.errors import KafkaConnectionError
 
 TOPIC = "feedback.created"
 _DIGITS = 18  # of a revision at most: SQLite's integers have 64 bits
@@ -146,8 +147,8 @@ async def follow(broker: str, rewards: Rewards, *, once: bool = False) -> None:
         auto_offset_reset="earliest",
         isolation_level="read_committed",
     )
-    await consumer.start()
     try:
+        await consumer.start()
         partitions = sorted(consumer.assignment())
         if not partitions:
             raise SystemExit(f"There is no topic {TOPIC} on this broker: start agent-feedback first.")
@@ -162,6 +163,8 @@ async def follow(broker: str, rewards: Rewards, *, once: bool = False) -> None:
             records = [record for batch in found.values() for record in batch]
             if records:
                 rewards.take(records)
+    except KafkaConnectionError:
+        raise SystemExit(f"No Kafka answers at {broker}: does it run, and is the address right?") from None
     finally:
         await consumer.stop()
 
@@ -186,6 +189,7 @@ def main() -> None:
     parser.add_argument("--once", action="store_true", help="catch up, print what counts as JSON lines, and end")
     options = parser.parse_args()
     logging.basicConfig(level=logging.WARNING)
+    logging.getLogger("aiokafka").setLevel(logging.CRITICAL)  # what ends this is said in one sentence
     asyncio.run(_run(options.broker, options.state, options.once))
 
 

@@ -188,3 +188,14 @@ async def _until(holds: Callable[[], bool]) -> None:
     async with asyncio.timeout(30):
         while not holds():
             await asyncio.sleep(0.05)
+
+
+async def test_without_a_kafka_it_ends_with_a_sentence(tmp_path: Path) -> None:
+    process = await asyncio.create_subprocess_exec(
+        *(sys.executable, str(EXAMPLE), "--broker", "127.0.0.1:1", "--state", str(tmp_path / "rewards.sqlite")),
+        stderr=asyncio.subprocess.PIPE,
+    )
+    async with asyncio.timeout(60):
+        _, trouble = await process.communicate()
+    assert process.returncode == 1
+    assert trouble.decode() == "No Kafka answers at 127.0.0.1:1: does it run, and is the address right?\n"
