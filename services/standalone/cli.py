@@ -2,28 +2,23 @@
 
 from __future__ import annotations
 
-import asyncio
 import importlib
 import os
-from collections.abc import Coroutine
 from importlib import metadata
 from pathlib import Path
-from typing import Annotated, Any, TypeVar
+from typing import Annotated
 
 import typer
 from rich.console import Console
 
 from contracts.asyncapi import asyncapi
-from servicekit.failures import StartError
 from servicekit.logging import configure_logging
 from standalone import cli_chat, cli_detector, cli_erase, cli_export, cli_log, cli_purge, cli_rebuild
 from standalone.state import DEFAULT_STATE
-from standalone.terminal import AsJson, State, instant, print_json, say, show
+from standalone.terminal import ANSWER_SECONDS, AsJson, State, instant, print_json, say, show, within
 from standalone.terminal import run as run_work
 
-T = TypeVar("T")
 SERVICES = ("chat_bridge", "feedback", "inference", "reporting")
-ANSWER_SECONDS = 20.0
 """Seconds that a command which does one thing waits for an address to answer."""
 app = typer.Typer(
     no_args_is_help=True,
@@ -63,14 +58,6 @@ def _checked_files(files: list[Path]) -> list[Path]:
         if file.stat().st_size == 0:
             say(f"{file} is empty: there is nothing in it to replay.")
     return files
-
-
-async def _within(seconds: float, work: Coroutine[Any, Any, T], address: str) -> T:
-    """The result of `work`. Raises StartError where it takes longer: nothing answers at `address`."""
-    try:
-        return await asyncio.wait_for(work, seconds)
-    except TimeoutError:
-        raise StartError(f"Nothing answered at {address} within {seconds:.0f} s: is the address right?") from None
 
 
 @app.command()
@@ -204,7 +191,7 @@ def topics(
 
         async def ensure(servers: str) -> None:
             made = ensure_topics(cluster_at(servers), replication=replication, create=create, say=say)
-            await _within(ANSWER_SECONDS, made, servers)
+            await within(ANSWER_SECONDS, made, servers)
 
         run_work(ensure(broker))
         say(f"The topics on {broker} are as they should be.")

@@ -5,6 +5,7 @@ Whether the event itself is sound is the bridge's business: it sets unsound ones
 
 from __future__ import annotations
 
+from codecs import BOM_UTF8
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -61,7 +62,10 @@ def _key_of(event: dict[str, Any]) -> str | None:
 
 
 def lines_of(path: Path) -> Iterator[tuple[int, bytes]]:
-    """The numbered lines of a file, from 1, split at the byte 0x0A only; the last one may lack it."""
+    """The numbered lines of a file, from 1, split at the byte 0x0A only; the last one may lack it.
+
+    A byte order mark, which some editors put before the first line, is no part of it.
+    """
     with path.open("rb") as file:
         for number, line in enumerate(file, 1):
-            yield number, line.removesuffix(b"\n")
+            yield number, (line.removeprefix(BOM_UTF8) if number == 1 else line).removesuffix(b"\n")

@@ -6,11 +6,13 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from urllib.parse import urlsplit
 
 from contracts.topics import Consumer
 from feedback.main import open_store
 from feedback.settings import FeedbackSettings
 from feedback.store import Store
+from servicekit.database import shown, wait_for_database
 from servicekit.kafka.cluster import Bootstrap, cluster_at
 from servicekit.kafka.producer import BatchProducer, Producer
 from servicekit.kafka.topics import wait_for_broker
@@ -19,7 +21,7 @@ from servicekit.settings import read_settings
 from standalone.log import log_of
 from standalone.outside import held_back
 from standalone.state import running
-from standalone.terminal import say
+from standalone.terminal import ANSWER_SECONDS, say, within
 
 
 @dataclass(frozen=True)
@@ -29,6 +31,12 @@ class Target:
     bootstrap: Bootstrap
     store_url: str
     groups: tuple[Consumer, ...] = ()
+
+
+async def database_answers(url: str) -> None:
+    """Return once the PostgreSQL at `url` answers. Raises StartError where it does not in time."""
+    if urlsplit(url).scheme.startswith("postgres"):
+        await within(ANSWER_SECONDS, wait_for_database(url, say), shown(url))
 
 
 def target_of(broker: str | None, state: Path, store: str | None = None) -> Target:
@@ -58,7 +66,8 @@ async def writing_to(target: Target) -> AsyncIterator[Producer]:
 
 @asynccontextmanager
 async def store_of(target: Target) -> AsyncIterator[Store]:
-    """The target's feedback store. Raises StartError where it has none."""
+    """The target's feedback store. Raises StartError where it has none, or does not answer."""
+    await database_answers(target.store_url)
     tool = Service("feedback", Surroundings(target.bootstrap, say=say))
     try:
         yield await open_store(target.store_url, tool)

@@ -24,6 +24,7 @@ from servicekit.clock import SystemClock
 from servicekit.database import open_pool
 from servicekit.retention import Expiry, Retention
 from servicekit.settings import read_settings
+from standalone.log_access import database_answers
 
 Say = Callable[[str], None]
 _SERVICES: tuple[tuple[Any, Any, type[Any]], ...] = (
@@ -47,10 +48,12 @@ class _Tables:
 async def purge(database_url: str | None, *, dry_run: bool, say: Say) -> dict[str, dict[str, int]]:
     """Return the rows deleted (with `dry_run`: the rows that would be), by service and table.
 
-    Uses each service's settings; `database_url` stands in for all of their databases.
+    Uses each service's settings; `database_url` stands in for all of their databases. Raises StartError where one does
+    not answer.
     """
     found: dict[str, dict[str, int]] = {}
     for tables in _tables(database_url):
+        await database_answers(tables.url)
         pool = await open_pool(tables.url, tables.service, tables.migrations, size=1, say=say)
         try:
             retention = Retention(tables.service, pool, SystemClock(), tables.expiries)

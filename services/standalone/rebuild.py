@@ -16,6 +16,7 @@ from reporting.projection import feedback_row
 from servicekit.complaints import sentence
 from servicekit.database import open_pool
 from servicekit.failures import StartError
+from standalone.log_access import database_answers
 
 Say = Callable[[str], None]
 
@@ -36,6 +37,7 @@ async def rebuild_reporting(
 
     Raises StartError where the store is empty and the reports are not, and where another rebuild is at work.
     """
+    await database_answers(database_url)
     pool = await open_pool(database_url, "reporting", MIGRATIONS, size=2, say=say)
     result = Rebuilt()
     try:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import sys
 from collections.abc import Coroutine
@@ -23,6 +24,8 @@ from standalone.embedded.postgres import EmbeddedPostgresError
 T = TypeVar("T")
 FAILED = 1
 NOT_STARTED = 3
+ANSWER_SECONDS = 20.0
+"""How long a command waits for a broker or database; a service waits without end."""
 State = Annotated[Path, typer.Option(help="Where a run keeps its data, token and lock.", show_default=True)]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object on stdout and nothing else.")]
 Running = Annotated[
@@ -64,6 +67,14 @@ def run(work: Coroutine[Any, Any, T]) -> T:
         raise typer.Exit(NOT_STARTED) from None
     except KeyboardInterrupt:
         raise typer.Exit(130) from None
+
+
+async def within(seconds: float, work: Coroutine[Any, Any, T], address: str) -> T:
+    """The result of `work`. Raises StartError where it takes longer: nothing answers at `address`."""
+    try:
+        return await asyncio.wait_for(work, seconds)
+    except TimeoutError:
+        raise StartError(f"Nothing answered at {address} within {seconds:.0f} s: is the address right?") from None
 
 
 def print_json(facts: Any) -> None:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import io
+from pathlib import Path
 from typing import Any
 
+import pytest
 from rich.console import Console
 from typer.testing import CliRunner
 
@@ -35,3 +37,15 @@ def test_everything_is_sent_again_only_by_saying_so() -> None:
     refused = CliRunner().invoke(app, ["dlq", "replay", "--broker", "127.0.0.1:1"])
     assert refused.exit_code == 2
     assert "--yes" in refused.output
+
+
+@pytest.mark.parametrize("command", [["purge"], ["rebuild", "reporting", "--store", "postgresql://127.0.0.1:1/db"]])
+def test_a_command_gives_up_on_a_database_that_does_not_answer(
+    command: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("standalone.log_access.ANSWER_SECONDS", 0.3)
+    place = ["--database", "postgresql://u:secret@127.0.0.1:1/db", "--state", str(tmp_path)]
+    ended = CliRunner().invoke(app, [*command, *place])
+    assert ended.exit_code == 3
+    assert "Nothing answered at postgresql://127.0.0.1:1/db" in ended.output
+    assert "secret" not in ended.output
