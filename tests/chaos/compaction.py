@@ -11,6 +11,7 @@ from aiokafka.admin.config_resource import ConfigResource, ConfigResourceType
 
 from chaos.logs import records_of
 from contracts.topics import FEEDBACK_CREATED
+from servicekit.kafka.cluster import Bootstrap, client_options
 
 _AT_ONCE = {
     "cleanup.policy": "compact",
@@ -24,11 +25,11 @@ _AT_ONCE = {
 }
 
 
-async def compact(bootstrap: str, seconds: float = 60.0) -> tuple[int, int]:
+async def compact(bootstrap: Bootstrap, seconds: float = 60.0) -> tuple[int, int]:
     """Records of `feedback.created` before and after; the same number where nothing was compacted within `seconds`."""
     name = FEEDBACK_CREATED.name
     before = await records_of(bootstrap, name)
-    admin = AIOKafkaAdminClient(bootstrap_servers=bootstrap)
+    admin = AIOKafkaAdminClient(**client_options(bootstrap))
     await admin.start()
     try:
         await admin.alter_configs([ConfigResource(ConfigResourceType.TOPIC, name, configs=_AT_ONCE)])
@@ -47,10 +48,10 @@ async def compact(bootstrap: str, seconds: float = 60.0) -> tuple[int, int]:
     return len(before), count
 
 
-async def _say_again(bootstrap: str, records: list[ConsumerRecord]) -> None:
+async def _say_again(bootstrap: Bootstrap, records: list[ConsumerRecord]) -> None:
     """Repeat the last record of each partition: only a write makes the log close the segment that was open."""
     last = {record.partition: record for record in records}
-    producer = AIOKafkaProducer(bootstrap_servers=bootstrap, enable_idempotence=True)
+    producer = AIOKafkaProducer(**client_options(bootstrap), enable_idempotence=True)
     await producer.start()
     try:
         for record in last.values():

@@ -15,12 +15,13 @@ from chaos.ledger import digest
 from chaos.recount import Key, Shown
 from contracts.instants import parse_instant
 from contracts.topics import FEEDBACK_CREATED, TOPICS
+from servicekit.kafka.cluster import Bootstrap, client_options
 
 
 @asynccontextmanager
-async def reader(bootstrap: str) -> AsyncIterator[AIOKafkaConsumer]:
+async def reader(bootstrap: Bootstrap) -> AsyncIterator[AIOKafkaConsumer]:
     consumer = AIOKafkaConsumer(
-        bootstrap_servers=bootstrap, enable_auto_commit=False, auto_offset_reset="earliest", group_id=None,
+        **client_options(bootstrap), enable_auto_commit=False, auto_offset_reset="earliest", group_id=None,
         fetch_max_bytes=16 * 1024 * 1024,
     )  # fmt: skip
     await consumer.start()
@@ -30,7 +31,7 @@ async def reader(bootstrap: str) -> AsyncIterator[AIOKafkaConsumer]:
         await consumer.stop()
 
 
-async def records_of(bootstrap: str, topic: str) -> list[ConsumerRecord]:
+async def records_of(bootstrap: Bootstrap, topic: str) -> list[ConsumerRecord]:
     """Every record of a topic, in order within each partition."""
     async with reader(bootstrap) as consumer:
         numbers = consumer.partitions_for_topic(topic) or await _partitions(consumer, topic)
