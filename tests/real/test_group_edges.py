@@ -12,10 +12,11 @@ from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, TopicPartition
 from aiokafka.admin import AIOKafkaAdminClient
 from aiokafka.admin.records_to_delete import RecordsToDelete
 from aiokafka.coordinator.assignors.range import RangePartitionAssignor
+from aiokafka.record.util import calc_crc32c
 from group_reading import reading
 from unit_handlers import NoWork
 
-from contracts.topics import CHAT_REACTION, CHAT_REPLY, consumed_by
+from contracts.topics import CHAT_REACTION, CHAT_REPLY, EXPLICIT_RECEIVED, consumed_by
 from servicekit.failures import StartError
 from servicekit.kafka.producer import BatchProducer, Message
 from servicekit.kafka.reader import records_of
@@ -136,6 +137,29 @@ async def test_a_compressed_bomb_costs_little_memory_and_the_record_behind_it_is
         for record in records
     ]
     assert sorted(reasons) == [(b"batch_too_large", b"199"), (b"batch_too_large", b"399"), (b"invalid_json", b"400")]
+
+
+async def test_a_batch_that_no_client_of_ours_can_read_does_not_end_the_consumer(producer: BatchProducer) -> None:
+    """A header whose name is no UTF-8: the broker takes it, and aiokafka raises what is no KafkaError."""
+    feedback = EXPLICIT_RECEIVED.name
+    sender = AIOKafkaProducer(bootstrap_servers=producer.bootstrap)
+    async with sender:
+        batch = sender.create_batch()
+        batch.append(key=b"key", value=b"{}", timestamp=None, headers=[("name", b"")])
+        written = bytes(batch._build()).replace(b"name", b"\xff" * 4)
+        batch._buffer = bytearray(written[:17] + calc_crc32c(written[21:]).to_bytes(4, "big") + written[21:])
+        await (await sender.send_batch(batch, feedback, partition=0))
+    await producer.send([Message(feedback, "key", b"no JSON", partition=0)])
+    async with reading("feedback", producer) as (_, commits):
+        async with asyncio.timeout(30):
+            while commits.offsets.get(TopicPartition(feedback, 0)) != 2:
+                await commits.next()
+    reasons = [
+        dict(record.headers)["reason"]
+        async for records in records_of(producer.bootstrap, [EXPLICIT_RECEIVED.dead_letters])
+        for record in records
+    ]
+    assert reasons == [b"batch_unreadable", b"invalid_json"]
 
 
 async def test_a_member_that_is_none_of_ours_is_named_while_it_is_there_and_after(producer: BatchProducer) -> None:

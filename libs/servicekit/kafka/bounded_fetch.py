@@ -1,7 +1,8 @@
-"""Bounds the bytes that a consumer holds unpacked.
+"""Bounds the bytes that a consumer holds unpacked, and reads past batches that cannot be read.
 
 aiokafka bounds what it fetches, which may be compressed; then it unpacks each batch whole and hands out any number of
-bytes at once.
+bytes at once. A batch that the broker took but aiokafka cannot read, such as one with a header whose name is no UTF-8,
+would end the consumer at its offset again and again.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from typing import Any
 import aiokafka.consumer.fetcher as fetcher
 import aiokafka.record._crecords.default_records as compiled_records
 import aiokafka.record.default_records as default_records
-from aiokafka import TopicPartition
+from aiokafka.errors import CorruptRecordException, UnsupportedCodecError
 from aiokafka.structs import ConsumerRecord
 
 from servicekit.kafka import unpacking
@@ -44,35 +45,59 @@ def bound_fetching() -> None:
 
 
 class _Batches:
-    """The batches of a fetched partition; `last` is the one given out last."""
+    """The batches of a fetched partition; `last` is the one given out last, whose bytes are as they were sent."""
 
-    def __init__(self, records: Any) -> None:
+    def __init__(self, records: Any, check_crcs: bool) -> None:
         self._records = records
+        self._check_crcs = check_crcs
         self.last: Any = None
 
     def has_next(self) -> bool:
         return bool(self._records.has_next())
 
     def next_batch(self) -> Any:
-        self.last = self._records.next_batch()
-        return self.last
+        self.last = None
+        batch = self._records.next_batch()
+        if self._check_crcs and not batch.validate_crc():
+            raise CorruptRecordException("a batch was damaged on its way")
+        self.last = batch
+        return batch
 
 
 class BoundedRecords(fetcher.PartitionRecords):  # type: ignore[misc]  # aiokafka has no types
-    """Records of a fetched partition; one record stands for a batch that would unpack to too much."""
+    """Records of a fetched partition; one record stands for a batch that would unpack to too much, and for what is left
+    of one that cannot be read. A damaged batch is fetched again."""
 
     _records: Any
+    _check_crcs: bool
+    next_fetch_offset: int
 
     def _unpack_records(self) -> Iterator[ConsumerRecord]:
-        self._records = batches = _Batches(self._records)
+        self._records = batches = _Batches(self._records, self._check_crcs)
+        self._check_crcs = False
         while True:
             try:
                 yield from super()._unpack_records()
             except unpacking.UnpacksTooLarge as error:
-                self.next_fetch_offset = batches.last.next_offset
-                yield _stand_in(self._tp, batches.last, error.packed)
+                digest = sha256(error.packed).hexdigest()
+                yield self._stand_in(batches.last, "batch_too_large", len(error.packed), digest)
+            except (MemoryError, UnsupportedCodecError):
+                raise
+            except Exception:
+                if batches.last is None:
+                    raise
+                if self.next_fetch_offset < batches.last.next_offset:
+                    yield self._stand_in(batches.last, "batch_unreadable")
             else:
                 return
+
+    def _stand_in(self, batch: Any, reason: str, packed: int = 0, digest: str = "") -> ConsumerRecord:
+        """A record at the batch's last offset, so that a commit of it passes the whole batch."""
+        last = batch.next_offset - 1
+        refused = RefusedBatch(max(batch.base_offset, self.next_fetch_offset), last, packed, digest, reason)
+        self.next_fetch_offset = batch.next_offset
+        at = (self._tp.topic, self._tp.partition, last, batch.max_timestamp, batch.timestamp_type)
+        return ConsumerRecord(*at, None, refused, None, -1, 0, ())
 
 
 class BoundedResult(fetcher.FetchResult):  # type: ignore[misc]
@@ -101,22 +126,3 @@ def _size(record: ConsumerRecord) -> int:
     """The bytes that a record holds: a key or a header may be as large as a value."""
     size: int = max(0, record.serialized_key_size) + max(0, record.serialized_value_size)
     return size + sum(len(name) + len(content or b"") + HEADER_BYTES for name, content in record.headers)
-
-
-def _stand_in(partition: TopicPartition, batch: Any, packed: bytes) -> ConsumerRecord:
-    """A record at the batch's last offset, so that a commit of it passes the whole batch."""
-    last = batch.next_offset - 1
-    refused = RefusedBatch(batch.base_offset, last, len(packed), sha256(packed).hexdigest())
-    return ConsumerRecord(
-        partition.topic,
-        partition.partition,
-        last,
-        batch.max_timestamp,
-        batch.timestamp_type,
-        None,
-        refused,
-        None,
-        -1,
-        0,
-        (),
-    )

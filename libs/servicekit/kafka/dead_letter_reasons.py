@@ -19,6 +19,11 @@ REASONS: Final[Mapping[str, tuple[str, str]]] = {
         "a compressed batch unpacks to more than 8 MiB; the letter keeps its offsets and hash",
         "have the producer send smaller batches, and these records again",
     ),
+    "batch_unreadable": (
+        "the broker took a batch that cannot be read, such as one with a header whose name is no UTF-8; the letter "
+        "keeps its offsets",
+        "have the producer send these records again as its client writes them",
+    ),
     "future": (
         "occurredAt is more than five minutes ahead of the log",
         "set the producer's clock; replay when that time has come",

@@ -17,7 +17,7 @@ _CAUSE_LIMIT = 512
 def dead_letter(raw: RawRecord, *, service: str, reason: str, error_class: str, detail: str = "") -> Message:
     """The letter for `raw`. One too large to write keeps the SHA-256 of its value and its coordinates only; a key of
     more than 1,024 bytes is left out. A batch too large to unpack has one letter, with the SHA-256 of its compressed
-    bytes and its first offset besides.
+    bytes and its first offset besides; one that cannot be read has its first offset.
 
     `detail` says what was wrong in words without user text.
     """
@@ -41,8 +41,9 @@ def dead_letter(raw: RawRecord, *, service: str, reason: str, error_class: str, 
         headers.append(("bytes", str(len(value)).encode()))
         value = None
     if raw.refused is not None:
-        headers.append(("sha256", raw.refused.sha256.encode()))
-        headers.append(("bytes", str(raw.refused.packed).encode()))
+        if raw.refused.sha256:
+            headers.append(("sha256", raw.refused.sha256.encode()))
+            headers.append(("bytes", str(raw.refused.packed).encode()))
         headers.append(("first-offset", str(raw.refused.first).encode()))
     topic = BY_NAME[at.topic].dead_letters if at.topic in BY_NAME else f"{at.topic}.dlq"
     key = None if raw.key is None or len(raw.key) > _KEY_LIMIT else raw.key.decode("utf-8", "replace")

@@ -40,12 +40,13 @@ class Coordinates(NamedTuple):
 
 
 class RefusedBatch(NamedTuple):
-    """A compressed batch that was not unpacked, as it would be too large: its offsets, its bytes and their SHA-256."""
+    """What was not read of a batch: its offsets, why, and of one too large to unpack its bytes and their SHA-256."""
 
     first: int
     last: int
     packed: int
     sha256: str
+    reason: str = "batch_too_large"
 
 
 class RawRecord(NamedTuple):
@@ -161,7 +162,7 @@ def read(raw: RawRecord, models: Mapping[str, type[E]], judged_at: int | None = 
     """
     value = raw.value
     if raw.refused is not None:
-        return Unreadable(raw, "batch_too_large", _in_words(raw.refused))
+        return Unreadable(raw, raw.refused.reason, _in_words(raw.refused))
     if value is None:
         return Unreadable(raw, "empty", "the record has no value")
     if len(value) > RECORD_LIMIT:
@@ -184,8 +185,10 @@ def read(raw: RawRecord, models: Mapping[str, type[E]], judged_at: int | None = 
 
 
 def _in_words(refused: RefusedBatch) -> str:
-    megabytes = UNPACKED_LIMIT // 1024**2
-    return f"offsets {refused.first} to {refused.last} would unpack to more than {megabytes} MiB"
+    offsets = f"offsets {refused.first} to {refused.last}"
+    if refused.reason == "batch_unreadable":
+        return f"{offsets} are not as Kafka's clients write them"
+    return f"{offsets} would unpack to more than {UNPACKED_LIMIT // 1024**2} MiB"
 
 
 def _why(error: ValidationError) -> tuple[str, str]:

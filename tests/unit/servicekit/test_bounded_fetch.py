@@ -12,8 +12,10 @@ import aiokafka.record._crecords.default_records as compiled_records
 import aiokafka.record.default_records as default_records
 import pytest
 from aiokafka import TopicPartition
+from aiokafka.errors import CorruptRecordException
 from aiokafka.record.default_records import DefaultRecordBatchBuilder
 from aiokafka.record.memory_records import MemoryRecords
+from aiokafka.record.util import calc_crc32c
 from hypothesis import given
 from hypothesis import strategies as st
 from logs import NOW, RecordingLog
@@ -93,6 +95,65 @@ def test_a_batch_refused_is_passed_even_if_read_from_its_middle() -> None:
     reader = records(batch(0, [1_000_000] * 12, CODECS["zstd"]) + batch(12, [1]), fetch_offset=5)
     assert [record.offset for record in reader] == [11, 12]
     assert reader.next_fetch_offset == 13
+
+
+def sent(written: bytes) -> bytes:
+    """A batch with the length and checksum of its bytes, as whoever sends it makes them."""
+    body = written[21:]
+    length, checksum = (len(written) - 12).to_bytes(4, "big"), calc_crc32c(body).to_bytes(4, "big")
+    return written[:8] + length + written[12:17] + checksum + body
+
+
+NO_UTF8 = sent(batch(2, [1, 1, 1], headers=[("name", b"")]).replace(b"name", b"\xff" * 4))
+UNREADABLE = {
+    "a header's name": NO_UTF8,
+    **{f"more than {name}": sent(batch(2, [1, 1, 1], codec) + b"more") for name, codec in CODECS.items()},
+    **{f"less than {name}": sent(batch(2, [1, 1, 1], codec)[:-2]) for name, codec in CODECS.items()},
+}
+
+
+@pytest.mark.parametrize("data", UNREADABLE.values(), ids=UNREADABLE)
+def test_a_batch_that_cannot_be_read_becomes_one_record_and_its_neighbours_come_through(data: bytes) -> None:
+    found = list(records(batch(0, [1, 1]) + data + batch(5, [1])))
+    assert [record.offset for record in found] == [0, 1, 4, 5]
+    assert found[2].value == RefusedBatch(2, 4, 0, "", "batch_unreadable")
+
+
+def test_what_could_be_read_of_a_batch_is_handed_out() -> None:
+    good = batch(2, [1, 1, 1], headers=[("name", b"")])
+    third = good.rindex(b"name")
+    found = list(records(sent(good[:third] + b"\xff" * 4 + good[third + 4 :])))
+    assert [record.offset for record in found] == [2, 3, 4]
+    assert found[2].value == RefusedBatch(4, 4, 0, "", "batch_unreadable")
+
+
+def test_bytes_behind_the_last_record_cost_none() -> None:
+    found = list(records(sent(batch(0, [1, 1]) + b"more") + batch(2, [1])))
+    assert [(record.offset, record.value) for record in found] == [(0, b" "), (1, b" "), (2, b" ")]
+
+
+async def test_what_is_unreadable_has_one_letter_with_its_offsets() -> None:
+    (stand_in,) = records(NO_UTF8, fetch_offset=2)
+    log = RecordingLog()
+    delivery = Delivery("chat_bridge", NoWork(), log, clock=FixedClock(NOW))
+
+    async def commit(_: Any) -> bool:
+        return True
+
+    await delivery.deliver([_raw(stand_in, NOW)], commit)
+    (letter,) = log.messages
+    headers = {name: content.decode() for name, content in letter.headers}
+    assert (headers["reason"], headers["offset"], headers["first-offset"]) == ("batch_unreadable", "4", "2")
+    assert headers["detail"] == "offsets 2 to 4 are not as Kafka's clients write them"
+    assert "sha256" not in headers
+
+
+def test_a_batch_that_was_damaged_on_its_way_is_not_passed() -> None:
+    reader = records(batch(0, [1]) + NO_UTF8[:-1] + b"?" + batch(5, [1]))
+    assert next(reader).offset == 0
+    with pytest.raises(CorruptRecordException):
+        next(reader)
+    assert reader.next_fetch_offset == 1
 
 
 class Assignment:
