@@ -7,7 +7,7 @@ from typing import Final
 
 from contracts.announced_from import ANNOUNCED_FROM
 from detector.correction import NEUTRAL, OTHER_REQUEST, UNSURE, Call, correct
-from detector.dialogue import new_topic, question_alone
+from detector.dialogue import new_topic, question_alone, told_and_asked
 from detector.evidence import Evidence
 from detector.gate import GateVerdict, gate, of_correction
 from detector.learned import Opinion
@@ -27,6 +27,8 @@ _COMPLAINT: Final[frozenset[Kind]] = frozenset(
     {"reject", "reject_stated", "abandon", "cue_reject", "cue_no", "cue_repeat", "cue_other"}
 )
 _SAID: Final[frozenset[Kind]] = frozenset({"reject", "abandon"})
+#: What makes a question after some words the same request again, or a complaint.
+_AGAIN: Final[frozenset[Kind]] = _COMPLAINT - {"cue_reject"} | {"cue_but", "cue_clarify", "restate"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +101,7 @@ def _learned(call: Call, evidence: Evidence, opinion: Opinion) -> Decision:
     reading = opinion.gate
     sure = opinion.confidence
     if feedback == "rejected":
-        sure, fired = _held(evidence, sure, fired)
+        sure, fired = _held(evidence, opinion, fired)
     elif feedback == "accepted" and reading == "ok" and question_alone(evidence) and "thanks" not in evidence.kinds:
         reading, fired = "neutral", ("rule.answers_question", *fired)
     return Decision(
@@ -113,11 +115,13 @@ def _learned(call: Call, evidence: Evidence, opinion: Opinion) -> Decision:
     )
 
 
-def _held(evidence: Evidence, sure: float, fired: tuple[str, ...]) -> tuple[float, tuple[str, ...]]:
+def _held(evidence: Evidence, opinion: Opinion, fired: tuple[str, ...]) -> tuple[float, tuple[str, ...]]:
     """A rejection under the announcing threshold where it may as well be a request or an answer of its own."""
+    sure = opinion.confidence
     if sure >= ANNOUNCED_FROM and question_alone(evidence) and not _SAID & evidence.kinds:
         return HELD, ("rule.answers_question", *fired)
     if sure >= ANNOUNCED_FROM and other_request(evidence) and not _COMPLAINT & evidence.kinds:
         # Asking the same of something else is no complaint; asking again with a detail changed may be one.
         return HELD, ("rule.other_request", *fired)
-    return sure, fired
+    asks = told_and_asked(evidence) and opinion.correction_type != "rephrased" and not _AGAIN & evidence.kinds
+    return (min(sure, UNSURE), ("rule.asks_on", *fired)) if asks else (sure, fired)

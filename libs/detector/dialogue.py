@@ -17,6 +17,8 @@ REPLY_WORDS: Final = 8
 TYPED_WORDS: Final = 6
 #: An agent's message of so few words is its question; in a longer one the question is a courtesy at its end.
 QUESTION_WORDS: Final = 40
+#: A question with so many words before it and in it tells something first.
+TOLD_WORDS: Final = 15
 
 _AGAINST: Final[frozenset[Kind]] = frozenset({"reject", "abandon", "cue_but", "cue_ask", "cue_other", "cue_repeat"})
 _SPEAKS: Final[frozenset[Kind]] = frozenset(
@@ -78,6 +80,12 @@ def asks_on(evidence: Evidence) -> tuple[str, ...]:
     foreign = evidence.language != "en" and "cue_ask" in evidence.kinds
     against = {"reject", "reject_stated", "abandon", "cue_clarify", "cue_repeat", "cue_no"} & evidence.kinds
     return ("rule.asks_on",) if foreign and not against and "agent_asks" not in evidence.answer_kinds else ()
+
+
+def told_and_asked(evidence: Evidence) -> bool:
+    """Something is told, and then a question asked: negative words in it are about the matter, not the answer."""
+    said = evidence.message
+    return said.text.endswith("?") and len(said.words) > TOLD_WORDS
 
 
 def turned_by_no(evidence: Evidence) -> bool:

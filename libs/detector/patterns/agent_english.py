@@ -25,6 +25,18 @@ PATTERNS: Final[tuple[Pattern, ...]] = table(
         ),
     ),
     (
+        "agent_asks",
+        "agent_asks_unmarked",  # as speech is written down: without a question mark, without a full stop
+        (
+            r"(?:^|[.!,;] |\b(?:and|so|ok|okay|right|yeah|well|or|but|uh|um|erm) )(?!what do you think)"
+            r"(?:(?:what|which|when|where|who|how)(?:'s| is| are| was| do| did| does| would| will| can)"
+            r"|(?:is|was|are|were|do|did|does|has) (?:it|that|this|you|they|he|she|there)) [^.!?]{1,100}$"
+            r"|\b(?:can|could|would|will) (?:you|i) (?:just |please |possibly )?(?:confirm|tell|give|spell|repeat|say"
+            r"|have|take) [^.!?]{1,60}$"
+            r"| (?:are|is|was|were|do|did|does|have|has|can|could|will|would)(?:n't)? (?:you|it|that|they|there)$"
+        ),
+    ),
+    (
         "agent_proposes",
         "agent_proposes",
         (
@@ -36,10 +48,12 @@ PATTERNS: Final[tuple[Pattern, ...]] = table(
         "agent_confirms",
         "agent_confirms",
         (
-            r"\b(?:please confirm|can you confirm|confirm (?:that|the|if|this)|is (?:that|this) (?:right|correct|ok"
-            r"|okay|all right|alright|fine)|does (?:that|this) (?:sound|look|work)|did i get|just to (?:confirm"
-            r"|clarify|be sure|check)|am i (?:right|correct)|so you(?:'d| would)? (?:want|like|need|are|'re)|let(?:'s"
-            r"| me| us) (?:review|confirm|double|check|recap)|you (?:want|would like|'d like)[^?]{0,120}\?$"
+            r"\b(?:please confirm|can you confirm|confirm (?:that|the|if|this)"
+            r"(?! (?:\w+ )?(?:name|address|postcode|number|spelling|date of birth)\b(?!:))"  # asks what it is
+            r"|is (?:that|this) (?:right|correct|ok|okay|all right|alright|fine)|does (?:that|this) (?:sound|look|work)"
+            r"|did i get|just to (?:confirm|clarify|be sure|check)|am i (?:right|correct)"
+            r"|so you(?:'d| would)? (?:want|like|need|are|'re)|let(?:'s| me| us) (?:review|confirm|double|check|recap)"
+            r"|you (?:want|would like|'d like)[^?]{0,120}\?$"
             r"|shall i (?:go|proceed|book)|should i (?:go|proceed|book))"
         ),
     ),

@@ -192,6 +192,8 @@ PATTERNS: Final[tuple[Pattern, ...]] = table(
             r"|for|on|at|from|to|in)\b(?!(?:'s| is)? (?:all|it|fine|ok|okay|good|perfect|great|everything"
             r"|enough)\b)(?! (?:have no|don't have (?:any )?(?:preference|other|more|further)|thank|am good|am fine"
             r"|am done|am all set|don't mind|think that's all|think i'm good|think that is))"
+            r"(?! (?:have|do|did|am|was|would|could|can|will)(?:n't| not)(?:$|[.,;!]| but| yet))"
+            r"(?! (?:have |'ve |had )?(?:never|not|haven't|hadn't) (?:heard|seen|tried|read|watched|been|met|used)\b)"
         ),
     ),
     pieces=_PIECES,

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import pytest
 
+from contracts.announced_from import ANNOUNCED_FROM
 from contracts.reasons import reason_in_words
 from detector import features
+from detector.decide import decide
 from detector.detector import Detector
+from detector.evidence import Evidence
 from detector.explain import explain
 from detector.language import own_language
+from detector.learned import Opinion
 from detector.model import Message, Neighbourhood, Verdict
-from detector.patterns import LANGUAGES
+from detector.patterns import LANGUAGES, Kind
 from detector.text import SAID, prepare
 
 LIST = "Three laptops under $1000: the Lumo for $899, the Nova for $949 and the Vega for $979."
@@ -60,6 +64,44 @@ def says(detector: Detector, message: str, request: str, answer: str) -> Verdict
 @pytest.mark.parametrize("message", ["laptops over $1000", "laptops under $500"])
 def test_another_figure_or_comparison_is_another_request(detector: Detector, message: str) -> None:
     assert not says(detector, message, "laptops under $1000", LIST).emitted
+
+
+@pytest.mark.parametrize(
+    ("answer", "message"),
+    [
+        ("so you said it was the blue one", "no"),
+        ("right and you are expecting a parcel are you", "no"),
+        ("okay was it the blue one or was it just the lid that took the knock", "no it's only the handle"),
+        ("can you just confirm the name and address for me please", "it's missus hart, it's not mister"),
+    ],
+)
+def test_a_question_of_the_agent_needs_no_mark(detector: Detector, answer: str, message: str) -> None:
+    asked = answer != "so you said it was the blue one"
+    assert says(detector, message, "my handset is broken", answer).emitted is not asked
+
+
+@pytest.mark.parametrize("message", ["No, I haven't.", "No I never heard of that"])
+def test_a_no_about_oneself_corrects_nothing(detector: Detector, message: str) -> None:
+    answer = "Have you seen The Long Shore? It is slow and a bit odd but very pretty."
+    assert not says(detector, message, "a film for tonight", answer).emitted
+
+
+@pytest.mark.parametrize(
+    ("message", "kinds", "announced"),
+    [
+        ("My uncle says it is a stupid myth that they find their way. Are pigeons really that bad at it?", (), False),
+        ("But my uncle says it is a stupid myth that they find their way. Are pigeons that bad?", ("cue_but",), True),
+        ("My uncle says it is a stupid myth that they find their way. Pigeons are really bad at it.", (), True),
+        ("Are pigeons really that bad?", (), True),
+    ],
+)
+def test_a_question_after_something_told_is_about_the_matter(
+    message: str, kinds: tuple[Kind, ...], announced: bool
+) -> None:
+    texts = prepare(message), prepare("tell me about pigeons"), prepare("Pigeons find home by sun and smell.")
+    evidence = Evidence(*texts, (), frozenset(("cue_reject", *kinds)), frozenset())
+    opinion = Opinion((0.9, 0.0, 0.0, 0.0, 0.05, 0.05), ())
+    assert (decide(evidence, opinion).confidence >= ANNOUNCED_FROM) is announced
 
 
 def test_a_request_sent_again_after_a_reply_that_was_cut_off_rejects_nothing(detector: Detector) -> None:
