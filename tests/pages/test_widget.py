@@ -173,6 +173,62 @@ async def test_what_is_to_be_sent_again_is(stack: RunningStack, browser: Any) ->
         assert refused == 1
 
 
+SIGNED_IN = """<!doctype html><title>shop</title><body><script src="/widget.js"></script><script>
+    const thumbs = document.createElement("agent-feedback-thumbs");
+    for (const [name, value] of Object.entries({tenant: "acme", project: "support", conversation: "%s", turn: "t1"}))
+        thumbs.setAttribute(name, value);
+    const loads = [];
+    thumbs.addEventListener("feedback-loaded", (event) => loads.push(event.detail.text));
+    %s
+    document.body.append(thumbs);
+</script>"""
+
+
+async def held_by(stack: RunningStack, person: str, conversation: str) -> Any:
+    await stack.quiet()
+    async with stack.client(person) as http:
+        answer = await http.get(f"/conversations/acme/support/{conversation}/turns/t1/feedback")
+    return answer.json()["reaction"]
+
+
+async def test_a_vote_that_waits_stays_the_persons_who_gave_it(stack: RunningStack, browser: Any) -> None:
+    await stack.publish(*exchange("c-shared", "t1"))
+    await stack.quiet()
+    async with served(stack.app()) as url, opened(browser) as (page, _):
+
+        async def busy_while_another_signs_in(route: Any) -> None:
+            if route.request.method == "POST" and await page.evaluate("thumbs.token") == "ann":
+                await page.evaluate("thumbs.token = 'reviewer'")
+                await route.fulfill(status=503, headers={"Retry-After": "0"}, json={"detail": "later"})
+            else:
+                await route.continue_()
+
+        page_of_ann = SIGNED_IN % ("c-shared", "thumbs.token = 'ann';")
+        await page.route("**/shop", lambda route: route.fulfill(body=page_of_ann, content_type="text/html"))
+        await page.route("**/turns/**", busy_while_another_signs_in)
+        await page.goto(f"{url}/shop")
+        async with page.expect_response(lambda answer: answer.request.method == "POST" and answer.ok):
+            await good_of(page).click()
+        assert (await held_by(stack, "ann", "c-shared"), await held_by(stack, "reviewer", "c-shared")) == ("ok", None)
+
+
+async def test_a_token_that_comes_late_is_not_the_next_persons(stack: RunningStack, browser: Any) -> None:
+    await stack.publish(*exchange("c-late", "t1"))
+    await stack.quiet()
+    async with served(stack.app()) as url, opened(browser) as (page, _):
+        slow = "thumbs.getToken = () => new Promise((give) => { window.late = give; });"
+        page_of_ann = SIGNED_IN % ("c-late", slow)
+        await page.route("**/shop", lambda route: route.fulfill(body=page_of_ann, content_type="text/html"))
+        await page.goto(f"{url}/shop")
+        await page.wait_for_function("typeof late === 'function'")
+        await page.evaluate("thumbs.getToken = async () => 'reviewer'")
+        await page.wait_for_function("loads.length > 0")
+        await page.evaluate("late('ann')")
+        async with page.expect_response(lambda answer: answer.request.method == "POST" and answer.ok):
+            await good_of(page).click()
+        assert (await held_by(stack, "ann", "c-late"), await held_by(stack, "reviewer", "c-late")) == (None, "ok")
+
+
 async def test_the_files_need_no_token_and_no_network(stack: RunningStack) -> None:
     async with served(stack.app()) as url, httpx.AsyncClient(base_url=url) as http:
         for path, media_type in (

@@ -80,6 +80,7 @@ textarea { padding: .5rem; min-height: 3.5rem; resize: vertical; width: 100%; bo
     #parts = null;
     #due = false;
     #fresh = null;
+    #signIns = 0;
 
     static {
       for (const name of TEXTS)
@@ -107,7 +108,7 @@ textarea { padding: .5rem; min-height: 3.5rem; resize: vertical; width: 100%; bo
     }
 
     attributeChangedCallback(name) {
-      if (name === "token-url") this.#fresh = null;
+      if (name === "token-url") this.#forget();
       if (this.#parts) this.#soon(VALUES.includes(name));
     }
 
@@ -129,7 +130,7 @@ textarea { padding: .5rem; min-height: 3.5rem; resize: vertical; width: 100%; bo
 
     #change(name, value) {
       this.#set[name] = value;
-      if (name === "token" || name === "getToken") this.#fresh = null;
+      if (name === "token" || name === "getToken") this.#forget();
       if (this.#parts) this.#soon(!/token/i.test(name));
     }
 
@@ -273,18 +274,31 @@ textarea { padding: .5rem; min-height: 3.5rem; resize: vertical; width: 100%; bo
       if (inside) (thumbs[this.#held.reaction] ?? thumbs.ok).focus();
     }
 
-    /** Shown at once, sent in order, and taken back on screen where the platform refuses it. */
+    /** Another way to a token may lead to another person. */
+    #forget() {
+      this.#fresh = null;
+      this.#signIns++;
+    }
+
+    /** Shown at once, sent in order as whoever pressed, and taken back on screen where the platform refuses it. */
     #send(wanted, thanks) {
       const before = this.#held;
       const round = ++this.#round;
       const address = this.#address;
+      const signIn = this.#signIns;
+      const bearer = this.#bearer();
+      bearer.catch(() => {});
       this.#hold(wanted);
       this.#say();
       this.#queue = this.#queue.then(async () => {
         try {
           const { reaction, tags, text, correction } = wanted;
           const body = reaction ? { reaction, tags, text: text || null, correction: correction || null } : { reaction };
-          const taken = await this.#ask("POST", body, address);
+          const taken = await this.#ask("POST", body, address, (renew) => {
+            if (!renew) return bearer;
+            if (signIn !== this.#signIns) throw new FeedbackError(401);
+            return this.#bearer(true);
+          });
           if (round === this.#round) this.#say(thanks);
           this.#tell("feedback", { ...wanted, feedbackId: taken.feedback_id });
         } catch (error) {
@@ -297,8 +311,10 @@ textarea { padding: .5rem; min-height: 3.5rem; resize: vertical; width: 100%; bo
     }
 
     /** The person's token; kept until the platform refuses it. Empty where there is none. */
-    async #bearer() {
+    async #bearer(renew) {
+      if (renew) this.#fresh = null;
       if (this.#fresh) return this.#fresh;
+      const signIn = this.#signIns;
       let token = typeof this.token === "function" ? await this.token() : this.token;
       if (this.getToken) token = await this.getToken();
       else if (!token && this.tokenUrl) {
@@ -306,15 +322,12 @@ textarea { padding: .5rem; min-height: 3.5rem; resize: vertical; width: 100%; bo
         if (!answer.ok) throw new FeedbackError(401);
         token = (await answer.json()).token;
       }
-      return (this.#fresh = token || "");
+      if (signIn === this.#signIns) this.#fresh = token || "";
+      return token || "";
     }
 
     /** The answer's JSON; a token that has run out is fetched anew. */
-    async #ask(method, body, address = this.#address) {
-      const bearer = (renew) => {
-        if (renew) this.#fresh = null;
-        return this.#bearer();
-      };
+    async #ask(method, body, address = this.#address, bearer = (renew) => this.#bearer(renew)) {
       return (await ask(address, { method, body: body && JSON.stringify(body) }, bearer)).json();
     }
   }
