@@ -25,10 +25,10 @@ POLL_BYTES = 4 * 1024 * 1024
 HEADER_BYTES = 100
 """What a header takes besides its name and content: one that is empty lies in two bytes of the log."""
 _DECODERS = {
-    "gzip_decode": unpacking.unpack_gzip,
-    "lz4_decode": unpacking.unpack_lz4,
-    "snappy_decode": unpacking.unpack_snappy,
-    "zstd_decode": unpacking.unpack_zstd,
+    "gzip_decode": unpacking.with_few_headers(unpacking.unpack_gzip),
+    "lz4_decode": unpacking.with_few_headers(unpacking.unpack_lz4),
+    "snappy_decode": unpacking.with_few_headers(unpacking.unpack_snappy),
+    "zstd_decode": unpacking.with_few_headers(unpacking.unpack_zstd),
 }
 
 

@@ -6,22 +6,25 @@ import gzip
 import io
 import struct
 import threading
+from collections.abc import Callable
 from typing import Any
 
 import cramjam
 
 UNPACKED_LIMIT = 8 * 1024 * 1024
 """Bytes that a batch may unpack to. Clients bound a batch at about one megabyte unless set otherwise."""
+HEADERS_LIMIT = 10_000
+"""Headers that a record of a compressed batch may have. An empty one lies in two bytes, and takes seventy once read."""
 _XERIAL = b"\x82SNAPPY\x00"
 _XERIAL_HEADER = 16
 _FULL = "failed to write whole buffer"
 
 
 class UnpacksTooLarge(Exception):
-    """A batch unpacks to more than `UNPACKED_LIMIT`; `packed` are its compressed bytes."""
+    """A batch unpacks to more than `UNPACKED_LIMIT`, or its headers would; `packed` are its compressed bytes."""
 
     def __init__(self, packed: bytes) -> None:
-        super().__init__(f"more than {UNPACKED_LIMIT} bytes unpacked")
+        super().__init__(f"more than {UNPACKED_LIMIT} bytes unpacked, or {HEADERS_LIMIT} headers in a record")
         self.packed = packed
 
 
@@ -84,3 +87,53 @@ def _unpacked(codec: Any, packed: bytes) -> bytes:
             raise UnpacksTooLarge(bytes(packed)) from None
         raise
     return bytes(memoryview(room)[:size])
+
+
+def with_few_headers(unpack: Callable[[bytes], bytes]) -> Callable[[bytes], bytes]:
+    """`unpack`, which also raises UnpacksTooLarge where a record has more than `HEADERS_LIMIT` headers."""
+
+    def unpack_records(packed: bytes) -> bytes:
+        records = unpack(packed)
+        if _has_many_headers(records):
+            raise UnpacksTooLarge(bytes(packed))
+        return records
+
+    return unpack_records
+
+
+def _has_many_headers(records: bytes) -> bool:
+    """Hops from record to record, and looks only into those large enough. False where they are malformed."""
+    at = 0
+    try:
+        while at + 2 * HEADERS_LIMIT < len(records):
+            size, at = _varint(records, at)
+            if size <= 0:
+                return False
+            if size > 2 * HEADERS_LIMIT and _headers_at(records, at) > HEADERS_LIMIT:
+                return True
+            at += size
+    except (IndexError, ValueError):
+        pass
+    return False
+
+
+def _headers_at(records: bytes, at: int) -> int:
+    """How many headers the record has whose attributes lie at `at`."""
+    _, at = _varint(records, at + 1)  # its time
+    _, at = _varint(records, at)  # and offset
+    for _ in ("key", "value"):
+        size, at = _varint(records, at)
+        at += max(0, size)
+    return _varint(records, at)[0]
+
+
+def _varint(data: bytes, at: int) -> tuple[int, int]:
+    """The number at `at`, and where it ends. Raises IndexError and ValueError."""
+    value = 0
+    for shift in range(0, 64, 7):
+        byte = data[at]
+        at += 1
+        value |= (byte & 0x7F) << shift
+        if byte < 0x80:
+            return (value >> 1) ^ -(value & 1), at
+    raise ValueError("a number of more than 64 bits")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Sequence
 from hashlib import sha256
 from typing import Any
@@ -27,7 +28,7 @@ from servicekit.kafka.bounded_fetch import HEADER_BYTES, POLL_BYTES, BoundedReco
 from servicekit.kafka.delivery import Delivery
 from servicekit.kafka.records import RefusedBatch
 from servicekit.kafka.subscriber import _raw
-from servicekit.kafka.unpacking import UNPACKED_LIMIT, UnpacksTooLarge
+from servicekit.kafka.unpacking import HEADERS_LIMIT, UNPACKED_LIMIT, UnpacksTooLarge
 
 LANE = TopicPartition("chat.message.ingested", 0)
 CODECS = {"gzip": 1, "snappy": 2, "lz4": 3, "zstd": 4}
@@ -95,6 +96,24 @@ def test_a_batch_refused_is_passed_even_if_read_from_its_middle() -> None:
     reader = records(batch(0, [1_000_000] * 12, CODECS["zstd"]) + batch(12, [1]), fetch_offset=5)
     assert [record.offset for record in reader] == [11, 12]
     assert reader.next_fetch_offset == 13
+
+
+@pytest.mark.parametrize("name", CODECS)
+def test_a_record_of_very_many_headers_is_too_large(name: str) -> None:
+    """In the log they take a few bytes, once read hundreds of megabytes."""
+    small, least = batch(0, [1, 9, 1], CODECS[name]), [("", b"")] * HEADERS_LIMIT
+    at_limit = batch(3, [1_000, 1], CODECS[name], key=b"", headers=least)
+    over = batch(5, [1, 1], CODECS[name], headers=[*least, ("", b"")])
+    found = list(records(small + at_limit + over + batch(7, [1])))
+    assert [record.offset for record in found] == [0, 1, 2, 3, 4, 6, 7]
+    assert [len(record.headers) for record in found[3:5]] == [HEADERS_LIMIT] * 2
+    assert (found[5].value.reason, found[5].value.first) == ("batch_too_large", 5)
+
+
+@given(content=st.binary(max_size=4_000), repeats=st.integers(1, 40))
+def test_what_is_no_record_is_left_to_the_reader(content: bytes, repeats: int) -> None:
+    with contextlib.suppress(UnpacksTooLarge):
+        assert unpacking.with_few_headers(bytes)(content * repeats) == content * repeats
 
 
 def sent(written: bytes) -> bytes:
