@@ -17,7 +17,6 @@ from contracts.instants import DAY
 from detector.encoders.embedder import WordLlamaEmbedder
 from detector.model import NEIGHBOURHOOD
 from feedback.erasure_status import PostgresErasureStatuses
-from feedback.registry import Person
 from feedback.registry import TurnKey as RegistryKey
 from feedback.registry_postgres import PostgresRegistry
 from feedback.sessions_postgres import PostgresSessions
@@ -113,8 +112,9 @@ FEEDBACK: Final = Asked(
             from generate_series(1, $1::int / 100) n""",
     ),
     {
-        "registered turn": lambda pool: PostgresRegistry(pool).find(RegistryKey(*HERE, "t-28")),
-        "role of a person": lambda pool: PostgresRegistry(pool).user_type(Person("acme", "support", "user-8")),
+        "registered turn, and a person's role": lambda pool: PostgresRegistry(pool).find(
+            RegistryKey(*HERE, "t-28"), "user-8"
+        ),
         "turns of a thread": lambda pool: PostgresRegistry(pool).count("acme", None, "c-7"),
         "ratings of a thread": lambda pool: PostgresSessions(pool).alist_by_session(opaque("c-7"), tenant="acme"),
         "status of an erasure": lambda pool: PostgresErasureStatuses(pool).find("acme", "r-4"),

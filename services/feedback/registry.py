@@ -80,6 +80,13 @@ class RegisteredTurn:
         )
 
 
+class Known(NamedTuple):
+    """A turn, None where nothing is known of it, and what the platform's last message of a person calls them."""
+
+    turn: RegisteredTurn | None = None
+    user_type: str | None = None
+
+
 class Registry(Protocol):
     async def add(self, turns: Collection[RegisteredTurn], roles: Collection[Role] = ()) -> set[TurnKey]:
         """Join what `turns` and `roles` tell (at most one per key and person) with what is known.
@@ -88,12 +95,8 @@ class Registry(Protocol):
         """
         ...
 
-    async def find(self, key: TurnKey) -> RegisteredTurn | None:
-        """What is known of a turn."""
-        ...
-
-    async def user_type(self, person: Person) -> str | None:
-        """What the platform's last message of a person calls them, if any did."""
+    async def find(self, key: TurnKey, user_id: str) -> Known:
+        """What is known of a turn, and of a person in its project."""
         ...
 
     async def count(self, tenant: str, project: str | None, conversation_id: str) -> int:

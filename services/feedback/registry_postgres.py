@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
-from typing import Any, TypeVar
+from collections.abc import Collection, Sequence
+from typing import Any
 
 import asyncpg
 
 from contracts.provenance import NO_PROVENANCE, Provenance
-from feedback.registry import AgentAnswer, Asker, Person, RegisteredTurn, Registry, Role, TurnKey
+from feedback.registry import AgentAnswer, Asker, Known, RegisteredTurn, Registry, Role, TurnKey
 from servicekit.coalesced import Coalesced
+from servicekit.database import columns_of
 from servicekit.row_security import tenant_in_sight
 
-Asked = TypeVar("Asked", TurnKey, Person)
-Known = TypeVar("Known", RegisteredTurn, str)
-
+Asked = tuple[str, TurnKey, str]
+"""The tenant in sight, a turn, and a person."""
 _LATER = """(excluded.answer_version is not null and (t.answer_version is null
     or (excluded.answer_version, excluded.agent_message_id) > (t.answer_version, t.agent_message_id)))"""
 _EARLIER = """(excluded.user_at is not null and (t.user_at is null
@@ -35,9 +35,12 @@ where {_LATER} or {_EARLIER}
 returning tenant, project, conversation_id, turn_id
 """
 _FIND = """
-select t.* from turns t
-join unnest($1::text[], $2::text[], $3::text[], $4::text[]) as wanted (tenant, project, conversation_id, turn_id)
-using (tenant, project, conversation_id, turn_id)
+select t.*, p.user_type
+from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[])
+    with ordinality as wanted (tenant, project, conversation_id, turn_id, person, n)
+left join turns t using (tenant, project, conversation_id, turn_id)
+left join people p on p.user_id = wanted.person and p.tenant = wanted.tenant and p.project = wanted.project
+order by wanted.n
 """
 _ADD_ROLES = """
 insert into people as p (tenant, project, user_id, user_type, version)
@@ -45,10 +48,6 @@ select * from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::bytea[]
 on conflict (user_id, tenant, project) do update set user_type = excluded.user_type, version = excluded.version,
     stored_at = now()
 where excluded.version > p.version
-"""
-_USER_TYPES = """
-select p.* from people p join unnest($1::text[], $2::text[], $3::text[]) as wanted (tenant, project, user_id)
-using (tenant, project, user_id)
 """
 _COUNT = "select count(*) from turns where tenant = $1 and conversation_id = $2"
 _COUNT_IN = _COUNT + " and project = $3"
@@ -63,7 +62,6 @@ class PostgresRegistry(Registry):
     def __init__(self, pool: asyncpg.Pool) -> None:
         self._pool = pool
         self._find = Coalesced(self._find_together)
-        self._user_type = Coalesced(self._user_types_together)
 
     async def add(self, turns: Collection[RegisteredTurn], roles: Collection[Role] = ()) -> set[TurnKey]:
         if roles:
@@ -76,25 +74,17 @@ class PostgresRegistry(Registry):
         written = await self._pool.fetch(_ADD, *(list(column) for column in zip(*rows, strict=True)))
         return {TurnKey(*row) for row in written}
 
-    async def find(self, key: TurnKey) -> RegisteredTurn | None:
-        return await self._find((tenant_in_sight.get(), key))
+    async def find(self, key: TurnKey, user_id: str) -> Known:
+        return await self._find((tenant_in_sight.get(), key, user_id))
 
-    async def _find_together(self, asked: Sequence[tuple[str, TurnKey]]) -> list[RegisteredTurn | None]:
-        return await _by_tenant(asked, self._turns)
-
-    async def _turns(self, keys: Iterable[TurnKey]) -> dict[TurnKey, RegisteredTurn]:
-        rows = await self._pool.fetch(_FIND, *(list(column) for column in zip(*keys, strict=True)))
-        return {turn.key: turn for turn in map(_turn, rows)}
-
-    async def user_type(self, person: Person) -> str | None:
-        return await self._user_type((tenant_in_sight.get(), person))
-
-    async def _user_types_together(self, asked: Sequence[tuple[str, Person]]) -> list[str | None]:
-        return await _by_tenant(asked, self._user_types)
-
-    async def _user_types(self, people: Iterable[Person]) -> dict[Person, str]:
-        rows = await self._pool.fetch(_USER_TYPES, *(list(column) for column in zip(*people, strict=True)))
-        return {Person(row["tenant"], row["project"], row["user_id"]): row["user_type"] for row in rows}
+    async def _find_together(self, asked: Sequence[Asked]) -> list[Known]:
+        known: dict[Asked, Known] = {}
+        for tenant in {one[0] for one in asked}:
+            tenant_in_sight.set(tenant)
+            wanted = [one for one in asked if one[0] == tenant]
+            rows = await self._pool.fetch(_FIND, *columns_of([(*key, user_id) for _, key, user_id in wanted], 5))
+            known |= {one: Known(_turn(row), row["user_type"]) for one, row in zip(wanted, rows, strict=True)}
+        return [known[one] for one in asked]
 
     async def count(self, tenant: str, project: str | None, conversation_id: str) -> int:
         if project is None:
@@ -105,20 +95,6 @@ class PostgresRegistry(Registry):
         await self._pool.execute("select 1")
 
 
-async def _by_tenant(
-    asked: Sequence[tuple[str, Asked]], ask: Callable[[Iterable[Asked]], Awaitable[Mapping[Asked, Known]]]
-) -> list[Known | None]:
-    """Answer questions that come with the tenant in sight, those of each by themselves, in their order."""
-    wanted: dict[str, set[Asked]] = {}
-    for tenant, one in asked:
-        wanted.setdefault(tenant, set()).add(one)
-    known = {}
-    for tenant, those in wanted.items():
-        tenant_in_sight.set(tenant)
-        known[tenant] = await ask(those)
-    return [known[tenant].get(one) for tenant, one in asked]
-
-
 def _row(turn: RegisteredTurn) -> tuple[Any, ...]:
     answer, asker = turn.answer, turn.asker
     made = answer.provenance if answer else NO_PROVENANCE
@@ -127,7 +103,9 @@ def _row(turn: RegisteredTurn) -> tuple[Any, ...]:
     return (*turn.key, *said, about, *((asker.user_id, asker.at) if asker else (None, None)))
 
 
-def _turn(row: asyncpg.Record) -> RegisteredTurn:
+def _turn(row: asyncpg.Record) -> RegisteredTurn | None:
+    if row["turn_id"] is None:
+        return None
     key = TurnKey(*(row[name] for name in TurnKey._fields))
     answer = asker = None
     if row["answer_version"] is not None:

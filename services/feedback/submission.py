@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable
 from dataclasses import dataclass
-from typing import Protocol, TypeVar
+from typing import Protocol
 from uuid import UUID, uuid4
 
 from contracts.base import Reaction, UserType, user_type_of
@@ -14,7 +13,7 @@ from contracts.ids import feedback_id
 from contracts.sources import REVIEW
 from contracts.topics import EXPLICIT_RECEIVED
 from feedback.reach import Ends
-from feedback.registry import AgentAnswer, Person, Registry, TurnKey
+from feedback.registry import AgentAnswer, Registry, TurnKey
 from servicekit.clock import Clock
 from servicekit.failures import Unavailable, is_transient
 from servicekit.http.log_writer import LogWriter
@@ -22,7 +21,6 @@ from servicekit.kafka.producer import Message
 from servicekit.kafka.records import Headers
 
 POLL_SECONDS = 0.05
-T = TypeVar("T")
 
 
 class UnknownTurn(Exception):
@@ -94,38 +92,35 @@ class ExplicitIntake:
 
         Raises UnknownTurn, Behind, and Unavailable or LogFull of the log and the database.
         """
-        answer = await self._answer(key)
-        role = await self._asked(self._registry.user_type(Person(key.tenant, key.project, judgement.user_id)))
+        answer, role = await self._answer(key, judgement.user_id)
         event = explicit_event(key, answer, judgement, self._clock.now(), self._judge_at, user_type_of(role))
         value = event.model_dump_json(by_alias=True).encode()
         await self._log.write([Message(EXPLICIT_RECEIVED.name, EXPLICIT_RECEIVED.key(event), value, headers)])
         return Accepted(feedback_id_of(key, judgement), event.occurred_at)
 
-    async def _answer(self, key: TurnKey) -> AgentAnswer:
-        if answer := await self._known(key):
-            return answer
+    async def _answer(self, key: TurnKey, user_id: str) -> tuple[AgentAnswer, str | None]:
+        """The answer that stands on a turn, and what the platform calls the person."""
+        if known := await self._known(key, user_id):
+            return known
         ends = await self._reach.ends()
         deadline = self._clock.monotonic() + self._wait_seconds
         while not (passed := await self._reach.passed(ends)) and self._clock.monotonic() < deadline:
-            if answer := await self._known(key):
-                return answer
+            if known := await self._known(key, user_id):
+                return known
             await asyncio.sleep(POLL_SECONDS)
-        if answer := await self._known(key):
-            return answer
+        if known := await self._known(key, user_id):
+            return known
         raise UnknownTurn if passed else Behind
 
-    async def _known(self, key: TurnKey) -> AgentAnswer | None:
-        turn = await self._asked(self._registry.find(key))
-        return None if turn is None else turn.answer
-
-    async def _asked(self, question: Awaitable[T]) -> T:
-        """What the registry answers. Raises Unavailable where its database does not answer."""
+    async def _known(self, key: TurnKey, user_id: str) -> tuple[AgentAnswer, str | None] | None:
+        """None where no agent has answered yet. Raises Unavailable where the registry's database does not answer."""
         try:
-            return await question
+            turn, user_type = await self._registry.find(key, user_id)
         except Exception as error:
             if not is_transient(error):
                 raise
             raise Unavailable("the turn registry", type(error).__name__) from None
+        return None if turn is None or turn.answer is None else (turn.answer, user_type)
 
 
 def feedback_id_of(key: TurnKey, judgement: Judgement) -> UUID:

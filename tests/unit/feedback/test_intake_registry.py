@@ -14,7 +14,7 @@ from reporting_events import reply
 
 from contracts.chat import ChatMessageIngested
 from feedback.main import MIGRATIONS
-from feedback.registry import Person, RegisteredTurn, TurnKey, collapse, newest_roles, role_of, turn_of
+from feedback.registry import RegisteredTurn, TurnKey, collapse, newest_roles, role_of, turn_of
 from feedback.registry_postgres import PostgresRegistry
 from servicekit.database import open_pool
 from servicekit.row_security import EVERY_TENANT, tenant_in_sight
@@ -124,7 +124,7 @@ async def test_postgres_joins_as_the_pure_rules_do(pool: asyncpg.Pool, seed: int
         size = dice.randrange(1, 5)
         batch, turns = turns[:size], turns[size:]
         await registry.add(collapse(batch))
-    found = {key_: await registry.find(key_) for key_ in expected}
+    found = {key_: (await registry.find(key_, "ann")).turn for key_ in expected}
     # Of messages that tell different things of one moment and id, any may stand; the shuffling has none of those.
     assert {k: _place(turn) for k, turn in found.items()} == {k: _place(turn) for k, turn in expected.items()}
     assert await registry.count("acme", "support", "c1") == sum(one.tenant == "acme" for one in expected)
@@ -148,15 +148,15 @@ async def test_what_the_platform_last_called_a_person_is_known(pool: asyncpg.Poo
     for event in said:
         await registry.add([], newest_roles([role_of(event)]))
     assert newest_roles(map(role_of, said)) == newest_roles([role_of(said[1])])
-    asked = [Person("acme", "support", "ann"), Person("globex", "support", "ann"), Person("acme", "support", "bot")]
-    assert [await registry.user_type(person) for person in asked] == ["paid", None, None]
+    asked = [(key("t1", "acme"), "ann"), (key("t1", "globex"), "ann"), (key("t1", "acme"), "bot")]
+    assert [(await registry.find(*one)).user_type for one in asked] == ["paid", None, None]
 
 
 async def test_tenants_do_not_meet(pool: asyncpg.Pool) -> None:
     registry = PostgresRegistry(pool)
     await registry.add(collapse(turns_of(message("m1", 1, agent="bot", tenant="umbrella"))))
-    assert await registry.find(key("t1", "initech")) is None
-    assert await registry.find(key("t1", "umbrella")) is not None
+    assert (await registry.find(key("t1", "initech"), "ann")).turn is None
+    assert (await registry.find(key("t1", "umbrella"), "ann")).turn is not None
 
 
 async def test_questions_of_many_tenants_at_once_each_see_their_own(pool: asyncpg.Pool, postgres_url: str) -> None:
@@ -164,14 +164,12 @@ async def test_questions_of_many_tenants_at_once_each_see_their_own(pool: asyncp
     said = [message("m1", 1, agent="bot", tenant=tenant) for tenant in tenants]
     called = [message("q1", 1, user_type="paid", tenant=tenant) for tenant in tenants]
     await PostgresRegistry(pool).add(collapse(turns_of(*said)), newest_roles(map(role_of, called)))
-    reads = await open_pool(postgres_url, "feedback", MIGRATIONS, size=2, tenants_apart=True)
+    reads = await open_pool(postgres_url, "feedback", MIGRATIONS, size=2, tenants_apart=True, by_key=True)
     registry = PostgresRegistry(reads)
 
     async def ask(caller: str, tenant: str) -> tuple[bool, bool]:
         tenant_in_sight.set(caller)
-        turn, role = await asyncio.gather(
-            registry.find(key("t1", tenant)), registry.user_type(Person(tenant, "support", "ann"))
-        )
+        turn, role = await registry.find(key("t1", tenant), "ann")
         return turn is not None, role == "paid"
 
     asked = [(caller, tenant) for caller in (*tenants, EVERY_TENANT, "") for tenant in tenants] * 5
@@ -184,4 +182,4 @@ async def test_ids_of_any_length_fit(pool: asyncpg.Pool) -> None:
     registry = PostgresRegistry(pool)
     wide = TurnKey("t" * 64, "p" * 64, "\U0001f600" * 256, "\U0001f40d" * 256)
     assert await registry.add([RegisteredTurn(wide)]) == {wide}
-    assert await registry.find(wide) == RegisteredTurn(wide)
+    assert (await registry.find(wide, "ann")).turn == RegisteredTurn(wide)
