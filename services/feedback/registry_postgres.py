@@ -34,12 +34,17 @@ on conflict (tenant, project, conversation_id, turn_id) do update set {", ".join
 where {_LATER} or {_EARLIER}
 returning tenant, project, conversation_id, turn_id
 """
+# Each row by its key: where policies name the tenant, too, a join may read all that the tenant has.
 _FIND = """
 select t.*, p.user_type
 from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[])
-    with ordinality as wanted (tenant, project, conversation_id, turn_id, person, n)
-left join turns t using (tenant, project, conversation_id, turn_id)
-left join people p on p.user_id = wanted.person and p.tenant = wanted.tenant and p.project = wanted.project
+    with ordinality as wanted (tenant, project, conversation_id, turn_id, user_id, n)
+left join lateral (
+    select * from turns t where t.tenant = wanted.tenant and t.project = wanted.project
+        and t.conversation_id = wanted.conversation_id and t.turn_id = wanted.turn_id limit 1) t on true
+left join lateral (
+    select user_type from people p
+    where p.user_id = wanted.user_id and p.tenant = wanted.tenant and p.project = wanted.project limit 1) p on true
 order by wanted.n
 """
 _ADD_ROLES = """

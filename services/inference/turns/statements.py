@@ -69,38 +69,43 @@ JOIN: Final[Mapping[VectorType, str]] = {kind: _join(wire) for kind, wire in WIR
 KEYS: Final = "unnest($1::text[], $2::text[], $3::text[], $4::text[])"
 SAME_TURN: Final = "({0}.tenant, {0}.project, {0}.conversation_id, {0}.turn_id)"
 ON_TURN: Final = f"{SAME_TURN.format('t')} = {SAME_TURN.format('k')}"
-HELD: Final = """
+# Gives the turns that earlier verdicts on these messages stood for.
+SPEAK: Final = """
+with said as (
+    select * from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[],
+        $8::float8[], $9::text[], $10::text[], $11::boolean[], $12::bigint[], $13::bigint[])
+        as k (tenant, project, conversation_id, turn_id, message_id, detected_in_turn_id, status, confidence,
+            correction_type, decided_by, announced, at, evaluation)
+), spoken as (
+    insert into verdicts as v (tenant, project, conversation_id, turn_id, message_id, detected_in_turn_id, status,
+        confidence, correction_type, decided_by, announced, at, evaluation)
+    select * from said
+    on conflict (message_id, conversation_id, tenant, project) do update set turn_id = excluded.turn_id,
+        detected_in_turn_id = excluded.detected_in_turn_id, status = excluded.status, confidence = excluded.confidence,
+        correction_type = excluded.correction_type, decided_by = excluded.decided_by, announced = excluded.announced,
+        at = excluded.at, evaluation = excluded.evaluation
+    where excluded.evaluation >= v.evaluation
+)
 select v.tenant, v.project, v.conversation_id, v.turn_id from verdicts v
-join unnest($1::text[], $2::text[], $3::text[], $4::text[]) k (tenant, project, conversation_id, message_id)
-  on v.tenant = k.tenant and v.project = k.project and v.conversation_id = k.conversation_id
+join said k on v.tenant = k.tenant and v.project = k.project and v.conversation_id = k.conversation_id
   and v.message_id = k.message_id
 where v.turn_id is not null
-"""
-SPEAK: Final = """
-insert into verdicts as v (tenant, project, conversation_id, turn_id, message_id, detected_in_turn_id, status,
-    confidence, correction_type, decided_by, announced, at, evaluation)
-select * from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[],
-    $8::float8[], $9::text[], $10::text[], $11::boolean[], $12::bigint[], $13::bigint[])
-on conflict (message_id, conversation_id, tenant, project) do update set turn_id = excluded.turn_id,
-    detected_in_turn_id = excluded.detected_in_turn_id, status = excluded.status, confidence = excluded.confidence,
-    correction_type = excluded.correction_type, decided_by = excluded.decided_by, announced = excluded.announced,
-    at = excluded.at, evaluation = excluded.evaluation
-where excluded.evaluation >= v.evaluation
 """
 STUBS: Final = f"""
 insert into turns (tenant, project, conversation_id, turn_id) select * from {KEYS} on conflict do nothing
 """
 BY_MACHINE: Final = f"""
-update turns t set machine_status = k.status, machine_confidence = k.confidence,
-    machine_detected_in = k.detected_in_turn_id, machine_message_id = k.message_id
-from (
-    select u.*, v.status, v.confidence, v.detected_in_turn_id, v.message_id
-    from {KEYS} u (tenant, project, conversation_id, turn_id) left join lateral (
-        select * from verdicts v where {SAME_TURN.format("v")} = {SAME_TURN.format("u")}
-        order by v.announced desc, v.at desc, v.message_id desc limit 1) v on true
-) k
-where {ON_TURN} and (t.machine_status, t.machine_confidence, t.machine_detected_in, t.machine_message_id)
-    is distinct from (k.status, k.confidence, k.detected_in_turn_id, k.message_id)
+insert into turns as t (tenant, project, conversation_id, turn_id, machine_status, machine_confidence,
+    machine_detected_in, machine_message_id)
+select u.*, v.status, v.confidence, v.detected_in_turn_id, v.message_id
+from {KEYS} u (tenant, project, conversation_id, turn_id) left join lateral (
+    select * from verdicts v where {SAME_TURN.format("v")} = {SAME_TURN.format("u")}
+    order by v.announced desc, v.at desc, v.message_id desc limit 1) v on true
+on conflict (conversation_id, turn_id, tenant, project) do update set machine_status = excluded.machine_status,
+    machine_confidence = excluded.machine_confidence, machine_detected_in = excluded.machine_detected_in,
+    machine_message_id = excluded.machine_message_id
+where (t.machine_status, t.machine_confidence, t.machine_detected_in, t.machine_message_id) is distinct from
+    (excluded.machine_status, excluded.machine_confidence, excluded.machine_detected_in, excluded.machine_message_id)
 """
 REACT: Final = """
 insert into user_reactions as f (feedback_id, tenant, project, conversation_id, turn_id, user_id, explicit, status,

@@ -20,7 +20,6 @@ from inference.turns.statements import (
     BY_MACHINE,
     BY_PEOPLE,
     FORGET,
-    HELD,
     JOIN,
     LOCK,
     LOCKS,
@@ -96,12 +95,9 @@ class PostgresTurnIndex(PostgresTurnSearch):
     async def _let_speak(self, connection: Any, judged: Collection[tuple[Placed, Verdict]]) -> None:
         by_key = {placed.indexed.key: (placed, verdict) for placed, verdict in judged}
         rows = [_verdict_row(*by_key[key]) for key in sorted(by_key)]
-        held = await connection.fetch(HELD, *columns_of(sorted(by_key), 4))
-        await connection.execute(SPEAK, *columns_of(rows, 13))
-        spoken = {TurnKey(*row[:4]) for row in rows if row[3] is not None}
-        turns = _keys(spoken | {TurnKey(*row) for row in held})
-        await connection.execute(STUBS, *turns)
-        await connection.execute(BY_MACHINE, *turns)
+        held = {TurnKey(*row) for row in await connection.fetch(SPEAK, *columns_of(rows, 13))}
+        if turns := held | {TurnKey(*row[:4]) for row in rows if row[3] is not None}:
+            await connection.execute(BY_MACHINE, *_keys(turns))
 
 
 def _facts_row(facts: Facts, places: Mapping[str, int]) -> tuple[Any, ...]:
