@@ -188,7 +188,7 @@ class FeedbackSessionCreated(Envelope):
     schema_version: Literal[1] = 1
     """The version of the stored record."""
     idempotency_key: Id | None = None
-    """A key of the caller's: two ratings with one key are one."""
+    """Made from the caller's key, the session and the person: two ratings with one key are one."""
 
 
 class FeedbackCreated(ProvenanceFields, Event):

@@ -36,7 +36,9 @@ class GivenEnd(BaseModel):
     memory_mode: Literal["local", "synced", "incognito"] = Field(
         default="local", description="Incognito: without the user, in this process's memory only, never announced."
     )
-    idempotency_key: Id | None = Field(default=None, description="A rating sent again under its key is one rating.")
+    idempotency_key: Id | None = Field(
+        default=None, description="A person's rating of the thread that is sent again under its key is one rating."
+    )
 
 
 class EndedSession(BaseModel):

@@ -94,9 +94,9 @@ _RECEIPTS: Final = """
 insert into erasure_receipts (tenant, request_id, service, removed, confirmed_at)
 select * from unnest($1::text[], $2::text[], $3::text[], $4::bigint[], $5::bigint[]) on conflict do nothing
 """
-# The rating stays: it counts a session, and holds no text.
+# The rating stays: it counts a session, and holds no text. Its key is made from the person's id.
 _UNNAME_RATINGS: Final = """
-update session_feedback s set user_id_or_null = null
+update session_feedback s set user_id_or_null = null, idempotency_key = null
 from unnest($1::text[], $2::text[], $3::text[], $4::bigint[]) as q (tenant, request_id, user_id, requested_at)
 where s.tenant = q.tenant and s.user_id_or_null = q.user_id
   and s.recorded_at <= timestamptz 'epoch' + q.requested_at * interval '1 microsecond'

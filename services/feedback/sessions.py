@@ -49,6 +49,13 @@ class SessionEnd:
     mode: MemoryMode = MemoryMode.LOCAL
     idempotency_key: str | None = None
 
+    @property
+    def own_key(self) -> str | None:
+        """The caller's key, kept apart from whoever else names it, or names it for another session."""
+        if self.idempotency_key is None:
+            return None
+        return str(derived_id("session rating", self.thread_id, self.user_id, self.idempotency_key))
+
 
 class SessionAnnouncer:
     """Publishes every rating that bears no mark, then marks it: at least once, always under the same event id."""
@@ -118,7 +125,7 @@ class Sessions:
             mode=end.mode,
             user_id=end.user_id,
             tenant=end.tenant,
-            idempotency_key=end.idempotency_key,
+            idempotency_key=end.own_key,
             backend=self._incognito if incognito else self._ratings,
             seconds=self._seconds,
         )

@@ -105,7 +105,8 @@ async def test_no_table_holds_text_of_an_erased_person(stack: RunningStack) -> N
 async def test_a_session_rating_stays_without_its_name(stack: RunningStack) -> None:
     async def ended(thread: str, token: str) -> None:
         async with stack.client(token) as http:
-            answer = await http.post(f"/api/threads/{thread}/end", json={"feedback": "positive"})
+            body = {"feedback": "positive", "idempotency_key": "key"}
+            answer = await http.post(f"/api/threads/{thread}/end", json=body)
             assert answer.status_code == 200
 
     await ended("e-rated", "chat")
@@ -113,8 +114,9 @@ async def test_a_session_rating_stays_without_its_name(stack: RunningStack) -> N
     await erased(stack, "chat-service")
     await ended("e-later", "chat")
     await stack.quiet()
-    rows = await stack.rows("select user_id_or_null from feedback.session_feedback order by recorded_at desc limit 3")
+    rows = await stack.rows("select * from feedback.session_feedback order by recorded_at desc limit 3")
     assert [row["user_id_or_null"] for row in rows] == ["chat-service", "ann", None]
+    assert [row["idempotency_key"] is None for row in rows] == [False, False, True]
 
 
 async def test_what_others_said_stays(stack: RunningStack) -> None:

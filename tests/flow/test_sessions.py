@@ -198,6 +198,15 @@ async def test_sent_again_under_one_key_is_one_rating(stack: RunningStack) -> No
     assert len(await rows(stack, "c-again")) == 1
 
 
+async def test_a_key_takes_nobody_elses_rating(stack: RunningStack) -> None:
+    """Such as a key that is the thread's id: whoever uses it first would keep all others from being counted."""
+    body = {"feedback": "positive", "idempotency_key": "c-mine"}
+    for thread, token in (("c-mine", "reviewer"), ("c-mine", "ann"), ("c-other", "ann"), ("c-mine", "ann")):
+        assert await end(stack, thread, token, json=body) == ENDED
+    assert sorted(row["user_id_or_null"] for row in await rows(stack, "c-mine")) == ["ann", "rita"]
+    assert len(await rows(stack, "c-other")) == 1
+
+
 async def test_incognito_reaches_no_table_and_no_topic(
     stack: RunningStack, tap: Tap, capfd: pytest.CaptureFixture[str]
 ) -> None:

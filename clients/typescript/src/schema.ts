@@ -1117,7 +1117,7 @@ export interface Operations {
       project?: string | null;
       /** Incognito: without the user, in this process's memory only, never announced. */
       memory_mode?: "local" | "synced" | "incognito";
-      /** A rating sent again under its key is one rating. */
+      /** A person's rating of the thread that is sent again under its key is one rating. */
       idempotency_key?: string | null;
     };
     answer: EndedSession;
