@@ -9,6 +9,7 @@ from chat_bridge.store import Store
 from contracts.erasure import ErasedAt, author_of, is_erased
 from contracts.topics import BY_NAME
 from servicekit.erasure_ledger import ErasureLedger
+from servicekit.kafka.records import event_in
 
 _AT_ONCE = 1_000
 
@@ -32,6 +33,6 @@ class ChatBridgeErasures(ErasureLedger):
 
 
 def _is_covered(parked: ParkedEvent, erased: ErasedAt) -> bool:
-    event = BY_NAME[parked.key.topic].event.model_validate_json(parked.value)
+    event = event_in(parked.value, BY_NAME[parked.key.topic].event)
     author = author_of(event)
     return author is not None and is_erased(event.occurred_at, erased.get(author))

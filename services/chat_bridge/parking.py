@@ -14,7 +14,7 @@ from servicekit.kafka.dead_letters import dead_letter
 from servicekit.kafka.delivery import Observation, Observer, observe
 from servicekit.kafka.outcome import STORED, DeadLettered, Outcome
 from servicekit.kafka.producer import Message, Producer
-from servicekit.kafka.records import CAUSE, TRACEPARENT, Coordinates, Headers, RawRecord
+from servicekit.kafka.records import CAUSE, TRACEPARENT, Coordinates, Headers, RawRecord, event_in
 
 SWEEP_BATCH = 500
 
@@ -41,7 +41,7 @@ class Parking:
         messages: list[Message] = []
         became: dict[tuple[ParkedKey, str], Outcome] = {}
         for parked, original in pairs:
-            event = BY_NAME[parked.key.topic].event.model_validate_json(parked.value)
+            event = event_in(parked.value, BY_NAME[parked.key.topic].event)
             result = translate(event, original)  # type: ignore[arg-type]  # only replies and reactions are parked
             if isinstance(result, Translated):
                 messages.append(message_of(result, _headers(parked)))

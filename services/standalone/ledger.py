@@ -21,7 +21,7 @@ from servicekit.complaints import sentence
 from servicekit.kafka.cluster import Bootstrap
 from servicekit.kafka.producer import Message, Producer
 from servicekit.kafka.reader import records_of
-from servicekit.kafka.records import REVISION, revision_named
+from servicekit.kafka.records import REVISION, event_in, revision_named
 from standalone.terminal import say
 
 IsStored = Callable[[UUID], Awaitable[bool]]
@@ -86,7 +86,7 @@ class Ledger:
         key = record.key or b""
         self.junk.pop((record.partition, key), None)
         try:
-            event = None if record.value is None else FeedbackCreated.model_validate_json(record.value)
+            event = None if record.value is None else event_in(record.value, FeedbackCreated)
             feedback_id = UUID(key.decode("ascii"))
             if event is not None and event.feedback_id != feedback_id:
                 raise ValueError("the key is another feedback's")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Collection, Sequence
 from typing import Any
 
@@ -10,15 +11,17 @@ from hand_clock import HandClock
 from logs import example
 
 from chat_bridge.consumer import ChatEvents
+from chat_bridge.erasure import _is_covered
 from chat_bridge.parking import Parking
 from chat_bridge.store_memory import MemoryStore
+from contracts.erasure import author_of
 from contracts.instants import SECOND
 from contracts.topics import BY_NAME
 from servicekit.failures import LogUnavailable
 from servicekit.kafka.delivery import Observation
 from servicekit.kafka.outcome import STORED, UNCHANGED, DeadLettered, Ignored, Outcome, Parked
 from servicekit.kafka.producer import Message, Written
-from servicekit.kafka.records import Coordinates, RawRecord, Received
+from servicekit.kafka.records import Coordinates, RawRecord, Received, read
 
 MESSAGE, REPLY, REACTION = "chat.message.ingested", "chat.message.reply.ingested", "chat.message.reaction.ingested"
 NAMES = {MESSAGE: "agent", REPLY: "reply", REACTION: "added"}
@@ -84,6 +87,26 @@ async def test_what_waits_too_long_becomes_a_letter_with_its_own_bytes() -> None
     assert [(one.topic, one.cause, one.outcome) for one in bridge.observed] == [
         (REPLY, f"{REPLY}:2:41", DeadLettered("original_never_came"))
     ]
+
+
+async def test_what_was_read_and_parked_can_be_read_again() -> None:
+    """The names of our fields are no names on the wire: they were passed over when it came."""
+    bridge, reply = Bridge(), json.loads(example(REPLY, "with_original"))
+    del reply["original"]["turnId"]
+    reply["original"] |= {"messageId": "another", "turn_id": 5}
+    raw = RawRecord(Coordinates(REPLY, 2, 7), b"key", json.dumps(reply).encode(), (), 1_800_000_000_000_000)
+    read_one = read(raw, {REPLY: BY_NAME[REPLY].event})
+    assert isinstance(read_one, Received)
+    assert await bridge.take(read_one) == [WAITING]
+    (parked,) = [page[0] async for page in bridge.store.scan_parked(reply["tenant"], 10)]
+    person = author_of(read_one.event)
+    assert person is not None
+    assert _is_covered(parked, {person: 2_000_000_000_000_000})
+    original = event(MESSAGE, 8, messageId=reply["originalMessageId"], conversationId=reply["conversationId"])
+    await bridge.take(original)
+    assert bridge.topics == ["feedback.reply.received"]
+    await bridge.parking.sweep()
+    assert await bridge.store.parked() == 0
 
 
 async def test_the_age_is_counted_from_the_first_parking_and_is_not_over_at_its_last_moment() -> None:
