@@ -103,7 +103,8 @@ def _feedback(turn: Turn) -> list[str]:
             f"- Previous strategy: {strategy}{f', for the query {_gist(turn.user_text)}' if turn.user_text else ''}"
         )
     if turn.status == "rejected":
-        lines.append(f"- What went wrong: {'; '.join(_wrong(turn)) or 'the user did not say'}")
+        unsaid = "see what the user said" if (turn.user_said or "").strip() else "the user did not say"
+        lines.append(f"- What went wrong: {'; '.join(_wrong(turn)) or unsaid}")
     return [*lines, *_quoted("It should have been", turn.user.correction if turn.user else None)]
 
 

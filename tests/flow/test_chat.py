@@ -97,6 +97,7 @@ async def test_a_conversation_with_its_feedback(stack: RunningStack, url: str) -
     shown = await person.types("And on Sunday?", sees="I am sorry that was not right.")
     assert "[NEW USER FEEDBACKS] (incorporated into turn timeline)" in shown
     assert "I meant Sundays" in shown
+    await person.types("/react nope", sees="it is no emoji")
     await person.types("/react 😂", sees="Noted: ")
     await stack.quiet()
     await person.types("/timeline", sees="reaction: ok")

@@ -5,10 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from uuid import uuid4
 
+from emoji import is_emoji
+
 from agent_feedback_kit import AgentFeedbackError, AsyncClient, Channel, before_planning, events
 from agent_feedback_kit.answers import Label, Reaction
 from agent_feedback_kit.timeline.loading import refresh_on_load
 from agent_feedback_kit.timeline.model import Block, Timeline, Turn
+from feedback.emojis import normalise
 from standalone.chat.agents import Agent, Answer, Line
 
 PLANNING_SECONDS = 1.0
@@ -71,7 +74,9 @@ class Conversation:
         await self.client.submit_feedback(self.id, self._last_turn(), reaction, text=text, user_id=self.user_id)
 
     async def react(self, emoji: str) -> None:
-        """Put an emoji on the last answer. Raises ValueError where the platform refuses it."""
+        """Put an emoji on the last answer. Raises ValueError where it is none, or the platform refuses it."""
+        if not is_emoji(normalise(emoji)):
+            raise ValueError("it is no emoji; type one, or its name, such as :heart:")
         message_id = self._answer_id(self._last_turn())
         taken = await events.publish_over_http(
             self.client, events.reaction(self.channel, message_id, emoji, user_id=self.user_id)

@@ -90,6 +90,14 @@ def test_a_reaction_of_a_person_with_reasons_and_a_correction() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("words", "wrong"), [("I meant Sundays.", "see what the user said"), (None, "the user did not say")]
+)
+def test_what_went_wrong_without_a_reason_is_in_the_words_if_there_are_any(words: str | None, wrong: str) -> None:
+    turn = Turn(KEY, user=UserStatus("rejected", words, (), None, 5))
+    assert f"- What went wrong: {wrong}\n" in (render(Advice(turn, 1)) or "")
+
+
 def test_what_other_people_of_the_conversation_said_is_no_preference_of_this_one() -> None:
     turn = Turn(KEY, user_id="ann", machine=REJECTED)
     other = Turn(KEY._replace(turn_id="t0"), user_id="bob", machine=REJECTED)
