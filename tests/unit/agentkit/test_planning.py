@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
+import subprocess
+import sys
 from collections.abc import Awaitable, Callable
 from itertools import pairwise
 from time import monotonic
@@ -165,6 +167,22 @@ async def test_a_token_that_cannot_be_had_gives_nothing() -> None:
 async def test_what_cannot_be_sent_gives_nothing(ask: Ask) -> None:
     planning = await ask("http://x", transport=httpx.MockTransport(answer), turn_id=object(), budget=1.0)
     assert set(planning.missing) == {"detect", "latest", "strategies"}
+
+
+def test_the_first_question_imports_nothing() -> None:
+    """Imports stop the event loop: no time limit ends them."""
+    program = """
+import asyncio, sys
+import agent_feedback_kit as kit
+async def main():
+    async with kit.AsyncClient(sys.argv[1], tenant="a", project="b") as client:
+        known = set(sys.modules)
+        await kit.before_planning(client, "c", "no", budget=5)
+        print(sorted(name for name in set(sys.modules) - known if name.startswith("anyio._backends")))
+asyncio.run(main())
+"""
+    done = subprocess.run([sys.executable, "-c", program, nowhere()], capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stdout.strip()) == (0, "[]"), done.stderr
 
 
 def test_names_cannot_break_out_of_their_line() -> None:

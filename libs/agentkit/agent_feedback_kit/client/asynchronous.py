@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import suppress
 from functools import update_wrapper
+from importlib import import_module
 from types import TracebackType
 from typing import Any, Concatenate, Generic, ParamSpec, Self, TypeVar, Unpack, cast
 
@@ -17,6 +19,8 @@ from agent_feedback_kit.client.retrying import Retries, read_json, refusal_of
 from agent_feedback_kit.client.travel import ANSWER_LIMIT, Token, settings_of, unreachable
 from agent_feedback_kit.errors import AgentFeedbackError, UnexpectedAnswer, Unreachable
 
+with suppress(ImportError):  # httpx imports it at the first request else, in the middle of a planner's 50 ms
+    import_module("anyio._backends._asyncio")
 P = ParamSpec("P")
 T = TypeVar("T")
 
