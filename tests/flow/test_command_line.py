@@ -45,7 +45,8 @@ async def test_a_port_in_use() -> None:
             ended = await agent_feedback("up", "--exit", "--json", "--port", str(port), "--state", state)
     assert ended.code == 3
     assert ended.out == ""
-    assert ended.err.strip() == f"Port {port} on 127.0.0.1 is in use: choose another with --port."
+    another = "choose another with --port (with make run: PORT=…)"
+    assert ended.err.strip() == f"Port {port} on 127.0.0.1 is in use: {another}."
 
 
 async def test_a_missing_file() -> None:

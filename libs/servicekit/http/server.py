@@ -44,7 +44,8 @@ class HttpServer:
         except OSError as error:
             self._socket.close()
             why = "is in use" if error.errno == 98 else f"cannot be used ({error.strerror})"
-            raise StartError(f"Port {port} on {host} {why}: choose another with --port.") from None
+            another = "choose another with --port (with make run: PORT=…)"
+            raise StartError(f"Port {port} on {host} {why}: {another}.") from None
         self.host = host
         self.port = int(self._socket.getsockname()[1])
         self._server: _Server | None = None
