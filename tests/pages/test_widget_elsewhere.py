@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
+import pytest
 import pytest_asyncio
 from chromium import expect, launched, needs_chromium, opened, picture
 from running_stack import RunningStack, Tokens, exchange, running_stack
@@ -19,7 +20,7 @@ from starlette.types import Receive, Scope, Send
 from servicekit.http.auth import Caller
 
 pytestmark = needs_chromium
-HTTP_MD = Path(__file__).parents[2] / "docs" / "http.md"
+DOCS = Path(__file__).parents[2] / "docs"
 POLICY = "default-src 'none'; script-src {api} 'nonce-n'; connect-src 'self' {api}; base-uri 'none'"
 
 
@@ -39,6 +40,8 @@ class Site:
             self.asked.append({name.decode(): value.decode() for name, value in scope["headers"]})
             token = self.tokens.pop(0) if len(self.tokens) > 1 else self.tokens[0]
             body, media_type = json.dumps({"token": token}), "application/json"
+        elif scope["path"] == "/my/feedback-token":
+            body, media_type = self.tokens[0], "text/plain"
         else:
             body, media_type = self.html, "text/html"
         headers = {"content-type": f"{media_type}; charset=utf-8", **self.headers}
@@ -144,8 +147,9 @@ async def test_a_classic_script_and_an_address_for_tokens(shop: Any) -> None:
     await expect(good(page)).to_have_attribute("aria-pressed", "true")
 
 
-async def test_the_snippet_of_the_documentation_works_as_printed(shop: Any) -> None:
-    [snippet] = re.findall(r"```html\n(<script src=.*?)```", HTTP_MD.read_text("utf-8"), re.DOTALL)
+@pytest.mark.parametrize("file", ["http.md", "tokens.md"])
+async def test_the_snippet_of_the_documentation_works_as_printed(shop: Any, file: str) -> None:
+    [snippet] = re.findall(r"```html\n(<script src=.*?)```", (DOCS / file).read_text("utf-8"), re.DOTALL)
     ids = re.compile(r'tenant="[^"]*" project="[^"]*" conversation="[^"]*" turn="[^"]*"')
     assert ids.search(snippet) and "https://feedback.example" in snippet
     html = ids.sub("{ids}", snippet).replace("https://feedback.example", "{api}")
