@@ -3,6 +3,7 @@
     pip install aiokafka
     python examples/rlhf_consumer.py --broker localhost:9092 --state rewards.sqlite            # follow the topic
     python examples/rlhf_consumer.py --broker localhost:9092 --state rewards.sqlite --once     # catch up and print
+    python examples/rlhf_consumer.py --run .agent-feedback --state rewards.sqlite --once       # of `agent-feedback up`
 
 Copy it: it imports nothing of agent-feedback. It shows the four rules that a consumer of the topic has to keep.
 
@@ -25,8 +26,9 @@ import logging
 import signal
 import sqlite3
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
+from pathlib import Path
 from typing import Any
 
 from aiokafka import AIOKafkaConsumer, ConsumerRecord
@@ -138,11 +140,29 @@ def _refused(constant: str) -> None:
     raise ValueError(f"{constant} is no JSON")
 
 
-async def follow(broker: str, rewards: Rewards, *, once: bool = False) -> None:
-    """Take the topic in from where `rewards` stands: for ever, or with `once` up to what it holds at the start."""
+def log_of(options: argparse.Namespace) -> dict[str, str]:
+    """How to reach the Kafka at `--broker`, or that of a running `agent-feedback up` (whose own asks who one is)."""
+    if options.run is None:
+        return {"bootstrap_servers": options.broker}
+    try:
+        run = json.loads((options.run / "run.json").read_text())
+    except (OSError, ValueError):
+        raise SystemExit(f"Nothing runs on {options.run}: start it with `agent-feedback up`.") from None
+    servers = {"bootstrap_servers": run["broker"]}
+    if "kafka_secret" not in run:
+        return servers
+    known = {"sasl_plain_username": "agent-feedback", "sasl_plain_password": run["kafka_secret"]}
+    return servers | {"security_protocol": "SASL_PLAINTEXT", "sasl_mechanism": "PLAIN"} | known
+
+
+async def follow(log: Mapping[str, str], rewards: Rewards, *, once: bool = False) -> None:
+    """Take the topic in from where `rewards` stands: for ever, or with `once` up to what it holds at the start.
+
+    `log` is what aiokafka takes to reach the Kafka.
+    """
     consumer = AIOKafkaConsumer(
         TOPIC,
-        bootstrap_servers=broker,
+        **log,
         group_id=None,  # no group: this process reads every partition, and its offsets lie in its own file
         auto_offset_reset="earliest",
         isolation_level="read_committed",
@@ -164,14 +184,15 @@ async def follow(broker: str, rewards: Rewards, *, once: bool = False) -> None:
             if records:
                 rewards.take(records)
     except KafkaConnectionError:
-        raise SystemExit(f"No Kafka answers at {broker}: does it run, and is the address right?") from None
+        at = log["bootstrap_servers"]
+        raise SystemExit(f"No Kafka answers at {at}: does it run, and is the address right?") from None
     finally:
         await consumer.stop()
 
 
-async def _run(broker: str, path: str, once: bool) -> None:
+async def _run(log: Mapping[str, str], path: str, once: bool) -> None:
     with closing(Rewards(path)) as rewards:
-        work = asyncio.create_task(follow(broker, rewards, once=once))
+        work = asyncio.create_task(follow(log, rewards, once=once))
         for number in (signal.SIGINT, signal.SIGTERM):
             asyncio.get_running_loop().add_signal_handler(number, work.cancel)
         try:
@@ -185,12 +206,13 @@ async def _run(broker: str, path: str, once: bool) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description="Keep the reward that counts for every turn, in a SQLite file.")
     parser.add_argument("--broker", default="localhost:9092", help="HOST:PORT of the Kafka (default: %(default)s)")
+    parser.add_argument("--run", type=Path, help="the state folder of a running `agent-feedback up`, for its log")
     parser.add_argument("--state", default="rewards.sqlite", help="the SQLite file (default: %(default)s)")
     parser.add_argument("--once", action="store_true", help="catch up, print what counts as JSON lines, and end")
     options = parser.parse_args()
     logging.basicConfig(level=logging.WARNING)
     logging.getLogger("aiokafka").setLevel(logging.CRITICAL)  # what ends this is said in one sentence
-    asyncio.run(_run(options.broker, options.state, options.once))
+    asyncio.run(_run(log_of(options), options.state, options.once))
 
 
 if __name__ == "__main__":

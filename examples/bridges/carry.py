@@ -26,7 +26,7 @@ import httpx
 from aiokafka import ConsumerRecord
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
-from rlhf_consumer import Rewards, follow  # the example one folder up
+from rlhf_consumer import Rewards, follow, log_of  # the example one folder up
 
 SCHEMA = """
 create table if not exists carried (
@@ -107,6 +107,7 @@ def parser_of(what: str, url: str) -> argparse.ArgumentParser:
     """The options that every bridge has."""
     parser = argparse.ArgumentParser(description=f"Carry feedback.created into {what}.")
     parser.add_argument("--broker", default="localhost:9092", help="HOST:PORT of the Kafka (default: %(default)s)")
+    parser.add_argument("--run", type=Path, help="the state folder of a running `agent-feedback up`, for its log")
     parser.add_argument("--state", default="bridge.sqlite", help="the SQLite file (default: %(default)s)")
     parser.add_argument("--url", default=url, help=f"where {what} answers (default: %(default)s)")
     parser.add_argument("--once", action="store_true", help="catch up, and end")
@@ -125,7 +126,7 @@ def run(options: argparse.Namespace, target: Target) -> None:
 async def _run(options: argparse.Namespace, target: Target) -> None:
     with closing(Bridge(options.state, target)) as bridge:
         bridge.carry()  # traces that came since, and what a crash left
-        work = asyncio.create_task(follow(options.broker, bridge, once=options.once))
+        work = asyncio.create_task(follow(log_of(options), bridge, once=options.once))
         for number in (signal.SIGINT, signal.SIGTERM):
             asyncio.get_running_loop().add_signal_handler(number, work.cancel)
         try:

@@ -190,12 +190,19 @@ async def _until(holds: Callable[[], bool]) -> None:
             await asyncio.sleep(0.05)
 
 
-async def test_without_a_kafka_it_ends_with_a_sentence(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        (("--broker", "127.0.0.1:1"), "No Kafka answers at 127.0.0.1:1: does it run, and is the address right?"),
+        (("--run", "nowhere"), "Nothing runs on nowhere: start it with `agent-feedback up`."),
+    ],
+)
+async def test_without_a_kafka_it_ends_with_a_sentence(options: tuple[str, str], sentence: str, tmp_path: Path) -> None:
     process = await asyncio.create_subprocess_exec(
-        *(sys.executable, str(EXAMPLE), "--broker", "127.0.0.1:1", "--state", str(tmp_path / "rewards.sqlite")),
+        *(sys.executable, str(EXAMPLE), *options, "--state", str(tmp_path / "rewards.sqlite")),
         stderr=asyncio.subprocess.PIPE,
     )
     async with asyncio.timeout(60):
         _, trouble = await process.communicate()
     assert process.returncode == 1
-    assert trouble.decode() == "No Kafka answers at 127.0.0.1:1: does it run, and is the address right?\n"
+    assert trouble.decode() == f"{sentence}\n"
