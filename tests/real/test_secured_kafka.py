@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import stat
+import sys
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -26,6 +28,7 @@ from standalone.log import facts_of_log, log_of
 
 pytestmark = [pytest.mark.real, pytest.mark.timeout(120)]
 REACTION = CHAT_REACTION.name
+CONSUMER = Path(__file__).parents[2] / "examples" / "rlhf_consumer.py"
 
 
 @pytest.fixture(scope="module")
@@ -95,10 +98,22 @@ async def test_the_kafka_of_a_run_lets_in_who_knows_its_secret(tmp_path: Path) -
         await ensure_topics(local.cluster)
         assert not await gets_in(local.bootstrap)
         assert not await gets_in(LocalKafka(folder, port=1, secret="other").cluster, local.bootstrap)
-        assert await gets_in(log_of(facts_of_log("local", local.cluster)))
+        facts = facts_of_log("local", local.cluster)
+        assert await gets_in(log_of(facts))
+        (tmp_path / "run.json").write_text(json.dumps(facts))
+        assert await catches_up("--run", str(tmp_path)) == 0
+        assert await catches_up("--broker", local.bootstrap) == 1
         assert stat.S_IMODE(folder.stat().st_mode) == 0o700
         controller = (folder / "server.properties").read_text().split("CONTROLLER://")[1].split()[0]
         assert not await gets_in(controller)
+
+
+async def catches_up(*options: str) -> int:
+    """Start the reference consumer; gives its exit code."""
+    state = ("--state", ":memory:", "--once")
+    process = await asyncio.create_subprocess_exec(sys.executable, str(CONSUMER), *options, *state)
+    async with asyncio.timeout(60):
+        return await process.wait()
 
 
 async def gets_in(bootstrap: Bootstrap, servers: str | None = None) -> bool:
