@@ -166,6 +166,18 @@ def test_what_is_no_reaction_is_passed_over(text: str) -> None:
     assert item_of_artifact(text, {"rn": "x", "turn_id": "t1"}) is None
 
 
+@pytest.mark.parametrize("ts", [None, "", "zzz", {"a": 1}, b"2026", 7])
+def test_a_time_that_is_none_hides_no_later_feedback(ts: Any) -> None:
+    assert item_of_artifact(str(REACTION | {"ts": ts}), {"rn": "a:id", "turn_id": "t1"}) is None
+
+
+@pytest.mark.parametrize("confidence", ["9" * 500, "NaN", "1e999", "-1", '"much"', "null"])
+def test_a_confidence_that_is_none_counts_as_sure(confidence: str) -> None:
+    text = json.dumps(REACTION).replace("0.9", confidence)
+    found = item_of_artifact(text, {"rn": "a:id", "turn_id": "t1"})
+    assert found is not None and found["confidence"] == 1.0
+
+
 @pytest.mark.parametrize("server", [silent, trickling, nonsense, a_page, hanging_up, None])
 async def test_a_service_in_trouble_leaves_the_timeline_alone(server: Any, caplog: pytest.LogCaptureFixture) -> None:
     async def load(url: str) -> None:

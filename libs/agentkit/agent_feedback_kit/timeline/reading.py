@@ -9,7 +9,8 @@ from __future__ import annotations
 import ast
 import json
 from collections.abc import Mapping
-from typing import Any
+from datetime import datetime
+from typing import Any, TypeGuard
 
 from agent_feedback_kit.answers import LatestItem
 
@@ -40,7 +41,10 @@ def item_of_artifact(text: str, meta: Mapping[str, Any]) -> LatestItem | None:
     reaction = read_reaction(text)
     rn = meta.get("rn")
     turn_id = (reaction or {}).get("turn_id") or meta.get("turn_id")
-    if reaction is None or not isinstance(rn, str) or not isinstance(turn_id, str) or not reaction.get("ts"):
+    if reaction is None or not isinstance(rn, str) or not isinstance(turn_id, str):
+        return None
+    ts = reaction.get("ts")
+    if not _is_time(ts):  # times are compared as texts: one that is none would hide every later feedback
         return None
     said = reaction.get("text")
     confidence = reaction.get("confidence")
@@ -49,14 +53,21 @@ def item_of_artifact(text: str, meta: Mapping[str, Any]) -> LatestItem | None:
         "turn_ts": None,
         "feedback_id": rn.rpartition(":")[2],
         "user_id": "",
-        "ts": str(reaction["ts"]),
-        "recorded_at": str(reaction["ts"]),
+        "ts": ts,
+        "recorded_at": ts,
         "reaction": reaction["reaction"],
         "text": said if isinstance(said, str) else None,
-        "confidence": float(confidence) if isinstance(confidence, int | float) else 1.0,
+        "confidence": float(confidence) if isinstance(confidence, int | float) and 0 <= confidence <= 1 else 1.0,
         "origin": "machine" if reaction.get("origin") == "machine" else "user",
         "rn": rn,
     }
+
+
+def _is_time(value: object) -> TypeGuard[str]:
+    try:
+        return isinstance(value, str) and bool(datetime.fromisoformat(value))
+    except ValueError:
+        return False
 
 
 def _parsed(text: str) -> dict[str, Any] | None:
