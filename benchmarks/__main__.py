@@ -21,6 +21,7 @@ from benchmarks.judging import judging
 from benchmarks.measuring import Measured, Measuring, Say
 from benchmarks.memory import memory
 from benchmarks.plan import FULL, QUICK, Plan
+from benchmarks.report_pages import report_pages
 from benchmarks.results import (
     RESULTS,
     conditions,
@@ -30,6 +31,7 @@ from benchmarks.results import (
     print_judging,
     print_looks,
     print_memory,
+    print_pages,
     print_table,
     write,
 )
@@ -89,6 +91,10 @@ def main() -> int:
     say(f"An index of {plan.turns:,} turns")
     with scratch() as folder:
         looked = uvloop.run(turn_index(folder, plan.turns, DETECT_RATE, plan.latency_seconds, options.seed, say))
+    pages = {}
+    for feedbacks in plan.reports:
+        say(f"Pages over {feedbacks:,} feedbacks")
+        pages[str(feedbacks)] = uvloop.run(report_pages(feedbacks, 5, say))
     pipeline = figures(measured, starts)
     result = {
         "pipeline": pipeline,
@@ -96,6 +102,7 @@ def main() -> int:
         "memory": held,
         "judging": judged,
         "turn_index": looked,
+        "reports": pages,
         "conditions": conditions(plan, name, options.seed, time.monotonic() - began, why),
         "runs": details(measured),
     }
@@ -106,6 +113,7 @@ def main() -> int:
     print_memory(console, held)
     print_judging(console, judged)
     print_looks(console, looked)
+    print_pages(console, pages)
     say(f"Written to {options.out}")
     return 0
 

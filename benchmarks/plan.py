@@ -30,7 +30,7 @@ class Plan:
     """`rounds` of everything, interleaved; each run with `events`, the slow plain one with `plain_events`.
 
     `latency_rate` in events a second, for `latency_seconds`; `turns` in the index of turns that is looked through;
-    `http_seconds` is how long each load over HTTP lasts.
+    `http_seconds` is how long each load over HTTP lasts; pages are read over each of `reports` feedbacks.
     """
 
     rounds: int
@@ -41,6 +41,7 @@ class Plan:
     starts: int
     turns: int
     http_seconds: float
+    reports: tuple[int, ...]
 
 
 FULL = Plan(
@@ -52,6 +53,7 @@ FULL = Plan(
     starts=5,
     turns=1_000_000,
     http_seconds=10,
+    reports=(200_000, 2_000_000),
 )
 QUICK = Plan(
     rounds=1,
@@ -62,4 +64,5 @@ QUICK = Plan(
     starts=1,
     turns=50_000,
     http_seconds=4,
+    reports=(50_000,),
 )

@@ -40,6 +40,8 @@ from reporting.store_postgres import PostgresStore
 from servicekit.database import open_pool
 from standalone.embedded.postgres import EmbeddedPostgres
 
+Say = Callable[[str], None]
+Read = Callable[[], Awaitable[Any]]
 NOW: Final = 1_790_000_000_000_000
 AT: Final = Project("acme", "support")
 DAYS: Final = 180
@@ -96,7 +98,11 @@ SEARCHES: Final = {
 }
 
 
-async def timed(name: str, read: Callable[[], Awaitable[Any]], times: int) -> None:
+Figures = dict[str, dict[str, float]]
+"""Of each read its `best_ms`, `median_ms` and `p99_ms`."""
+
+
+async def timed(read: Read, times: int) -> dict[str, float]:
     took = []
     for _ in range(times):
         began = time.perf_counter()
@@ -104,10 +110,10 @@ async def timed(name: str, read: Callable[[], Awaitable[Any]], times: int) -> No
         took.append(1_000 * (time.perf_counter() - began))
     took.sort()
     p99 = took[min(len(took) - 1, round(0.99 * len(took)))]
-    print(f"{name:32}{took[0]:9.1f} ms best{median(took):9.1f} ms median{p99:9.1f} ms p99", flush=True)
+    return {"best_ms": round(took[0], 1), "median_ms": round(median(took), 1), "p99_ms": round(p99, 1)}
 
 
-async def fill(pool: asyncpg.Pool, feedbacks: int) -> None:
+async def fill(pool: asyncpg.Pool, feedbacks: int, say: Say) -> None:
     """Write the rows, newest first."""
     began = time.perf_counter()
     for first in range(1, feedbacks + 1, _CHUNK):
@@ -115,15 +121,16 @@ async def fill(pool: asyncpg.Pool, feedbacks: int) -> None:
         await pool.execute(_FILL, feedbacks, NOW, DAYS * DAY, first, last, timeout=3_600)
     await pool.execute(_MESSAGES, feedbacks, NOW, DAYS * DAY, timeout=3_600)
     await pool.execute("analyze feedbacks", timeout=3_600)
-    print(f"{feedbacks:,} feedbacks written in {time.perf_counter() - began:.0f} s", flush=True)
+    say(f"{feedbacks:,} feedbacks written in {time.perf_counter() - began:.0f} s")
     began = time.perf_counter()
     hours = await Rollups(pool).catch_up(quiet=0)
-    print(f"{hours:,} hours rolled up in {time.perf_counter() - began:.0f} s", flush=True)
+    say(f"{hours:,} hours rolled up in {time.perf_counter() - began:.0f} s")
     for table in ("feedbacks", "messages", "rollups", "stale_hours"):
         await pool.execute(f"vacuum analyze {table}", timeout=3_600)
 
 
-async def measure(pool: asyncpg.Pool, times: int) -> None:
+async def measure(pool: asyncpg.Pool, times: int) -> Figures:
+    """Read each page `times` times, the quick ones more often: what is rare shows in the slowest of many."""
     whole, month = Span(0, NOW + 1), Span(NOW - 30 * DAY, NOW + 1)
 
     async def period() -> None:
@@ -137,27 +144,33 @@ async def measure(pool: asyncpg.Pool, times: int) -> None:
         async with pool.acquire() as connection, connection.transaction(isolation="repeatable_read", readonly=True):
             await latest(connection, LONG, LatestQuestion([f"t{turn}" for turn in range(200)]))
 
-    await timed("period page of 100, with turns", period, 20 * times)
-    await timed("turns-with-feedbacks, 200 turns", turns, 4 * times)
-    await timed("latest of 200 turns", newest, 4 * times)
-    for name, filters in SEARCHES.items():
-        await timed(f"search, {name}", lambda filters=filters: found(pool, AT, whole, filters, 50), times)  # type: ignore[misc]
-    await timed("counts of 30 days", lambda: breakdown(pool, AT, month, Filters()), times)
-    await timed("summary of 30 days", lambda: summary(pool, AT, month, "day", Filters()), times)
-    await timed("agents of 30 days", lambda: ranking(pool, AT, month, 10, Filters()), times)
-    await timed("reasons of 30 days", lambda: reasons(pool, AT, month, Filters()), times)
-    await timed("calibration of 30 days", lambda: calibration(pool, AT, month), times)
-    for period_name in ("7d", "30d"):
-        view = View.model_validate({"period": period_name})
-        await timed(
-            f"overview of {period_name}",
-            lambda view=view: overview(pool, AT, view, NOW, _no_link),  # type: ignore[misc]
-            times,
-        )
+    def searched(filters: Filters) -> Read:
+        return lambda: found(pool, AT, whole, filters, 50)
+
+    def seen(period: str) -> Read:
+        return lambda: overview(pool, AT, View.model_validate({"period": period}), NOW, _no_link)
+
+    reads: dict[str, tuple[Read, int]] = {
+        "period page of 100, with turns": (period, 20 * times),
+        "turns-with-feedbacks, 200 turns": (turns, 20 * times),
+        "latest of 200 turns": (newest, 20 * times),
+        **{f"search, {name}": (searched(filters), 4 * times) for name, filters in SEARCHES.items()},
+        "counts of 30 days": (lambda: breakdown(pool, AT, month, Filters()), times),
+        "summary of 30 days": (lambda: summary(pool, AT, month, "day", Filters()), times),
+        "agents of 30 days": (lambda: ranking(pool, AT, month, 10, Filters()), times),
+        "reasons of 30 days": (lambda: reasons(pool, AT, month, Filters()), times),
+        "calibration of 30 days": (lambda: calibration(pool, AT, month), times),
+        "overview of 7d": (seen("7d"), times),
+        "overview of 30d": (seen("30d"), times),
+    }
+    return {name: await timed(read, count) for name, (read, count) in reads.items()}
 
 
-async def projection(pool: asyncpg.Pool, events: int = 20_000, rounds: int = 3) -> None:
-    """What noting changed hours costs the projection: the same events with and without the triggers, in turn."""
+async def projection(pool: asyncpg.Pool, events: int = 20_000, rounds: int = 3) -> dict[str, float]:
+    """What noting changed hours costs the projection: the same events with and without the triggers, in turn.
+
+    Feedbacks a second, best of `rounds`.
+    """
     store, person = PostgresStore(pool), Project("bench", "projection")
     took: dict[bool, list[float]] = {True: [], False: []}
     for number in range(2 * rounds):
@@ -170,10 +183,7 @@ async def projection(pool: asyncpg.Pool, events: int = 20_000, rounds: int = 3) 
         took[noted].append(time.perf_counter() - began)
     await pool.execute("alter table feedbacks enable trigger user")
     with_, without = (events / min(took[noted]) for noted in (True, False))
-    print(
-        f"projection: {with_:,.0f} feedbacks/s with triggers, {without:,.0f} without ({with_ / without:.2f})",
-        flush=True,
-    )
+    return {"feedbacks_per_s": round(with_), "without_triggers_per_s": round(without)}
 
 
 def _row(at: Project, number: int) -> FeedbackRow:
@@ -220,15 +230,15 @@ def _no_link(path: str, **_: Any) -> str:
     return path
 
 
-async def run(feedbacks: int, times: int) -> None:
+async def report_pages(feedbacks: int, times: int, say: Say) -> dict[str, Any]:
+    """Fill a PostgreSQL of its own with `feedbacks` and read every page `times` times at least."""
     with TemporaryDirectory() as folder:
         Path(folder).chmod(0o755)
         async with EmbeddedPostgres(Path(folder) / "data") as server:
-            pool = await open_pool(server.url, "reporting", MIGRATIONS)
+            pool = await open_pool(server.url, "reporting", MIGRATIONS, plan_anew=True)
             try:
-                await fill(pool, feedbacks)
-                await measure(pool, times)
-                await projection(pool)
+                await fill(pool, feedbacks, say)
+                return {"pages": await measure(pool, times), "projection": await projection(pool)}
             finally:
                 await pool.close()
 
@@ -238,7 +248,10 @@ def main() -> None:
     parser.add_argument("--feedbacks", type=int, default=250_000)
     parser.add_argument("--times", type=int, default=5)
     asked = parser.parse_args()
-    asyncio.run(run(asked.feedbacks, asked.times))
+    measured = asyncio.run(report_pages(asked.feedbacks, asked.times, lambda text: print(text, flush=True)))
+    for name, figures in measured["pages"].items():
+        print(f"{name:32}" + "".join(f"{ms:9.1f} ms {kind[:-3]}" for kind, ms in figures.items()))
+    print(f"projection: {measured['projection']}")
 
 
 if __name__ == "__main__":

@@ -133,6 +133,19 @@ def print_looks(console: Console, looked: Mapping[str, Any]) -> None:
     console.print(table)
 
 
+def print_pages(console: Console, by_size: Mapping[str, Any]) -> None:
+    """What `report_pages` measured, in milliseconds: the same reads over few feedbacks and over many."""
+    table = Table(title="Reading reports, ms", title_justify="left", pad_edge=False)
+    table.add_column("")
+    for size in by_size:
+        for kind in ("best", "p99"):
+            table.add_column(f"{int(size):,}: {kind}", justify="right")
+    for name in next(iter(by_size.values()))["pages"]:
+        pages = [measured["pages"][name] for measured in by_size.values()]
+        table.add_row(name, *(f"{page[kind]:,}" for page in pages for kind in ("best_ms", "p99_ms")))
+    console.print(table)
+
+
 def print_http(console: Console, rates: Mapping[str, Any]) -> None:
     """What `http_rates` measured."""
     table = Table(title="Over HTTP", title_justify="left", pad_edge=False)

@@ -27,6 +27,7 @@ _BY_KEY = {
     "enable_seqscan": "off",
     "plan_cache_mode": "force_generic_plan",
 }
+_PLAN_ANEW = {"plan_cache_mode": "force_custom_plan"}
 
 
 async def wait_for_database(url: str, say: Say) -> None:
@@ -45,12 +46,14 @@ async def open_pool(
     init: Callable[..., Coroutine[Any, Any, None]] | None = None,
     tenants_apart: bool = False,
     by_key: bool = False,
+    plan_anew: bool = False,
 ) -> asyncpg.Pool:
     """A pool whose connections live in `schema`, brought up to the newest migration; `init` is given each of them once.
 
     `tenants_apart` gives a pool that only reads, and of one tenant at a time (see `row_security.py`).
     `by_key` is for statements that find rows by their keys, an array of them at a time: each is planned once, and by
     indexes alone. Left to itself PostgreSQL reads whole tables for a batch while it has no statistics of them.
+    `plan_anew` is for statements whose best plan depends on what is asked for: each is planned every time.
     Waits as long as the database does not answer, and says so every few seconds.
     """
     if not _IDENTIFIER.fullmatch(schema):
@@ -63,6 +66,7 @@ async def open_pool(
             "application_name": f"agent-feedback {schema}",
             "jit": "off",
             **(_BY_KEY if by_key else {}),
+            **(_PLAN_ANEW if plan_anew else {}),
         },
     }
     _tell_arrays_by_type()
@@ -80,9 +84,9 @@ async def open_pool(
 
 
 async def open_reads(
-    settings: ReadSettings, schema: str, migrations: Path, *, say: Say, by_key: bool = False
+    settings: ReadSettings, schema: str, migrations: Path, *, say: Say, by_key: bool = False, plan_anew: bool = False
 ) -> asyncpg.Pool:
-    """Open a pool for what callers ask, of connections that the consumers do not share; `by_key` as in `open_pool`.
+    """Open a pool for what callers ask, of connections that the consumers do not share; for the rest see `open_pool`.
 
     Readers wait for each other, never a consumer for them, and what one event loop serialises at once is bounded.
     """
@@ -94,6 +98,7 @@ async def open_reads(
         say=say,
         tenants_apart=settings.row_security,
         by_key=by_key,
+        plan_anew=plan_anew,
     )
 
 

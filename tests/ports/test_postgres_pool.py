@@ -122,3 +122,15 @@ async def test_rows_looked_up_by_key_are_found_by_index_before_a_table_has_stati
         plan = str(await statement.explain(wanted))
     assert ("Seq Scan" in plan) is read_whole, plan
     await pool.close()
+
+
+@pytest.mark.parametrize("plan_anew", [True, False])
+async def test_a_statement_is_planned_for_what_it_is_asked_each_time(
+    postgres_url: str, tmp_path: Path, plan_anew: bool
+) -> None:
+    pool = await open_pool(postgres_url, "planned", tmp_path, size=1, plan_anew=plan_anew)
+    for _ in range(10):
+        await pool.fetchval("select $1::int + 1", 1)
+    counted = await pool.fetchrow("select * from pg_prepared_statements where statement like '%$1::int + 1'")
+    assert (counted["custom_plans"], counted["generic_plans"]) == ((10, 0) if plan_anew else (5, 5))
+    await pool.close()

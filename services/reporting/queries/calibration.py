@@ -52,7 +52,8 @@ class Calibration(Answer):
     thresholds: Annotated[list[Threshold], Field(description="Lowest first, from the window's lowest confidence.")]
 
 
-_BIN: Final = f"least(floor(round(e.confidence::numeric * {_BINS}, 6))::int, {_BINS - 1})"
+# Rounded first: 0.85 * 20 is a little less than 17.
+_BIN: Final = f"least(floor(round(e.confidence * {_BINS}e6) / 1e6)::int, {_BINS - 1})"
 _PAIRS: Final = f"""
 select e.reaction as machine, p.reaction as person, {_BIN} as bin, count(*) as pairs, sum(e.confidence) as confidence
 from effective e

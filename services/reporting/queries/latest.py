@@ -88,22 +88,17 @@ _HERE: Final = "f.tenant = $1 and f.project = $2 and f.conversation_id = $3"
 _UNSEEN_SLOTS: Final = f"""
  and f.slot in (select f.slot from feedbacks f where {_HERE} and {UNSEEN.format(row="f", snapshot="$6")})"""
 _HEADS: Final = """
-with changed as (
-    select f.slot, f.turn_id, max(f.recorded_at) as recorded_at
+with standing as (
+    select distinct on (f.slot) f.turn_id, f.feedback_id, f.occurred_at, octet_length(f.text) as size,
+           max(f.recorded_at) over (partition by f.slot) as changed_at
     from feedbacks f
     where {here} and ($4::text[] is null or f.turn_id = any($4::text[])){unseen}
-    group by f.slot, f.turn_id
-    having max(f.recorded_at) > $5
-), standing as (
-    select distinct on (f.slot) f.turn_id, f.feedback_id, f.occurred_at, octet_length(f.text) as size,
-           c.recorded_at as changed_at
-    from changed c
-    join feedbacks f on f.slot = c.slot and {here}
     order by f.slot, (f.feedback_type = 'explicit' or f.reaction is not null) desc,
              f.occurred_at desc, f.feedback_id desc
 ), latest as (
     select distinct on (turn_id) *
     from standing
+    where changed_at > $5
     order by turn_id, changed_at desc, occurred_at desc, feedback_id desc
 )
 select turn_id, feedback_id, changed_at, coalesce(size, 0) + {overhead} as size
