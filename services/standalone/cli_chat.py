@@ -13,7 +13,8 @@ import typer
 from rich.console import Console
 
 from servicekit.failures import StartError
-from standalone.state import DEFAULT_STATE, running
+from standalone.remote import address_of
+from standalone.state import DEFAULT_STATE
 from standalone.terminal import State, run
 
 
@@ -87,8 +88,7 @@ async def _chat(
     from standalone.chat.terminal import Keyboard, Pipe, Screen
 
     if url is None:
-        facts = running(state)
-        url, token = str(facts["url"]), token or str(facts["token"])
+        url, token = address_of(None, token, state)
     agent: Agent = ScriptedAgent()
     if model_url is not None and model is not None:
         agent = OpenAiAgent(model_url, model, model_key, model_seconds)
