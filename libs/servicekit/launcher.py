@@ -18,6 +18,7 @@ from typing import Any
 import uvloop
 from dotenv import load_dotenv
 
+from servicekit.allocator import share_one_arena
 from servicekit.failures import StartError, is_transient
 from servicekit.faults import VARIABLE, faults_named
 from servicekit.garbage_collection import tune_gc
@@ -62,6 +63,7 @@ def main(program: Program) -> None:
         parser.error("--port takes a number from 0 to 65535")
     configure_logging()
     raise_again()
+    share_one_arena()
     try:
         uvloop.run(run_program(program, options.host, options.port, os.environ.get("AGENT_FEEDBACK_TOKEN")))
     except StartError as error:

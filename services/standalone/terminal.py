@@ -15,6 +15,7 @@ from rich.console import Console
 from rich.text import Text
 
 from contracts.instants import parse_instant
+from servicekit.allocator import share_one_arena
 from servicekit.failures import StartError
 from servicekit.interrupts import raise_again
 from standalone.embedded.local_kafka import LocalKafkaError
@@ -60,6 +61,7 @@ def show(text: str) -> None:
 def run(work: Coroutine[Any, Any, T]) -> T:
     """Run to the end; what keeps it from starting is one sentence and exit code 3."""
     raise_again()
+    share_one_arena()
     try:
         return uvloop.run(work)
     except (StartError, EmbeddedPostgresError, LocalKafkaError, MemoryBrokerError) as error:

@@ -35,7 +35,7 @@ _SETTINGS: Final = {
     "port": str(PORT),
     "unix_socket_permissions": "0700",
     "max_connections": "100",
-    "shared_buffers": "128MB",
+    "shared_buffers": "64MB",
     "jit": "off",
     "fsync": "on",
     "full_page_writes": "on",
