@@ -20,6 +20,12 @@ EmojiAction = Annotated[
 DELETED: Final = "(message deleted)"
 """The content that stands for a message's words once its writer has taken them back."""
 
+
+def words_of(content: str) -> str:
+    """What a message of that content says: nothing where its writer has taken the words back."""
+    return "" if content == DELETED else content
+
+
 MessageId = Annotated[Id, Field(description="The message's id, unique within its conversation.")]
 Written = Annotated[Content, Field(description="The message's text: not blank, at most 200,000 characters.")]
 SenderId = Annotated[Id, Field(description="Who wrote the message: a person's id, or the agent's.")]

@@ -9,6 +9,7 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 from contracts.base import TEXT_LIMIT
+from contracts.chat import words_of
 from contracts.provenance import NO_PROVENANCE, Provenance, provenance_of
 from contracts.topics import INFERRED_RECEIVED
 from contracts.versions import MessageEvent, message_in, version_of
@@ -133,7 +134,7 @@ def indexed(event: MessageEvent) -> IndexedMessage:
         sender_id=said.sender_id,
         role=said.sender_type,
         agent_id=said.agent_id if from_agent else None,
-        text=said.content[:TEXT_LIMIT],
+        text=words_of(said.content)[:TEXT_LIMIT],
         at=said.occurred_at,
     )
     return IndexedMessage(

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from contracts.base import TEXT_LIMIT
+from contracts.chat import words_of
 from contracts.versions import COPY, MessageEvent, message_in, version_of
 from inference.neighbours import Stretch
 from inference.store import Placed
@@ -88,7 +89,7 @@ def facts_of(event: MessageEvent, version: bytes | None = None) -> Facts:
     """
     said, version = message_in(event), version or version_of(event)
     key = TurnKey(said.tenant, said.project, said.conversation_id, said.turn_id or said.message_id)
-    text, at = said.content[:TEXT_LIMIT], said.occurred_at
+    text, at = words_of(said.content)[:TEXT_LIMIT], said.occurred_at
     if said.sender_type == "human" or said.agent_id is None:
         return Facts(key, at, question=Question(version, said.message_id, said.sender_id, text))
     reply = Reply(

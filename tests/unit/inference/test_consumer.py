@@ -8,11 +8,13 @@ import pytest
 from feedback_events import RecordingProducer
 from reporting_events import batch, message
 
+from contracts.chat import DELETED
 from contracts.feedback import FeedbackInferredReceived
 from detector.detector import Detector
-from inference.consumer import ConversationEvents
+from inference.consumer import ConversationEvents, indexed
 from inference.store import Place, Placed
 from inference.store_memory import MemoryStore
+from inference.turns.facts import facts_of
 from simulation.stub_turns import StubTurns
 
 QUESTION = message("q1", content="When does it open?", at=0)
@@ -45,3 +47,10 @@ async def test_what_changed_during_a_look_is_looked_at_again(rules: Detector, ed
     events = [FeedbackInferredReceived.model_validate_json(one.value or b"") for one in log.sent]
     last = max(events, key=lambda one: one.evaluation)
     assert (last.turn_id, last.reaction) == ("t1", None if edited else "not_ok")
+
+
+@pytest.mark.parametrize("writer", [{}, {"agent": "bot"}], ids=["a person", "an agent"])
+def test_words_that_were_taken_back_are_neither_judged_nor_searched(writer: dict[str, str]) -> None:
+    event = message("q2", content=DELETED, at=70, **writer)
+    assert indexed(event).message.text == ""
+    assert facts_of(event).texts == []
