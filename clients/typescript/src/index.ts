@@ -63,7 +63,7 @@ export class Client {
     said: Omit<Body<Give>, "reaction"> = {},
     call: PerCall = {},
   ): Promise<Answer<Give>> {
-    return this.#json("POST", this.#path(conversationId, "turns", turnId, "feedback"), { ...said, reaction }, call);
+    return this.#json("POST", this.#path(conversationId, "turns", turnId, "feedback"), { ...said, reaction }, call, "feedback_id");
   }
 
   /** Take the judgement of a turn back, its words with it. */
@@ -74,7 +74,7 @@ export class Client {
     call: PerCall = {},
   ): Promise<Answer<Give>> {
     const path = this.#path(conversationId, "turns", turnId, "feedback");
-    return this.#json("POST", path, { ...said, reaction: null }, call);
+    return this.#json("POST", path, { ...said, reaction: null }, call, "feedback_id");
   }
 
   /** What the token's person holds on a turn. */
@@ -84,7 +84,7 @@ export class Client {
     query: Query<Own> = {},
     call: PerCall = {},
   ): Promise<Answer<Own>> {
-    return this.#json("GET", this.#path(conversationId, "turns", turnId, "feedback") + asQuery(query), undefined, call);
+    return this.#json("GET", this.#path(conversationId, "turns", turnId, "feedback") + asQuery(query), undefined, call, "turn_id");
   }
 
   /** Send chat events, at most 50,000 and 8 MiB; the answer names those that were refused. */
@@ -96,7 +96,7 @@ export class Client {
     const { tenant, project } = this.#options;
     const path = `ingest/${encodeURIComponent(whole(tenant))}/${encodeURIComponent(whole(project))}/events`;
     const sent = { method: "POST", body: lines.join("\n"), mediaType: "application/x-ndjson" };
-    return this.#read(path, sent, call);
+    return this.#read(path, sent, call, "accepted");
   }
 
   /** End a session, with its rating or without one. */
@@ -110,13 +110,13 @@ export class Client {
     // A key of its own makes a rating that is sent twice one rating.
     const key = feedback ? { idempotency_key: crypto.randomUUID() } : {};
     const body = { tenant, project, ...key, ...said, feedback };
-    return this.#json("POST", `api/threads/${encodeURIComponent(whole(threadId))}/end`, body, call);
+    return this.#json("POST", `api/threads/${encodeURIComponent(whole(threadId))}/end`, body, call, "status");
   }
 
   /** How many ratings are kept of a session. */
   memoryStatus(threadId: string, call: PerCall = {}): Promise<Answer<Status>> {
     const query = asQuery({ thread_id: threadId, tenant: this.#options.tenant });
-    return this.#json("GET", `api/memory/status${query}`, undefined, call);
+    return this.#json("GET", `api/memory/status${query}`, undefined, call, "session_feedback_count");
   }
 
   /** What a new message says of the answers before it. Publishes nothing. */
@@ -126,27 +126,27 @@ export class Client {
     said: Omit<Body<Detect>, "text"> = {},
     call: PerCall = {},
   ): Promise<Answer<Detect>> {
-    return this.#json("POST", this.#path(conversationId, "detect"), { ...said, text }, call);
+    return this.#json("POST", this.#path(conversationId, "detect"), { ...said, text }, call, "feedback");
   }
 
   /** The latest reaction of each turn that changed; follow `next_cursor`, the last page has the watermark. */
   latest(conversationId: string, asked: Body<Late>, call: PerCall = {}): Promise<Answer<Late>> {
-    return this.#json("POST", this.#path(conversationId, "feedback", "latest"), asked, call);
+    return this.#json("POST", this.#path(conversationId, "feedback", "latest"), asked, call, "items");
   }
 
   /** Turns whose strategy to learn from. */
   searchStrategies(asked: Body<Strategies>, call: PerCall = {}): Promise<Answer<Strategies>> {
-    return this.#json("POST", this.#path("strategies", "search"), asked, call);
+    return this.#json("POST", this.#path("strategies", "search"), asked, call, "items");
   }
 
   /** Conversations with feedback in a window; follow `next_cursor` until it is null. */
   period(asked: Body<Period>, call: PerCall = {}): Promise<Answer<Period>> {
-    return this.#json("POST", this.#path("feedback", "conversations-in-period"), asked, call);
+    return this.#json("POST", this.#path("feedback", "conversations-in-period"), asked, call, "items");
   }
 
   /** Feedbacks that count, newest first; follow `next_cursor` until it is null. */
   search(asked: Body<Search> = {}, call: PerCall = {}): Promise<Answer<Search>> {
-    return this.#json("POST", this.#path("feedback", "search"), asked, call);
+    return this.#json("POST", this.#path("feedback", "search"), asked, call, "items");
   }
 
   /** The rows of an export, as they come. */
@@ -177,12 +177,23 @@ export class Client {
     return pathOf(this.#options.tenant, this.#options.project, ...parts);
   }
 
-  #json<T>(method: string, path: string, body: object | undefined, call: PerCall): Promise<T> {
-    return this.#read(path, { method, body: body && asJson(body) }, call);
+  #json<T>(
+    method: string,
+    path: string,
+    body: object | undefined,
+    call: PerCall,
+    needed: string & keyof T,
+  ): Promise<T> {
+    return this.#read(path, { method, body: body && asJson(body) }, call, needed);
   }
 
-  #read<T>(path: string, asked: Asked, call: PerCall): Promise<T> {
-    return this.#timed(call, async (signal) => parsed(await (await this.#ask(path, asked, signal)).text()) as T);
+  /** The answer, a JSON object with at least the field `needed`: a proxy's page or another service has none. */
+  #read<T>(path: string, asked: Asked, call: PerCall, needed: string & keyof T): Promise<T> {
+    return this.#timed(call, async (signal) => {
+      const found = parsed(await (await this.#ask(path, asked, signal)).text());
+      if (needed in found) return found as T;
+      throw new FeedbackError(0, `the answer lacks ${needed}: is this the address of the platform?`);
+    });
   }
 
   #ask(path: string, asked: Asked, signal: AbortSignal): Promise<Response> {

@@ -110,7 +110,7 @@ test("a service that is slow, wrong or gone rejects in time", async () => {
   await assert.rejects(against(half, (there) => asked(there)), refusal(0));
   await assert.rejects(against((_, response) => response.end("<html>"), (there) => asked(there)), refusal(0));
   await assert.rejects(against((request) => request.socket.destroy(), (there) => asked(there)), refusal(0));
-  for (const answer of ["[]", "null", "7", '"x"', "[".repeat(100_000)]) {
+  for (const answer of ["[]", "{}", '{"detail": "Hello"}', "null", "7", '"x"', "[".repeat(100_000)]) {
     await assert.rejects(against((_, response) => response.end(answer), (there) => asked(there)), refusal(0));
   }
   await assert.rejects(asked("http://127.0.0.1:1"), refusal(0));
