@@ -298,6 +298,11 @@ async def test_without_a_store_no_change_is_marked(make) -> None:
             await adopt(world.pool, url, turn_logs=True)
 
 
+async def test_a_folder_that_the_store_makes_is_closed_to_others(tmp_path: Path) -> None:
+    ObjectStore(f"file://{tmp_path}/made%20here")
+    assert (tmp_path / "made here").stat().st_mode & 0o777 == 0o700
+
+
 async def test_the_store_of_a_wrong_address_is_no_start() -> None:
     with pytest.raises(StartError):
         ObjectStore("s3://")

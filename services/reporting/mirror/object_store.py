@@ -45,7 +45,9 @@ class ObjectStore:
         self._obstore: Any = obstore
         try:
             if url.startswith("file:"):
-                self._store: Any = LocalStore(Path(unquote(urlsplit(url).path)), mkdir=True)
+                folder = Path(unquote(urlsplit(url).path))
+                folder.mkdir(mode=0o700, parents=True, exist_ok=True)  # what people wrote is for nobody else to read
+                self._store: Any = LocalStore(folder)
             else:
                 self._store = from_url(
                     self.url,
