@@ -17,6 +17,7 @@ import numpy.typing as npt
 from sklearn.linear_model import LogisticRegression
 
 from detector import features
+from detector.decide import announceable
 from detector.encoders.embedder import Embedder, WordLlamaEmbedder
 from detector.encoders.minilm import MiniLm
 from detector.encoders.minilm_files import fetched
@@ -121,16 +122,19 @@ def best_temperature(scores: Numbers, classes: Ints) -> float:
     return min((round(0.5 + step / 100, 2) for step in range(150)), key=surprise)
 
 
-def announcing_points(scores: Numbers, classes: Ints, temperature: float) -> tuple[float, float]:
+def announcing_points(
+    scores: Numbers, classes: Ints, temperature: float, heard: npt.NDArray[np.bool_]
+) -> tuple[float, float]:
     """The smallest probabilities, in steps of 0.01, at which left-out rejections and approvals are precise enough.
 
-    At `PREVALENCE` of the messages for rejections, and as the rows come for approvals.
+    At `PREVALENCE` of the messages for rejections, and as the rows come for approvals. A rejection that is not
+    `heard` is held whatever its probability, so it counts as not called.
     """
     predicted = probabilities(scores, temperature)
     rejected = grouped(np.eye(len(CLASSES))[classes])[:, 0] > 0
     approved = classes == CLASSES.index("approval")
     return (
-        _point(grouped(predicted)[:, 0], rejected, PREVALENCE, PRECISION),
+        _point(grouped(predicted)[:, 0] * heard, rejected, PREVALENCE, PRECISION),
         _point(predicted[:, CLASSES.index("approval")], approved, float(approved.mean()), APPROVED),
     )
 
@@ -201,20 +205,21 @@ def main() -> None:
     said = dict.fromkeys(one.message.said for one in read.evidence)
     vectors = dict(zip(said, encoder.embed(list(said)), strict=True))
     sentences = np.stack([vectors[one.message.said] for one in read.evidence])
+    heard = np.array([announceable(one) for one in read.evidence])
     for path, name, messages in (
         (WEIGHTS, embedder.name, read.messages),
         (SENTENCE_WEIGHTS, encoder.name, sentences),
     ):
-        teach(path, name, assemble(read.evidence, messages, read.answers), rows)
+        teach(path, name, assemble(read.evidence, messages, read.answers), rows, heard)
 
 
-def teach(path: Path, embedder: str, inputs: Numbers, rows: list[dict[str, Any]]) -> None:
-    """Fits a layer and writes its weights; `embedder` made the vectors of the messages."""
+def teach(path: Path, embedder: str, inputs: Numbers, rows: list[dict[str, Any]], heard: npt.NDArray[np.bool_]) -> None:
+    """Fits a layer and writes its weights; `embedder` made the vectors of the messages, `heard` as `announceable`."""
     classes = np.array([class_of(r) for r in rows])
     domains = np.array([r["domain"] for r in rows])
     scores = left_out(inputs, classes, domains)
     temperature = best_temperature(scores, classes)
-    announce = announcing_points(scores, classes, temperature)
+    announce = announcing_points(scores, classes, temperature, heard)
     weights, bias = fit(inputs, classes, weights_of(domains))
     content = {
         "embedder": embedder,

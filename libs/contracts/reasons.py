@@ -64,14 +64,18 @@ _SENTENCES: Final[Mapping[str, str]] = {
     "says no": "rule.bare_no",
     "says no and asks again": "rule.no_again",
     "says that it does not help": "en.didnt_help",
-    "says that it does not work": ("de.immer_noch en.does_not_work es.no_funciona fr.ne_marche_pas zh.mei_yong"),
+    "says that it does not work": (
+        "de.immer_noch de.stuerzt_ab en.does_not_work es.no_funciona es.se_cuelga fr.ne_marche_pas fr.plante "
+        "zh.beng_kui zh.mei_yong"
+    ),
     "says that it is not what was asked for": (
         "de.nicht_gefragt en.didnt_ask en.not_what_i_asked es.no_es_lo_que fr.pas_demande zh.bu_shi_wo_yao"
     ),
     "says that it is too much of something": "en.too_much",
     "says that it is wrong": (
-        "de.gefaellt_nicht de.ist_falsch de.stimmt_nicht en.bad_answer en.bare_wrong en.dont_think "
-        "en.is_not_right en.is_wrong es.es_incorrecto fr.est_faux learned.reject zh.bu_dui"
+        "de.gefaellt_nicht de.in_deinem de.ist_falsch de.stimmt_nicht en.bad_answer en.bare_wrong en.dont_think "
+        "en.is_not_right en.is_wrong es.en_tu es.es_incorrecto fr.dans_ton fr.est_faux learned.reject zh.bu_dui "
+        "zh.ni_de"
     ),
     "says that it makes no sense": "en.no_sense",
     "says that it works": "en.fixed en.that_works",

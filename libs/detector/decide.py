@@ -60,6 +60,11 @@ def decide(evidence: Evidence, opinion: Opinion | None) -> Decision:
     return _by_rules(call, evidence) if opinion is None else _learned(call, evidence, opinion)
 
 
+def announceable(evidence: Evidence) -> bool:
+    """Whether a rejection that the learned layer is certain of would be announced."""
+    return _held(evidence, Opinion((1.0, 0.0, 0.0, 0.0, 0.0, 0.0), ()), ())[0] >= ANNOUNCED_FROM
+
+
 def _contradicts(opinion: Opinion, call: Call) -> bool:
     """A short thanks is taken back by a likely rejection alone; what answers the agent's question by nothing."""
     if call.approves:

@@ -67,6 +67,25 @@ PATTERNS: Final[tuple[Pattern, ...]] = table(
         ),
     ),
     (
+        "reject",
+        "dans_ton",
+        (
+            r"\b(?:erreurs?|fautes?|bugs?|problèmes?|soucis?)(?: \w{1,14}){0,4} dans (?:ton|ta|tes|votre|vos"
+            r"|ce que tu)\b|\b(?:annule|défais|retire)[rsz]? (?:tout|ça|cela|tes|ta|ton|les? derni\w{2,4}|la dernière"
+            r"|l'utilisation)\b"
+            r"|\b(?:remets|reviens|restaure|rétablis)(?: \S{1,40}){0,12} (?:comme avant|comme c'était|en arrière"
+            r"|(?:leur |son |l')état d'origine|version (?:précédente|d'avant|d'origine))\b"
+        ),
+    ),
+    (
+        "reject_stated",
+        "plante",
+        (
+            r"\b(?:erreur|bug|problème) vient d(?:e|u|es|')\b|\bplante(?:nt)?\b|\bn'existe(?:nt)? plus\b"
+            r"|\b(?:est|sont) (?:toujours |encore )?(?:absente?s?|manquante?s?|cassée?s?|introuvables?|en double)\b"
+        ),
+    ),
+    (
         "reject_stated",
         "trop",
         (

@@ -78,6 +78,22 @@ PATTERNS: Final[tuple[Pattern, ...]] = table(
         ),
     ),
     (
+        "reject",
+        "in_deinem",
+        (
+            r"\b(?:fehler|bugs?|probleme?)(?: \w{1,14}){0,3} in (?:deine[rmn]?|dem,? was du)\b"
+            r"|\bmach(?:e|en sie)?(?: \S{1,40}){0,6} rückgängig\b|\bwieder so,? wie (?:es )?vorher\b"
+        ),
+    ),
+    (
+        "reject_stated",
+        "stuerzt_ab",
+        (
+            r"\bstürz(?:t|en)(?: \S{1,20}){0,4} ab\b|\b(?:fehler|problem) (?:kommt daher|kommt davon|liegt daran)\b"
+            r"|\bfehl(?:t|en) (?:immer noch|noch immer|weiterhin|jetzt)\b|\bgibt es nicht mehr\b"
+        ),
+    ),
+    (
         "reject_stated",
         "zu_viel",
         (

@@ -65,6 +65,23 @@ PATTERNS: Final[tuple[Pattern, ...]] = table(
         ),
     ),
     (
+        "reject",
+        "en_tu",
+        (
+            r"\b(?:error(?:es)?|fallos?|bugs?|problemas?)(?: \w{1,14}){0,3} en (?:tus?|lo que (?:has|hiciste))\b"
+            r"|\b(?:deshaz|revierte|anula) (?:eso|esto|todo|tus?|el último|la última|los últimos|los cambios)\b"
+            r"|\bdéja(?:lo|la)? (?:todo )?como (?:estaba|antes)\b"
+        ),
+    ),
+    (
+        "reject_stated",
+        "se_cuelga",
+        (
+            r"\b(?:error|fallo|problema) viene del?\b|\bse (?:cuelga|cae la (?:app|página|web))\b|\bya no existen?\b"
+            r"|\bsiguen? (?:faltando|fallando)\b"
+        ),
+    ),
+    (
         "reject_stated",
         "demasiado",
         (
