@@ -7,7 +7,7 @@ import pytest
 from contracts.announced_from import ANNOUNCED_FROM
 from contracts.reasons import reason_in_words
 from detector import features
-from detector.decide import decide
+from detector.decide import announceable, decide
 from detector.detector import Detector
 from detector.evidence import Evidence
 from detector.explain import explain
@@ -102,6 +102,7 @@ def test_a_question_after_something_told_is_about_the_matter(
     evidence = Evidence(*texts, (), frozenset(("cue_reject", *kinds)), frozenset())
     opinion = Opinion((0.9, 0.0, 0.0, 0.0, 0.05, 0.05), ())
     assert (decide(evidence, opinion).confidence >= ANNOUNCED_FROM) is announced
+    assert announceable(evidence) is announced
 
 
 def test_a_request_sent_again_after_a_reply_that_was_cut_off_rejects_nothing(detector: Detector) -> None:
