@@ -6,16 +6,24 @@ The fault harness and the simulation are packages of their own below `tests`, im
 from __future__ import annotations
 
 import sys
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
+import asyncpg
+import pytest
 import pytest_asyncio
 
+from reporting.consumer import Projector
+from reporting.store_postgres import PostgresStore
 from standalone.embedded.postgres import EmbeddedPostgres
 
 sys.path.insert(0, str(Path(__file__).parent / "support"))
 sys.path.append(str(Path(__file__).parent))
+
+from reporting_database import empty_read_models
+from reporting_events import batch
 
 
 @pytest_asyncio.fixture(scope="session", loop_scope="session")
@@ -28,3 +36,21 @@ async def postgres_url() -> AsyncIterator[str]:
         Path(folder).chmod(0o755)
         async with EmbeddedPostgres(Path(folder) / "data") as server:
             yield server.url
+
+
+@pytest.fixture
+async def read_models(postgres_url: str) -> AsyncIterator[asyncpg.Pool]:
+    """A pool in reporting's schema, made anew."""
+    async with empty_read_models(postgres_url) as opened:
+        yield opened
+
+
+@pytest.fixture
+def take(read_models: asyncpg.Pool) -> Callable[..., Awaitable[None]]:
+    """Has the read models take in events as one batch."""
+    projector = Projector(PostgresStore(read_models))
+
+    async def taken(*events: Any) -> None:
+        await projector.handle(batch(*events))
+
+    return taken

@@ -4,46 +4,25 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import AsyncIterator
 
-import asyncpg
 import pytest
 from reporting_client import client
-from reporting_database import empty_read_models
-from reporting_events import START, batch, feedback, message
+from reporting_events import START, feedback, message
 
-from reporting.consumer import Projector
 from reporting.pages.routes import pages_router
-from reporting.store_postgres import PostgresStore
 from servicekit.clock import FixedClock
 
 NOW = FixedClock(START + 3_600_000_000)
 HOSTILE = "<script>alert(1)</script>{{ 7*7 }}"
 
 
-@pytest.fixture
-async def pool(postgres_url: str) -> AsyncIterator[asyncpg.Pool]:
-    async with empty_read_models(postgres_url) as opened:
-        yield opened
+def visitor(read_models, token="all", health=None):
+    return client([pages_router(read_models, NOW, health)], token)
 
 
-@pytest.fixture
-def take(pool: asyncpg.Pool):
-    projector = Projector(PostgresStore(pool))
-
-    async def taken(*events):
-        await projector.handle(batch(*events))
-
-    return taken
-
-
-def visitor(pool, token="all", health=None):
-    return client([pages_router(pool, NOW, health)], token)
-
-
-async def test_without_a_token_a_small_page_says_how_to_get_in(pool, take):
+async def test_without_a_token_a_small_page_says_how_to_get_in(read_models, take):
     await take(feedback("f1"))
-    async with visitor(pool, None) as http:
+    async with visitor(read_models, None) as http:
         for path in ("/", "/?token=wrong", "/?token=%C3%A9", "/dashboard/live", "/dashboard/assets/dashboard.css"):
             answer = await http.get(path)
             assert answer.status_code == 401
@@ -52,17 +31,17 @@ async def test_without_a_token_a_small_page_says_how_to_get_in(pool, take):
             assert "set-cookie" not in answer.headers
 
 
-async def test_a_token_in_the_address_becomes_a_cookie_and_leaves_the_address(pool):
-    async with visitor(pool, None) as http:
+async def test_a_token_in_the_address_becomes_a_cookie_and_leaves_the_address(read_models):
+    async with visitor(read_models, None) as http:
         answer = await http.get("/?token=acme&period=7d")
         assert (answer.status_code, answer.headers["location"]) == (303, "/?period=7d")
         assert answer.headers["set-cookie"] == "agent_feedback_token=acme; HttpOnly; Path=/; SameSite=strict"
         assert (await http.get("/")).status_code == 200
 
 
-async def test_no_page_lets_foreign_or_inline_scripts_run(pool, take):
+async def test_no_page_lets_foreign_or_inline_scripts_run(read_models, take):
     await take(feedback("f1"))
-    async with visitor(pool) as http:
+    async with visitor(read_models) as http:
         answer = await http.get("/")
     assert "default-src 'self'" in answer.headers["content-security-policy"]
     assert "unsafe" not in answer.headers["content-security-policy"]
@@ -72,21 +51,21 @@ async def test_no_page_lets_foreign_or_inline_scripts_run(pool, take):
     assert " onclick=" not in answer.text
 
 
-async def test_the_overview_counts_what_is_effective(pool, take):
+async def test_the_overview_counts_what_is_effective(read_models, take):
     await take(
         feedback("f1", turn="t1", reaction="not_ok", at=0),
         feedback("f2", turn="t1", kind="explicit", reaction="ok", at=1),
         feedback("f3", turn="t2", kind="explicit", reaction="ok", at=2),
         feedback("m1", turn="t2", kind="inferred", reaction="not_ok", at=3, confidence=0.9),
     )
-    async with visitor(pool) as http:
+    async with visitor(read_models) as http:
         text = (await http.get("/")).text
         assert re.findall(r'<p class="figure">(.*?)</p>', text) == ["100%", "0%"], "people, then the machine"
         people = (await http.get("/?origin=user")).text
         assert re.findall(r'<p class="figure">(.*?)</p>', people) == ["100%", "–"]
 
 
-async def test_users_text_stays_text_everywhere(pool, take):
+async def test_users_text_stays_text_everywhere(read_models, take):
     await take(
         message("q1", turn="t1", content=HOSTILE, at=0),
         message("a1", turn="t1", content=HOSTILE, agent=HOSTILE, at=1),
@@ -95,7 +74,7 @@ async def test_users_text_stays_text_everywhere(pool, take):
             correction=HOSTILE, tags=(HOSTILE,), conversation="c1", agent_message_id="a1", at=2,
         ),
     )  # fmt: skip
-    async with visitor(pool) as http:
+    async with visitor(read_models) as http:
         overview = (await http.get("/")).text
         reading = (await http.get("/dashboard/conversation?tenant=acme&project=support&id=c1&turn=t1")).text
     for text in (overview, reading):
@@ -103,14 +82,14 @@ async def test_users_text_stays_text_everywhere(pool, take):
         assert "&lt;script&gt;alert(1)&lt;/script&gt;{{ 7*7 }}" in text
 
 
-async def test_a_conversation_reads_in_order_with_its_reactions(pool, take):
+async def test_a_conversation_reads_in_order_with_its_reactions(read_models, take):
     await take(
         message("a1", turn="t1", content="In Leipzig.", agent="agent-a", at=2),
         message("q1", turn="t1", content="Where is it?", at=1),
         feedback("f1", turn="t1", reaction="not_ok", emoji="\U0001f44e", at=3),
         feedback("f2", turn="t7", reaction="ok", at=4),
     )
-    async with visitor(pool) as http:
+    async with visitor(read_models) as http:
         text = (await http.get("/dashboard/conversation?tenant=acme&project=support&id=c1&turn=t1")).text
         assert (
             text.index("Where is it?") < text.index("In Leipzig.") < text.index("\U0001f44e") < text.index("not known")
@@ -120,7 +99,7 @@ async def test_a_conversation_reads_in_order_with_its_reactions(pool, take):
         assert (await http.get("/dashboard/conversation?tenant=acme&project=support")).status_code == 400
 
 
-async def test_a_tenants_caller_sees_that_tenant_alone_and_no_platform_health(pool, take):
+async def test_a_tenants_caller_sees_that_tenant_alone_and_no_platform_health(read_models, take):
     await take(
         feedback("f1", tenant="acme", conversation="ours"), feedback("f2", tenant="globex", conversation="theirs")
     )
@@ -128,7 +107,7 @@ async def test_a_tenants_caller_sees_that_tenant_alone_and_no_platform_health(po
     async def health():
         return {"lag": {"reporting": 5}, "parked": 1, "dead_letters": {}}
 
-    async with visitor(pool, "acme", health) as http:
+    async with visitor(read_models, "acme", health) as http:
         own = (await http.get("/")).text
         assert "acme / support" in own
         assert "globex" not in own
@@ -142,12 +121,12 @@ async def test_a_tenants_caller_sees_that_tenant_alone_and_no_platform_health(po
             answer = await http.get(path)
             assert answer.status_code == 404
             assert "theirs" not in answer.text
-    async with visitor(pool, "all", health) as http:
+    async with visitor(read_models, "all", health) as http:
         assert "Waiting in the log" in (await http.get("/?at=globex/support")).text
 
 
-async def test_an_empty_platform_and_an_empty_period_say_so(pool, take):
-    async with visitor(pool) as http:
+async def test_an_empty_platform_and_an_empty_period_say_so(read_models, take):
+    async with visitor(read_models) as http:
         assert "No conversations yet" in (await http.get("/")).text
         await take(feedback("f1", at=-40 * 86_400))
         empty = (await http.get("/")).text
@@ -156,7 +135,7 @@ async def test_an_empty_platform_and_an_empty_period_say_so(pool, take):
         assert '<p class="figure">100%</p>' in (await http.get("/?period=all")).text
 
 
-async def test_health_that_fails_or_hangs_does_not_take_the_page_along(pool, take):
+async def test_health_that_fails_or_hangs_does_not_take_the_page_along(read_models, take):
     await take(feedback("f1"))
 
     async def broken():
@@ -166,41 +145,41 @@ async def test_health_that_fails_or_hangs_does_not_take_the_page_along(pool, tak
         await asyncio.sleep(60)
 
     for health in (broken, hanging):
-        async with visitor(pool, "all", health) as http:
+        async with visitor(read_models, "all", health) as http:
             assert "could not be read" in (await http.get("/")).text
-    async with visitor(pool, "all", None) as http:
+    async with visitor(read_models, "all", None) as http:
         assert "A service that runs alone" in (await http.get("/")).text
 
 
 @pytest.mark.parametrize("query", ["period=1y", "origin=alien", "agent=%00", "tenant=a%20b", f"agent={'x' * 300}"])
-async def test_an_address_that_makes_no_sense_gets_a_page_that_says_so(pool, take, query):
+async def test_an_address_that_makes_no_sense_gets_a_page_that_says_so(read_models, take, query):
     await take(feedback("f1"))
-    async with visitor(pool) as http:
+    async with visitor(read_models) as http:
         answer = await http.get(f"/?{query}")
     assert answer.status_code == 400
     assert "This address does not work" in answer.text
 
 
-async def test_without_its_database_the_page_says_so_and_can_be_asked_again(pool):
-    async with visitor(pool) as http:
-        await pool.close()
+async def test_without_its_database_the_page_says_so_and_can_be_asked_again(read_models):
+    async with visitor(read_models) as http:
+        await read_models.close()
         answer = await http.get("/")
     assert answer.status_code == 503
     assert "does not answer" in answer.text
 
 
 @pytest.mark.parametrize("name", ["dashboard.css", "dashboard.js", "theme.js", "icon.svg"])
-async def test_assets_come_from_the_package(pool, name):
-    async with visitor(pool) as http:
+async def test_assets_come_from_the_package(read_models, name):
+    async with visitor(read_models) as http:
         answer = await http.get(f"/dashboard/assets/{name}")
         assert answer.status_code == 200
         assert "//" not in answer.text.replace("http://www.w3.org", "").replace("// ", "")
         assert (await http.get("/dashboard/assets/../routes.py")).status_code == 404
 
 
-async def test_the_sign_in_form_takes_a_token_and_goes_where_one_was_going(pool, take):
+async def test_the_sign_in_form_takes_a_token_and_goes_where_one_was_going(read_models, take):
     await take(feedback("f1"))
-    async with visitor(pool, None) as http:
+    async with visitor(read_models, None) as http:
         asked = await http.get("/dashboard/feedback?at=acme/support&q=%3Cb%3E")
         assert asked.status_code == 401
         assert 'name="next" value="/dashboard/feedback?at=acme%2Fsupport&amp;q=%3Cb%3E"' in asked.text
@@ -216,27 +195,27 @@ async def test_the_sign_in_form_takes_a_token_and_goes_where_one_was_going(pool,
 
 
 @pytest.mark.parametrize("target", ["//evil.example", "https://evil.example", "/\\evil.example", "", "/a b", "x"])
-async def test_the_sign_in_form_never_leads_to_another_site(pool, target):
-    async with visitor(pool, None) as http:
+async def test_the_sign_in_form_never_leads_to_another_site(read_models, target):
+    async with visitor(read_models, None) as http:
         answer = await http.post("/sign-in", data={"token": "acme", "next": target})
         assert (answer.status_code, answer.headers["location"]) == (303, "/")
 
 
 @pytest.mark.parametrize("body", [b"", b"\xff\xfe", b"token", b"token=" + b"x" * 60_000, b"&" * 2_000, b"token=%C3%A9"])
-async def test_a_sign_in_that_makes_no_sense_is_a_wrong_one(pool, body):
-    async with visitor(pool, None) as http:
+async def test_a_sign_in_that_makes_no_sense_is_a_wrong_one(read_models, body):
+    async with visitor(read_models, None) as http:
         answer = await http.post("/sign-in", content=body)
         assert answer.status_code == 422
         assert "This token does not work" in answer.text
 
 
-async def test_an_old_cookie_says_that_the_token_no_longer_works(pool):
-    async with visitor(pool, None) as http:
+async def test_an_old_cookie_says_that_the_token_no_longer_works(read_models):
+    async with visitor(read_models, None) as http:
         http.cookies.set("agent_feedback_token", "expired")
         assert "This token does not work" in (await http.get("/")).text
 
 
-async def test_health_is_asked_for_once_for_all_viewers(pool, take):
+async def test_health_is_asked_for_once_for_all_viewers(read_models, take):
     await take(feedback("f1"))
     asked = []
 
@@ -244,36 +223,36 @@ async def test_health_is_asked_for_once_for_all_viewers(pool, take):
         asked.append(1)
         return {"lag": {"reporting": 5}}
 
-    async with visitor(pool, "all", health) as http:
+    async with visitor(read_models, "all", health) as http:
         answers = await asyncio.gather(*(http.get("/dashboard/live") for _ in range(6)))
         answers.append(await http.get("/"))
     assert all("Waiting in the log" in answer.text for answer in answers)
     assert len(asked) == 1
 
 
-async def test_an_address_of_nobodys_gets_a_page_in_a_browser_and_json_elsewhere(pool):
+async def test_an_address_of_nobodys_gets_a_page_in_a_browser_and_json_elsewhere(read_models):
     browser = {"Accept": "text/html,*/*"}
-    async with visitor(pool) as http:
+    async with visitor(read_models) as http:
         answer = await http.get("/dashboard/nowhere", headers=browser)
         assert answer.status_code == 404
         assert "There is no page at this address." in answer.text
         assert 'href="/"' in answer.text
         assert (await http.get("/dashboard/nowhere")).json() == {"detail": "Not Found"}
-    async with visitor(pool, None) as http:
+    async with visitor(read_models, None) as http:
         assert (await http.get("/dashboard/nowhere", headers=browser)).status_code == 401
 
 
-async def test_pages_are_compressed_for_those_who_take_it(pool, take):
+async def test_pages_are_compressed_for_those_who_take_it(read_models, take):
     await take(feedback("f1"))
-    async with visitor(pool) as http:
+    async with visitor(read_models) as http:
         assert (await http.get("/")).headers["content-encoding"] == "gzip"
         plain = await http.get("/", headers={"Accept-Encoding": "identity"})
         assert "content-encoding" not in plain.headers
 
 
-async def test_a_period_with_nothing_before_it_is_compared_with_nothing(pool, take):
+async def test_a_period_with_nothing_before_it_is_compared_with_nothing(read_models, take):
     await take(feedback("f1"))
-    async with visitor(pool) as http:
+    async with visitor(read_models) as http:
         assert "There is nothing before this period to compare with." in (await http.get("/")).text
         await take(feedback("f2", turn="t2", at=-40 * 86_400))
         assert "No agent or version changed by more than chance makes." in (await http.get("/")).text

@@ -7,42 +7,21 @@ import html
 import io
 import json
 import re
-from collections.abc import AsyncIterator
 
-import asyncpg
 import pytest
 from reporting_client import client
-from reporting_database import empty_read_models
-from reporting_events import START, batch, feedback, message
+from reporting_events import START, feedback, message
 
 from reporting.api import conversations_router
-from reporting.consumer import Projector
 from reporting.pages.routes import pages_router
-from reporting.store_postgres import PostgresStore
 from servicekit.clock import FixedClock
 
 NOW = FixedClock(START + 3_600_000_000)
 TRACES = "https://traces.example/{trace_id}/view"
 
 
-@pytest.fixture
-async def pool(postgres_url: str) -> AsyncIterator[asyncpg.Pool]:
-    async with empty_read_models(postgres_url) as opened:
-        yield opened
-
-
-@pytest.fixture
-def take(pool: asyncpg.Pool):
-    projector = Projector(PostgresStore(pool))
-
-    async def taken(*events):
-        await projector.handle(batch(*events))
-
-    return taken
-
-
-def visitor(pool, token="all"):
-    return client([pages_router(pool, NOW, None, TRACES), conversations_router(pool, NOW)], token)
+def visitor(read_models, token="all"):
+    return client([pages_router(read_models, NOW, None, TRACES), conversations_router(read_models, NOW)], token)
 
 
 def texts(page: str) -> list[str]:
@@ -86,9 +65,9 @@ async def some(take):
         ("agent=&reaction=&q=", ["three", "two", "one"]),
     ],
 )
-async def test_each_filter_of_the_address_narrows_the_list_and_its_files_alike(pool, take, query, expected):
+async def test_each_filter_of_the_address_narrows_the_list_and_its_files_alike(read_models, take, query, expected):
     await some(take)
-    async with visitor(pool) as http:
+    async with visitor(read_models) as http:
         assert texts((await http.get(f"/dashboard/feedback?{query}")).text) == expected
         lines = (await http.get(f"/dashboard/feedback.jsonl?{query}")).text.splitlines()
         assert [json.loads(line)["text"] for line in lines] == expected
@@ -96,18 +75,18 @@ async def test_each_filter_of_the_address_narrows_the_list_and_its_files_alike(p
         assert [row["text"] for row in rows] == expected
 
 
-async def test_a_filter_that_is_none_gets_a_page_that_says_so(pool, take):
+async def test_a_filter_that_is_none_gets_a_page_that_says_so(read_models, take):
     await some(take)
-    async with visitor(pool) as http:
+    async with visitor(read_models) as http:
         for query in ("reaction=great", "tz=Nowhere/Land", "from=soon", "cursor=x", "cursor=1-2-x", "confidence=7"):
             answer = await http.get(f"/dashboard/feedback?{query}")
             assert answer.status_code == 400
             assert "does not work" in answer.text
 
 
-async def test_the_list_goes_on_and_shows_each_once(pool, take):
+async def test_the_list_goes_on_and_shows_each_once(read_models, take):
     await take(*(feedback(f"s{at}", turn=f"t{at}", text=f"n{at}", at=at) for at in range(120)))
-    async with visitor(pool) as http:
+    async with visitor(read_models) as http:
         seen, address = [], "/dashboard/feedback?reaction=ok"
         while address:
             page = (await http.get(address)).text
@@ -118,10 +97,10 @@ async def test_the_list_goes_on_and_shows_each_once(pool, take):
         assert len(lines) == 120
 
 
-async def test_the_files_hold_what_the_api_finds_and_no_formula(pool, take):
+async def test_the_files_hold_what_the_api_finds_and_no_formula(read_models, take):
     await some(take)
     await take(feedback("f4", turn="t4", text='=HYPERLINK("x")', tags=("a", "b"), correction="-1+1", at=9))
-    async with visitor(pool) as http:
+    async with visitor(read_models) as http:
         found = (await http.post("/conversations/acme/support/feedback/search", json={})).json()["items"]
         answer = await http.get("/dashboard/feedback.jsonl")
         assert [json.loads(line) for line in answer.text.splitlines()] == found
@@ -131,9 +110,9 @@ async def test_the_files_hold_what_the_api_finds_and_no_formula(pool, take):
         assert row["value"] == "0.6"
 
 
-async def test_the_numbers_of_the_overview_lead_to_their_cases(pool, take):
+async def test_the_numbers_of_the_overview_lead_to_their_cases(read_models, take):
     await some(take)
-    async with visitor(pool) as http:
+    async with visitor(read_models) as http:
         page = (await http.get("/")).text
         (people, machine) = links(page, "<b>1</b> Not OK")
         assert texts((await http.get(people)).text) == ["two"]
@@ -145,9 +124,9 @@ async def test_the_numbers_of_the_overview_lead_to_their_cases(pool, take):
         assert "agent=agent-b" in links(page, "agent-b")[0]
 
 
-async def test_a_transcript_opened_from_the_list_has_its_neighbours_and_the_way_back(pool, take):
+async def test_a_transcript_opened_from_the_list_has_its_neighbours_and_the_way_back(read_models, take):
     await some(take)
-    async with visitor(pool) as http:
+    async with visitor(read_models) as http:
         listed = (await http.get("/dashboard/feedback?agent=agent-a&period=7d")).text
         middle = (await http.get(links(listed, "Read the conversation")[1])).text
         assert "<strong>No.</strong>" in middle
@@ -162,37 +141,37 @@ async def test_a_transcript_opened_from_the_list_has_its_neighbours_and_the_way_
         assert len(links((await http.get(newer)).text, "Older")) == 1
 
 
-async def test_an_erased_text_is_shown_as_such(pool, take):
+async def test_an_erased_text_is_shown_as_such(read_models, take):
     await some(take)
-    await pool.execute("update messages set content = '' where message_id = 'q1'")
-    async with visitor(pool) as http:
+    await read_models.execute("update messages set content = '' where message_id = 'q1'")
+    async with visitor(read_models) as http:
         page = (await http.get("/dashboard/conversation?at=acme/support&id=c1")).text
     assert page.count("Erased at the person's request") == 1
     assert "Cheaper?" not in page
 
 
-async def test_the_agents_page_has_versions_reasons_and_its_worst_conversations(pool, take):
+async def test_the_agents_page_has_versions_reasons_and_its_worst_conversations(read_models, take):
     await some(take)
-    async with visitor(pool) as http:
+    async with visitor(read_models) as http:
         page = (await http.get("/dashboard/agent?at=acme/support&agent=agent-a")).text
         assert [links(page, name) != [] for name in ("7", "8", "wrong", "c1")] == [True] * 4
         assert "agent-b" not in page
         assert (await http.get("/dashboard/agent")).status_code == 404
 
 
-async def test_the_calibration_page_compares_machine_and_people(pool, take):
+async def test_the_calibration_page_compares_machine_and_people(read_models, take):
     await some(take)
     await take(feedback("m1", turn="t2", kind="inferred", reaction="not_ok", confidence=0.92, at=5))
-    async with visitor(pool) as http:
+    async with visitor(read_models) as http:
         page = (await http.get("/dashboard/calibration")).text
         assert '<p class="figure">100%</p>' in page
         assert '<td class="agrees">1</td>' in page
 
 
-async def test_a_callers_files_and_pages_hold_their_project_alone(pool, take):
+async def test_a_callers_files_and_pages_hold_their_project_alone(read_models, take):
     await some(take)
     await take(feedback("g1", tenant="globex", text="theirs", agent="agent-a", turn="t1", at=8))
-    async with visitor(pool, "acme") as http:
+    async with visitor(read_models, "acme") as http:
         for path in ("feedback", "feedback.csv", "feedback.jsonl", "agent", "calibration"):
             ours = await http.get(f"/dashboard/{path}?agent=agent-a")
             assert ours.status_code == 200
@@ -201,14 +180,14 @@ async def test_a_callers_files_and_pages_hold_their_project_alone(pool, take):
             assert refused.status_code == 404
 
 
-async def test_hostile_text_stays_text_in_every_page(pool, take):
+async def test_hostile_text_stays_text_in_every_page(read_models, take):
     hostile = "<script>alert(1)</script>{{ 7*7 }}"
     await take(
         message("a1", turn="t1", agent=hostile, content=hostile, at=1, agent_version=hostile),
         feedback("f1", turn="t1", agent=hostile, user=hostile, text=hostile, correction=hostile, tags=(hostile,),
                  conversation=hostile, kind="explicit", reaction="not_ok", agent_version=hostile, model=hostile, at=2),
     )  # fmt: skip
-    async with visitor(pool) as http:
+    async with visitor(read_models) as http:
         listed = (await http.get("/dashboard/feedback")).text
         overview = (await http.get("/")).text
         agent = (await http.get("/dashboard/agent", params={"agent": hostile})).text

@@ -9,43 +9,24 @@ import asyncpg
 import httpx
 import pytest
 from reporting_client import client
-from reporting_database import empty_read_models
-from reporting_events import START, batch, feedback, feedback_id, message
+from reporting_events import START, feedback, feedback_id, message
 
 from reporting.api import conversations_router
 from reporting.api_figures import figures_router
-from reporting.consumer import Projector
-from reporting.store_postgres import PostgresStore
 from servicekit.clock import FixedClock
 
 PROJECT = "/conversations/acme/support"
 NOW = FixedClock(START + 3_600_000_000)
 
 
+def routers(read_models):
+    return [conversations_router(read_models, NOW), figures_router(read_models, NOW)]
+
+
 @pytest.fixture
-async def pool(postgres_url: str) -> AsyncIterator[asyncpg.Pool]:
-    async with empty_read_models(postgres_url) as opened:
+async def http(read_models: asyncpg.Pool) -> AsyncIterator[httpx.AsyncClient]:
+    async with client(routers(read_models)) as opened:
         yield opened
-
-
-def routers(pool):
-    return [conversations_router(pool, NOW), figures_router(pool, NOW)]
-
-
-@pytest.fixture
-async def http(pool: asyncpg.Pool) -> AsyncIterator[httpx.AsyncClient]:
-    async with client(routers(pool)) as opened:
-        yield opened
-
-
-@pytest.fixture
-def take(pool: asyncpg.Pool):
-    projector = Projector(PostgresStore(pool))
-
-    async def taken(*events):
-        await projector.handle(batch(*events))
-
-    return taken
 
 
 async def latest(http, **body):
@@ -105,12 +86,12 @@ async def test_latest_of_named_turns_only(http, take):
     assert [item["turn_id"] for item in await latest(http, turn_ids=["t2", "t9"])] == ["t2"]
 
 
-async def test_a_person_sees_what_they_hold(pool, take):
+async def test_a_person_sees_what_they_hold(read_models, take):
     await take(
         feedback("f1", kind="explicit", reaction="not_ok", at=5, text="no", tags=("wrong", "rude"), correction="yes"),
         feedback("f2", user="bob", reaction="ok", at=9),
     )
-    async with client(routers(pool), "acme") as http:
+    async with client(routers(read_models), "acme") as http:
         mine = (await http.get(f"{PROJECT}/c1/turns/t1/feedback")).json()
         assert mine == {
             "conversation_id": "c1",
@@ -128,7 +109,7 @@ async def test_a_person_sees_what_they_hold(pool, take):
         assert (await http.get(f"{PROJECT}/c1/turns/t1/feedback?user_id=bob")).status_code == 403
         none = (await http.get(f"{PROJECT}/c1/turns/t2/feedback")).json()
         assert (none["reaction"], none["tags"], none["ts"]) == (None, [], None)
-    async with client(routers(pool), "all") as http:
+    async with client(routers(read_models), "all") as http:
         theirs = (await http.get(f"{PROJECT}/c1/turns/t1/feedback?user_id=bob")).json()
         assert (theirs["user_id"], theirs["reaction"]) == ("bob", "ok")
 
@@ -139,9 +120,9 @@ async def search(http, **body):
     return answer.json()["items"]
 
 
-async def test_artifacts_carry_the_reaction_as_text_and_payload(pool, take):
+async def test_artifacts_carry_the_reaction_as_text_and_payload(read_models, take):
     await take(feedback("f1", turn="t1", reaction="ok", at=1, track_id="k1", bundle_id="b1", text="fine"))
-    async with client(routers(pool)) as http:
+    async with client(routers(read_models)) as http:
         (item,) = await search(http, kinds=["turn.log.reaction"], with_payload=True)
     rn = f"ef:acme:support:ann:c1:t1:artifact:{feedback_id('f1')}"
     reaction = {
@@ -371,8 +352,8 @@ async def test_a_question_that_makes_no_sense_is_refused_in_a_sentence(http, que
     assert isinstance(answer.json()["detail"], str)
 
 
-async def test_figures_of_another_tenant_are_closed(pool):
-    async with client(routers(pool), "globex") as http:
+async def test_figures_of_another_tenant_are_closed(read_models):
+    async with client(routers(read_models), "globex") as http:
         for name in ("summary", "agents", "calibration"):
             assert (await http.get(f"{PROJECT}/feedback/{name}")).status_code == 403
         assert (await http.get(f"{PROJECT}/c1/turns/t1/feedback")).status_code == 403

@@ -9,7 +9,6 @@ import asyncpg
 import httpx
 import pytest
 from reporting_client import client
-from reporting_database import empty_read_models
 from reporting_events import START, batch, feedback
 
 from contracts.instants import format_instant
@@ -23,19 +22,13 @@ SECOND = 1_000_000
 
 
 @pytest.fixture
-async def pool(postgres_url: str) -> AsyncIterator[asyncpg.Pool]:
-    async with empty_read_models(postgres_url) as opened:
+async def http(read_models: asyncpg.Pool) -> AsyncIterator[httpx.AsyncClient]:
+    async with client([conversations_router(read_models, FixedClock(START + 3_600 * SECOND))]) as opened:
         yield opened
 
 
-@pytest.fixture
-async def http(pool: asyncpg.Pool) -> AsyncIterator[httpx.AsyncClient]:
-    async with client([conversations_router(pool, FixedClock(START + 3_600 * SECOND))]) as opened:
-        yield opened
-
-
-async def take(pool: asyncpg.Pool, *events: Any) -> None:
-    await Projector(PostgresStore(pool)).handle(batch(*events))
+async def take(read_models: asyncpg.Pool, *events: Any) -> None:
+    await Projector(PostgresStore(read_models)).handle(batch(*events))
 
 
 async def in_period(http: httpx.AsyncClient, start: int, end: int) -> list[str]:
@@ -46,8 +39,8 @@ async def in_period(http: httpx.AsyncClient, start: int, end: int) -> list[str]:
     return [item["conversation_id"] for item in answer.json()["items"]]
 
 
-async def test_a_period_includes_both_of_its_ends(pool: asyncpg.Pool, http: httpx.AsyncClient) -> None:
-    await take(pool, feedback("f1", at=10))
+async def test_a_period_includes_both_of_its_ends(read_models: asyncpg.Pool, http: httpx.AsyncClient) -> None:
+    await take(read_models, feedback("f1", at=10))
     at = 10 * SECOND
     assert await in_period(http, at, at + 1) == ["c1"], "its first moment"
     assert await in_period(http, at - 1, at) == ["c1"], "its last moment"
@@ -60,9 +53,9 @@ async def latest(http: httpx.AsyncClient) -> list[tuple[str, str | None, str | N
     return [(item["turn_id"], item["reaction"], item["text"]) for item in items]
 
 
-async def test_an_explicit_null_stands_above_an_older_emoji(pool: asyncpg.Pool, http: httpx.AsyncClient) -> None:
+async def test_an_explicit_null_stands_above_an_older_emoji(read_models: asyncpg.Pool, http: httpx.AsyncClient) -> None:
     await take(
-        pool,
+        read_models,
         feedback("thumb", kind="reaction", reaction="ok", at=5, recorded=6),
         feedback("said", kind="explicit", reaction=None, at=20, recorded=21),
     )
@@ -70,19 +63,19 @@ async def test_an_explicit_null_stands_above_an_older_emoji(pool: asyncpg.Pool, 
 
 
 async def test_an_emoji_that_was_taken_away_does_not_stand_above_an_older_judgement(
-    pool: asyncpg.Pool, http: httpx.AsyncClient
+    read_models: asyncpg.Pool, http: httpx.AsyncClient
 ) -> None:
     await take(
-        pool,
+        read_models,
         feedback("said", kind="explicit", reaction="not_ok", at=5, recorded=6, text="no"),
         feedback("thumb", kind="reaction", reaction=None, at=20, recorded=21, revision=2),
     )
     assert await latest(http) == [("t1", "not_ok", "no")]
 
 
-async def test_an_emoji_after_an_explicit_null_stands_again(pool: asyncpg.Pool, http: httpx.AsyncClient) -> None:
+async def test_an_emoji_after_an_explicit_null_stands_again(read_models: asyncpg.Pool, http: httpx.AsyncClient) -> None:
     await take(
-        pool,
+        read_models,
         feedback("said", kind="explicit", reaction=None, at=5, recorded=6),
         feedback("thumb", kind="reaction", reaction="ok", at=20, recorded=21),
     )

@@ -8,12 +8,9 @@ import asyncpg
 import httpx
 import pytest
 from reporting_client import client
-from reporting_database import empty_read_models
-from reporting_events import START, batch, feedback, message
+from reporting_events import START, feedback, message
 
 from reporting.api import conversations_router
-from reporting.consumer import Projector
-from reporting.store_postgres import PostgresStore
 from servicekit.clock import FixedClock
 
 PERIOD = "/conversations/acme/support/feedback/conversations-in-period"
@@ -22,25 +19,9 @@ NOW = FixedClock(START + 3_600_000_000)
 
 
 @pytest.fixture
-async def pool(postgres_url: str) -> AsyncIterator[asyncpg.Pool]:
-    async with empty_read_models(postgres_url) as opened:
+async def http(read_models: asyncpg.Pool) -> AsyncIterator[httpx.AsyncClient]:
+    async with client([conversations_router(read_models, NOW)]) as opened:
         yield opened
-
-
-@pytest.fixture
-async def http(pool: asyncpg.Pool) -> AsyncIterator[httpx.AsyncClient]:
-    async with client([conversations_router(pool, NOW)]) as opened:
-        yield opened
-
-
-@pytest.fixture
-def take(pool: asyncpg.Pool):
-    projector = Projector(PostgresStore(pool))
-
-    async def taken(*events):
-        await projector.handle(batch(*events))
-
-    return taken
 
 
 async def test_a_turn_with_its_texts_and_its_reaction(http, take):
@@ -357,13 +338,13 @@ async def test_a_conversation_id_that_cannot_be_is_refused(http, conversation):
     assert "turns" in answer.json() or isinstance(answer.json()["detail"], str)
 
 
-async def test_nobody_sees_another_tenants_conversations(pool, take):
+async def test_nobody_sees_another_tenants_conversations(read_models, take):
     await take(feedback("f1", tenant="globex", conversation="c1"))
-    async with client([conversations_router(pool, NOW)], "acme") as http:
+    async with client([conversations_router(read_models, NOW)], "acme") as http:
         for address in ("/feedback/conversations-in-period", "/c1/turns-with-feedbacks"):
             answer = await http.post(f"/conversations/globex/support{address}", json=DAY)
             assert answer.status_code == 403
         ours = await http.post("/conversations/acme/support/c1/turns-with-feedbacks", json={})
         assert ours.json() == {"user_id": None, "conversation_id": "c1", "turns": [], "next_cursor": None}
-    async with client([conversations_router(pool, NOW)], None) as http:
+    async with client([conversations_router(read_models, NOW)], None) as http:
         assert (await http.post(PERIOD, json=DAY)).status_code == 401

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
 from typing import Any
 
 import asyncpg
 import pytest
 from hand_clock import HandClock
 from reporting_client import client
-from reporting_database import empty_read_models
 from reporting_events import START, batch, feedback
 
 from reporting.api_figures import figures_router
@@ -19,20 +17,14 @@ from reporting.store_postgres import PostgresStore
 BASE = "/conversations/acme/support/feedback"
 
 
-@pytest.fixture
-async def pool(postgres_url: str) -> AsyncIterator[asyncpg.Pool]:
-    async with empty_read_models(postgres_url) as opened:
-        yield opened
+async def take(read_models: asyncpg.Pool, *events: Any) -> None:
+    await Projector(PostgresStore(read_models)).handle(batch(*events))
 
 
-async def take(pool: asyncpg.Pool, *events: Any) -> None:
-    await Projector(PostgresStore(pool)).handle(batch(*events))
-
-
-async def some(pool: asyncpg.Pool) -> None:
+async def some(read_models: asyncpg.Pool) -> None:
     """Nine agents and nine reasons; some of them equal in everything but the name."""
     await take(
-        pool,
+        read_models,
         *(
             feedback(
                 f"f{agent}-{vote}",
@@ -50,11 +42,11 @@ async def some(pool: asyncpg.Pool) -> None:
 
 
 @pytest.mark.parametrize(("path", "name"), [("agents", "agent_id"), ("reasons", "reason")])
-async def test_each_comes_once_and_in_order(pool: asyncpg.Pool, path: str, name: str) -> None:
-    await some(pool)
+async def test_each_comes_once_and_in_order(read_models: asyncpg.Pool, path: str, name: str) -> None:
+    await some(read_models)
     now = HandClock()
     now.forward(START / 1_000_000 - 940)
-    async with client([figures_router(pool, now)]) as http:
+    async with client([figures_router(read_models, now)]) as http:
         query: dict[str, Any] = {"min_votes": 3} if path == "agents" else {}
         whole = [one[name] for one in (await http.get(f"{BASE}/{path}", params=query)).json()[path]]
         found, cursor, windows = [], None, []
@@ -67,7 +59,9 @@ async def test_each_comes_once_and_in_order(pool: asyncpg.Pool, path: str, name:
             cursor = page.json()["next_cursor"]
             # Later than the first page's window, which all pages keep.
             now.forward(3_600)
-            await take(pool, feedback(f"late{len(windows)}", turn="late", agent="agent-late", tags=("late",), at=3_000))
+            await take(
+                read_models, feedback(f"late{len(windows)}", turn="late", agent="agent-late", tags=("late",), at=3_000)
+            )
         assert found == whole
         assert len(found) == 9
         assert windows == [windows[0]] * 5

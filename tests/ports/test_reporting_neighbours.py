@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import AsyncIterator
 from typing import Any
 
 import asyncpg
@@ -13,7 +12,6 @@ from fastapi import APIRouter
 from fastapi.routing import APIRoute
 from neighbours import ANN, CONVERSATIONS, NEIGHBOURS, OURS, POSITIONS, Place, feedbacks, messages
 from reporting_client import client
-from reporting_database import empty_read_models
 from reporting_events import START, batch, feedback, message
 
 from reporting.api import conversations_router
@@ -71,18 +69,16 @@ OF_TENANT = {"/dashboard/sessions", "/conversations/{tenant}/sessions"}
 """Routes about a whole tenant; `test_reporting_sessions.py` asks them."""
 
 
-@pytest.fixture
-async def pool(postgres_url: str) -> AsyncIterator[asyncpg.Pool]:
-    async with empty_read_models(postgres_url) as opened:
-        yield opened
+def routers(read_models: Any) -> list[APIRouter]:
+    return [
+        conversations_router(read_models, NOW, "s3://logs"),
+        figures_router(read_models, NOW),
+        pages_router(read_models, NOW, None),
+    ]
 
 
-def routers(pool: Any) -> list[APIRouter]:
-    return [conversations_router(pool, NOW, "s3://logs"), figures_router(pool, NOW), pages_router(pool, NOW, None)]
-
-
-async def fill(pool: asyncpg.Pool, place: Place, at: float, revision: int = 1) -> None:
-    await Projector(PostgresStore(pool)).handle(
+async def fill(read_models: asyncpg.Pool, place: Place, at: float, revision: int = 1) -> None:
+    await Projector(PostgresStore(read_models)).handle(
         batch(*messages(place, at=at), *feedbacks(place, at=at, revision=revision))
     )
 
@@ -92,10 +88,10 @@ def of_conversation(path: str, body: Any) -> bool:
     return CONVERSATION in path or f"id={OURS.conversation}" in path or "conversation_id" in (body or {})
 
 
-async def answers(pool: asyncpg.Pool, kind: str = "another tenant") -> dict[str, Any]:
+async def answers(read_models: asyncpg.Pool, kind: str = "another tenant") -> dict[str, Any]:
     """What a caller of OURS is answered, by question: those that a neighbour of that kind must not change."""
     asked = [question for question in QUESTIONS if kind in NEIGHBOURS or of_conversation(*question[1:])]
-    async with client(routers(pool), "acme") as http:
+    async with client(routers(read_models), "acme") as http:
         return {f"{method} {path} {body}": await answer(http, method, path, body) for method, path, body in asked}
 
 
@@ -107,11 +103,11 @@ async def answer(http: httpx.AsyncClient, method: str, path: str, body: Any) -> 
     return {name: value for name, value in response.json().items() if name not in POSITIONS}
 
 
-async def rows(pool: asyncpg.Pool) -> dict[str, Any]:
+async def rows(read_models: asyncpg.Pool) -> dict[str, Any]:
     """Our rows of every table, without the transaction that wrote them."""
     found = {}
     for table in ("messages", "feedbacks"):
-        ours = await pool.fetch(
+        ours = await read_models.fetch(
             f"select * from {table} where tenant = $1 and project = $2 and conversation_id = $3", *OURS
         )
         found[table] = sorted(repr({k: v for k, v in row.items() if k != "written_by"}) for row in ours)
@@ -120,32 +116,32 @@ async def rows(pool: asyncpg.Pool) -> dict[str, Any]:
 
 @pytest.mark.parametrize("at", [-900.0, 900.0], ids=["earlier", "later"])
 @pytest.mark.parametrize("kind", CONVERSATIONS)
-async def test_a_neighbour_changes_no_row_and_no_answer(pool: asyncpg.Pool, kind: str, at: float) -> None:
-    await fill(pool, OURS, 0)
-    before = await answers(pool, kind), await rows(pool)
-    await fill(pool, CONVERSATIONS[kind], at, revision=9)
-    after = await answers(pool, kind), await rows(pool)
+async def test_a_neighbour_changes_no_row_and_no_answer(read_models: asyncpg.Pool, kind: str, at: float) -> None:
+    await fill(read_models, OURS, 0)
+    before = await answers(read_models, kind), await rows(read_models)
+    await fill(read_models, CONVERSATIONS[kind], at, revision=9)
+    after = await answers(read_models, kind), await rows(read_models)
     assert after[1] == before[1]
     for question, found in after[0].items():
         assert found == before[0][question], question
 
 
-async def test_every_answer_shows_something_of_ours(pool: asyncpg.Pool) -> None:
+async def test_every_answer_shows_something_of_ours(read_models: asyncpg.Pool) -> None:
     """An answer that is empty anyway would prove nothing."""
-    await fill(pool, OURS, 0)
-    for question, found in (await answers(pool)).items():
+    await fill(read_models, OURS, 0)
+    for question, found in (await answers(read_models)).items():
         assert re.search(r"a[12]\b|'ok'|t1|bot", str(found)), question
 
 
 @pytest.mark.parametrize("kind", NEIGHBOURS)
-async def test_words_of_rejected_questions_are_ours_alone(pool: asyncpg.Pool, kind: str) -> None:
+async def test_words_of_rejected_questions_are_ours_alone(read_models: asyncpg.Pool, kind: str) -> None:
     async def rejected(place: Place, word: str, at: float) -> None:
         where = {"tenant": place.tenant, "project": place.project, "conversation": place.conversation}
         for number in range(20):
             turn, asked = f"t{number}", at + 100 * number
             content = f"{word} please" if number % 2 else "another please"
             reaction = "not_ok" if number % 2 else "ok"
-            await Projector(PostgresStore(pool)).handle(
+            await Projector(PostgresStore(read_models)).handle(
                 batch(
                     message(f"q{number}", content=content, turn=turn, at=asked, **where),
                     feedback(f"{place.name} {number}", turn=turn, at=asked + 50, reaction=reaction, **where),
@@ -154,7 +150,7 @@ async def test_words_of_rejected_questions_are_ours_alone(pool: asyncpg.Pool, ki
 
     await rejected(OURS, "ours", 0)
     await rejected(NEIGHBOURS[kind], "theirs", 10)
-    found = await telling_words(pool, Project(OURS.tenant, OURS.project), Span(0, START + 10**10), Filters())
+    found = await telling_words(read_models, Project(OURS.tenant, OURS.project), Span(0, START + 10**10), Filters())
     assert [one.word for one in found] == ["ours"]
 
 

@@ -8,12 +8,9 @@ import asyncpg
 import httpx
 import pytest
 from reporting_client import client
-from reporting_database import empty_read_models
-from reporting_events import START, batch, feedback, feedback_id
+from reporting_events import START, feedback, feedback_id
 
 from reporting.api import conversations_router
-from reporting.consumer import Projector
-from reporting.store_postgres import PostgresStore
 from servicekit.clock import FixedClock
 
 SEARCH = "/conversations/acme/support/feedback/search"
@@ -21,25 +18,9 @@ NOW = FixedClock(START + 3_600_000_000)
 
 
 @pytest.fixture
-async def pool(postgres_url: str) -> AsyncIterator[asyncpg.Pool]:
-    async with empty_read_models(postgres_url) as opened:
+async def http(read_models: asyncpg.Pool) -> AsyncIterator[httpx.AsyncClient]:
+    async with client([conversations_router(read_models, NOW)]) as opened:
         yield opened
-
-
-@pytest.fixture
-async def http(pool: asyncpg.Pool) -> AsyncIterator[httpx.AsyncClient]:
-    async with client([conversations_router(pool, NOW)]) as opened:
-        yield opened
-
-
-@pytest.fixture
-def take(pool: asyncpg.Pool):
-    projector = Projector(PostgresStore(pool))
-
-    async def taken(*events):
-        await projector.handle(batch(*events))
-
-    return taken
 
 
 async def ask(http, **body):

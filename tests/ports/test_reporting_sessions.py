@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
 from typing import Any
 from uuid import NAMESPACE_OID, uuid5
 
 import asyncpg
 import pytest
 from reporting_client import CALLERS, client
-from reporting_database import empty_read_models
 from reporting_events import START, batch, feedback
 
 from contracts.feedback import FeedbackSessionCreated
@@ -24,12 +22,6 @@ from servicekit.kafka.outcome import STORED, UNCHANGED
 
 NOW = FixedClock(START + 7_200_000_000)
 DAY = 86_400.0
-
-
-@pytest.fixture
-async def pool(postgres_url: str) -> AsyncIterator[asyncpg.Pool]:
-    async with empty_read_models(postgres_url) as opened:
-        yield opened
 
 
 @pytest.fixture(autouse=True)
@@ -62,19 +54,19 @@ SAID = (
 )
 
 
-async def take(pool: asyncpg.Pool, *events: Any) -> Any:
-    return await Projector(PostgresStore(pool)).handle(batch(*events))
+async def take(read_models: asyncpg.Pool, *events: Any) -> Any:
+    return await Projector(PostgresStore(read_models)).handle(batch(*events))
 
 
-async def ask(pool: asyncpg.Pool, token: str = "tenant", tenant: str = "acme", **body: Any) -> Any:
-    async with client([figures_router(pool, NOW)], token) as http:
+async def ask(read_models: asyncpg.Pool, token: str = "tenant", tenant: str = "acme", **body: Any) -> Any:
+    async with client([figures_router(read_models, NOW)], token) as http:
         return await http.post(f"/conversations/{tenant}/sessions", json=body)
 
 
-async def test_ratings_are_counted_by_day_and_length(pool: asyncpg.Pool) -> None:
-    assert set(await take(pool, *SAID, feedback("f1"))) == {STORED}
-    assert await take(pool, SAID[0], feedback("f1"), SAID[1]) == [UNCHANGED] * 3
-    found = (await ask(pool)).json()
+async def test_ratings_are_counted_by_day_and_length(read_models: asyncpg.Pool) -> None:
+    assert set(await take(read_models, *SAID, feedback("f1"))) == {STORED}
+    assert await take(read_models, SAID[0], feedback("f1"), SAID[1]) == [UNCHANGED] * 3
+    found = (await ask(read_models)).json()
     assert found["totals"] == {"sessions": 4, "positive": 2, "negative": 1, "skipped": 1, "share": 2 / 3}
     assert [(one["start"][:10], one["sessions"], one["share"]) for one in found["buckets"]] == [
         ("2026-09-20", 1, 1.0),
@@ -85,30 +77,30 @@ async def test_ratings_are_counted_by_day_and_length(pool: asyncpg.Pool) -> None
         (2, 3, 2, 0.5),
         (32, None, 1, None),
     ]
-    whole = (await ask(pool, start="2026-01-01T00:00:00Z", bucket="week")).json()
+    whole = (await ask(read_models, start="2026-01-01T00:00:00Z", bucket="week")).json()
     assert (whole["totals"]["sessions"], whole["by_length"][0]["turns_to"]) == (5, 0)
-    assert (await ask(pool, start="2026-01-02T00:00:00Z", end="2026-01-01T00:00:00Z")).status_code == 422
+    assert (await ask(read_models, start="2026-01-02T00:00:00Z", end="2026-01-01T00:00:00Z")).status_code == 422
 
 
-async def test_they_are_a_tenants_and_nobody_is_named(pool: asyncpg.Pool) -> None:
-    await take(pool, *SAID)
-    assert (await ask(pool, "globex", "globex")).json()["totals"]["sessions"] == 1
-    assert (await ask(pool, "acme")).status_code == 403
-    assert (await ask(pool, "tenant", "globex")).status_code == 403
-    assert (await ask(pool, "all", "nowhere")).json()["totals"]["share"] is None
-    assert "ann" not in str([tuple(row) for row in await pool.fetch("select s::text from sessions s")])
+async def test_they_are_a_tenants_and_nobody_is_named(read_models: asyncpg.Pool) -> None:
+    await take(read_models, *SAID)
+    assert (await ask(read_models, "globex", "globex")).json()["totals"]["sessions"] == 1
+    assert (await ask(read_models, "acme")).status_code == 403
+    assert (await ask(read_models, "tenant", "globex")).status_code == 403
+    assert (await ask(read_models, "all", "nowhere")).json()["totals"]["share"] is None
+    assert "ann" not in str([tuple(row) for row in await read_models.fetch("select s::text from sessions s")])
 
 
-async def test_the_page_shows_them_to_who_reaches_the_tenant(pool: asyncpg.Pool) -> None:
-    await take(pool, *SAID, feedback("f1"), feedback("g1", tenant="globex"))
+async def test_the_page_shows_them_to_who_reaches_the_tenant(read_models: asyncpg.Pool) -> None:
+    await take(read_models, *SAID, feedback("f1"), feedback("g1", tenant="globex"))
     address = "/dashboard/sessions?at=acme/support&period=all"
-    async with client([pages_router(pool, NOW, None)], "tenant") as http:
+    async with client([pages_router(read_models, NOW, None)], "tenant") as http:
         page = (await http.get("/dashboard/sessions?at=acme/support&period=30d")).text
         assert '<p class="figure">67%</p>' in page
         assert "2 to 3" in page and "32 or more" in page and "2026-09-20" in page
         empty = (await http.get("/dashboard/sessions?at=acme/support&from=2020-01-01&to=2020-02-01")).text
         assert "No session of this period was rated" in empty
         assert (await http.get("/dashboard/sessions?at=globex/support")).status_code == 404
-    async with client([pages_router(pool, NOW, None)], "acme") as http:
+    async with client([pages_router(read_models, NOW, None)], "acme") as http:
         refused = await http.get(address)
         assert (refused.status_code, "whole tenant" in refused.text) == (404, True)

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
-
 import asyncpg
 import pytest
-from reporting_database import empty_read_models
 from reporting_events import batch, feedback, message, reply
 
 from reporting.consumer import Projector
@@ -18,14 +15,8 @@ from servicekit.kafka.records import Coordinates, RawRecord, Tombstone
 
 
 @pytest.fixture
-async def pool(postgres_url: str) -> AsyncIterator[asyncpg.Pool]:
-    async with empty_read_models(postgres_url) as opened:
-        yield opened
-
-
-@pytest.fixture
-def projector(pool: asyncpg.Pool) -> Projector:
-    return Projector(PostgresStore(pool))
+def projector(read_models: asyncpg.Pool) -> Projector:
+    return Projector(PostgresStore(read_models))
 
 
 def counts(conversations=0, user=0, machine=0, ok=0, not_ok=0, neutral=0):
@@ -40,63 +31,63 @@ def counts(conversations=0, user=0, machine=0, ok=0, not_ok=0, neutral=0):
     }
 
 
-async def test_a_thumb_up_counts_once(projector, pool):
+async def test_a_thumb_up_counts_once(projector, read_models):
     thumb = feedback("f1", reaction="ok")
     assert await projector.handle(batch(thumb, thumb)) == [STORED, UNCHANGED]
     assert await projector.handle(batch(thumb)) == [UNCHANGED]
-    assert await totals(pool) == counts(conversations=1, user=1, ok=1)
+    assert await totals(read_models) == counts(conversations=1, user=1, ok=1)
 
 
-async def test_a_higher_revision_holds_and_a_lower_one_is_superseded(projector, pool):
+async def test_a_higher_revision_holds_and_a_lower_one_is_superseded(projector, read_models):
     newer = feedback("f1", revision=5, reaction="not_ok")
     older = feedback("f1", revision=4, reaction="ok")
     assert await projector.handle(batch(newer)) == [STORED]
     assert await projector.handle(batch(older)) == [Ignored("superseded")]
-    assert await totals(pool) == counts(conversations=1, user=1, not_ok=1)
+    assert await totals(read_models) == counts(conversations=1, user=1, not_ok=1)
 
 
-async def test_a_new_revision_that_shows_the_same_changes_nothing_shown(projector, pool):
+async def test_a_new_revision_that_shows_the_same_changes_nothing_shown(projector, read_models):
     await projector.handle(batch(feedback("f1", revision=1, reaction="ok")))
     assert await projector.handle(batch(feedback("f1", revision=2, reaction="ok"))) == [UNCHANGED]
-    assert await pool.fetchval("select revision from feedbacks") == 2
+    assert await read_models.fetchval("select revision from feedbacks") == 2
 
 
-async def test_of_emoji_and_explicit_by_one_person_on_one_turn_the_newest_counts(projector, pool):
+async def test_of_emoji_and_explicit_by_one_person_on_one_turn_the_newest_counts(projector, read_models):
     emoji = feedback("f1", kind="reaction", reaction="ok", at=100)
     explicit = feedback("f2", kind="explicit", reaction="not_ok", at=200)
     await projector.handle(batch(emoji, explicit))
-    assert await totals(pool) == counts(conversations=1, user=1, not_ok=1)
+    assert await totals(read_models) == counts(conversations=1, user=1, not_ok=1)
     later = feedback("f3", kind="reaction", reaction="ok", at=300)
     await projector.handle(batch(later))
-    assert await totals(pool) == counts(conversations=1, user=1, ok=1)
+    assert await totals(read_models) == counts(conversations=1, user=1, ok=1)
 
 
-async def test_a_newest_null_means_that_there_is_none(projector, pool):
+async def test_a_newest_null_means_that_there_is_none(projector, read_models):
     await projector.handle(
         batch(
             feedback("f1", kind="reaction", reaction="ok", at=100),
             feedback("f2", kind="explicit", reaction=None, at=200),
         )
     )
-    assert await totals(pool) == counts()
+    assert await totals(read_models) == counts()
 
 
-async def test_a_cleared_emoji_uncovers_the_older_one(projector, pool):
+async def test_a_cleared_emoji_uncovers_the_older_one(projector, read_models):
     await projector.handle(batch(feedback("f1", kind="explicit", reaction="not_ok", at=100)))
     await projector.handle(batch(feedback("f2", kind="reaction", reaction="ok", at=200)))
-    assert await totals(pool) == counts(conversations=1, user=1, ok=1)
+    assert await totals(read_models) == counts(conversations=1, user=1, ok=1)
     await projector.handle(batch(feedback("f2", kind="reaction", reaction=None, at=300, revision=2)))
-    assert await totals(pool) == counts(conversations=1, user=1, not_ok=1)
+    assert await totals(read_models) == counts(conversations=1, user=1, not_ok=1)
 
 
-async def test_at_one_instant_the_greater_id_counts(projector, pool):
+async def test_at_one_instant_the_greater_id_counts(projector, read_models):
     low = feedback("00000000-0000-0000-0000-000000000001", reaction="ok", at=100)
     high = feedback("00000000-0000-0000-0000-000000000002", reaction="not_ok", at=100)
     await projector.handle(batch(high, low))
-    assert await totals(pool) == counts(conversations=1, user=1, not_ok=1)
+    assert await totals(read_models) == counts(conversations=1, user=1, not_ok=1)
 
 
-async def test_two_people_and_two_machines_on_one_turn_all_count(projector, pool):
+async def test_two_people_and_two_machines_on_one_turn_all_count(projector, read_models):
     await projector.handle(
         batch(
             feedback("f1", user="ann", reaction="ok"),
@@ -106,68 +97,71 @@ async def test_two_people_and_two_machines_on_one_turn_all_count(projector, pool
             feedback("m3", user="ann", reaction=None, kind="inferred"),
         )
     )
-    assert await totals(pool) == counts(conversations=1, user=2, machine=2, ok=2, not_ok=1, neutral=1)
+    assert await totals(read_models) == counts(conversations=1, user=2, machine=2, ok=2, not_ok=1, neutral=1)
 
 
-async def test_a_reply_is_engagement_and_counts_nowhere(projector, pool):
+async def test_a_reply_is_engagement_and_counts_nowhere(projector, read_models):
     reply = feedback("f1", kind="implicit", reaction=None)
     assert await projector.handle(batch(reply)) == [Ignored("engagement")]
-    assert await pool.fetchval("select count(*) from feedbacks") == 0
+    assert await read_models.fetchval("select count(*) from feedbacks") == 0
 
 
-async def test_the_same_ids_in_another_tenant_are_another_persons(projector, pool):
+async def test_the_same_ids_in_another_tenant_are_another_persons(projector, read_models):
     await projector.handle(
         batch(
             feedback("f1", tenant="acme", reaction="ok", kind="explicit", at=100),
             feedback("f2", tenant="globex", reaction="not_ok", kind="explicit", at=200),
         )
     )
-    assert await totals(pool) == counts(conversations=2, user=2, ok=1, not_ok=1)
+    assert await totals(read_models) == counts(conversations=2, user=2, ok=1, not_ok=1)
 
 
-async def test_a_message_shows_its_latest_version_at_the_place_of_its_first(projector, pool):
+async def test_a_message_shows_its_latest_version_at_the_place_of_its_first(projector, read_models):
     first, later = message("m1", content="first", at=100), message("m1", content="third", at=101)
     assert await projector.handle(batch(first)) == [STORED]
     assert await projector.handle(batch(later)) == [STORED]
     assert await projector.handle(batch(first)) == [UNCHANGED]
-    held = await pool.fetchrow("select content, occurred_at from messages")
+    held = await read_models.fetchrow("select content, occurred_at from messages")
     assert tuple(held) == ("third", first.occurred_at)
 
 
-async def test_of_two_versions_of_one_moment_every_order_keeps_the_same(projector, pool):
+async def test_of_two_versions_of_one_moment_every_order_keeps_the_same(projector, read_models):
     one, other = (message("m1", content=content, at=100) for content in ("one", "other"))
     kept = []
     for order in ((one, other), (other, one)):
-        await pool.execute("truncate messages")
+        await read_models.execute("truncate messages")
         for event in order:
             await projector.handle(batch(event))
-        kept.append(await pool.fetchval("select content from messages"))
+        kept.append(await read_models.fetchval("select content from messages"))
     assert kept[0] == kept[1]
 
 
-async def test_an_edited_question_stays_before_its_answer(projector, pool):
+async def test_an_edited_question_stays_before_its_answer(projector, read_models):
     await projector.handle(batch(message("q1", at=1), message("a1", agent="agent-a", at=2)))
     await projector.handle(batch(message("q1", content="What I meant.", at=3)))
-    lines = await pool.fetch("select content from messages order by occurred_at, sequence")
+    lines = await read_models.fetch("select content from messages order by occurred_at, sequence")
     assert [row["content"] for row in lines] == ["What I meant.", "Hello."]
 
 
-async def test_two_conversations_may_count_their_messages_alike(projector, pool):
+async def test_two_conversations_may_count_their_messages_alike(projector, read_models):
     events = [message("1", conversation=conversation, content=conversation) for conversation in ("c1", "c2")]
     assert await projector.handle(batch(*events)) == [STORED, STORED]
-    assert sorted(await pool.fetch("select conversation_id, content from messages")) == [("c1", "c1"), ("c2", "c2")]
+    assert sorted(await read_models.fetch("select conversation_id, content from messages")) == [
+        ("c1", "c1"),
+        ("c2", "c2"),
+    ]
 
 
-async def test_a_reply_event_is_a_message_and_both_are_one(projector, pool):
+async def test_a_reply_event_is_a_message_and_both_are_one(projector, read_models):
     question, answered = (
         message("q1", content="It was cancelled.", at=1, turn="t2"),
         reply("q1", "It was cancelled.", at=2),
     )
     assert await projector.handle(batch(answered)) == [STORED]
-    assert await pool.fetchval("select content from messages") == "It was cancelled."
+    assert await read_models.fetchval("select content from messages") == "It was cancelled."
     assert await projector.handle(batch(question)) == [STORED]
     assert await projector.handle(batch(answered)) == [UNCHANGED]
-    assert tuple(await pool.fetchrow("select count(*), min(turn_id) from messages")) == (1, "t2")
+    assert tuple(await read_models.fetchrow("select count(*), min(turn_id) from messages")) == (1, "t2")
 
 
 async def test_outcomes_stand_in_the_batchs_order(projector):
@@ -187,7 +181,7 @@ async def test_outcomes_stand_in_the_batchs_order(projector):
     ]
 
 
-async def test_the_longest_ids_of_the_widest_characters_fit(projector, pool):
+async def test_the_longest_ids_of_the_widest_characters_fit(projector, read_models):
     wide = "".join(chr(0x1F300 + at) for at in range(256))
     await projector.handle(
         batch(
@@ -195,7 +189,7 @@ async def test_the_longest_ids_of_the_widest_characters_fit(projector, pool):
             feedback("f1", conversation="c" + wide[1:], turn="t" + wide[1:], user=wide, agent_message_id="a"),
         )
     )
-    assert await totals(pool) == counts(conversations=1, user=1, ok=1)
+    assert await totals(read_models) == counts(conversations=1, user=1, ok=1)
 
 
 def tombstone(key: str, revision: str | None) -> Tombstone:
@@ -203,43 +197,43 @@ def tombstone(key: str, revision: str | None) -> Tombstone:
     return Tombstone(key, RawRecord(Coordinates("feedback.created", 0, 9), key.encode(), None, headers, 5_000_000))
 
 
-async def test_a_forgotten_feedback_is_gone_and_stays_gone(projector, pool):
+async def test_a_forgotten_feedback_is_gone_and_stays_gone(projector, read_models):
     gone, other = feedback("f1", reaction="ok", revision=7), feedback("f2", user="bob", reaction="ok")
     await projector.handle(batch(gone, other))
     assert await projector.handle([tombstone(str(gone.feedback_id), "8")]) == [STORED]
-    assert await totals(pool) == counts(conversations=1, user=1, ok=1)
+    assert await totals(read_models) == counts(conversations=1, user=1, ok=1)
     await projector.handle(batch(gone))
-    assert await totals(pool) == counts(conversations=1, user=1, ok=1)
+    assert await totals(read_models) == counts(conversations=1, user=1, ok=1)
     await projector.handle(batch(feedback("f1", reaction="ok", revision=9)))
-    assert await totals(pool) == counts(conversations=1, user=2, ok=2)
+    assert await totals(read_models) == counts(conversations=1, user=2, ok=2)
 
 
-async def test_a_late_tombstone_leaves_what_was_said_after_it(projector, pool):
+async def test_a_late_tombstone_leaves_what_was_said_after_it(projector, read_models):
     later = feedback("f1", reaction="ok", revision=9)
     await projector.handle(batch(later))
     await projector.handle([tombstone(str(later.feedback_id), "8")])
-    assert await totals(pool) == counts(conversations=1, user=1, ok=1)
+    assert await totals(read_models) == counts(conversations=1, user=1, ok=1)
 
 
-async def test_a_tombstone_without_a_revision_ends_what_was_said_before_it(projector, pool):
+async def test_a_tombstone_without_a_revision_ends_what_was_said_before_it(projector, read_models):
     await projector.handle(batch(feedback("f1", reaction="ok", revision=4_999)))
     await projector.handle([tombstone(str(feedback("f1").feedback_id), None), tombstone("no feedback", "x")])
-    assert await totals(pool) == counts(conversations=0)
+    assert await totals(read_models) == counts(conversations=0)
 
 
 @pytest.mark.parametrize("relation", ["feedbacks", "effective"])
-async def test_table_and_view_have_a_column_for_every_field_of_a_row(pool, relation):
+async def test_table_and_view_have_a_column_for_every_field_of_a_row(read_models, relation):
     """A view's columns are fixed when it is made: whoever adds one makes the view again."""
-    columns = await pool.fetch(
+    columns = await read_models.fetch(
         "select column_name from information_schema.columns where table_schema = 'reporting' and table_name = $1",
         relation,
     )
     assert set(FeedbackRow._fields) <= {row["column_name"] for row in columns}
 
 
-async def test_a_field_of_every_kind_is_kept_as_it_was_announced(projector, pool):
+async def test_a_field_of_every_kind_is_kept_as_it_was_announced(projector, read_models):
     fields = {"intent": "hours", "track_id": "t", "agent_version": "7", "emoji": "👍", "tags": ("a", "b")}
     await projector.handle(batch(feedback("f1", confidence=0.75, **fields)))
-    row = await pool.fetchrow("select * from effective")
+    row = await read_models.fetchrow("select * from effective")
     assert {name: row[name] for name in fields} == fields | {"tags": ["a", "b"]}
     assert (row["confidence"], row["value"], row["revision"]) == (0.75, 0.6, 1)

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import random
-from collections.abc import AsyncIterator
 
 import asyncpg
 import pytest
 from reporting_client import client
-from reporting_database import empty_read_models
 from reporting_events import START, batch, feedback
 
 from reporting.api import conversations_router
@@ -24,17 +22,11 @@ NOW = FixedClock(START + 3_600_000_000)
 AT = Project("acme", "support")
 
 
-@pytest.fixture
-async def pool(postgres_url: str) -> AsyncIterator[asyncpg.Pool]:
-    async with empty_read_models(postgres_url) as opened:
-        yield opened
-
-
 class Projection:
     """A projection that has written its batch and commits when asked to: another process, seen from here."""
 
-    def __init__(self, pool: asyncpg.Pool, *events) -> None:
-        self._pool, self._events = pool, events
+    def __init__(self, read_models: asyncpg.Pool, *events) -> None:
+        self._pool, self._events = read_models, events
 
     async def write(self) -> Projection:
         self._connection = await self._pool.acquire()
@@ -70,11 +62,11 @@ class Timeline:
         return turns
 
 
-async def test_an_update_recorded_first_and_committed_last_is_seen(pool):
-    async with client([conversations_router(pool, NOW)]) as http:
+async def test_an_update_recorded_first_and_committed_last_is_seen(read_models):
+    async with client([conversations_router(read_models, NOW)]) as http:
         timeline = Timeline(http)
-        early = await Projection(pool, feedback("f1", turn="t1", recorded=1)).write()
-        late = await Projection(pool, feedback("f2", turn="t2", recorded=2)).write()
+        early = await Projection(read_models, feedback("f1", turn="t1", recorded=1)).write()
+        late = await Projection(read_models, feedback("f2", turn="t2", recorded=2)).write()
         await late.commit()
         assert await timeline.poll() == ["t2"]
         await early.commit()
@@ -82,23 +74,24 @@ async def test_an_update_recorded_first_and_committed_last_is_seen(pool):
         assert await timeline.poll() == []
 
 
-async def test_updates_recorded_at_one_moment_are_all_seen(pool):
-    async with client([conversations_router(pool, NOW)]) as http:
+async def test_updates_recorded_at_one_moment_are_all_seen(read_models):
+    async with client([conversations_router(read_models, NOW)]) as http:
         timeline = Timeline(http, limit=1)
         for turn in ("t1", "t2", "t3"):
-            await Projector(PostgresStore(pool)).handle(batch(feedback(turn, turn=turn, recorded=5)))
+            await Projector(PostgresStore(read_models)).handle(batch(feedback(turn, turn=turn, recorded=5)))
             await timeline.poll()
         assert sorted(timeline.seen) == ["t1", "t2", "t3"]
 
 
 @pytest.mark.parametrize("seed", range(12))
-async def test_however_projections_interleave_nothing_is_missed(pool, seed):
+async def test_however_projections_interleave_nothing_is_missed(read_models, seed):
     choose = random.Random(seed)
     waiting = [
-        Projection(pool, feedback(f"f{at}", turn=f"t{at}", recorded=choose.randrange(5), at=at)) for at in range(12)
+        Projection(read_models, feedback(f"f{at}", turn=f"t{at}", recorded=choose.randrange(5), at=at))
+        for at in range(12)
     ]
     open_ones: list[Projection] = []
-    async with client([conversations_router(pool, NOW)]) as http:
+    async with client([conversations_router(read_models, NOW)]) as http:
         timeline = Timeline(http, limit=choose.choice([1, 3, 500]))
         while waiting or open_ones:
             step = choose.random()
@@ -112,10 +105,10 @@ async def test_however_projections_interleave_nothing_is_missed(pool, seed):
         assert sorted(timeline.seen) == sorted(f"t{at}" for at in range(12))
 
 
-async def test_an_update_between_two_pages_comes_with_the_next_watermark(pool):
-    take = Projector(PostgresStore(pool)).handle
+async def test_an_update_between_two_pages_comes_with_the_next_watermark(read_models):
+    take = Projector(PostgresStore(read_models)).handle
     await take(batch(*(feedback(f"f{at}", turn=f"t{at}", recorded=at) for at in range(3))))
-    async with client([conversations_router(pool, NOW)]) as http:
+    async with client([conversations_router(read_models, NOW)]) as http:
         first = (await http.post(LATEST, json={"limit": 2})).json()
         assert (len(first["items"]), first["watermark"]) == (2, None)
         await take(batch(feedback("f0", turn="t0", reaction="not_ok", revision=2, recorded=1)))
@@ -124,10 +117,10 @@ async def test_an_update_between_two_pages_comes_with_the_next_watermark(pool):
         assert [(item["turn_id"], item["reaction"]) for item in again["items"]] == [("t0", "not_ok")]
 
 
-async def test_a_watermark_of_other_turns_or_of_another_server_rules_nothing_out(pool):
-    take = Projector(PostgresStore(pool)).handle
+async def test_a_watermark_of_other_turns_or_of_another_server_rules_nothing_out(read_models):
+    take = Projector(PostgresStore(read_models)).handle
     await take(batch(feedback("f1", turn="t1"), feedback("f2", turn="t2")))
-    async with client([conversations_router(pool, NOW)]) as http:
+    async with client([conversations_router(read_models, NOW)]) as http:
         narrow = Timeline(http, turn_ids=["t1"])
         await narrow.poll()
         wider = Timeline(http, turn_ids=["t1", "t2"])
@@ -143,36 +136,36 @@ async def test_a_watermark_of_other_turns_or_of_another_server_rules_nothing_out
         assert both.status_code == 422
 
 
-async def test_rows_of_another_servers_dump_are_old_once_it_has_started(pool):
-    store = PostgresStore(pool)
+async def test_rows_of_another_servers_dump_are_old_once_it_has_started(read_models):
+    store = PostgresStore(read_models)
     await Projector(store).handle(batch(feedback("f1", turn="t1")))
     await store.adopt()
-    await pool.execute("update feedbacks set written_by = '999999999999'")
-    async with client([conversations_router(pool, NOW)]) as http:
+    await read_models.execute("update feedbacks set written_by = '999999999999'")
+    async with client([conversations_router(read_models, NOW)]) as http:
         timeline = Timeline(http)
         await timeline.poll()
         assert await timeline.poll() == ["t1"]
         await store.adopt()
         assert await timeline.poll() == ["t1"], "the same server is not looked through again"
-        await pool.execute("update database_server set system_identifier = 1")
+        await read_models.execute("update database_server set system_identifier = 1")
         await store.adopt()
         assert await timeline.poll() == []
 
 
-async def test_the_dashboards_stamp_notices_a_late_commit_and_an_erasure(pool):
-    store = PostgresStore(pool)
-    early = await Projection(pool, feedback("f1", turn="t1", recorded=1)).write()
+async def test_the_dashboards_stamp_notices_a_late_commit_and_an_erasure(read_models):
+    store = PostgresStore(read_models)
+    early = await Projection(read_models, feedback("f1", turn="t1", recorded=1)).write()
     await Projector(store).handle(batch(feedback("f2", turn="t2", recorded=2)))
-    before = await stamp(pool)
-    assert not await changed_since(pool, AT, before)
+    before = await stamp(read_models)
+    assert not await changed_since(read_models, AT, before)
     await early.commit()
-    assert await changed_since(pool, AT, before)
-    before = await stamp(pool)
+    assert await changed_since(read_models, AT, before)
+    before = await stamp(read_models)
     row = feedback_row(feedback("f1", turn="t1"))
     await store.forget([type("F", (tuple,), {})((row.feedback_id, 5))])
-    assert await changed_since(pool, AT, before)
-    before = await stamp(pool)
+    assert await changed_since(read_models, AT, before)
+    before = await stamp(read_models)
     await Projector(store).handle(batch(feedback("f3", tenant="globex"), feedback("f4", project="sales")))
-    assert not await changed_since(pool, AT, before)
-    assert await changed_since(pool, Project("acme", "sales"), before)
-    assert await changed_since(pool, AT, "made up")
+    assert not await changed_since(read_models, AT, before)
+    assert await changed_since(read_models, Project("acme", "sales"), before)
+    assert await changed_since(read_models, AT, "made up")

@@ -4,11 +4,8 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import AsyncIterator
 
-import asyncpg
 import pytest
-from reporting_database import empty_read_models
 from reporting_events import START, batch, feedback
 
 from reporting.consumer import Projector
@@ -24,12 +21,6 @@ from reporting.votes import Votes
 
 AT = Project("acme", "support")
 HOUR = 3_600
-
-
-@pytest.fixture
-async def pool(postgres_url: str) -> AsyncIterator[asyncpg.Pool]:
-    async with empty_read_models(postgres_url) as opened:
-        yield opened
 
 
 def announced(choose: random.Random):
@@ -81,12 +72,12 @@ def votes(found) -> Votes:
 
 
 @pytest.mark.parametrize("seed", range(6))
-async def test_every_number_equals_a_recount(pool, seed):
+async def test_every_number_equals_a_recount(read_models, seed):
     choose = random.Random(seed)
     events = list(announced(choose))
     # What is announced later may be about another conversation only where the id's key allows it; here ids are free.
     for begin in range(0, len(events), 50):
-        await Projector(PostgresStore(pool)).handle(batch(*events[begin : begin + 50]))
+        await Projector(PostgresStore(read_models)).handle(batch(*events[begin : begin + 50]))
     all_of_them = effective(events)
     span = Span(START + 10 * HOUR * 1_000_000, START + 60 * HOUR * 1_000_000)
     begins = [span.start + step * 10 * HOUR * 1_000_000 for step in range(5)]
@@ -99,10 +90,10 @@ async def test_every_number_equals_a_recount(pool, seed):
             and filters.origin in (None, event.origin)
             and filters.agent_version in (None, event.agent_version)
         ]
-        listed = [row["feedback_id"] async for row in every(pool, AT, span, filters)]
+        listed = [row["feedback_id"] async for row in every(read_models, AT, span, filters)]
         newest_first = sorted(within, key=lambda one: (one.occurred_at, one.feedback_id), reverse=True)
         assert listed == [event.feedback_id for event in newest_first]
-        counted = await breakdown(pool, AT, span, filters, begins)
+        counted = await breakdown(read_models, AT, span, filters, begins)
         for origin in ("user", "machine"):
             of = [event for event in within if event.origin == origin]
             assert counted.whole[origin] == votes(of)
@@ -119,7 +110,7 @@ async def test_every_number_equals_a_recount(pool, seed):
                     assert counted.versions[origin, Version(agent, name)] == expected
         given = Counter((tag, "tag" if e.origin == "user" else "rule") for e in within for tag in e.tags)
         given += Counter((e.correction_type, "correction_type") for e in within if e.correction_type)
-        listed = (await reasons(pool, AT, span, filters)).reasons
+        listed = (await reasons(read_models, AT, span, filters)).reasons
         assert {(one.reason, one.kind): one.total for one in listed} == given
     machine = [e for e in all_of_them if e.origin == "machine" and span.start <= e.occurred_at < span.end]
     pairs = Counter(
@@ -128,7 +119,7 @@ async def test_every_number_equals_a_recount(pool, seed):
         for p in all_of_them
         if p.origin == "user" and (p.conversation_id, p.turn_id) == (m.conversation_id, m.turn_id)
     )
-    figures = await calibration(pool, AT, span)
+    figures = await calibration(read_models, AT, span)
     assert {(m, p): n for m, row in figures.confusion.items() for p, n in row.items() if n} == pairs
-    shown = await overview(pool, AT, View(period="all"), START + 72 * HOUR * 1_000_000, lambda path, **_: path)
+    shown = await overview(read_models, AT, View(period="all"), START + 72 * HOUR * 1_000_000, lambda path, **_: path)
     assert shown.people.votes + shown.machine.votes == votes(all_of_them)

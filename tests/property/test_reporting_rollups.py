@@ -5,12 +5,10 @@ from __future__ import annotations
 import asyncio
 import random
 from collections import Counter
-from collections.abc import AsyncIterator
 from typing import Any
 
 import asyncpg
 import pytest
-from reporting_database import empty_read_models
 from reporting_events import START, batch, feedback, feedback_id
 
 from contracts.erasure import Person
@@ -48,12 +46,6 @@ where tenant = 'acme' and project = 'support' and reaction is not null and occur
 """
 
 
-@pytest.fixture
-async def pool(postgres_url: str) -> AsyncIterator[asyncpg.Pool]:
-    async with empty_read_models(postgres_url) as opened:
-        yield opened
-
-
 def announced(choose: random.Random, revision: int) -> Any:
     machine = choose.random() < 0.5
     kind = "inferred" if machine else choose.choice(["reaction", "explicit", "explicit"])
@@ -76,19 +68,21 @@ def announced(choose: random.Random, revision: int) -> Any:
     )
 
 
-async def happens(pool: asyncpg.Pool, choose: random.Random, revision: int) -> None:
+async def happens(read_models: asyncpg.Pool, choose: random.Random, revision: int) -> None:
     """Something that changes what counts, or a count."""
-    store = PostgresStore(pool)
+    store = PostgresStore(read_models)
     match choose.randrange(8):
         case 0:
-            await Rollups(pool).catch_up(quiet=0)
+            await Rollups(read_models).catch_up(quiet=0)
         case 1:
             await store.forget([Forgotten(feedback_id(f"e{choose.randrange(60)}"), revision)])
         case 2:
             person = Person("acme", f"u{choose.randrange(3)}")
-            await ReportingErasures(pool).erase({person: START + choose.randrange(LENGTH // 8)})
+            await ReportingErasures(read_models).erase({person: START + choose.randrange(LENGTH // 8)})
         case 3:
-            await pool.execute("delete from feedbacks where occurred_at < $1", START + choose.randrange(LENGTH // 8))
+            await read_models.execute(
+                "delete from feedbacks where occurred_at < $1", START + choose.randrange(LENGTH // 8)
+            )
         case _:
             events = [announced(choose, revision + n) for n in range(choose.randrange(1, 40))]
             await Projector(store).handle(batch(*events))
@@ -104,14 +98,14 @@ def matches(row: Any, filters: Filters) -> bool:
     return all(getattr(filters, name) in (None, row[name]) for name in asked)
 
 
-async def check(pool: asyncpg.Pool, span: Span, filters: Filters, starts: list[int]) -> None:
+async def check(read_models: asyncpg.Pool, span: Span, filters: Filters, starts: list[int]) -> None:
     """Every number of the figures that read roll-ups."""
-    recount = await pool.fetch(RECOUNT, *span, filters.reviews)
+    recount = await read_models.fetch(RECOUNT, *span, filters.reviews)
     rows = [dict(row) for row in recount if matches(row, filters)]
     for row in rows:
         row["step"] = max(0, sum(start <= row["occurred_at"] for start in starts) - 1)
         row["version"] = Version(row["agent_id"], row["agent_version"])
-    found = await breakdown(pool, AT, span, filters, starts)
+    found = await breakdown(read_models, AT, span, filters, starts)
     assert {(key,): v for key, v in found.whole.items() if v.total} == counted(rows, "origin")
     assert dict(found.steps) == (counted(rows, "origin", "step") if starts else {})
     assert dict(found.agents) == counted(rows, "origin", "agent_id")
@@ -121,89 +115,93 @@ async def check(pool: asyncpg.Pool, span: Span, filters: Filters, starts: list[i
         sparks[origin, agent] = sparks.get((origin, agent), Votes()) + votes
     assert sparks == dict(found.agents)
     for bucket, width in (("hour", HOUR), ("day", DAY)):
-        figures = await summary(pool, AT, span, bucket, filters)
+        figures = await summary(read_models, AT, span, bucket, filters)
         assert (figures.totals.total, figures.totals.user) == (len(rows), sum(row["origin"] == "user" for row in rows))
         by_start = Counter(row["occurred_at"] // width for row in rows)
         assert [one.total for one in figures.buckets] == [by_start[start] for start in sorted(by_start)]
         assert {one.name: one.not_ok for one in figures.by_agent_version} == {
             key: v.not_ok for (key,), v in counted(rows, "agent_version").items()
         }
-    ranked = (await ranking(pool, AT, span, 1, filters)).agents
+    ranked = (await ranking(read_models, AT, span, 1, filters)).agents
     assert {(one.agent_id,): Votes(one.ok, one.neutral, one.not_ok) for one in ranked} == counted(rows, "agent_id")
     given = Counter((tag, "tag") for row in rows if row["origin"] == "user" for tag in row["tags"])
     given += Counter((row["correction_type"], "correction_type") for row in rows if row["correction_type"])
-    listed = (await reasons(pool, AT, span, filters, rules=False)).reasons
+    listed = (await reasons(read_models, AT, span, filters, rules=False)).reasons
     assert {(one.reason, one.kind): one.total for one in listed} == given
 
 
 @pytest.mark.parametrize("seed", range(5))
-async def test_figures_equal_a_recount_at_any_moment(pool: asyncpg.Pool, seed: int) -> None:
+async def test_figures_equal_a_recount_at_any_moment(read_models: asyncpg.Pool, seed: int) -> None:
     choose = random.Random(seed)
     for moment in range(30):
-        await happens(pool, choose, revision=100 * moment + 1)
+        await happens(read_models, choose, revision=100 * moment + 1)
         begin = START + choose.randrange(LENGTH)
         span = Span(begin, begin + choose.choice([HOUR // 2, 3 * HOUR, 5 * DAY, 20 * DAY, 45 * DAY]))
         if choose.random() < 0.2:
             span = Span(span.start // DAY * DAY, span.start // DAY * DAY + 30 * DAY)
         starts = sorted(choose.randrange(span.start, span.end) for _ in range(choose.randrange(4)))
-        await check(pool, span, choose.choice(FILTERS), starts)
-    await Rollups(pool).catch_up(quiet=0)
-    assert await pool.fetchval("select count(*) from stale_hours") == 0
+        await check(read_models, span, choose.choice(FILTERS), starts)
+    await Rollups(read_models).catch_up(quiet=0)
+    assert await read_models.fetchval("select count(*) from stale_hours") == 0
     for filters in FILTERS:
-        await check(pool, Span(START - DAY, START + LENGTH), filters, [START + 7, START + 20 * DAY])
+        await check(read_models, Span(START - DAY, START + LENGTH), filters, [START + 7, START + 20 * DAY])
 
 
-async def test_an_hour_that_changes_while_it_is_counted_stays_stale(pool: asyncpg.Pool) -> None:
-    projector, rollups = Projector(PostgresStore(pool)), Rollups(pool)
+async def test_an_hour_that_changes_while_it_is_counted_stays_stale(read_models: asyncpg.Pool) -> None:
+    projector, rollups = Projector(PostgresStore(read_models)), Rollups(read_models)
     await projector.handle(batch(feedback("f1", at=0)))
-    async with pool.acquire() as held, held.transaction(isolation="repeatable_read"):
+    async with read_models.acquire() as held, held.transaction(isolation="repeatable_read"):
         await held.fetchval("select count(*) from stale_hours")
         await projector.handle(batch(feedback("f2", turn="t2", at=1)))
         assert await rollups.catch_up(quiet=0) == 1
         # To this older snapshot the hour is as it was: still stale.
         assert await held.fetchval("select count(*) from stale_hours") == 1
-    async with pool.acquire() as writing, writing.transaction():
+    async with read_models.acquire() as writing, writing.transaction():
         await writing.execute("update feedbacks set reaction = 'not_ok' where feedback_id = $1", feedback_id("f1"))
         assert await rollups.catch_up(quiet=0) == 0
         await projector.handle(batch(feedback("f3", turn="t3", at=2)))
         assert await rollups.catch_up(quiet=0) == 1
     span = Span(START - DAY, START + DAY)
-    assert (await breakdown(pool, AT, span, Filters())).whole["user"] == Votes(ok=2, not_ok=1)
-    await check(pool, span, Filters(), [])
+    assert (await breakdown(read_models, AT, span, Filters())).whole["user"] == Votes(ok=2, not_ok=1)
+    await check(read_models, span, Filters(), [])
 
 
-async def test_an_hour_is_left_alone_while_it_changes_but_not_for_ever(pool: asyncpg.Pool) -> None:
-    projector, rollups = Projector(PostgresStore(pool)), Rollups(pool)
+async def test_an_hour_is_left_alone_while_it_changes_but_not_for_ever(read_models: asyncpg.Pool) -> None:
+    projector, rollups = Projector(PostgresStore(read_models)), Rollups(read_models)
     await projector.handle(batch(feedback("f1", at=0)))
     assert await rollups.catch_up(quiet=60) == 0
     assert await rollups.catch_up(quiet=60, longest=0) == 1
 
 
-async def test_two_that_count_at_once_count_once(pool: asyncpg.Pool) -> None:
-    await Projector(PostgresStore(pool)).handle(batch(*(feedback(f"f{n}", turn=f"t{n}", at=n) for n in range(50))))
-    await asyncio.gather(*(Rollups(pool).catch_up(quiet=0) for _ in range(4)), return_exceptions=True)
-    await Rollups(pool).catch_up(quiet=0)
-    assert await pool.fetchval("select sum(ok) from rollups where grain = 'total'") == 50
-    await check(pool, Span(START - DAY, START + DAY), Filters(), [])
+async def test_two_that_count_at_once_count_once(read_models: asyncpg.Pool) -> None:
+    await Projector(PostgresStore(read_models)).handle(
+        batch(*(feedback(f"f{n}", turn=f"t{n}", at=n) for n in range(50)))
+    )
+    await asyncio.gather(*(Rollups(read_models).catch_up(quiet=0) for _ in range(4)), return_exceptions=True)
+    await Rollups(read_models).catch_up(quiet=0)
+    assert await read_models.fetchval("select sum(ok) from rollups where grain = 'total'") == 50
+    await check(read_models, Span(START - DAY, START + DAY), Filters(), [])
 
 
-async def test_an_erased_persons_tag_is_in_no_count(pool: asyncpg.Pool) -> None:
+async def test_an_erased_persons_tag_is_in_no_count(read_models: asyncpg.Pool) -> None:
     said = [feedback("f1", kind="explicit", tags=("ours",), at=0), feedback("f2", user="bob", turn="t2", at=9)]
     said.append(feedback("f3", kind="explicit", tags=("theirs",), tenant="globex", at=1))
-    await Projector(PostgresStore(pool)).handle(batch(*said))
-    await Rollups(pool).catch_up(quiet=0)
-    assert await pool.fetchval("select count(*) from rollups where reason = 'ours'") == 2
-    await ReportingErasures(pool).erase({Person("acme", "ann"): START + DAY})
-    assert await pool.fetchval("select count(*) from rollups where reason = 'ours'") == 0
-    assert await pool.fetchval("select count(*) from rollups where reason = 'theirs'") == 2
-    await check(pool, Span(START - DAY, START + DAY), Filters(), [])
+    await Projector(PostgresStore(read_models)).handle(batch(*said))
+    await Rollups(read_models).catch_up(quiet=0)
+    assert await read_models.fetchval("select count(*) from rollups where reason = 'ours'") == 2
+    await ReportingErasures(read_models).erase({Person("acme", "ann"): START + DAY})
+    assert await read_models.fetchval("select count(*) from rollups where reason = 'ours'") == 0
+    assert await read_models.fetchval("select count(*) from rollups where reason = 'theirs'") == 2
+    await check(read_models, Span(START - DAY, START + DAY), Filters(), [])
 
 
-async def test_a_step_that_begins_within_an_hour_divides_it(pool: asyncpg.Pool) -> None:
+async def test_a_step_that_begins_within_an_hour_divides_it(read_models: asyncpg.Pool) -> None:
     """As the days of time zones do that are half an hour apart from the others."""
     said = (feedback(f"f{minute}", turn=f"t{minute}", at=60 * minute) for minute in range(0, 240, 7))
-    await Projector(PostgresStore(pool)).handle(batch(*said))
-    await Rollups(pool).catch_up(quiet=0)
+    await Projector(PostgresStore(read_models)).handle(batch(*said))
+    await Rollups(read_models).catch_up(quiet=0)
     hour = START // HOUR * HOUR
-    await check(pool, Span(hour - DAY, hour + DAY), Filters(), [hour - DAY, hour + HOUR // 2, hour + 5 * HOUR // 2])
-    await check(pool, Span(hour - DAY, hour + DAY), Filters(agent_id="agent-a"), [hour + HOUR // 2])
+    await check(
+        read_models, Span(hour - DAY, hour + DAY), Filters(), [hour - DAY, hour + HOUR // 2, hour + 5 * HOUR // 2]
+    )
+    await check(read_models, Span(hour - DAY, hour + DAY), Filters(agent_id="agent-a"), [hour + HOUR // 2])
