@@ -16,10 +16,20 @@ HEAD_LIMIT: Final = 64 * 1024
 """Bytes of a request's head, its path included."""
 LOG_SECONDS: Final = 10.0
 """Between two log lines on the same thing."""
-_SENTENCE: Final = json.dumps({"detail": "Too many connections are open; send this again later."}).encode()
-_FULL: Final = (
-    b"HTTP/1.1 503 Service Unavailable\r\ncontent-type: application/json\r\nretry-after: 5\r\nconnection: close\r\n"
-    b"content-length: %d\r\n\r\n%s" % (len(_SENTENCE), _SENTENCE)
+
+
+def _last_answer(status: bytes, sentence: str, header: bytes = b"") -> bytes:
+    """An answer as it goes over the wire, after which the connection ends."""
+    body = json.dumps({"detail": sentence}).encode()
+    head = b"HTTP/1.1 %s\r\ncontent-type: application/json\r\n%sconnection: close\r\ncontent-length: %d\r\n\r\n"
+    return head % (status, header, len(body)) + body
+
+
+_FULL: Final = _last_answer(
+    b"503 Service Unavailable", "Too many connections are open; send this again later.", b"retry-after: 5\r\n"
+)
+_UNREADABLE: Final = _last_answer(
+    b"400 Bad Request", "This cannot be read as an HTTP request: it breaks the protocol, or its address is too long."
 )
 log = logger("http")
 
@@ -125,10 +135,17 @@ class BoundedProtocol(HttpToolsProtocol):
         if self.transport.is_closing():
             return
         super().data_received(data)
+        if self.transport.is_closing():
+            return
         self._count()
         self._head_bytes = 0 if self._at_work else self._head_bytes + len(data)
         if self._head_bytes > HEAD_LIMIT:
             self._bounds.too_large(self)
+
+    def send_400_response(self, msg: str) -> None:
+        """Answer what cannot be read. An address of 64 KiB or more is among it."""
+        self.transport.write(_UNREADABLE)
+        self.transport.close()
 
     def on_response_complete(self) -> None:
         super().on_response_complete()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from time import monotonic
@@ -106,6 +107,20 @@ async def _drip(writer: asyncio.StreamWriter, slowly: bytes) -> None:
     for number in range(len(slowly)):
         await asyncio.sleep(0.05)
         writer.write(slowly[number : number + 1])
+
+
+@pytest.mark.parametrize(
+    "sent", [b"GET /health/live?" + b"x" * 65_600 + b" HTTP/1.1\r\nHost: x\r\n\r\n", b"GET /\x00 HTTP/9\r\n\r\n"]
+)
+async def test_what_is_no_request_is_answered_in_json(sent: bytes) -> None:
+    async with serving() as port:
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        writer.write(sent)
+        head, _, body = (await ended(reader)).partition(b"\r\n\r\n")
+        writer.close()
+    assert head.startswith(b"HTTP/1.1 400 ")
+    assert b"content-type: application/json" in head
+    assert "cannot be read as an HTTP request" in json.loads(body)["detail"]
 
 
 async def test_where_all_are_at_work_a_newcomer_is_refused_with_a_sentence() -> None:
