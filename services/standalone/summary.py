@@ -64,7 +64,8 @@ def print_summary(console: Console, facts: dict[str, Any]) -> None:
     lines = f"of {replayed['lines']:,} lines, {len(replayed['rejected']):,} refused"
     table.add_row("chat events published", f"{replayed['events']:,}", lines)
     kinds = ", ".join(f"{by_type[name]:,} {name}" for name in FEEDBACK_TYPES if by_type[name])
-    table.add_row("feedback stored", f"{feedback['stored']:,}", kinds + f"; {feedback['cleared']:,} cleared")
+    cleared = f"{feedback['cleared']:,} cleared"
+    table.add_row("feedback stored", f"{feedback['stored']:,}", f"{kinds}; {cleared}" if kinds else cleared)
     table.add_row("feedback.created announced", f"{facts['topics']['feedback.created']:,}", "in this run")
     table.add_row("awaiting their message", f"{facts['parked']:,}", "parked")
     table.add_row("set aside", f"{sum(facts['dead_letters'].values()):,}", "dead letters in this run")

@@ -48,6 +48,19 @@ UNPACK: dict[str, Callable[[bytes], bytes]] = {
 }
 
 
+async def only_letter(stand_in: Any) -> tuple[Any, dict[str, str]]:
+    """What delivery writes of a refused batch's stand-in: one dead letter, and its headers as text."""
+    log = RecordingLog()
+    delivery = Delivery("chat_bridge", NoWork(), log, clock=FixedClock(NOW))
+
+    async def commit(_: Any) -> bool:
+        return True
+
+    await delivery.deliver([_raw(stand_in, NOW)], commit)
+    (letter,) = log.messages
+    return letter, {name: content.decode() for name, content in letter.headers}
+
+
 def batch(
     first: int, sizes: list[int], codec: int = 0, *, key: bytes = b"k", headers: Sequence[tuple[str, bytes]] = ()
 ) -> bytes:
@@ -153,15 +166,7 @@ def test_bytes_behind_the_last_record_cost_none() -> None:
 
 async def test_what_is_unreadable_has_one_letter_with_its_offsets() -> None:
     (stand_in,) = records(NO_UTF8, fetch_offset=2)
-    log = RecordingLog()
-    delivery = Delivery("chat_bridge", NoWork(), log, clock=FixedClock(NOW))
-
-    async def commit(_: Any) -> bool:
-        return True
-
-    await delivery.deliver([_raw(stand_in, NOW)], commit)
-    (letter,) = log.messages
-    headers = {name: content.decode() for name, content in letter.headers}
+    _, headers = await only_letter(stand_in)
     assert (headers["reason"], headers["offset"], headers["first-offset"]) == ("batch_unreadable", "4", "2")
     assert headers["detail"] == "offsets 2 to 4 are not as Kafka's clients write them"
     assert "sha256" not in headers
@@ -219,15 +224,7 @@ def test_what_is_handed_out_at_once_is_bounded_by_number() -> None:
 
 async def test_a_refused_batch_has_one_letter_with_its_hash_and_offsets() -> None:
     (stand_in,) = records(batch(100, [1_000_000] * 12, CODECS["lz4"]), fetch_offset=100)
-    log = RecordingLog()
-    delivery = Delivery("chat_bridge", NoWork(), log, clock=FixedClock(NOW))
-
-    async def commit(_: Any) -> bool:
-        return True
-
-    await delivery.deliver([_raw(stand_in, NOW)], commit)
-    (letter,) = log.messages
-    headers = {name: content.decode() for name, content in letter.headers}
+    letter, headers = await only_letter(stand_in)
     assert letter.value is None
     assert (headers["reason"], headers["offset"], headers["first-offset"]) == ("batch_too_large", "111", "100")
     assert headers["detail"] == "offsets 100 to 111 would unpack to more than 8 MiB"

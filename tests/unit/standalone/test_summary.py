@@ -1,0 +1,38 @@
+"""The table that a run ends with."""
+
+from io import StringIO
+from typing import Any
+
+import pytest
+from rich.console import Console
+
+from standalone.summary import print_summary
+
+NONE: dict[str, int] = {"implicit": 0, "explicit": 0, "reaction": 0, "inferred": 0}
+
+
+def facts(by_type: dict[str, int], cleared: int) -> dict[str, Any]:
+    verdicts = ("conversations", "total", "ok", "not_ok", "neutral", "user", "machine")
+    return {
+        "replayed": {"lines": 1, "events": 1, "rejected": []},
+        "feedback": {"stored": sum(by_type.values()), "by_type": by_type, "cleared": cleared},
+        "topics": {"feedback.created": 0},
+        "parked": 0,
+        "dead_letters": {},
+        "report": dict.fromkeys(verdicts, 0),
+        "seconds": 0.1,
+    }
+
+
+@pytest.mark.parametrize(
+    ("by_type", "cleared", "shown"),
+    [
+        (NONE, 0, "0  0 cleared"),
+        ({**NONE, "reaction": 1_200, "inferred": 3}, 2, "1,203  1,200 reaction, 3 inferred; 2 cleared"),
+    ],
+)
+def test_stored_feedback_is_counted_by_its_kinds(by_type: dict[str, int], cleared: int, shown: str) -> None:
+    written = StringIO()
+    print_summary(Console(file=written, width=120), facts(by_type, cleared))
+    (line,) = [line for line in written.getvalue().splitlines() if line.startswith("feedback stored")]
+    assert line.split("feedback stored")[1].strip() == shown
