@@ -18,12 +18,13 @@ from contracts.topics import Consumer
 from servicekit import metrics
 from servicekit.clock import Clock, SystemClock
 from servicekit.failures import is_transient
+from servicekit.kafka.broker import build_broker
 from servicekit.kafka.cluster import Bootstrap, client_options
 from servicekit.kafka.delivery import Delivery, Handler, Observer
 from servicekit.kafka.members import CLIENT_PREFIX
 from servicekit.kafka.producer import BatchProducer, Producer
 from servicekit.kafka.settings import LETTER_COMPRESSION
-from servicekit.kafka.subscriber import Committed, Subscription, build_broker
+from servicekit.kafka.subscriber import Committed, Subscription
 from servicekit.logging import frames, logger
 from servicekit.retention import SWEEP_SECONDS, Expiry, Retention
 

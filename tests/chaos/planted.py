@@ -10,7 +10,7 @@ from uuid import UUID
 from faststream import AckPolicy
 
 import feedback.store_postgres
-import servicekit.kafka.subscriber
+import servicekit.kafka.broker
 from chaos.plan import Bug
 from contracts.topics import FEEDBACK_CREATED
 from servicekit.kafka.dead_letters import dead_letter
@@ -24,15 +24,15 @@ def plant(bug: Bug, service: Service) -> None:
     """Put `bug` into a service that was built and has not started."""
     match bug:
         case "auto_commit":
-            servicekit.kafka.subscriber.SUBSCRIBER_SETTINGS = {
-                **servicekit.kafka.subscriber.SUBSCRIBER_SETTINGS,
+            servicekit.kafka.broker.SUBSCRIBER_SETTINGS = {
+                **servicekit.kafka.broker.SUBSCRIBER_SETTINGS,
                 "ack_policy": AckPolicy.ACK_FIRST,
                 "auto_commit_interval_ms": 200,
             }
         case "unguarded_write":
             feedback.store_postgres._SAVE = _without_guard(feedback.store_postgres._SAVE)
         case "parser_raises_on_header":
-            servicekit.kafka.subscriber._raw_parser = _parser_that_raises(servicekit.kafka.subscriber._raw_parser)
+            servicekit.kafka.broker._raw_parser = _parser_that_raises(servicekit.kafka.broker._raw_parser)
         case "announce_only_changes":
             _announce_only_changes(service)
         case "commit_before_write":

@@ -11,9 +11,10 @@ from unit_handlers import NoWork
 
 from contracts.topics import Consumer
 from servicekit.clock import SystemClock
+from servicekit.kafka.broker import build_broker
 from servicekit.kafka.delivery import Delivery, Handler
 from servicekit.kafka.producer import BatchProducer
-from servicekit.kafka.subscriber import Subscription, build_broker
+from servicekit.kafka.subscriber import Subscription
 
 
 class Commits:

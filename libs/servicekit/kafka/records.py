@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, NamedTuple, TypeVar
 
+from aiokafka import ConsumerRecord
 from pydantic import ValidationError
 
 from contracts.base import RECORD_LIMIT, Envelope
@@ -24,6 +25,8 @@ REVISION = "revision"
 """Header of a tombstone: the revision that it ends."""
 _REVISION_DIGITS = 18
 """Digits of a revision at most: milliseconds have 13, and what has 18 still fits 64 bits."""
+LOG_APPEND_TIME = 1
+"""A record's `timestamp_type` where its time is the log's own, not its producer's."""
 FUTURE_LIMIT = 5 * MINUTE
 """How far a record's occurredAt may be ahead of the log's time, in microseconds."""
 
@@ -61,6 +64,15 @@ class RawRecord(NamedTuple):
     headers: Headers
     log_time: int
     refused: RefusedBatch | None = None
+
+
+def raw_record(record: ConsumerRecord, now: int) -> RawRecord:
+    """What a consumer has fetched, as bytes; `now` in microseconds counts where the log has no time of its own."""
+    log_time = record.timestamp * 1_000 if record.timestamp_type == LOG_APPEND_TIME else now
+    at = Coordinates(record.topic, record.partition, record.offset)
+    if isinstance(record.value, RefusedBatch):
+        return RawRecord(at, None, None, (), log_time, record.value)
+    return RawRecord(at, record.key, record.value, record.headers, log_time)
 
 
 _WORDED = frozenset(

@@ -1,40 +1,30 @@
-"""The one place that builds brokers and subscribers: every setting of FastStream and aiokafka that matters is set here.
-
-FastStream's own parsing, acknowledgement and error handling are bypassed on purpose; docs/decisions says why.
-"""
+"""One group's subscription: what it takes from the log, commits, reads again, and says of itself."""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
-import logging
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from aiokafka import AIOKafkaConsumer, ConsumerRebalanceListener, ConsumerRecord, TopicPartition
 from aiokafka.admin import AIOKafkaAdminClient
 from aiokafka.errors import CommitFailedError, IllegalStateError, KafkaError
-from faststream.kafka import KafkaBroker
-from faststream.kafka.message import FAKE_CONSUMER, KafkaMessage
-from faststream.security import BaseSecurity, SASLPlaintext, SASLScram256, SASLScram512
 
 from contracts.topics import Consumer
 from servicekit import metrics
 from servicekit.clock import Clock
 from servicekit.failures import in_words
-from servicekit.kafka.bounded_fetch import bound_fetching
-from servicekit.kafka.cluster import Bootstrap, client_options
 from servicekit.kafka.delivery import Delivery, Interrupted
 from servicekit.kafka.members import MARK, Member, Progress, foreign_members
 from servicekit.kafka.positions import Positions, Span, spans_of
-from servicekit.kafka.records import Coordinates, RawRecord, RefusedBatch
-from servicekit.kafka.settings import METADATA_AGE_MS, SESSION_TIMEOUT_MS, SUBSCRIBER_SETTINGS
+from servicekit.kafka.records import RawRecord, raw_record
+from servicekit.kafka.settings import SESSION_TIMEOUT_MS
 from servicekit.kafka.stall import STUCK_SECONDS
 from servicekit.logging import frames, logger
 
 DRAIN_SECONDS = 5.0
 """How long a rebalance waits for the batch at work."""
-LOG_APPEND_TIME = 1
 
 log = logger("subscriber")
 Committed = Callable[[Consumer, Mapping[TopicPartition, int]], None]
@@ -70,19 +60,10 @@ class Subscription(ConsumerRebalanceListener):  # type: ignore[misc]  # aiokafka
         self.assigned = False
         self.polled_at = clock.monotonic()
 
-    def attach(self, broker: KafkaBroker) -> None:
-        """Register with `broker`; consumption starts when the broker does."""
-        names = [topic.name for topic in self.delivery.topics]
-        self._subscriber = broker.subscriber(
-            *names,
-            group_id=self.group,
-            listener=self,
-            parser=_raw_parser,
-            decoder=_raw_decoder,
-            title=self.group,
-            **SUBSCRIBER_SETTINGS,
-        )
-        self._subscriber(self._on_batch)
+    def attach(self, subscriber: Any) -> None:
+        """Take what this subscriber of FastStream reads, once its broker starts."""
+        self._subscriber = subscriber
+        subscriber(self._on_batch)
 
     @property
     def consumer(self) -> AIOKafkaConsumer | None:
@@ -101,7 +82,9 @@ class Subscription(ConsumerRebalanceListener):  # type: ignore[misc]  # aiokafka
             assigned = consumer.assignment()
             now = self._clock.now()
             ours = [
-                _raw(record, now) for record in records if TopicPartition(record.topic, record.partition) in assigned
+                raw_record(record, now)
+                for record in records
+                if TopicPartition(record.topic, record.partition) in assigned
             ]
             if not ours:
                 return
@@ -313,59 +296,3 @@ class Subscription(ConsumerRebalanceListener):  # type: ignore[misc]  # aiokafka
         if not self.at_work and self._clock.monotonic() - self.polled_at >= 60:
             return "it has not looked into the log for a minute"
         return self.delivery.stall.reason
-
-
-def build_broker(bootstrap: Bootstrap, *, client_id: str, subscriptions: Sequence[Subscription]) -> KafkaBroker:
-    """A broker with its subscriptions registered, not yet connected."""
-    bound_fetching()
-    broker = KafkaBroker(
-        str(bootstrap),
-        security=_security(client_options(bootstrap)),
-        client_id=client_id,
-        graceful_timeout=DRAIN_SECONDS * 2,
-        metadata_max_age_ms=METADATA_AGE_MS,
-        allow_auto_create_topics=False,
-        logger=logging.getLogger("faststream"),
-        log_level=logging.DEBUG,
-    )
-    for subscription in subscriptions:
-        subscription.attach(broker)
-    return broker
-
-
-def _security(options: Mapping[str, Any]) -> BaseSecurity | None:
-    """The same security in FastStream's words."""
-    context = options.get("ssl_context")
-    if mechanism := options.get("sasl_mechanism"):
-        kind = {"PLAIN": SASLPlaintext, "SCRAM-SHA-256": SASLScram256, "SCRAM-SHA-512": SASLScram512}[mechanism]
-        secured: BaseSecurity = kind(options["sasl_plain_username"], options["sasl_plain_password"], context)
-        return secured
-    return BaseSecurity(context) if context else None
-
-
-async def _raw_parser(message: Any) -> KafkaMessage:
-    """Wraps the raw batch as it is: FastStream's own parser raises on headers that are no text."""
-    return KafkaMessage(
-        body=b"",
-        headers={},
-        batch_headers=[],
-        reply_to="",
-        content_type=None,
-        path={},
-        correlation_id=None,
-        message_id="batch",
-        raw_message=message,
-        consumer=FAKE_CONSUMER,
-    )
-
-
-async def _raw_decoder(message: KafkaMessage) -> Any:
-    return message.raw_message
-
-
-def _raw(record: ConsumerRecord, now: int) -> RawRecord:
-    log_time = record.timestamp * 1_000 if record.timestamp_type == LOG_APPEND_TIME else now
-    at = Coordinates(record.topic, record.partition, record.offset)
-    if isinstance(record.value, RefusedBatch):
-        return RawRecord(at, None, None, (), log_time, record.value)
-    return RawRecord(at, record.key, record.value, record.headers, log_time)

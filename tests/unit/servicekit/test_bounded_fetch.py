@@ -26,8 +26,7 @@ from servicekit.clock import FixedClock
 from servicekit.kafka import unpacking
 from servicekit.kafka.bounded_fetch import HEADER_BYTES, POLL_BYTES, BoundedRecords, BoundedResult, bound_fetching
 from servicekit.kafka.delivery import Delivery
-from servicekit.kafka.records import RefusedBatch
-from servicekit.kafka.subscriber import _raw
+from servicekit.kafka.records import RefusedBatch, raw_record
 from servicekit.kafka.unpacking import HEADERS_LIMIT, UNPACKED_LIMIT, UnpacksTooLarge
 
 LANE = TopicPartition("chat.message.ingested", 0)
@@ -56,7 +55,7 @@ async def only_letter(stand_in: Any) -> tuple[Any, dict[str, str]]:
     async def commit(_: Any) -> bool:
         return True
 
-    await delivery.deliver([_raw(stand_in, NOW)], commit)
+    await delivery.deliver([raw_record(stand_in, NOW)], commit)
     (letter,) = log.messages
     return letter, {name: content.decode() for name, content in letter.headers}
 

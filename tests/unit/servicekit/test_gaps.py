@@ -15,8 +15,8 @@ from unit_handlers import NoWork
 
 from servicekit.kafka.delivery import Delivery
 from servicekit.kafka.positions import Positions, Span, spans_of
-from servicekit.kafka.records import Coordinates, RawRecord
-from servicekit.kafka.subscriber import LOG_APPEND_TIME, Subscription
+from servicekit.kafka.records import LOG_APPEND_TIME, Coordinates, RawRecord
+from servicekit.kafka.subscriber import Subscription
 
 TOPIC = "chat.message.ingested"
 LANE = TopicPartition(TOPIC, 0)

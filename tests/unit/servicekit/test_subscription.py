@@ -16,9 +16,9 @@ from servicekit.failures import Unavailable
 from servicekit.kafka.delivery import Backoff, Delivery, Interrupted
 from servicekit.kafka.members import MARK
 from servicekit.kafka.outcome import STORED, Outcome
-from servicekit.kafka.records import Received
+from servicekit.kafka.records import LOG_APPEND_TIME, Received
 from servicekit.kafka.settings import SESSION_TIMEOUT_MS
-from servicekit.kafka.subscriber import LOG_APPEND_TIME, Subscription
+from servicekit.kafka.subscriber import Subscription
 
 TOPIC = "chat.message.ingested"
 FIRST, SECOND = TopicPartition(TOPIC, 0), TopicPartition(TOPIC, 1)

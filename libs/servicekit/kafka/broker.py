@@ -1,0 +1,77 @@
+"""The one place that builds brokers and subscribers: every setting of FastStream and aiokafka that matters is set here.
+
+FastStream's own parsing, acknowledgement and error handling are bypassed on purpose; docs/decisions says why.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from faststream.kafka import KafkaBroker
+from faststream.kafka.message import FAKE_CONSUMER, KafkaMessage
+from faststream.security import BaseSecurity, SASLPlaintext, SASLScram256, SASLScram512
+
+from servicekit.kafka.bounded_fetch import bound_fetching
+from servicekit.kafka.cluster import Bootstrap, client_options
+from servicekit.kafka.settings import METADATA_AGE_MS, SUBSCRIBER_SETTINGS
+from servicekit.kafka.subscriber import DRAIN_SECONDS, Subscription
+
+
+def build_broker(bootstrap: Bootstrap, *, client_id: str, subscriptions: Sequence[Subscription]) -> KafkaBroker:
+    """A broker with its subscriptions registered, not yet connected."""
+    bound_fetching()
+    broker = KafkaBroker(
+        str(bootstrap),
+        security=_security(client_options(bootstrap)),
+        client_id=client_id,
+        graceful_timeout=DRAIN_SECONDS * 2,
+        metadata_max_age_ms=METADATA_AGE_MS,
+        allow_auto_create_topics=False,
+        logger=logging.getLogger("faststream"),
+        log_level=logging.DEBUG,
+    )
+    for subscription in subscriptions:
+        subscription.attach(
+            broker.subscriber(
+                *(topic.name for topic in subscription.delivery.topics),
+                group_id=subscription.group,
+                listener=subscription,
+                parser=_raw_parser,
+                decoder=_raw_decoder,
+                title=subscription.group,
+                **SUBSCRIBER_SETTINGS,
+            )
+        )
+    return broker
+
+
+def _security(options: Mapping[str, Any]) -> BaseSecurity | None:
+    """The same security in FastStream's words."""
+    context = options.get("ssl_context")
+    if mechanism := options.get("sasl_mechanism"):
+        kind = {"PLAIN": SASLPlaintext, "SCRAM-SHA-256": SASLScram256, "SCRAM-SHA-512": SASLScram512}[mechanism]
+        secured: BaseSecurity = kind(options["sasl_plain_username"], options["sasl_plain_password"], context)
+        return secured
+    return BaseSecurity(context) if context else None
+
+
+async def _raw_parser(message: Any) -> KafkaMessage:
+    """Wraps the raw batch as it is: FastStream's own parser raises on headers that are no text."""
+    return KafkaMessage(
+        body=b"",
+        headers={},
+        batch_headers=[],
+        reply_to="",
+        content_type=None,
+        path={},
+        correlation_id=None,
+        message_id="batch",
+        raw_message=message,
+        consumer=FAKE_CONSUMER,
+    )
+
+
+async def _raw_decoder(message: KafkaMessage) -> Any:
+    return message.raw_message
