@@ -22,6 +22,8 @@ LIKELY: Final = 0.45
 #: In a message of more words, where words added up say less, so is one of that likelihood.
 WORDY: Final = 20
 POSSIBLE: Final = 0.2
+#: One that is likelier than this to the first look stands: the second takes away right ones with the wrong.
+SURE: Final = 0.9
 #: A rule that hears an approval is doubted from this likelihood of a rejection.
 DOUBTFUL: Final = 0.7
 
@@ -62,7 +64,7 @@ class SecondLook:
 def worth_a_look(evidence: Evidence, opinion: Opinion) -> bool:
     """Whether a second opinion may change what is said of the answer."""
     likely = POSSIBLE if len(evidence.message.words) > WORDY else LIKELY
-    if opinion.rejected < likely or not evidence.message.said:
+    if not likely <= opinion.rejected < SURE or not evidence.message.said:
         return False
     call = correct(evidence)
     return not call.certain or call.feedback == "rejected" or (call.approves and opinion.rejected >= DOUBTFUL)

@@ -142,12 +142,14 @@ LONG = "the table in the hall has a lamp on it and next to it there is a chair a
         ("the tunnel", "It opened in 1932.", 0.44, False),
         (LONG, "It opened in 1932.", 0.21, True),
         (LONG, "It opened in 1932.", 0.19, False),
-        ("that's wrong", "It opened in 1932.", 0.9, True),
-        ("yes, please", "Would you like me to book it?", 0.9, False),
+        ("that's wrong", "It opened in 1932.", 0.89, True),
+        ("that's wrong", "It opened in 1932.", 0.9, False),
+        (LONG, "It opened in 1932.", 0.9, False),
+        ("yes, please", "Would you like me to book it?", 0.89, False),
         ("thanks a lot", "It opened in 1932.", 0.69, False),
         ("thanks a lot", "It opened in 1932.", 0.71, True),
-        ("no, not now", "Would you like me to book it?", 0.9, False),
-        ("```\ncode\n```", "It opened in 1932.", 0.9, False),
+        ("no, not now", "Would you like me to book it?", 0.89, False),
+        ("```\ncode\n```", "It opened in 1932.", 0.89, False),
     ],
 )
 def test_a_second_look_is_taken_where_it_can_change_what_is_said(
