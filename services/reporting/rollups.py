@@ -35,19 +35,50 @@ where s.tenant = due.tenant and s.project = due.project and s.hour = due.hour
 _DROP: Final = f"""
 delete from rollups r using {_HOURS}
 where r.tenant = due.tenant and r.project = due.project and r.start = due.hour
-  and r.grain in ('hour', 'total', 'reason hour')
+  and r.grain in ('hour', 'total', 'reason hour', 'judgement hour')
 """
-_SUMS: Final = """count(*) filter (where reaction = 'ok'), count(*) filter (where reaction = 'neutral'),
-       count(*) filter (where reaction = 'not_ok')"""
-_COLUMNS: Final = (
-    "tenant, project, grain, start, origin, agent_id, agent_version, model, kind, reason, ok, neutral, not_ok"
-)
+REASONS: Final = """(
+    select case e.origin when 'user' then 'tag' else 'rule' end as kind, tag as reason, e.reaction
+    from unnest(e.tags) as t (tag)
+    union all
+    select 'correction_type', e.correction_type, e.reaction where e.correction_type is not null
+)"""
+"""Subselect beside a feedback `e`: the reasons that it gives, with its reaction."""
+BINS: Final = 20
+"""Stretches of confidence that verdicts are counted by."""
+# Rounded first: 0.85 * 20 is a little less than 17.
+_BIN: Final = f"least(floor(round(e.confidence * {BINS}e6) / 1e6)::int, {BINS - 1})::text"
+JUDGEMENTS: Final = f"""(
+    select 'verdict' as kind, {_BIN} as reason, e.reaction where e.origin = 'machine'
+    union all
+    select e.reaction, {_BIN}, p.reaction from effective_or_review p
+    where e.origin = 'machine' and p.origin = 'user' and p.tenant = e.tenant and p.project = e.project
+      and p.conversation_id = e.conversation_id and p.turn_id = e.turn_id
+)"""
+"""Subselect beside a feedback `e`: a machine's verdict in its bin of confidence, and with each person's on its turn."""
+_SUMS: Final = """count(*) filter (where {0}.reaction = 'ok'), count(*) filter (where {0}.reaction = 'neutral'),
+       count(*) filter (where {0}.reaction = 'not_ok'), sum(e.confidence)"""
+_COLUMNS: Final = """tenant, project, grain, start, origin, agent_id, agent_version, model, kind, reason,
+    ok, neutral, not_ok, confidence"""
+
+
+def _counted(grain: str, beside: str) -> str:
+    return f"""
+select e.tenant, e.project, '{grain}', e.hour, e.origin, e.agent_id, e.agent_version, e.model, r.kind, r.reason,
+       {_SUMS.format("r")}
+from said e cross join lateral {beside} r
+group by e.tenant, e.project, e.hour, e.origin, e.agent_id, e.agent_version, e.model, r.kind, r.reason
+"""
+
+
 _COUNT: Final = f"""
 with said as materialized (
     select due.hour, e.*
     from {_HOURS}
     cross join lateral (
-        select * from effective
+        select tenant, project, conversation_id, turn_id, origin, agent_id, agent_version, model, reaction, confidence,
+               tags, correction_type
+        from effective
         where tenant = due.tenant and project = due.project
           and occurred_at >= due.hour and occurred_at < due.hour + {HOUR}
         offset 0 -- one look into the index by hour: joined, the whole table may be read
@@ -55,34 +86,33 @@ with said as materialized (
 )
 insert into rollups ({_COLUMNS})
 select tenant, project, case grouping(agent_id) when 0 then 'hour' else 'total' end, hour,
-       origin, agent_id, agent_version, model, null, null, {_SUMS}
-from said
+       origin, agent_id, agent_version, model, null, null, {_SUMS.format("e")}
+from said e
 group by grouping sets
     ((tenant, project, hour, origin, agent_id, agent_version, model), (tenant, project, hour, origin))
-union all
-select tenant, project, 'reason hour', hour, origin, agent_id, agent_version, model, r.kind, r.reason, {_SUMS}
-from said cross join lateral (
-    select 'tag' as kind, tag as reason from unnest(said.tags) as t (tag) where said.origin = 'user'
-    union all
-    select 'correction_type', said.correction_type where said.correction_type is not null
-) r
-group by tenant, project, hour, origin, agent_id, agent_version, model, r.kind, r.reason
+union all {_counted("reason hour", REASONS)}
+union all {_counted("judgement hour", JUDGEMENTS)}
 """
 _DAYS: Final = f"""
 select distinct due.tenant, due.project, due.hour / {DAY} * {DAY} as day from {_HOURS}
 """
 _DROP_DAYS: Final = f"""
 delete from rollups r using ({_DAYS}) d
-where r.tenant = d.tenant and r.project = d.project and r.start = d.day and r.grain in ('day', 'reason day')
+where r.tenant = d.tenant and r.project = d.project and r.start = d.day
+  and r.grain in ('day', 'reason day', 'judgement day')
 """
 _COUNT_DAYS: Final = f"""
 insert into rollups ({_COLUMNS})
-select r.tenant, r.project, replace(r.grain, 'hour', 'day'), d.day, r.origin, r.agent_id, r.agent_version, r.model,
-       r.kind, r.reason, sum(r.ok), sum(r.neutral), sum(r.not_ok)
+select d.tenant, d.project, replace(r.grain, 'hour', 'day'), d.day, r.origin, r.agent_id, r.agent_version, r.model,
+       r.kind, r.reason, sum(r.ok), sum(r.neutral), sum(r.not_ok), sum(r.confidence)
 from ({_DAYS}) d
-join rollups r on r.tenant = d.tenant and r.project = d.project and r.grain in ('hour', 'reason hour')
-    and r.start >= d.day and r.start < d.day + {DAY}
-group by r.tenant, r.project, r.grain, d.day, r.origin, r.agent_id, r.agent_version, r.model, r.kind, r.reason
+cross join unnest(array['hour', 'reason hour', 'judgement hour']) as of (grain)
+cross join lateral (
+    select * from rollups
+    where tenant = d.tenant and project = d.project and grain = of.grain and start >= d.day and start < d.day + {DAY}
+    offset 0 -- as above
+) r
+group by d.tenant, d.project, r.grain, d.day, r.origin, r.agent_id, r.agent_version, r.model, r.kind, r.reason
 """
 
 

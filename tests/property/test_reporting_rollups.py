@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import random
-from collections import Counter
+from collections import Counter, defaultdict
 from typing import Any
 
 import asyncpg
@@ -17,10 +17,11 @@ from reporting.consumer import Projector
 from reporting.erasure import ReportingErasures
 from reporting.projection import Forgotten
 from reporting.queries.breakdown import Version, breakdown
+from reporting.queries.calibration import calibration
 from reporting.queries.reasons import reasons
 from reporting.queries.satisfaction import ranking, summary
 from reporting.rollups import HOUR, Rollups
-from reporting.selection import Filters, Project, Span
+from reporting.selection import ALWAYS, Filters, Project, Span
 from reporting.store_postgres import PostgresStore
 from reporting.votes import Votes
 
@@ -64,6 +65,7 @@ def announced(choose: random.Random, revision: int) -> Any:
         model=choose.choice([None, "m1"]),
         tags=tuple(choose.choices(["wrong", "slow"], k=choose.randrange(3))),
         correction_type=choose.choice([None, "explicit", "rephrased"]) if machine else None,
+        confidence=choose.choice([0.7, 0.75, 0.85, 1.0]) if machine else 1.0,
         at=choose.randrange(LENGTH // 1_000_000),
     )
 
@@ -124,10 +126,50 @@ async def check(read_models: asyncpg.Pool, span: Span, filters: Filters, starts:
         }
     ranked = (await ranking(read_models, AT, span, 1, filters)).agents
     assert {(one.agent_id,): Votes(one.ok, one.neutral, one.not_ok) for one in ranked} == counted(rows, "agent_id")
-    given = Counter((tag, "tag") for row in rows if row["origin"] == "user" for tag in row["tags"])
-    given += Counter((row["correction_type"], "correction_type") for row in rows if row["correction_type"])
-    listed = (await reasons(read_models, AT, span, filters, rules=False)).reasons
-    assert {(one.reason, one.kind): one.total for one in listed} == given
+    kinds = {"user": "tag", "machine": "rule"}
+    given = Counter((tag, kinds[row["origin"]], row["reaction"]) for row in rows for tag in row["tags"])
+    given += Counter(
+        (row["correction_type"], "correction_type", row["reaction"]) for row in rows if row["correction_type"]
+    )
+    for rules in (True, False):
+        listed = (await reasons(read_models, AT, span, filters, rules=rules)).reasons
+        found_given = {(one.reason, one.kind, name): getattr(one, name) for one in listed for name in REACTIONS}
+        assert {key: n for key, n in found_given.items() if n} == {
+            key: n for key, n in given.items() if rules or key[1] != "rule"
+        }
+    await check_calibration(read_models, span, filters, [row for row in rows if row["origin"] == "machine"])
+
+
+async def check_calibration(
+    read_models: asyncpg.Pool, span: Span, filters: Filters, machine: list[dict[str, Any]]
+) -> None:
+    """Every number of the calibration against each pair of a verdict in `machine` and a person's, whenever given."""
+    anybody = await read_models.fetch(RECOUNT, *ALWAYS, True)
+    people = [row for row in anybody if row["origin"] == "user"]
+    turns = ("conversation_id", "turn_id")
+    pairs = [(m, p) for m in machine for p in people if all(m[name] == p[name] for name in turns)]
+    figures = await calibration(read_models, AT, span, filters)
+    confusion = Counter((m["reaction"], p["reaction"]) for m, p in pairs)
+    assert {(m, p): n for m, row in figures.confusion.items() for p, n in row.items() if n} == confusion
+    assert figures.pairs == len(pairs)
+    assert figures.agreeing == sum(m["reaction"] == p["reaction"] for m, p in pairs)
+    by_bin: dict[float, list[Any]] = defaultdict(list)
+    for m, p in pairs:
+        by_bin[m["confidence"] if m["confidence"] < 1 else 0.95].append((m, p))  # all but 1 begin their bins
+    assert [(one.low, one.pairs, one.agreeing, pytest.approx(one.mean_confidence)) for one in figures.bins] == [
+        (
+            low,
+            len(of),
+            sum(m["reaction"] == p["reaction"] for m, p in of),
+            sum(m["confidence"] for m, _ in of) / len(of),
+        )
+        for low, of in sorted(by_bin.items())
+    ]
+    for one in figures.thresholds:
+        sure = [(m, p) for m, p in pairs if m["confidence"] >= one.threshold]
+        assert one.verdicts == sum(m["confidence"] >= one.threshold for m in machine)
+        assert (one.pairs, one.agreeing) == (len(sure), sum(m["reaction"] == p["reaction"] for m, p in sure))
+    assert bool(figures.thresholds) == bool(machine)
 
 
 @pytest.mark.parametrize("seed", range(5))

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Final
+from typing import Annotated, Final, NamedTuple
 
 import asyncpg
 from pydantic import Field
 
 from contracts.base import Reaction
 from reporting.answers import Answer, Window
+from reporting.queries.counts import SUMS
+from reporting.queries.rolled import judgements
 from reporting.queries.satisfaction import window_of
-from reporting.selection import NONE_GIVEN, Filters, Project, Span, where
+from reporting.rollups import BINS
+from reporting.selection import NONE_GIVEN, Filters, Project, Span
 
 REACTIONS: Final[tuple[Reaction, ...]] = ("ok", "neutral", "not_ok")
-_BINS: Final = 20
 
 
 class Bin(Answer):
@@ -52,62 +54,68 @@ class Calibration(Answer):
     thresholds: Annotated[list[Threshold], Field(description="Lowest first, from the window's lowest confidence.")]
 
 
-# Rounded first: 0.85 * 20 is a little less than 17.
-_BIN: Final = f"least(floor(round(e.confidence * {_BINS}e6) / 1e6)::int, {_BINS - 1})"
-_PAIRS: Final = f"""
-select e.reaction as machine, p.reaction as person, {_BIN} as bin, count(*) as pairs, sum(e.confidence) as confidence
-from effective e
-join effective_or_review p on p.tenant = e.tenant and p.project = e.project
-    and p.conversation_id = e.conversation_id and p.turn_id = e.turn_id
-where {{where}} and e.origin = 'machine' and p.origin = 'user'
-group by 1, 2, 3
+_JUDGED: Final = f"""
+select e.kind, e.reason::int as bin, {SUMS}, sum(e.confidence) as confidence
+from {{source}} e group by e.kind, e.reason
 """
-_VERDICTS: Final = f"""
-select {_BIN} as bin, count(*) as verdicts from effective e where {{where}} and e.origin = 'machine' group by 1
-"""
+
+
+class _Judged(NamedTuple):
+    """Machine verdicts of one reaction and bin: how people judged their turns, and the sum of their confidences."""
+
+    machine: Reaction
+    bin: int
+    people: dict[Reaction, int]
+    confidence: float
+
+    @property
+    def pairs(self) -> int:
+        return sum(self.people.values())
 
 
 async def calibration(pool: asyncpg.Pool, at: Project, span: Span, filters: Filters = NONE_GIVEN) -> Calibration:
     """Compare the machine verdicts of a window with what people said, at whatever time."""
-    condition, values = where(at, span, filters)
-    rows = await pool.fetch(_PAIRS.format(where=condition), *values)
-    verdicts = {row["bin"]: row["verdicts"] for row in await pool.fetch(_VERDICTS.format(where=condition), *values)}
+    source, values = judgements(at, span, filters)
+    rows = await pool.fetch(_JUDGED.format(source=source), *values)
+    verdicts = {row["bin"]: int(row["total"]) for row in rows if row["kind"] == "verdict"}
+    judged = [
+        _Judged(row["kind"], row["bin"], {person: int(row[person]) for person in REACTIONS}, row["confidence"])
+        for row in rows
+        if row["kind"] != "verdict"
+    ]
     confusion: dict[Reaction, dict[Reaction, int]] = {
-        machine: {
-            person: sum(row["pairs"] for row in rows if (row["machine"], row["person"]) == (machine, person))
-            for person in REACTIONS
-        }
+        machine: {person: sum(one.people[person] for one in judged if one.machine == machine) for person in REACTIONS}
         for machine in REACTIONS
     }
-    numbers = sorted({row["bin"] for row in rows})
+    numbers = sorted({one.bin for one in judged})
     return Calibration(
         tenant=at.tenant,
         project=at.project,
         window=window_of(span),
-        pairs=sum(row["pairs"] for row in rows),
+        pairs=sum(one.pairs for one in judged),
         agreeing=sum(confusion[reaction][reaction] for reaction in REACTIONS),
         confusion=confusion,
-        bins=[_bin(number, [row for row in rows if row["bin"] == number]) for number in numbers],
-        thresholds=[_threshold(number, rows, verdicts) for number in range(min(verdicts, default=_BINS), _BINS)],
+        bins=[_bin(number, [one for one in judged if one.bin == number]) for number in numbers],
+        thresholds=[_threshold(number, judged, verdicts) for number in range(min(verdicts, default=BINS), BINS)],
     )
 
 
-def _bin(number: int, rows: list[asyncpg.Record]) -> Bin:
-    pairs, agreeing = _agreeing(rows)
+def _bin(number: int, judged: list[_Judged]) -> Bin:
+    pairs, agreeing = _agreeing(judged)
     return Bin(
-        low=round(number / _BINS, 2),
-        high=round((number + 1) / _BINS, 2),
+        low=round(number / BINS, 2),
+        high=round((number + 1) / BINS, 2),
         pairs=pairs,
         agreeing=agreeing,
         agreement=agreeing / pairs,
-        mean_confidence=sum(row["confidence"] for row in rows) / pairs,
+        mean_confidence=sum(one.confidence for one in judged) / pairs,
     )
 
 
-def _threshold(number: int, rows: list[asyncpg.Record], verdicts: dict[int, int]) -> Threshold:
-    pairs, agreeing = _agreeing([row for row in rows if row["bin"] >= number])
+def _threshold(number: int, judged: list[_Judged], verdicts: dict[int, int]) -> Threshold:
+    pairs, agreeing = _agreeing([one for one in judged if one.bin >= number])
     return Threshold(
-        threshold=round(number / _BINS, 2),
+        threshold=round(number / BINS, 2),
         verdicts=sum(count for bin_, count in verdicts.items() if bin_ >= number),
         pairs=pairs,
         agreeing=agreeing,
@@ -115,5 +123,5 @@ def _threshold(number: int, rows: list[asyncpg.Record], verdicts: dict[int, int]
     )
 
 
-def _agreeing(rows: list[asyncpg.Record]) -> tuple[int, int]:
-    return sum(row["pairs"] for row in rows), sum(row["pairs"] for row in rows if row["machine"] == row["person"])
+def _agreeing(judged: list[_Judged]) -> tuple[int, int]:
+    return sum(one.pairs for one in judged), sum(one.people[one.machine] for one in judged)

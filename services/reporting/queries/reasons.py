@@ -11,10 +11,10 @@ from pydantic import Field, TypeAdapter
 from contracts.base import Label
 from reporting.answers import Answer, Counts, Window
 from reporting.cursor import Moment, decode, encode, question
-from reporting.queries.counts import COUNTS, SUMS, counts_of
+from reporting.queries.counts import SUMS, counts_of
 from reporting.queries.rolled import reasons_given
 from reporting.queries.satisfaction import window_of
-from reporting.selection import Filters, Project, Span, where
+from reporting.selection import Filters, Project, Span
 
 
 class Reason(Counts):
@@ -41,22 +41,8 @@ class Reasons(Answer):
 
 
 _REASONS: Final = """
-select e.reason, e.kind, {counts}
-from (
-    select e.origin, e.reaction, r.reason, r.kind
-    from {view} e
-    cross join lateral (
-        select tag as reason, case e.origin when 'user' then 'tag' else 'rule' end as kind
-        from unnest(e.tags) as t (tag)
-        union all
-        select e.correction_type, 'correction_type' where e.correction_type is not null
-    ) r
-    where {where} and (e.tags <> '{{}}' or e.correction_type is not null)
-) e
-group by e.reason, e.kind
+select e.reason, e.kind, {sums} from {source} e where {kinds} group by e.reason, e.kind
 """
-
-
 _PAGE: Final = """
 select * from ({counted}) r
 where ${at}::bigint is null
@@ -65,10 +51,6 @@ order by r.not_ok desc, r.total desc, r.reason, r.kind
 limit ${at_limit}
 """
 _PLACE: Final = TypeAdapter(tuple[Moment, Moment, Moment, Moment, Label, Label])
-_ROLLED: Final = """
-select e.reason, e.kind, {sums} from {source} e
-group by e.reason, e.kind
-"""
 
 
 async def reasons(
@@ -89,12 +71,8 @@ async def reasons(
     asked = question("reasons", *at, *given)
     after = None if cursor is None else decode(cursor, asked, _PLACE)
     span = span if after is None else Span(*after[:2])
-    if rules:
-        condition, values = where(at, span, filters)
-        counted = _REASONS.format(view=filters.view, counts=COUNTS, where=condition)
-    else:
-        source, values = reasons_given(at, span, filters)
-        counted = _ROLLED.format(sums=SUMS, source=source)
+    source, values = reasons_given(at, span, filters)
+    counted = _REASONS.format(sums=SUMS, source=source, kinds="true" if rules else "e.kind <> 'rule'")
     names = dict(zip(("at", "at_total", "at_reason", "at_kind", "at_limit"), count(len(values) + 1), strict=False))
     place = (None,) * 4 if after is None else after[2:]
     rows = await pool.fetch(_PAGE.format(counted=counted, **names), *values, *place, limit + 1)

@@ -11,33 +11,32 @@ from dataclasses import asdict
 from typing import Any, Final, NamedTuple
 
 from contracts.instants import DAY
-from reporting.rollups import HOUR
+from reporting.rollups import HOUR, JUDGEMENTS, REASONS
 from reporting.selection import Filters, Project, Span, conditions
 
 _ROLLED_FILTERS: Final = ("agent_id", "agent_version", "model", "origin")
 _LONG: Final = 14 * DAY
 """From this length on a window is counted by days: its sparklines have days for steps."""
 _VOTES: Final = "e.origin, e.agent_id, e.agent_version, e.model"
-_RAW_SUMS: Final = """(e.reaction = 'ok')::int as ok, (e.reaction = 'neutral')::int as neutral,
- (e.reaction = 'not_ok')::int as not_ok"""
+_DETAILS: Final = f"{_VOTES}, r.kind, r.reason"
+_RAW_SUMS: Final = """({0}.reaction = 'ok')::int as ok, ({0}.reaction = 'neutral')::int as neutral,
+ ({0}.reaction = 'not_ok')::int as not_ok, e.confidence"""
 _STALE: Final = f"""with stale as materialized (
     select distinct hour, hour / {DAY} * {DAY} as day from (
         select hour from stale_hours where tenant = $1 and project = $2 and hour >= ${{}} and hour < ${{}}
         union all select unnest(${{}}::bigint[])
     ) h
 )"""
-_RAW_REASONS: Final = """ cross join lateral (
-    select 'tag' as kind, tag as reason from unnest(e.tags) as t (tag) where e.origin = 'user'
-    union all
-    select 'correction_type', e.correction_type where e.correction_type is not null
-) r"""
+_BESIDE: Final = {"reason": REASONS, "judgement": JUDGEMENTS}
+"""What may be counted of each feedback instead of itself, by the first word of its grains."""
 
 
 class Source(NamedTuple):
     """A subselect for a `from` clause, and the values of its parameters.
 
     Its columns: `at` (microseconds: when a feedback was given, or where its hour or day begins), `origin`, `agent_id`,
-    `agent_version`, `model`, for reasons `kind` and `reason`, and the counts `ok`, `neutral` and `not_ok`.
+    `agent_version`, `model`, for reasons and judgements `kind` and `reason`, the counts `ok`, `neutral` and `not_ok`,
+    and `confidence`, a sum.
     """
 
     sql: str
@@ -56,17 +55,25 @@ def steps(at: Project, span: Span, filters: Filters, starts: Sequence[int]) -> S
 
 
 def reasons_given(at: Project, span: Span, filters: Filters) -> Source:
-    """The window's tags of people and correction types of the machine, with the verdicts that give them."""
+    """The window's tags of people, and rules and correction types of the machine, with the verdicts that give them."""
     return _source(at, span, filters, "reason hour", "reason day")
+
+
+def judgements(at: Project, span: Span, filters: Filters) -> Source:
+    """The window's machine verdicts by bins of confidence (`kind` verdict), and people's on the same turns.
+
+    Of the latter `kind` is the machine's verdict, and `confidence` the machine's. `reason` is the bin's number.
+    """
+    return _source(at, span, filters, "judgement hour", "judgement day")
 
 
 def _source(
     at: Project, span: Span, filters: Filters, hours: str, days: str | None, starts: Sequence[int] = ()
 ) -> Source:
     window, narrowed, values = conditions(at, span, filters)
-    reasons = hours.startswith("reason")
-    columns, more = (f"{_VOTES}, r.kind, r.reason", _RAW_REASONS) if reasons else (_VOTES, "")
-    given = f"select e.occurred_at as at, {columns}, {_RAW_SUMS} from"
+    beside = _BESIDE.get(hours.partition(" ")[0])
+    columns, more, of = (_VOTES, "", "e") if beside is None else (_DETAILS, f" cross join lateral {beside} r", "r")
+    given = f"select e.occurred_at as at, {columns}, {_RAW_SUMS.format(of)} from"
     first, last = -(-span.start // HOUR) * HOUR, span.end // HOUR * HOUR
     if not _may_be_rolled(filters) or first >= last:
         return Source(f"({given} {filters.view} e{more} where {window}{narrowed})", values)
@@ -75,7 +82,7 @@ def _source(
     by_days = days is not None and first_day < last_day
     n = len(values)
     values += [first, last, broken, hours]
-    counted = f"select e.start, {_VOTES}{', e.kind, e.reason' if reasons else ''}, e.ok, e.neutral, e.not_ok from"
+    counted = f"select e.start, {columns.replace('r.', 'e.')}, e.ok, e.neutral, e.not_ok, e.confidence from"
     here = f"e.tenant = $1 and e.project = $2{narrowed}"
     within = "e.start >= ${} and e.start < ${} and not exists (select from stale s where s.hour = e.start)"
     of_hour = f"e.grain = ${n + 4}::text"
