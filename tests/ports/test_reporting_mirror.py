@@ -16,10 +16,11 @@ from reporting_client import client
 from reporting_database import empty_read_models
 from reporting_events import START, batch, feedback, message
 
+from contracts.erasure import Person
 from reporting.api import conversations_router
 from reporting.consumer import Projector
 from reporting.erasure import ReportingErasures
-from reporting.mirror.adopting import adopt
+from reporting.mirror.adopting import adopt, mark_more
 from reporting.mirror.mirror import LATE, Mirror
 from reporting.mirror.object_store import ObjectStore
 from reporting.mirror.receipts import HeldReceipts
@@ -283,6 +284,68 @@ async def test_what_was_there_before_the_store_is_mirrored_and_so_are_logs_once_
     without = await make()
     await without.catch_up()
     assert len(world.held()) == 1
+
+
+MANY = """
+insert into feedbacks (feedback_id, revision, recorded_at, slot, tenant, project, conversation_id, turn_id, user_id,
+    user_type, agent_id, origin, feedback_type, source, reaction, confidence, tags, occurred_at, rn)
+select gen_random_uuid(), 1, 1, gen_random_uuid(), case when i % 2 = 0 then 'acme' else 'globex' end, 'support',
+    -- one conversation that is longer than what is marked at once, and others of a few turns
+    case when i <= 14000 then 'long' else 'c' || i / 6 end, 't' || i / 2, 'u', 'human', 'bot', 'machine',
+    'inferred', 'chat', case when i % 7 = 0 then null else 'ok' end, 1, '{}', 1, 'r' || i
+from generate_series(1, 32000) i
+"""
+SAID = """
+insert into messages (tenant, project, conversation_id, message_id, turn_id, sender_type, sender_id, content,
+    occurred_at, sequence, version)
+select 'acme', 'support', 'm' || i / 4, 'm' || i, case when i % 5 > 0 then 't' || i end, 'human', 'u', 'x', 1, 1,
+    '\\x00'
+from generate_series(1, 16000) i
+"""
+HELD = """
+insert into hosted_artifacts (name, tenant, project, conversation_id, turn_id, artifact, state)
+select 'h' || i, 'hooli', 'support', 'h' || i % 3, 't' || i, 'a', 'current' from generate_series(1, 11000) i
+"""
+
+
+@pytest.mark.parametrize("turn_logs", [False, True])
+async def test_all_that_was_there_is_marked_stretch_by_stretch(postgres_url: str, turn_logs: bool) -> None:
+    turn = "tenant, project, conversation_id, turn_id"
+    async with empty_read_models(postgres_url) as pool:
+        for statement in (MANY, SAID, HELD):
+            await pool.execute(statement)
+        await adopt(pool, "file:///nowhere", turn_logs=turn_logs)
+        async with pool.acquire() as connection:
+            stretches = 0
+            while await mark_more(connection):
+                stretches += 1
+        expected = f"""
+            select {turn} from feedbacks where reaction is not null union select {turn} from hosted_artifacts
+            union select {turn} from messages where $1 and turn_id is not null order by 1, 2, 3, 4"""
+        assert await pool.fetch(f"select {turn} from stale_turns order by 1, 2, 3, 4") == await pool.fetch(
+            expected, turn_logs
+        )
+        assert stretches > 3
+
+
+async def test_no_receipt_goes_before_a_log_that_is_mirrored_no_more(make) -> None:
+    world = await make(turn_logs=True)
+    await world.take(message("a1", agent="bot"), message("q1", sender="eve", content="eve's words"))
+    await world.catch_up()
+    assert any(b"eve's words" in body for body in world.place.objects().values())
+    await world.pool.execute('update artifact_store set turn_logs = false, marked_to = \'{"","",""}\'')
+    without = World(world.pool, world.place, turn_logs=False)
+    await ReportingErasures(world.pool).erase({Person("acme", "eve"): START + 3_600_000_000})
+    assert await world.pool.fetchval("select count(*) from stale_turns") == 0
+
+    async def released(held: Any) -> None:
+        assert without.place.objects() == {}
+        await HeldReceipts.release(without.receipts, held)
+
+    without.receipts.release = released
+    await without.receipts.send([Message("feedback.erasure.confirmed", "acme/eve", b'{"tenant": "acme"}', [])])
+    await without.catch_up()
+    assert len(without.log.sent) == 1
 
 
 async def test_without_a_store_no_change_is_marked(make) -> None:

@@ -16,6 +16,7 @@ import asyncpg
 
 from contracts.instants import MINUTE
 from reporting.database import Connection
+from reporting.mirror.adopting import mark_more
 from reporting.mirror.object_store import ObjectStore
 from reporting.mirror.objects import Artifact, Hosted, Plan, Turn, planned
 from reporting.mirror.receipts import HeldReceipts
@@ -75,7 +76,8 @@ update hosted_artifacts set state = 'late', due_at = $2 where name = any($1::tex
 """
 _WAITING: Final = """
 select (select count(*) from stale_turns) as marks,
-       (select count(*) from hosted_artifacts where state = 'doomed') as doomed
+       (select count(*) from hosted_artifacts where state = 'doomed') as doomed,
+       exists (select from artifact_store where marked_to is not null) as more
 """
 
 
@@ -111,7 +113,7 @@ class Mirror:
             if not await connection.fetchval(_LOCK):
                 return 0
             try:
-                while done := await self._step(connection):
+                while (done := await self._step(connection)) or await mark_more(connection):
                     turns += done
                 self._failure = None
                 metrics.ARTIFACTS_WAITING.set(0)
@@ -123,17 +125,19 @@ class Mirror:
         return turns
 
     async def _failed(self, connection: Connection, error: Unavailable) -> str:
-        ((changes, deletions),) = await connection.fetch(_WAITING)
+        ((changes, deletions, more),) = await connection.fetch(_WAITING)
         metrics.ARTIFACTS.labels("failed").inc()
         metrics.ARTIFACTS_WAITING.set(changes)
-        return f"{error}: {changes} changes of turns wait to be mirrored, {deletions} objects to be deleted"
+        least = "more than " if more else ""
+        return f"{error}: {least}{changes} changes of turns wait to be mirrored, {deletions} objects to be deleted"
 
     async def _step(self, connection: Connection) -> int:
         # Before anything is written: a store that is down keeps its backlog of deletions, and gets no more of them.
         await self._delete(connection)
         if held := await self._receipts.held():
-            # An erasure has marked what it changed before its receipt was held: no receipt goes before that is done.
-            while await self._mirror(connection, _STALE_AND_HOSTED):
+            # An erasure has marked what it changed before its receipt was held: no receipt goes before that is done. Of
+            # logs that are mirrored no more it has marked nothing: those are among what was there before.
+            while await self._mirror(connection, _STALE_AND_HOSTED) or await mark_more(connection):
                 pass
             await self._delete(connection)
             await self._receipts.release(held)
