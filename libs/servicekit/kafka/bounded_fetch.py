@@ -101,7 +101,11 @@ class BoundedRecords(fetcher.PartitionRecords):  # type: ignore[misc]  # aiokafk
 
 
 class BoundedResult(fetcher.FetchResult):  # type: ignore[misc]
-    """What was fetched of a partition, handed out at most `POLL_BYTES` at a time."""
+    """What was fetched of a partition, handed out at most `POLL_BYTES` at a time.
+
+    An error is raised at the next poll, by `FailedResult`: raised at once it would take away what the same poll has
+    handed out of other partitions, whose positions are past it.
+    """
 
     _partition_records: Any
 
@@ -110,16 +114,31 @@ class BoundedResult(fetcher.FetchResult):  # type: ignore[misc]
             return []
         found: list[ConsumerRecord] = []
         size = 0
-        for record in self._partition_records:
-            found.append(record)
-            size += _size(record)
-            if size >= POLL_BYTES or len(found) == max_records:
+        try:
+            for record in self._partition_records:
+                found.append(record)
+                size += _size(record)
+                if size >= POLL_BYTES or len(found) == max_records:
+                    self._update_position()
+                    break
+            else:
                 self._update_position()
-                break
-        else:
+                self._partition_records = None
+        except Exception as error:
             self._update_position()
-            self._partition_records = None
+            self._error = error
+            self.__class__ = FailedResult
         return found
+
+
+class FailedResult(BoundedResult):
+    """What cannot be read further. aiokafka asks what is not exactly its `FetchResult` for its error, drops it, and
+    fetches the partition anew from the position that it has."""
+
+    _error: Exception
+
+    def check_raise(self) -> None:
+        raise self._error
 
 
 def _size(record: ConsumerRecord) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable, Sequence
 from hashlib import sha256
+from types import SimpleNamespace
 from typing import Any
 
 import aiokafka.codec as codec
@@ -179,6 +180,31 @@ def test_a_batch_that_was_damaged_on_its_way_is_not_passed() -> None:
     assert reader.next_fetch_offset == 1
 
 
+async def test_a_damaged_batch_takes_nothing_of_other_partitions_away() -> None:
+    fetched = {lane(0): result(batch(0, [1, 1])), lane(1): result(batch(0, [1]) + NO_UTF8[:-1] + b"?", lane(1))}
+    polled = Fetched(fetched)
+    handed_out = await polled.poll()
+    assert {at: len(some) for at, some in handed_out.items()} == {lane(0): 2, lane(1): 1}
+    with pytest.raises(CorruptRecordException):
+        await polled.poll()
+    assert fetched == {}, "fetched again"
+
+
+class Fetched:
+    """aiokafka's fetcher with what it has fetched of each partition."""
+
+    def __init__(self, fetched: dict[TopicPartition, BoundedResult]) -> None:
+        self._records = fetched
+        self._wait_consume_future = None
+        self._subscriptions = SimpleNamespace(reassignment_in_progress=False)
+
+    def _notify(self, _: Any) -> None:
+        """Nothing waits for more to be fetched."""
+
+    async def poll(self) -> dict[TopicPartition, list[Any]]:
+        return await fetcher.Fetcher.fetched_records(self, [], 0, 1_000)
+
+
 class Assignment:
     active = True
     paused = False
@@ -191,8 +217,12 @@ class Assignment:
         self.position = offset
 
 
-def result(data: bytes) -> BoundedResult:
-    return BoundedResult(LANE, assignment=Assignment(), partition_records=records(data), backoff=0)
+def lane(partition: int) -> TopicPartition:
+    return TopicPartition(LANE.topic, partition)
+
+
+def result(data: bytes, lane: TopicPartition = LANE) -> BoundedResult:
+    return BoundedResult(lane, assignment=Assignment(), partition_records=records(data), backoff=0)
 
 
 QUARTER = POLL_BYTES // 4
