@@ -126,7 +126,8 @@ def change_of(record: ConsumerRecord) -> tuple[str, int, str | None] | None:
         return record.key.decode("utf-8", "replace"), revision, None
     try:
         event = json.loads(record.value, parse_constant=_refused)
-        feedback_id, revision, text = event["feedbackId"], event["revision"], json.dumps(event, ensure_ascii=False)
+        feedback_id, revision = event["feedbackId"], event["revision"]
+        text = json.dumps(event, ensure_ascii=False, allow_nan=False)  # 1e999 is read as infinity
         text.encode()  # half a character of UTF-16 would not fit the file
         if not isinstance(feedback_id, str) or type(revision) is not int or not 0 <= revision < 10**_DIGITS:
             raise ValueError

@@ -143,6 +143,7 @@ JUNK: dict[str, tuple[bytes | None, Sequence[tuple[str, bytes | None]]]] = {
     "a header without a value": (None, [("revision", None)]),
     "an announced revision above 64 bits": (b'{"feedbackId": "a", "revision": 99999999999999999999}', ()),
     "an endless revision": (b'{"feedbackId": "a", "revision": 1e999}', ()),
+    "an endless value": (b'{"feedbackId": "a", "revision": 1, "value": 1e999}', ()),
     "half a character": (b'{"feedbackId": "\\ud800", "revision": 1}', ()),
     "no JSON": (b'{"feedbackId": "a", "revision": 1, "value": NaN}', ()),
     "arrays in arrays": (b"[" * 100_000, ()),
