@@ -166,9 +166,19 @@ def test_what_is_no_reaction_is_passed_over(text: str) -> None:
     assert item_of_artifact(text, {"rn": "x", "turn_id": "t1"}) is None
 
 
-@pytest.mark.parametrize("ts", [None, "", "zzz", {"a": 1}, b"2026", 7])
+@pytest.mark.parametrize(
+    "ts",
+    [None, "", "zzz", {"a": 1}, b"2026", 7, "20990101", "2026-W53-1", "2026-01-01T10:05:00", "0001-01-01T00:00+23:00"],
+)
 def test_a_time_that_is_none_hides_no_later_feedback(ts: Any) -> None:
     assert item_of_artifact(str(REACTION | {"ts": ts}), {"rn": "a:id", "turn_id": "t1"}) is None
+
+
+@pytest.mark.parametrize("ts", ["2026-01-01T10:05:00Z", "2026-01-01T23:05:00+13:00", "20260101T100500+0000"])
+def test_times_of_artifacts_compare_as_texts(ts: str) -> None:
+    read = item_of_artifact(str(REACTION | {"ts": ts}), {"rn": "a:id", "turn_id": "t1"})
+    assert read is not None
+    assert read["ts"] == read["recorded_at"] == "2026-01-01T10:05:00.000000Z"
 
 
 @pytest.mark.parametrize("confidence", ["9" * 500, "NaN", "1e999", "-1", '"much"', "null"])

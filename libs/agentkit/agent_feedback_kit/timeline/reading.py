@@ -10,9 +10,10 @@ import ast
 import json
 from collections.abc import Mapping
 from datetime import datetime
-from typing import Any, TypeGuard
+from typing import Any
 
 from agent_feedback_kit.answers import LatestItem
+from agent_feedback_kit.sessions.record import format_time
 
 _LIMIT = 100_000
 _REACTIONS = ("ok", "not_ok", "neutral", None)
@@ -43,8 +44,8 @@ def item_of_artifact(text: str, meta: Mapping[str, Any]) -> LatestItem | None:
     turn_id = (reaction or {}).get("turn_id") or meta.get("turn_id")
     if reaction is None or not isinstance(rn, str) or not isinstance(turn_id, str):
         return None
-    ts = reaction.get("ts")
-    if not _is_time(ts):  # times are compared as texts: one that is none would hide every later feedback
+    ts = _in_utc(reaction.get("ts"))
+    if ts is None:
         return None
     said = reaction.get("text")
     confidence = reaction.get("confidence")
@@ -63,11 +64,13 @@ def item_of_artifact(text: str, meta: Mapping[str, Any]) -> LatestItem | None:
     }
 
 
-def _is_time(value: object) -> TypeGuard[str]:
+def _in_utc(value: object) -> str | None:
+    """The time as `format_time` writes it. Times are compared as texts: in another form one would hide others."""
     try:
-        return isinstance(value, str) and bool(datetime.fromisoformat(value))
-    except ValueError:
-        return False
+        moment = datetime.fromisoformat(value) if isinstance(value, str) else None
+        return format_time(moment) if moment and moment.tzinfo else None
+    except (ValueError, OverflowError):
+        return None
 
 
 def _parsed(text: str) -> dict[str, Any] | None:
