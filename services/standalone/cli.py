@@ -19,7 +19,6 @@ from standalone.terminal import ANSWER_SECONDS, AsJson, State, instant, print_js
 from standalone.terminal import run as run_work
 
 SERVICES = ("chat_bridge", "feedback", "inference", "reporting")
-"""Seconds that a command which does one thing waits for an address to answer."""
 app = typer.Typer(
     no_args_is_help=True,
     pretty_exceptions_enable=False,

@@ -10,6 +10,7 @@ from urllib.parse import urlsplit
 
 from contracts.topics import Consumer
 from feedback.main import open_store
+from feedback.mongo_connection import client_of, wait_until_up
 from feedback.settings import FeedbackSettings
 from feedback.store import Store
 from servicekit.database import shown, wait_for_database
@@ -34,9 +35,13 @@ class Target:
 
 
 async def database_answers(url: str) -> None:
-    """Return once the PostgreSQL at `url` answers. Raises StartError where it does not in time."""
-    if urlsplit(url).scheme.startswith("postgres"):
+    """Return once the PostgreSQL or MongoDB at `url` answers. Raises StartError where it does not in time."""
+    scheme = urlsplit(url).scheme
+    if scheme.startswith("postgres"):
         await within(ANSWER_SECONDS, wait_for_database(url, say), shown(url))
+    elif scheme.startswith("mongodb"):
+        async with client_of(url) as client:
+            await within(ANSWER_SECONDS, wait_until_up(client, url, say), shown(url))
 
 
 def target_of(broker: str | None, state: Path, store: str | None = None) -> Target:

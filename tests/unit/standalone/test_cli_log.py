@@ -10,8 +10,10 @@ import pytest
 from rich.console import Console
 from typer.testing import CliRunner
 
+from servicekit.failures import StartError
 from standalone.cli import app
 from standalone.cli_log import UNFOLDED, letters_table
+from standalone.log_access import database_answers
 
 
 def letter(detail: str) -> dict[str, Any]:
@@ -37,6 +39,13 @@ def test_everything_is_sent_again_only_by_saying_so() -> None:
     refused = CliRunner().invoke(app, ["dlq", "replay", "--broker", "127.0.0.1:1"])
     assert refused.exit_code == 2
     assert "--yes" in refused.output
+
+
+@pytest.mark.parametrize("scheme", ["postgresql", "mongodb"])
+async def test_a_store_that_does_not_answer_is_given_up(scheme: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("standalone.log_access.ANSWER_SECONDS", 0.3)
+    with pytest.raises(StartError, match=rf"Nothing answered at {scheme}://127\.0\.0\.1:1/db within"):
+        await database_answers(f"{scheme}://u:secret@127.0.0.1:1/db")
 
 
 @pytest.mark.parametrize("command", [["purge"], ["rebuild", "reporting", "--store", "postgresql://127.0.0.1:1/db"]])
