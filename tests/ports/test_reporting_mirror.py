@@ -68,7 +68,7 @@ class World:
 
     def held(self) -> dict[str, Any]:
         """The objects by their address."""
-        return {self.objects.uri(name): json.loads(body) for name, body in self.place.objects().items()}
+        return {f"{self.objects.url}/{name}": json.loads(body) for name, body in self.place.objects().items()}
 
 
 @pytest.fixture(params=["folder", pytest.param("s3", marks=[pytest.mark.bridges, pytest.mark.timeout(900)])])

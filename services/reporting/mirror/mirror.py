@@ -132,7 +132,7 @@ class Mirror:
         return f"{error}: {least}{changes} changes of turns wait to be mirrored, {deletions} objects to be deleted"
 
     async def _step(self, connection: Connection) -> int:
-        # Before anything is written: a store that is down keeps its backlog of deletions, and gets no more of them.
+        # Deletions first: while some wait for a store that is down, nothing more is entered that would have to be.
         await self._delete(connection)
         if held := await self._receipts.held():
             # An erasure has marked what it changed before its receipt was held: no receipt goes before that is done. Of

@@ -63,10 +63,6 @@ class ObjectStore:
                 f"ARTIFACT_STORE_URL and the variables AWS_* name no store that can be used: {type(error).__name__}."
             ) from None
 
-    def uri(self, name: str) -> str:
-        """Where an object is found."""
-        return f"{self.url}/{name}"
-
     async def put(self, objects: Sequence[tuple[str, bytes]]) -> Done:
         """Write objects by name, up to the first failure."""
 
@@ -85,11 +81,6 @@ class ObjectStore:
             return name
 
         return await self._each(names, remove)
-
-    async def get(self, name: str) -> bytes:
-        """Read an object. Raises what obstore raises, FileNotFoundError where there is none."""
-        got = await self._obstore.get_async(self._store, name)
-        return bytes(await got.bytes_async())
 
     async def _each(self, things: Sequence[T], work: Callable[[T], Awaitable[str]]) -> Done:
         done: list[str] = []
