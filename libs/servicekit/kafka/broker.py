@@ -15,6 +15,7 @@ from faststream.security import BaseSecurity, SASLPlaintext, SASLScram256, SASLS
 
 from servicekit.kafka.bounded_fetch import bound_fetching
 from servicekit.kafka.cluster import Bootstrap, client_options
+from servicekit.kafka.polling import poll_without_pauses
 from servicekit.kafka.settings import METADATA_AGE_MS, SUBSCRIBER_SETTINGS
 from servicekit.kafka.subscriber import DRAIN_SECONDS, Subscription
 
@@ -22,6 +23,7 @@ from servicekit.kafka.subscriber import DRAIN_SECONDS, Subscription
 def build_broker(bootstrap: Bootstrap, *, client_id: str, subscriptions: Sequence[Subscription]) -> KafkaBroker:
     """A broker with its subscriptions registered, not yet connected."""
     bound_fetching()
+    poll_without_pauses()
     broker = KafkaBroker(
         str(bootstrap),
         security=_security(client_options(bootstrap)),

@@ -59,7 +59,7 @@ SUBSCRIBER_SETTINGS: Mapping[str, Any] = {
     "rebalance_timeout_ms": 60_000,
     "max_poll_interval_ms": _DAY_MS,
     "max_records": 1_000,
-    "batch_timeout_ms": 10,
+    "batch_timeout_ms": 1_000,
     "fetch_max_wait_ms": 100,
     "max_partition_fetch_bytes": 1_310_720,
     "fetch_max_bytes": 16 * 1024 * 1024,

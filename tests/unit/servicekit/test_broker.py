@@ -46,7 +46,7 @@ def test_every_subscriber_has_exactly_these_settings(group: Consumer) -> None:
     assert subscriber.topic_names_for_subscribe == [t.name for t in TOPICS if group in t.consumers]
     assert subscriber.group_id == group
     assert subscriber.ack_policy is AckPolicy.MANUAL
-    assert (subscriber.max_records, subscriber.batch_timeout_ms) == (1_000, 10)
+    assert (subscriber.max_records, subscriber.batch_timeout_ms) == (1_000, 1_000)
     connection = subscriber._connection_args
     passed_on = {name: connection[name] for name in SUBSCRIBER_SETTINGS if name in connection}
     assert passed_on == {name: SUBSCRIBER_SETTINGS[name] for name in passed_on}
@@ -54,6 +54,28 @@ def test_every_subscriber_has_exactly_these_settings(group: Consumer) -> None:
         passed_on
     )
     assert connection["enable_auto_commit"] is False
+
+
+class Empty:
+    """A consumer to which nothing has come."""
+
+    async def getmany(self, **_: object) -> dict[object, object]:
+        return {}
+
+    def paused(self) -> set[object]:
+        return set()
+
+    def resume(self, *_: object) -> None:
+        return None
+
+
+def test_a_look_that_found_nothing_is_followed_by_the_next_at_once() -> None:
+    clock = FixedClock(NOW)
+    subscription = Subscription(Delivery("feedback", NoWork(), RecordingLog(), clock=clock), clock)
+    (subscriber,) = build_broker("localhost:1", client_id="test", subscriptions=[subscription]).subscribers
+    with pytest.raises(StopIteration) as ended:  # without an event loop nothing can wait
+        subscriber.get_msg(Empty()).send(None)
+    assert ended.value.value == ()
 
 
 def test_nobody_else_makes_a_subscriber_or_a_consumer() -> None:

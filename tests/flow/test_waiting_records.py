@@ -1,0 +1,77 @@
+"""What came while a batch was at work is taken together, as the next one."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from typing import Any
+
+from aiokafka import TopicPartition
+from logs import RecordingLog
+from running_stack import message
+from unit_handlers import NoWork
+
+from contracts.topics import CHAT_MESSAGE
+from servicekit.clock import SystemClock
+from servicekit.kafka.broker import build_broker
+from servicekit.kafka.delivery import Delivery
+from servicekit.kafka.outcome import STORED, Outcome
+from servicekit.kafka.producer import BatchProducer, Message
+from servicekit.kafka.records import Received
+from servicekit.kafka.subscriber import Subscription
+from servicekit.kafka.topics import partitions_by_topic
+from standalone.embedded.memory_broker import MemoryBroker
+
+FIRST, SECOND = TopicPartition(CHAT_MESSAGE.name, 0), TopicPartition(CHAT_MESSAGE.name, 1)
+
+
+class HeldUp(NoWork):
+    """Works on its first batch until it may go on."""
+
+    def __init__(self) -> None:
+        self.batches: list[list[str]] = []
+        self.at_work, self.may_go_on, self.done = asyncio.Event(), asyncio.Event(), asyncio.Event()
+
+    async def handle(self, batch: Sequence[Received[Any]]) -> Sequence[Outcome]:
+        self.batches.append([one.event.message_id for one in batch])
+        self.at_work.set()
+        await self.may_go_on.wait()
+        if sum(map(len, self.batches)) == 3:
+            self.done.set()
+        return [STORED] * len(batch)
+
+
+@asynccontextmanager
+async def _consuming(bootstrap: str, handler: HeldUp) -> AsyncIterator[Subscription]:
+    clock = SystemClock()
+    subscription = Subscription(Delivery("feedback_turns", handler, RecordingLog(), clock=clock), clock)
+    broker = build_broker(bootstrap, client_id="test", subscriptions=[subscription])
+    await broker.start()
+    try:
+        yield subscription
+    finally:
+        await subscription.stop()
+        await broker.stop()
+
+
+async def test_the_log_is_asked_when_a_batch_is_done() -> None:
+    with MemoryBroker(partitions_by_topic()) as log:
+        producer, handler = BatchProducer(log.bootstrap, client_id="test"), HeldUp()
+
+        async def publish(name: str, partition: TopicPartition) -> None:
+            value = json.dumps(message(name, "c1", turn="t1")).encode()
+            await producer.send([Message(partition.topic, "key", value, partition=partition.partition)])
+
+        async with asyncio.timeout(30), _consuming(log.bootstrap, handler) as subscription:
+            await publish("m1", FIRST)
+            await handler.at_work.wait()
+            for name, partition in (("m2", FIRST), ("m3", SECOND)):
+                await publish(name, partition)
+                # Whatever was asked of the log before is answered before this.
+                await subscription.consumer.end_offsets([FIRST])
+            handler.may_go_on.set()
+            await handler.done.wait()
+        await producer.stop()
+    assert [sorted(batch) for batch in handler.batches] == [["m1"], ["m2", "m3"]]
