@@ -19,12 +19,9 @@ from detector.learned import Layer, Opinion
 
 #: A rejection that is this likely to the first look is looked at again.
 LIKELY: Final = 0.45
-#: In a message of more words, where words added up say less, so is one of that likelihood.
-WORDY: Final = 20
-POSSIBLE: Final = 0.2
 #: One that is likelier than this to the first look stands: the second takes away right ones with the wrong.
 SURE: Final = 0.9
-#: A rule that hears an approval is doubted from this likelihood of a rejection.
+#: A rule that hears an approval is doubted from this likelihood of a rejection on, one that hears a rejection below it.
 DOUBTFUL: Final = 0.7
 
 
@@ -63,11 +60,14 @@ class SecondLook:
 
 def worth_a_look(evidence: Evidence, opinion: Opinion) -> bool:
     """Whether a second opinion may change what is said of the answer."""
-    likely = POSSIBLE if len(evidence.message.words) > WORDY else LIKELY
-    if not likely <= opinion.rejected < SURE or not evidence.message.said:
+    if not LIKELY <= opinion.rejected < SURE or not evidence.message.said:
         return False
     call = correct(evidence)
-    return not call.certain or call.feedback == "rejected" or (call.approves and opinion.rejected >= DOUBTFUL)
+    if not call.certain:
+        return True
+    return (
+        opinion.rejected < DOUBTFUL if call.feedback == "rejected" else call.approves and opinion.rejected >= DOUBTFUL
+    )
 
 
 def abstaining(opinion: Opinion) -> Opinion:

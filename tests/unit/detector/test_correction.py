@@ -132,19 +132,15 @@ def test_the_point_fitted_for_announcing_is_the_threshold_on_the_scale() -> None
     assert (points[0], points[100]) == (0.0, pytest.approx(1.0))
 
 
-LONG = "the table in the hall has a lamp on it and next to it there is a chair and a small window with a red curtain"
-
-
 @pytest.mark.parametrize(
     ("message", "answer", "rejected", "looked_at"),
     [
         ("the tunnel", "It opened in 1932.", 0.46, True),
         ("the tunnel", "It opened in 1932.", 0.44, False),
-        (LONG, "It opened in 1932.", 0.21, True),
-        (LONG, "It opened in 1932.", 0.19, False),
-        ("that's wrong", "It opened in 1932.", 0.89, True),
-        ("that's wrong", "It opened in 1932.", 0.9, False),
-        (LONG, "It opened in 1932.", 0.9, False),
+        ("the tunnel", "It opened in 1932.", 0.89, True),
+        ("the tunnel", "It opened in 1932.", 0.9, False),
+        ("that's wrong", "It opened in 1932.", 0.69, True),
+        ("that's wrong", "It opened in 1932.", 0.71, False),
         ("yes, please", "Would you like me to book it?", 0.89, False),
         ("thanks a lot", "It opened in 1932.", 0.69, False),
         ("thanks a lot", "It opened in 1932.", 0.71, True),
