@@ -63,11 +63,9 @@ def worth_a_look(evidence: Evidence, opinion: Opinion) -> bool:
     if not LIKELY <= opinion.rejected < SURE or not evidence.message.said:
         return False
     call = correct(evidence)
-    if not call.certain:
-        return True
-    return (
-        opinion.rejected < DOUBTFUL if call.feedback == "rejected" else call.approves and opinion.rejected >= DOUBTFUL
-    )
+    if call.certain and call.feedback == "rejected":
+        return opinion.rejected < DOUBTFUL
+    return not call.certain or (call.approves and opinion.rejected >= DOUBTFUL)
 
 
 def abstaining(opinion: Opinion) -> Opinion:
