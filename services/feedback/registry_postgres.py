@@ -24,10 +24,18 @@ _ANSWER = ("agent_id", "agent_message_id", "answer_version", "about")
 _ASKER = ("user_id", "user_at")
 _COLUMNS = (*TurnKey._fields, *_ANSWER, *_ASKER)
 _TYPES = dict.fromkeys(_COLUMNS, "text") | {"answer_version": "bytea", "user_at": "bigint"}
+_ROLE_TYPES = ("text", "text", "text", "text", "bytea")
 _SETS = [f"{name} = case when {_LATER} then excluded.{name} else t.{name} end" for name in _ANSWER] + [
     f"{name} = case when {_EARLIER} then excluded.{name} else t.{name} end" for name in _ASKER
 ]
 _ADD = f"""
+with roles as (
+    insert into people as p (tenant, project, user_id, user_type, version)
+    select * from unnest({", ".join(f"${n}::{kind}[]" for n, kind in enumerate(_ROLE_TYPES, len(_COLUMNS) + 1))})
+    on conflict (user_id, tenant, project) do update set user_type = excluded.user_type, version = excluded.version,
+        stored_at = now()
+    where excluded.version > p.version
+)
 insert into turns as t ({", ".join(_COLUMNS)})
 select * from unnest({", ".join(f"${n}::{_TYPES[name]}[]" for n, name in enumerate(_COLUMNS, 1))})
 on conflict (tenant, project, conversation_id, turn_id) do update set {", ".join(_SETS)}
@@ -47,13 +55,6 @@ left join lateral (
     where p.user_id = wanted.user_id and p.tenant = wanted.tenant and p.project = wanted.project limit 1) p on true
 order by wanted.n
 """
-_ADD_ROLES = """
-insert into people as p (tenant, project, user_id, user_type, version)
-select * from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::bytea[])
-on conflict (user_id, tenant, project) do update set user_type = excluded.user_type, version = excluded.version,
-    stored_at = now()
-where excluded.version > p.version
-"""
 _COUNT = "select count(*) from turns where tenant = $1 and conversation_id = $2"
 _COUNT_IN = _COUNT + " and project = $3"
 
@@ -69,14 +70,12 @@ class PostgresRegistry(Registry):
         self._find = Coalesced(self._find_together)
 
     async def add(self, turns: Collection[RegisteredTurn], roles: Collection[Role] = ()) -> set[TurnKey]:
-        if roles:
-            known = [(*role.person, role.user_type, role.version) for role in sorted(roles, key=lambda one: one.person)]
-            await self._pool.execute(_ADD_ROLES, *(list(column) for column in zip(*known, strict=True)))
-        if not turns:
+        if not turns and not roles:
             return set()
         # Always in the same order, so that two batches never hold rows that the other waits for.
         rows = [_row(turn) for turn in sorted(turns, key=lambda turn: turn.key)]
-        written = await self._pool.fetch(_ADD, *(list(column) for column in zip(*rows, strict=True)))
+        known = [(*role.person, role.user_type, role.version) for role in sorted(roles, key=lambda one: one.person)]
+        written = await self._pool.fetch(_ADD, *columns_of(rows, len(_COLUMNS)), *columns_of(known, len(_ROLE_TYPES)))
         return {TurnKey(*row) for row in written}
 
     async def find(self, key: TurnKey, user_id: str) -> Known:

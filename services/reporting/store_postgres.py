@@ -119,9 +119,12 @@ class PostgresStore:
                 await connection.execute(statement, timeout=_ADOPT_SECONDS)
 
     async def apply(self, messages: Sequence[MessageRow], feedbacks: Sequence[FeedbackRow]) -> Applied:
+        if not feedbacks:  # one statement, so it needs no transaction around it
+            async with self._pool.acquire() as connection:
+                return Applied({}, await self._write_messages(connection, messages))
         async with self._pool.acquire() as connection, connection.transaction():
-            written = await self._write_messages(connection, messages) if messages else set()
-            before = await self._write_feedbacks(connection, feedbacks) if feedbacks else {}
+            written = await self._write_messages(connection, messages)
+            before = await self._write_feedbacks(connection, feedbacks)
         return Applied(before, written)
 
     async def forget(self, forgotten: Sequence[Forgotten]) -> None:
@@ -134,6 +137,8 @@ class PostgresStore:
         await self._pool.execute("select 1", timeout=2)
 
     async def _write_messages(self, connection: Connection, rows: Sequence[MessageRow]) -> set[MessageKey]:
+        if not rows:
+            return set()
         written = await connection.fetch(_WRITE_MESSAGES, *zip(*rows, strict=True))
         return {(row[0], row[1], row[2], row[3]) for row in written}
 
