@@ -46,6 +46,9 @@ def chat(
     model: Annotated[str | None, typer.Option(help="The model's name there.")] = None,
     model_key: Annotated[str | None, typer.Option(envvar="MODEL_KEY", help="The endpoint's key.")] = None,
     model_seconds: Annotated[float, typer.Option(min=1, max=600, help="How long to wait for its answer.")] = 60,
+    planning_seconds: Annotated[
+        float, typer.Option(min=0.1, max=60, help="How long an answer waits for what was said of earlier ones.")
+    ] = 1,
     memory_mode: Annotated[
         MemoryModeName, typer.Option(help="Incognito: the rating is kept without a name, in memory only.")
     ] = MemoryModeName.local,
@@ -65,7 +68,8 @@ def chat(
     # What the kit warns of is shown where it matters; its log lines would write across the prompt.
     logging.getLogger("agent_feedback_kit").addHandler(logging.NullHandler())
     logging.getLogger("agent_feedback_kit").propagate = False
-    run(_chat(url, token, tenant, project, user, model_url, model, model_key, model_seconds, memory_mode.value, state))
+    agent = (model_url, model, model_key, model_seconds)
+    run(_chat(url, token, tenant, project, user, *agent, planning_seconds, memory_mode.value, state))
 
 
 async def _chat(
@@ -78,6 +82,7 @@ async def _chat(
     model: str | None,
     model_key: str | None,
     model_seconds: float,
+    planning_seconds: float,
     memory_mode: str,
     state: State,
 ) -> None:
@@ -96,7 +101,7 @@ async def _chat(
         parts.push_async_callback(agent.close)
         try:
             client = await parts.enter_async_context(AsyncClient(url, token=token, tenant=tenant, project=project))
-            conversation = Conversation(client, agent, user or _account(), memory_mode)
+            conversation = Conversation(client, agent, user or _account(), memory_mode, planning_seconds)
             await client.latest(conversation.id)
         except (AgentFeedbackError, ValueError) as error:
             raise StartError(f"The platform at {url} cannot be used: {error}.") from None

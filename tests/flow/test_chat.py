@@ -23,6 +23,7 @@ from agent_feedback_kit.sessions.ending import FAREWELL
 
 ESCAPES = re.compile(r"\x1b\[[0-9;?]*[a-zA-Z]|\x1b[=>()][B0]?|[\x00-\x09\x0b-\x1f]")
 TERM = {"TERM": "xterm-256color", "COLUMNS": "100", "LINES": "40", "PROMPT_TOOLKIT_NO_CPR": "1"}
+PATIENT = ("--planning-seconds", "20")
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="session")
@@ -35,9 +36,9 @@ class Terminal:
     """A person at a terminal. Reading runs in threads, for the platform shares this event loop."""
 
     def __init__(self, url: str, *options: str) -> None:
-        arguments = ["chat", "--url", url, "--token", "all", "--user", "ann", *options]
+        arguments = ["chat", "--url", url, "--token", "all", "--user", "ann", *PATIENT, *options]
         self._child = pexpect.spawn(
-            str(COMMAND), arguments, env={**os.environ, **TERM}, encoding="utf-8", timeout=30, dimensions=(40, 100)
+            str(COMMAND), arguments, env={**os.environ, **TERM}, encoding="utf-8", timeout=60, dimensions=(40, 100)
         )
         self.seen = ""
 

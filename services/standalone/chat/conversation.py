@@ -14,9 +14,6 @@ from agent_feedback_kit.timeline.model import Block, Timeline, Turn
 from feedback.emojis import normalise
 from standalone.chat.agents import Agent, Answer, Line
 
-PLANNING_SECONDS = 1.0
-"""How long an answer waits, at most, for what was said of earlier ones."""
-
 
 class NoAnswerYet(Exception):
     """There is no answer to judge."""
@@ -34,12 +31,16 @@ class Exchange:
 
 @dataclass
 class Conversation:
-    """A person and an agent. Methods that judge raise NoAnswerYet before the first answer, and AgentFeedbackError."""
+    """A person and an agent. Methods that judge raise NoAnswerYet before the first answer, and AgentFeedbackError.
+
+    An answer waits at most `planning_seconds` for what was said of earlier ones, and as long again for advice.
+    """
 
     client: AsyncClient
     agent: Agent
     user_id: str
     memory_mode: str = "local"
+    planning_seconds: float = 1
     id: str = field(default_factory=lambda: f"chat-{uuid4().hex[:12]}")
     timeline: Timeline = field(default_factory=Timeline)
     history: list[Line] = field(default_factory=list)
@@ -52,11 +53,11 @@ class Conversation:
 
     async def say(self, text: str) -> Exchange:
         """The agent's answer to `text`. Raises AgentFailed; what was asked is then forgotten."""
-        heard = await refresh_on_load(self.client, self.id, self.timeline, "cold", seconds=PLANNING_SECONDS)
+        heard = await refresh_on_load(self.client, self.id, self.timeline, "cold", seconds=self.planning_seconds)
         self.timeline = heard.timeline
         turn_id = f"turn-{len(self.timeline.turns) + 1}"
         planning = await before_planning(
-            self.client, self.id, text, user_id=self.user_id, turn_id=turn_id, budget=PLANNING_SECONDS
+            self.client, self.id, text, user_id=self.user_id, turn_id=turn_id, budget=self.planning_seconds
         )
         advice = "\n\n".join(part for part in (planning.markdown, heard.announcement) if part) or None
         asked = Line("user", text)
@@ -103,7 +104,7 @@ class Conversation:
 
     async def refresh(self) -> str | None:
         """Work what was said since into the timeline; returns its announcement."""
-        heard = await refresh_on_load(self.client, self.id, self.timeline, "cold", seconds=PLANNING_SECONDS)
+        heard = await refresh_on_load(self.client, self.id, self.timeline, "cold", seconds=self.planning_seconds)
         self.timeline = heard.timeline
         return heard.announcement
 
