@@ -10,6 +10,8 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
+from urllib.parse import urlsplit
+from uuid import uuid4
 
 import asyncpg
 import pytest
@@ -36,6 +38,19 @@ async def postgres_url() -> AsyncIterator[str]:
         Path(folder).chmod(0o755)
         async with EmbeddedPostgres(Path(folder) / "data") as server:
             yield server.url
+
+
+@pytest.fixture
+async def own_database(postgres_url: str) -> AsyncIterator[str]:
+    """A database of the test's own, for what would leave the schemas that a module's tests share in another state."""
+    name = f"own_{uuid4().hex}"
+    connection = await asyncpg.connect(postgres_url)
+    try:
+        await connection.execute(f"create database {name}")
+        yield urlsplit(postgres_url)._replace(path=f"/{name}").geturl()
+        await connection.execute(f"drop database {name} with (force)")
+    finally:
+        await connection.close()
 
 
 @pytest.fixture

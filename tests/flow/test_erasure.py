@@ -140,9 +140,9 @@ async def test_a_person_of_another_tenant_stays(stack: RunningStack) -> None:
     assert "reporting.messages" in await tables_with(stack, "zoe of globex")
 
 
-async def test_what_an_erased_person_says_later_is_taken_in_again(postgres_url: str) -> None:
+async def test_what_an_erased_person_says_later_is_taken_in_again(own_database: str) -> None:
     in_a_year = SystemClock().now() + 365 * DAY
-    async with running_stack(postgres_url, lambda around: replace(around, judge_at=in_a_year)) as stack:
+    async with running_stack(own_database, lambda around: replace(around, judge_at=in_a_year)) as stack:
         await erased(stack, "fay")
         said = {"senderId": "fay", "content": "fay is back", "occurredAt": format_instant(in_a_year)}
         await stack.publish(message("e-later", "e-later", **said))

@@ -245,9 +245,12 @@ async def test_the_kit_ends_sessions(stack: RunningStack) -> None:
     assert row["label"] == "negative"
 
 
-async def test_the_answer_is_the_same_while_the_database_is_locked_or_gone(postgres_url: str) -> None:
-    async with running_stack(postgres_url) as stack:
-        database = await asyncpg.connect(postgres_url)
+async def test_the_answer_is_the_same_while_the_database_is_locked_or_gone(
+    own_database: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FEEDBACK_SESSION_SECONDS", "1")
+    async with running_stack(own_database) as stack:
+        database = await asyncpg.connect(own_database)
         try:
             async with database.transaction():
                 await database.execute("lock table feedback.session_feedback in access exclusive mode")
@@ -263,11 +266,8 @@ async def test_the_answer_is_the_same_while_the_database_is_locked_or_gone(postg
         assert await end(stack, "c-gone", json={"feedback": "positive"}) == ENDED
 
 
-async def test_a_crash_before_the_mark_announces_again_under_the_same_id(postgres_url: str) -> None:
-    connection = await asyncpg.connect(postgres_url)
-    await connection.execute("drop schema if exists feedback cascade")
-    await connection.close()
-    async with await open_pool(postgres_url, "feedback", MIGRATIONS) as pool:
+async def test_a_crash_before_the_mark_announces_again_under_the_same_id(own_database: str) -> None:
+    async with await open_pool(own_database, "feedback", MIGRATIONS) as pool:
         ratings = PostgresSessions(pool)
         for number in range(3):
             record = SessionFeedbackRecord(opaque(f"t{number}"), "positive", number, "api_end")

@@ -7,6 +7,7 @@ import hmac
 import json
 import time
 from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from typing import Any
 
 import httpx
@@ -18,15 +19,21 @@ SECRET = "8f742231b10e8888abcd99yyyzzz85a5"
 PATH = "/sources/slack/events"
 
 
-@pytest_asyncio.fixture(scope="module", loop_scope="session")
-async def stack(postgres_url: str) -> AsyncIterator[RunningStack]:
+@asynccontextmanager
+async def stack_with_slack(database_url: str) -> AsyncIterator[RunningStack]:
     with pytest.MonkeyPatch.context() as environment:
         environment.setenv("CHAT_BRIDGE_SLACK_SIGNING_SECRET", SECRET)
         environment.setenv("CHAT_BRIDGE_SLACK_TENANT", "acme")
         environment.setenv("CHAT_BRIDGE_SLACK_PROJECT", "support")
         environment.setenv("CHAT_BRIDGE_SLACK_AGENTS", '{"B0BOT": "helper"}')
-        async with running_stack(postgres_url) as running:
+        async with running_stack(database_url) as running:
             yield running
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="session")
+async def stack(postgres_url: str) -> AsyncIterator[RunningStack]:
+    async with stack_with_slack(postgres_url) as running:
+        yield running
 
 
 async def send(stack: RunningStack, payload: Any, *, secret: str = SECRET, at: float | None = None) -> httpx.Response:
@@ -135,13 +142,14 @@ async def test_what_is_no_event_harms_nothing(stack: RunningStack, payload: Any,
     assert answer.json().get("outcome") == outcome
 
 
-async def test_a_log_without_room_is_tried_again_by_slack(stack: RunningStack) -> None:
-    stack.holdback.close()
-    answer = await send(stack, callback(30, type="message", user="U1", text="hi", ts="1700000200.000000"))
+async def test_a_log_without_room_is_tried_again_by_slack(own_database: str) -> None:
+    async with stack_with_slack(own_database) as stack:
+        stack.holdback.close()
+        answer = await send(stack, callback(30, type="message", user="U1", text="hi", ts="1700000200.000000"))
     assert answer.status_code == 429
 
 
-async def test_without_a_secret_there_is_no_slack(postgres_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_without_a_secret_there_is_no_slack(own_database: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("CHAT_BRIDGE_SLACK_SIGNING_SECRET", raising=False)
-    async with running_stack(postgres_url) as running:
+    async with running_stack(own_database) as running:
         assert (await send(running, callback(40, type="message"))).status_code == 404

@@ -8,6 +8,7 @@ import hmac
 import json
 import time
 from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
@@ -21,15 +22,21 @@ KEY = base64.b64encode(b"a key of twenty-four byte").decode()
 BOT = "28:f5d48856-5b42-41a0-8c3a-c5f944b679b0"
 
 
-@pytest_asyncio.fixture(scope="module", loop_scope="session")
-async def stack(postgres_url: str) -> AsyncIterator[RunningStack]:
+@asynccontextmanager
+async def stack_with_maps(database_url: str) -> AsyncIterator[RunningStack]:
     with pytest.MonkeyPatch.context() as environment:
         environment.setenv("CHAT_BRIDGE_WEBHOOK_MAPS", str(MAPS))
         environment.setenv("ZENDESK_SIGNING_SECRET", "zen")
         environment.setenv("INTERCOM_CLIENT_SECRET", "inter")
         environment.setenv("TEAMS_RELAY_SECRET", KEY)
-        async with running_stack(postgres_url) as running:
+        async with running_stack(database_url) as running:
             yield running
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="session")
+async def stack(postgres_url: str) -> AsyncIterator[RunningStack]:
+    async with stack_with_maps(postgres_url) as running:
+        yield running
 
 
 async def send(
@@ -119,6 +126,7 @@ async def test_one_of_several_that_cannot_be_taken_leaves_the_others(stack: Runn
     assert answer.json()["outcome"] == "published"
 
 
-async def test_a_log_without_room_is_tried_again_by_the_platform(stack: RunningStack) -> None:
-    stack.holdback.close()
-    assert (await send(stack, activity("message", 30, text="hi"))).status_code == 429
+async def test_a_log_without_room_is_tried_again_by_the_platform(own_database: str) -> None:
+    async with stack_with_maps(own_database) as stack:
+        stack.holdback.close()
+        assert (await send(stack, activity("message", 30, text="hi"))).status_code == 429
