@@ -16,6 +16,7 @@ from uuid import uuid4
 import asyncpg
 import pytest
 import pytest_asyncio
+from hypothesis import HealthCheck, settings
 
 from reporting.consumer import Projector
 from reporting.store_postgres import PostgresStore
@@ -26,6 +27,10 @@ sys.path.append(str(Path(__file__).parent))
 
 from reporting_database import empty_read_models
 from reporting_events import batch
+
+# How long an example takes says how busy the machine is; where CI is set, the rest stays as Hypothesis has it there.
+settings.register_profile("untimed", settings.default, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("untimed")
 
 
 @pytest_asyncio.fixture(scope="session", loop_scope="session")

@@ -112,7 +112,7 @@ async def nginx(folder: Path, services: Mapping[str, str]) -> AsyncIterator[str]
 
 async def asked(gateway: Gateway, method: str, path: str, **sent: Any) -> httpx.Response:
     gateway.seen.requests.clear()
-    async with httpx.AsyncClient(headers=ALL) as http:
+    async with httpx.AsyncClient(headers=ALL, timeout=30) as http:
         return await http.request(method, gateway.address + path, **sent)
 
 
@@ -125,7 +125,7 @@ async def test_every_route_arrives_as_it_was_sent(gateway: Gateway, service: str
     target = re.sub(r"\{(\w+)\}", lambda name: "acme" if name[1] in ("tenant", "project") else ID, path) + "?a=b%2Fc"
     through = await asked(gateway, method, target)
     assert [(one[0], one[1], one[2]) for one in gateway.seen.requests] == [(service, method, target)]
-    async with httpx.AsyncClient(headers=ALL) as http:
+    async with httpx.AsyncClient(headers=ALL, timeout=30) as http:
         assert (await http.request(method, gateway.services[service] + target)).status_code == through.status_code
 
 

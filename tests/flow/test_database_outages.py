@@ -103,7 +103,8 @@ async def test_a_database_that_stands_still_holds_nobody(server: EmbeddedPostgre
                 assert answer.headers["retry-after"], path
             async with asyncio.timeout(20):
                 assert "does not answer" in str(await stack.stack.not_ready())
-        await until(stack, lambda why: why is not None)
+    await until(stack, lambda why: why is not None)
+    async with stack.client("acme") as http:
         for method, path, body in NEED_THE_DATABASE:
             assert (await http.request(method, path, json=body)).status_code in (200, 202, 303, 404), path
     await stack.quiet()
@@ -135,15 +136,19 @@ async def read_only(url: str) -> AsyncIterator[None]:
 
 @contextmanager
 def standing_still(server: EmbeddedPostgres) -> Iterator[None]:
-    """The server's processes are stopped, its first one and those of all connections; sockets stay open."""
+    """The server's processes are stopped, its first one and those of all connections; sockets stay open.
+
+    The first one goes first and comes back last: in between nobody starts another, and an ended one keeps its number.
+    """
     assert server.pid is not None
-    stopped = [server.pid, *children_of(server.pid)]
-    for pid in stopped:
-        os.kill(pid, signal.SIGSTOP)
+    os.kill(server.pid, signal.SIGSTOP)
+    others = children_of(server.pid)
     try:
+        for pid in others:
+            os.kill(pid, signal.SIGSTOP)
         yield
     finally:
-        for pid in stopped:
+        for pid in (*others, server.pid):
             os.kill(pid, signal.SIGCONT)
 
 

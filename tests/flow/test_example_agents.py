@@ -18,6 +18,7 @@ from served import nowhere, served
 
 import agent_feedback_kit as kit
 from agent_feedback_kit.planning import before
+from agent_feedback_kit.timeline import loading
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 
@@ -26,7 +27,8 @@ EXAMPLES = Path(__file__).parents[2] / "examples"
 def patient(monkeypatch: pytest.MonkeyPatch) -> None:
     """What the agents do is tested here, not how fast this machine is."""
     for function in (before.before_planning, before.before_planning_blocking):
-        monkeypatch.setitem(function.__kwdefaults__, "budget", 5.0)  # type: ignore[arg-type]
+        monkeypatch.setitem(function.__kwdefaults__, "budget", 20.0)  # type: ignore[arg-type]
+    monkeypatch.setitem(loading.refresh_on_load.__kwdefaults__, "seconds", 20.0)  # type: ignore[arg-type]
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="session")

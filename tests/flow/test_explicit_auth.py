@@ -114,5 +114,5 @@ async def test_a_service_of_its_own_asks_the_issuer(source: Issuer, postgres_url
 async def _ready(http: httpx.AsyncClient) -> bool:
     try:
         return (await http.get("/health/ready")).status_code == 200
-    except httpx.ConnectError:
+    except httpx.TransportError:
         return False

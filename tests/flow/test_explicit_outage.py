@@ -6,13 +6,16 @@ from time import monotonic
 
 import asyncpg
 import httpx
+import pytest
 from running_stack import exchange, running_stack
 
 
-async def test_what_cannot_be_taken_now_is_to_be_sent_again(postgres_url: str) -> None:
+async def test_what_cannot_be_taken_now_is_to_be_sent_again(postgres_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FEEDBACK_TURN_SECONDS", "2")
     async with running_stack(postgres_url) as running, running.client("ann") as http:
         path = "/conversations/acme/support/c1/turns/{}/feedback"
         await running.publish(*exchange("c1", "known"))
+        await running.quiet()
         assert (await http.post(path.format("known"), json={"reaction": "ok"})).status_code == 202
         assert (await http.post(path.format("nowhere"), json={"reaction": "ok"})).status_code == 404
 
@@ -28,6 +31,7 @@ async def test_what_cannot_be_taken_now_is_to_be_sent_again(postgres_url: str) -
                 assert (await http.post(path.format("known"), json={"reaction": "ok"})).status_code == 202
         finally:
             await database.close()
+        await running.quiet()
         assert (await http.post(path.format("new"), json={"reaction": "ok"})).status_code == 202
         assert (await http.post(path.format("nowhere"), json={"reaction": "ok"})).status_code == 404
 
@@ -40,6 +44,7 @@ async def test_what_cannot_be_taken_now_is_to_be_sent_again(postgres_url: str) -
         for turn in ("unread", "nowhere"):
             assert (await http.post(path.format(turn), json={"reaction": "ok"})).status_code == 503
         consumer.resume(*consumer.assignment())
+        await running.quiet()
         assert (await http.post(path.format("unread"), json={"reaction": "ok"})).status_code == 202
 
         await running.quiet()
@@ -73,14 +78,15 @@ async def test_a_database_that_hangs_gets_503_in_time_on_every_route(postgres_ur
                 ):
                     began = monotonic()
                     answer = await http.post(project + path, json=body)
-                    assert monotonic() - began < 4
+                    assert monotonic() - began < 9
                     assert answer.status_code == 503, path
                     assert answer.json() == {"detail": "There was no answer within 1 s; send this again later."}
         finally:
             await database.close()
 
 
-async def test_a_log_that_is_gone(postgres_url: str) -> None:
+async def test_a_log_that_is_gone(postgres_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FEEDBACK_TURN_SECONDS", "2")
     async with running_stack(postgres_url) as running, running.client("ann") as http:
         path = "/conversations/acme/support/c1/turns/{}/feedback"
         await running.publish(*exchange("c1", "known"))
@@ -91,6 +97,6 @@ async def test_a_log_that_is_gone(postgres_url: str) -> None:
             began = monotonic()
             gone = await http.post(path.format(turn), json={"reaction": "ok"})
             assert (gone.status_code, gone.headers["retry-after"]) == (503, "5"), gone.text
-            assert monotonic() - began < 12
+            assert monotonic() - began < 20
         malformed = await http.post(path.format("known"), json={"reaction": "great"})
         assert malformed.status_code == 400

@@ -38,8 +38,10 @@ async def announced(stack: RunningStack, topic: str) -> list[Any]:
 
 
 async def test_a_models_verdict_is_announced_once_and_the_same_to_everybody(
-    model: LlmServer, switched_on: None, postgres_url: str
+    model: LlmServer, switched_on: None, postgres_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setenv("INFERENCE_GATE_SECONDS", "20")
+    monkeypatch.setenv("INFERENCE_GATE_BATCH_SECONDS", "25")
     async with running_stack(postgres_url) as stack:
         await stack.publish(*exchange("c1", "t1"))
         await stack.quiet()

@@ -205,9 +205,9 @@ async def test_a_slow_one_is_not_waited_for(server: LlmServer, gates: Gates, det
     before = counted()
     assert await gates(seconds=0.05).settle(judged) == verdicts_of(judged)
     reasons = grown(before)
-    # Those under way together fail together; the circuit opens in the second wave.
-    assert reasons.pop("slow") == 8
-    assert reasons == {"open": 32}
+    # Four are under way at a time, and the fifth failure opens the circuit.
+    assert 5 <= reasons["slow"] <= 8
+    assert reasons == {"slow": reasons["slow"], "open": 40 - reasons["slow"]}
     assert len(server.asked) <= 8
 
 
@@ -220,6 +220,7 @@ async def test_a_batch_ends_when_its_time_is_over(server: LlmServer, gates: Gate
     assert grown(before) == {"late": 20}
     server.released.set()
     server.respond = lambda _: completion(REJECTED)
+    gate._seconds = 30  # the same slots, with time for an answer
     [verdict] = await gate.settle(unsure(detector, "Nobody at the museum knows that."))
     assert verdict.decided_by == "llm", "its slots are free again"
 

@@ -109,6 +109,7 @@ async def test_feedback_its_retraction_sessions_and_erasures_arrive(postgres_url
             await there.until("/crm", lambda taken: len(taken) == 2)
             await judge_by_globex(stack)
             await there.until("/globex", lambda taken: taken)
+            await there.until("/sales", lambda taken: taken)
             assert (len(there.at("/sales")), len(there.at("/learner"))) == (1, 3)  # erasures belong to no project
             assert (await standing(stack, "learner"))["waiting"] == 0
             async with stack.client() as http:

@@ -78,7 +78,7 @@ async def browser():
 async def page(browser):
     context = await browser.new_context(viewport={"width": 1280, "height": 900}, color_scheme="light")
     opened = await context.new_page()
-    opened.set_default_timeout(10_000)
+    opened.set_default_timeout(30_000)
     opened.complaints = []
     opened.on("console", lambda line: opened.complaints.append(line.text) if line.type == "error" else None)
     opened.on("pageerror", lambda error: opened.complaints.append(str(error)))
@@ -88,7 +88,7 @@ async def page(browser):
 
 
 async def satisfaction_reads(page, text: str) -> None:
-    await playwright.expect(page.locator(".tile.main .figure")).to_have_text(text, timeout=10_000)
+    await playwright.expect(page.locator(".tile.main .figure")).to_have_text(text, timeout=30_000)
 
 
 async def test_feedback_made_now_appears_without_a_reload(site, page):
@@ -207,7 +207,7 @@ async def test_from_the_sign_in_form_to_a_rejected_answer_and_back(site, browser
     )
     context = await browser.new_context(timezone_id="Asia/Tokyo")
     page = await context.new_page()
-    page.set_default_timeout(10_000)
+    page.set_default_timeout(30_000)
     await page.goto(site.url)
     await page.fill("#token", "wrong")
     await page.click("text=Sign in >> visible=true >> nth=-1")

@@ -95,6 +95,7 @@ async def mongo_on_a_line(url: str) -> AsyncIterator[tuple[Store, Line]]:
     client = client_of(f"mongodb://127.0.0.1:{line.port}/line?{options}", select_seconds=0.5)
     try:
         store = MongoStore(database_of(client))
+        await until_it_answers(store)
         await store.make_indexes()
         yield store, line
     finally:
@@ -146,17 +147,17 @@ async def test_a_server_that_is_gone_is_an_outage_whatever_is_asked_and_ends_whe
     assert [type(error) for error in raised if not isinstance(error, Exception)] == []
     assert [error for error in raised if not is_transient(error)] == []
     await wire.mend()
-    async with asyncio.timeout(30):
-        await until_it_answers(store)
+    await until_it_answers(store)
     assert await store.save([Save(record("after"), 0)]) == {record("after").feedback_id}
 
 
 async def until_it_answers(store: Store) -> None:
-    while True:
-        try:
-            return await store.ping()
-        except Exception as error:
-            assert is_transient(error)
+    async with asyncio.timeout(30):
+        while True:
+            try:
+                return await store.ping()
+            except Exception as error:
+                assert is_transient(error)
 
 
 def raised_as(error: PyMongoError) -> type[BaseException]:

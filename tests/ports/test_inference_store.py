@@ -125,7 +125,11 @@ async def test_between_two_places_far_apart_nothing_is_read(store: Store) -> Non
     assert ids(gone) == names[9:14]
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=60,
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
+)
 @given(
     held=st.sets(st.integers(0, 60), max_size=40),
     places=st.lists(st.integers(0, 60), min_size=1, max_size=6),

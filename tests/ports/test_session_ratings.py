@@ -239,7 +239,7 @@ async def refuses(backend: Any, caplog: pytest.LogCaptureFixture, seconds: float
     caplog.set_level(logging.DEBUG)
     began = monotonic()
     assert await ended(backend, user_id="ann", seconds=seconds) is None
-    assert monotonic() - began < seconds + 3
+    assert monotonic() - began < seconds + 8
     warnings = [one for one in caplog.records if one.name.startswith("agent_feedback_kit")]
     assert [one.levelname for one in warnings] == ["WARNING"]
     assert "ann" not in caplog.text and "thread-7" not in caplog.text and opaque("thread-7") not in caplog.text

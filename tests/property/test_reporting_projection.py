@@ -90,7 +90,11 @@ async def _projected(pool, batches) -> tuple:
     return shown, [dict(row) for row in messages], await totals(pool)
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=60,
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
+)
 @given(data=st.data())
 def test_any_order_duplication_or_replay_gives_the_same_read_model(runner, data):
     running, pool = runner

@@ -99,7 +99,7 @@ async def test_the_kafka_of_a_run_lets_in_who_knows_its_secret(tmp_path: Path) -
         assert not await gets_in(local.bootstrap)
         assert not await gets_in(LocalKafka(folder, port=1, secret="other").cluster, local.bootstrap)
         facts = facts_of_log("local", local.cluster)
-        assert await gets_in(log_of(facts))
+        assert await gets_in(log_of(facts), within_ms=20_000)
         (tmp_path / "run.json").write_text(json.dumps(facts))
         assert await catches_up("--run", str(tmp_path)) == 0
         assert await catches_up("--broker", local.bootstrap) == 1
@@ -116,10 +116,10 @@ async def catches_up(*options: str) -> int:
         return await process.wait()
 
 
-async def gets_in(bootstrap: Bootstrap, servers: str | None = None) -> bool:
+async def gets_in(bootstrap: Bootstrap, servers: str | None = None, within_ms: int = 3_000) -> bool:
     if servers is not None and isinstance(bootstrap, Cluster):
         bootstrap = Cluster(servers, bootstrap.security)
-    admin = AIOKafkaAdminClient(**client_options(bootstrap), request_timeout_ms=3_000)
+    admin = AIOKafkaAdminClient(**client_options(bootstrap), request_timeout_ms=within_ms)
     try:
         await admin.start()
         return bool(await admin.list_topics())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
@@ -13,6 +14,7 @@ from uuid import uuid4
 
 import asyncpg
 import httpx
+import pytest
 from fastapi import FastAPI
 from starlette.types import ASGIApp
 
@@ -42,6 +44,8 @@ CALLERS = {
     "chat": Caller("chat-service", tenant="acme", project="support", scopes=frozenset({"ingest", "on_behalf"})),
 }
 """Token to caller."""
+PATIENCE = {"FEEDBACK_TURN_SECONDS": "9", "FEEDBACK_SESSION_SECONDS": "9"}
+"""How long requests wait for what a busy machine does late, where a test sets nothing else."""
 
 
 class Tokens:
@@ -129,7 +133,10 @@ async def running_stack(
         )
         stack = Stack(adapt(around), database_url, holdback)
         parts.push_async_callback(stack.stop)
-        await stack.start()
+        with pytest.MonkeyPatch.context() as environment:
+            for name, seconds in PATIENCE.items():
+                environment.setenv(name, os.environ.get(name, seconds))
+            await stack.start()
         async with asyncio.timeout(30):
             while await stack.not_ready():
                 await asyncio.sleep(0.02)

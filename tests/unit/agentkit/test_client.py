@@ -113,7 +113,7 @@ async def test_a_retry_after_beyond_the_timeout_is_not_waited_for(run: Run) -> N
     with pytest.raises(kit.Busy) as caught:
         await run("http://x", "own_feedback", "c", "t", options=answers(busy, seen=seen))
     assert caught.value.retry_after == 3600
-    assert monotonic() - began < 2
+    assert monotonic() - began < 8
     assert len(seen) == 1
 
 
@@ -152,7 +152,7 @@ async def test_a_service_that_is_slow_or_wrong_ends_within_the_timeout(run: Run,
         began = monotonic()
         with pytest.raises((kit.Unreachable, kit.UnexpectedAnswer)) as caught:
             await run(url, "detect", "c", "no", options={"timeout": 0.4, "token": "secret"})
-        assert monotonic() - began < 2
+        assert monotonic() - began < 8
         assert "secret" not in str(caught.value)
 
 

@@ -45,14 +45,14 @@ async def serving(hold: asyncio.Event | None = None, **settings: float) -> Async
 
 
 async def alive(port: int) -> int:
-    async with httpx.AsyncClient(base_url=f"http://127.0.0.1:{port}", timeout=5) as http:
+    async with httpx.AsyncClient(base_url=f"http://127.0.0.1:{port}", timeout=20) as http:
         return (await http.get("/health/live")).status_code
 
 
 async def ended(reader: asyncio.StreamReader) -> bytes:
     """What a connection still says before it is closed."""
     with contextlib.suppress(ConnectionError):
-        return await asyncio.wait_for(reader.read(), 5)
+        return await asyncio.wait_for(reader.read(), 20)
     return b""
 
 
@@ -78,13 +78,13 @@ SLOW_START = b"GET /" + b"x" * 1_000
 async def test_a_head_that_never_ends_is_cut_off(sent: bytes, slowly: bytes) -> None:
     """A byte now and then does not buy more time, not even after a request that was whole."""
     async with serving(header_seconds=0.5) as port:
+        began = monotonic()
         reader, writer = await asyncio.open_connection("127.0.0.1", port)
         writer.write(sent)
-        began = monotonic()
         drip = asyncio.create_task(_drip(writer, slowly))
         await ended(reader)
         drip.cancel()
-        assert 0.3 < monotonic() - began < 4
+        assert 0.3 < monotonic() - began < 15
         writer.close()
 
 
@@ -129,11 +129,11 @@ async def test_where_all_are_at_work_a_newcomer_is_refused_with_a_sentence() -> 
     async with (
         serving(hold, connections=8) as port,
         httpx.AsyncClient(
-            base_url=f"http://127.0.0.1:{port}", limits=httpx.Limits(max_connections=None), timeout=10
+            base_url=f"http://127.0.0.1:{port}", limits=httpx.Limits(max_connections=None), timeout=60
         ) as http,
     ):
         held = [asyncio.create_task(http.get("/held")) for _ in range(8)]
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(30):
             while (answer := await _try(port)) is None or answer.status_code != 503:
                 await asyncio.sleep(0.02)
         assert answer.json() == {"detail": "Too many connections are open; send this again later."}
@@ -145,6 +145,6 @@ async def test_where_all_are_at_work_a_newcomer_is_refused_with_a_sentence() -> 
 async def _try(port: int) -> httpx.Response | None:
     """A request on a connection of its own, closed at once where it was let in."""
     with contextlib.suppress(httpx.HTTPError):
-        async with httpx.AsyncClient(base_url=f"http://127.0.0.1:{port}", timeout=5) as http:
+        async with httpx.AsyncClient(base_url=f"http://127.0.0.1:{port}", timeout=20) as http:
             return await http.get("/health/live")
     return None
