@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from time import monotonic
 
 import asyncpg
@@ -38,12 +39,19 @@ async def test_what_cannot_be_taken_now_is_to_be_sent_again(postgres_url: str, m
         [turns] = [sub for sub in running.stack.services["feedback"].subscriptions if sub.group == "feedback_turns"]
         consumer = turns.consumer
         assert consumer is not None
-        consumer.pause(*consumer.assignment())
-        await running.publish(*exchange("c1", "unread"))
-        assert not turns.at_work
-        for turn in ("unread", "nowhere"):
-            assert (await http.post(path.format(turn), json={"reaction": "ok"})).status_code == 503
-        consumer.resume(*consumer.assignment())
+        with monkeypatch.context() as held:
+            held.setattr(consumer, "resume", lambda *_: None)
+            consumer.pause(*consumer.assignment())
+            # A fetch that was under way still brings what is written next, and nothing after it.
+            await running.publish(*exchange("c1", "on its way"))
+            assert (await http.post(path.format("on%20its%20way"), json={"reaction": "ok"})).status_code in (202, 503)
+            async with asyncio.timeout(30):
+                while turns.at_work:
+                    await asyncio.sleep(0.02)
+            await running.publish(*exchange("c1", "unread"))
+            assert not turns.at_work
+            for turn in ("unread", "nowhere"):
+                assert (await http.post(path.format(turn), json={"reaction": "ok"})).status_code == 503
         await running.quiet()
         assert (await http.post(path.format("unread"), json={"reaction": "ok"})).status_code == 202
 
