@@ -96,7 +96,7 @@ async def open_store(url: str, service: Service) -> Store:
     """The store that `url` names by its scheme. Raises StartError for an unknown one."""
     match urlsplit(url).scheme:
         case "postgresql" | "postgres":
-            pool = await open_pool(url, "feedback", MIGRATIONS, say=service.surroundings.say)
+            pool = await open_pool(url, "feedback", MIGRATIONS, say=service.surroundings.say, by_key=True)
             service.resources.push_async_callback(pool.close)
             return PostgresStore(pool)
         case "mongodb" | "mongodb+srv":
