@@ -65,8 +65,10 @@ _FIXED: Final = {
     "share.coordinator.state.topic.num.partitions": "1",
     # The cleaner of compacted topics asks for 128 MB by default, a third of the heap.
     "log.cleaner.dedupe.buffer.size": "16777216",
-    "num.network.threads": "2",
-    "num.io.threads": "4",
+    # Two cores are shared with everything else: each thread more is one more to wait for its turn.
+    "num.network.threads": "1",
+    "num.io.threads": "2",
+    "group.coordinator.threads": "1",
     # After a crash the broker may register again only when its last session is over.
     "broker.session.timeout.ms": "4000",
     "broker.heartbeat.interval.ms": "500",
