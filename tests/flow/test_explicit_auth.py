@@ -31,8 +31,8 @@ async def source() -> AsyncIterator[Issuer]:
 
 
 def client(stack: RunningStack, source: Issuer) -> httpx.AsyncClient:
-    authenticator = JwtAuthenticator(KeySet(source.url, SystemClock()), issuer=ISSUER, audience=AUDIENCE)
-    transport = httpx.ASGITransport(stack.app(authenticator, [SITE]))
+    authenticator = JwtAuthenticator(KeySet(source.url, SystemClock(), seconds=20), issuer=ISSUER, audience=AUDIENCE)
+    transport = httpx.ASGITransport(stack.app(authenticator, [SITE], seconds=60))
     return httpx.AsyncClient(transport=transport, base_url="http://stack")
 
 

@@ -180,8 +180,8 @@ def test_every_id_in_a_path_is_one_segment(stack: RunningStack) -> None:
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.name)
 async def test_every_route_with_every_kind_of_token(stack: RunningStack, source: Issuer, kind: Kind) -> None:
     await stack.publish(*exchange("c-permissions", "t1"))
-    authenticator = JwtAuthenticator(KeySet(source.url, SystemClock()), issuer=ISSUER, audience=AUDIENCE)
-    transport = httpx.ASGITransport(stack.app(authenticator), raise_app_exceptions=False)
+    authenticator = JwtAuthenticator(KeySet(source.url, SystemClock(), seconds=20), issuer=ISSUER, audience=AUDIENCE)
+    transport = httpx.ASGITransport(stack.app(authenticator, seconds=60), raise_app_exceptions=False)
     headers = {} if kind.claims is None else {"Authorization": f"Bearer {source.token('rsa', **kind.claims)}"}
     async with httpx.AsyncClient(transport=transport, base_url="http://stack", headers=headers) as http:
         for (method, path), needed in EXPECTED.items():

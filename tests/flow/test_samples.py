@@ -12,7 +12,7 @@ from command import Ended, agent_feedback, said_in, state_folder
 from recount import Said, lines_of, recount
 from samples import CHAT_EVENTS, HOSTILE, JUDGED_AT, SAMPLES, needs_samples
 
-pytestmark = [needs_samples, pytest.mark.samples]
+pytestmark = [needs_samples, pytest.mark.samples, pytest.mark.timeout(1_800)]
 
 
 async def _run(state: Path, *files: Path, fates: Path | None = None) -> Ended:
@@ -21,7 +21,7 @@ async def _run(state: Path, *files: Path, fates: Path | None = None) -> Ended:
         arguments += ["--replay", file]
     if fates is not None:
         arguments += ["--fates", fates]
-    return await agent_feedback(*arguments)
+    return await agent_feedback(*arguments, within=600)
 
 
 @pytest.fixture(scope="module")

@@ -34,7 +34,7 @@ async def source() -> AsyncIterator[Issuer]:
 
 
 def accepting(source: Issuer, *algorithms: str, clock: HandClock | None = None, **times: float) -> JwtAuthenticator:
-    keys = KeySet(source.url, clock or HandClock(), **times)
+    keys = KeySet(source.url, clock or HandClock(), **{"seconds": 20.0, **times})
     return JwtAuthenticator(
         keys, issuer=ISSUER, audience=AUDIENCE, algorithms=algorithms or ("RS256", "ES256"), leeway=0
     )
