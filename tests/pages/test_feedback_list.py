@@ -32,6 +32,18 @@ def links(page: str, text: str) -> list[str]:
     return [html.unescape(found) for found in re.findall(rf'href="([^"]*)"[^>]*>\s*{re.escape(text)}', page)]
 
 
+async def test_a_text_that_is_far_back_is_found_by_going_on(read_models, take, monkeypatch):
+    monkeypatch.setattr("reporting.queries.search.LOOKED_THROUGH", 3)
+    await take(*(feedback(f"n{at}", turn=f"t{at}", text="hay" if at else "needle", at=at) for at in range(8)))
+    async with visitor(read_models) as http:
+        pages = [(await http.get("/dashboard/feedback?q=needle")).text]
+        while older := links(pages[-1], "Older"):
+            pages.append((await http.get(older[0])).text)
+    told = [re.findall(r"Nothing among the \w+ [\d,]+", page) for page in pages]
+    assert told == [["Nothing among the newest 10,000"], ["Nothing among the next 10,000"], []]
+    assert texts(pages[-1]) == ["needle"]
+
+
 async def some(take):
     await take(
         message("q1", turn="t1", content="Cheaper?", at=0),

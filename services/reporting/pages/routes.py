@@ -23,7 +23,7 @@ from reporting.pages.view import View, address, chosen
 from reporting.pages.zones import known_zones
 from reporting.queries.calibration import calibration
 from reporting.queries.projects import agent_ids, first_reaction, projects
-from reporting.queries.search import every, found, with_answers
+from reporting.queries.search import LOOKED_THROUGH, every, found, with_answers
 from reporting.queries.sessions import RatingsOfLength, session_ratings
 from reporting.selection import ALWAYS, Project, Span
 from servicekit.clock import Clock
@@ -163,6 +163,7 @@ def pages_router(
             found=await with_answers(pool, visit.at, rows),
             next=None if cursor is None else f"{span.start}-{span.end}-{cursor}",
             agent_names=await agent_ids(pool, visit.at),
+            looked_through=LOOKED_THROUGH,
             span=span,
         )
 
