@@ -142,7 +142,7 @@ def resident(process: int | str) -> int:
 
 
 async def marked(pool: asyncpg.Pool) -> dict[str, float]:
-    """The first start with an artifact store: how long writers wait, and until all turns are marked."""
+    """The first start with an artifact store: how long it takes, and until all turns are marked."""
     began = time.perf_counter()
     await adopt(pool, "file:///nowhere", turn_logs=True)
     adopted = time.perf_counter()
@@ -154,7 +154,7 @@ async def marked(pool: asyncpg.Pool) -> dict[str, float]:
             more = await mark_more(connection)
             longest = max(longest, time.perf_counter() - step)
     return {
-        "writers_wait_s": round(adopted - began, 3),
+        "start_s": round(adopted - began, 3),
         "all_marked_s": round(time.perf_counter() - adopted, 1),
         "longest_step_s": round(longest, 3),
         "turns": await pool.fetchval("select count(*) from stale_turns"),
