@@ -241,7 +241,12 @@ async def report_pages(feedbacks: int, times: int, say: Say) -> dict[str, Any]:
             try:
                 await fill(pool, feedbacks, say)
                 tune_gc()  # as every service does
-                return {"pages": await measure(pool, times), "projection": await projection(pool)}
+                pages = await measure(pool, times)
+            finally:
+                await pool.close()
+            pool = await open_pool(server.url, "reporting", MIGRATIONS)  # as the service opens it to write
+            try:
+                return {"pages": pages, "projection": await projection(pool)}
             finally:
                 await pool.close()
 
