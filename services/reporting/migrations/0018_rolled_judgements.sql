@@ -15,6 +15,9 @@ drop index feedbacks_judged;
 
 create or replace function mark_stale_hours() returns trigger language plpgsql as $$
 begin
+    if not exists (select from changed) then  -- an insert that becomes updates calls both kinds of trigger
+        return null;
+    end if;
     -- What else stands in a changed slot may begin to count, or cease to. What the machine said of a turn is judged
     -- otherwise where what people say of it changes.
     insert into stale_hours (tenant, project, hour)
