@@ -11,8 +11,14 @@ from chaos.service_faults import Scene
 from chaos.small_disk import change_setting
 
 LOCK_SECONDS = 40.0
-TABLES = ("chat_bridge.messages", "feedback.feedback", "inference.messages", "reporting.feedbacks")
-"""A table of each service that every batch of it writes to."""
+TABLES = (
+    "chat_bridge.messages",
+    "feedback.feedback",
+    "inference.messages",
+    "reporting.feedbacks",
+    "reporting.messages",
+)
+"""Tables of each service, of which every batch of it writes to one at least."""
 _BACKENDS = "from pg_stat_activity where application_name like 'agent-feedback%' and pid <> pg_backend_pid()"
 
 
