@@ -46,7 +46,7 @@ REASONS: Final = """(
 """Subselect beside a feedback `e`: the reasons that it gives, with its reaction."""
 BINS: Final = 20
 """Stretches of confidence that verdicts are counted by."""
-# Rounded first: 0.85 * 20 is a little less than 17.
+# Rounded first: a confidence that was worked out may miss the beginning of its stretch by the last bits.
 _BIN: Final = f"least(floor(round(e.confidence * {BINS}e6) / 1e6)::int, {BINS - 1})::text"
 JUDGEMENTS: Final = f"""(
     select 'verdict' as kind, {_BIN} as reason, e.reaction where e.origin = 'machine'
