@@ -1,5 +1,7 @@
 import de.bwaldvogel.mongo.MongoVersion;
 import de.bwaldvogel.mongo.backend.memory.MemoryBackend;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
 import java.util.List;
 
 /** MongoDB's wire protocol over a store in memory, on a free port of the loopback address, until standard input ends. */
@@ -18,7 +20,10 @@ public final class MongoServer {
             }
         };
         var server = new de.bwaldvogel.mongo.MongoServer(new MemoryBackend().version(recent));
-        System.out.println(server.bind().getPort());
+        // It replaces a document in place, while another connection's thread may be sending it. With one thread no reader
+        // meets half of a write, as none does in MongoDB.
+        server.bind(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), 1, 1);
+        System.out.println(server.getLocalAddress().getPort());
         while (System.in.read() >= 0) {
         }
         server.shutdownNow();
