@@ -56,19 +56,7 @@ async def open_pool(
     `plan_anew` is for statements whose best plan depends on what is asked for: each is planned every time.
     Waits as long as the database does not answer, and says so every few seconds.
     """
-    if not _IDENTIFIER.fullmatch(schema):
-        raise StartError(f"{schema!r} is no schema name")
-    how: dict[str, Any] = {
-        "timeout": _CONNECT_SECONDS,
-        "command_timeout": COMMAND_SECONDS,
-        "server_settings": {
-            "search_path": f"{schema},public",
-            "application_name": f"agent-feedback {schema}",
-            "jit": "off",
-            **(_BY_KEY if by_key else {}),
-            **(_PLAN_ANEW if plan_anew else {}),
-        },
-    }
+    how = _options(schema, **(_BY_KEY if by_key else {}), **(_PLAN_ANEW if plan_anew else {}))
     _tell_arrays_by_type()
     connection = await _connected(url, how | {"command_timeout": None}, say)  # an index may take an hour to build
     try:
@@ -81,6 +69,11 @@ async def open_pool(
         how |= {"setup": keep_to_tenant, "connection_class": ReadingConnection}
         return await asyncpg.create_pool(url, min_size=1, max_size=size, reset=_as_it_is, **how)
     return await asyncpg.create_pool(url, min_size=1, max_size=size, init=init, reset=_as_it_is, **how)
+
+
+async def open_as_it_is(url: str, schema: str, *, say: Say = lambda _: None) -> asyncpg.Connection:
+    """Open one connection that reads `schema` at whatever migration it is, and cannot write."""
+    return await _connected(url, _options(schema, default_transaction_read_only="on"), say)
 
 
 async def open_reads(
@@ -100,6 +93,18 @@ async def open_reads(
         by_key=by_key,
         plan_anew=plan_anew,
     )
+
+
+def _options(schema: str, **settings: str) -> dict[str, Any]:
+    """How asyncpg connects to `schema`, with `settings` of the server. Raises StartError where that is no name."""
+    if not _IDENTIFIER.fullmatch(schema):
+        raise StartError(f"{schema!r} is no schema name")
+    common = {"search_path": f"{schema},public", "application_name": f"agent-feedback {schema}", "jit": "off"}
+    return {
+        "timeout": _CONNECT_SECONDS,
+        "command_timeout": COMMAND_SECONDS,
+        "server_settings": common | settings,
+    }
 
 
 async def _as_it_is(connection: asyncpg.Connection) -> None:

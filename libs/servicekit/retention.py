@@ -49,9 +49,11 @@ class Expiry:
 
 
 class Retention:
-    """A service's expiries, on a pool whose connections live in its schema."""
+    """A service's expiries, on a pool whose connections live in its schema, or one such connection."""
 
-    def __init__(self, service: str, pool: asyncpg.Pool, clock: Clock, expiries: Sequence[Expiry]) -> None:
+    def __init__(
+        self, service: str, pool: asyncpg.Pool | asyncpg.Connection, clock: Clock, expiries: Sequence[Expiry]
+    ) -> None:
         self._service = service
         self._pool = pool
         self._clock = clock

@@ -165,7 +165,7 @@ def replay_letters(
     else:
         say(
             f"Sent {facts['sent']:,} of {facts['letters']:,} letters; {facts['repeats']:,} were the same once more, "
-            f"{facts['empty']:,} kept no record."
+            f"{facts['empty']:,} kept no record, {facts['too_large']:,} are too large for their topic."
         )
 
 

@@ -15,6 +15,7 @@ from servicekit.kafka.cluster import Bootstrap
 from servicekit.kafka.producer import Message, Producer
 from servicekit.kafka.reader import records_of
 from servicekit.kafka.records import CAUSE, TRACEPARENT, Coordinates, RefusedBatch
+from servicekit.kafka.settings import MESSAGE_LIMIT
 from standalone.terminal import say
 
 REPLAY_BATCH = 200
@@ -118,14 +119,15 @@ async def letters(bootstrap: Bootstrap, wanted: Filter) -> AsyncIterator[Letter]
 async def replay(
     found: AsyncIterable[Letter], producer: Producer, progress: Callable[[int], None] = lambda _: None
 ) -> dict[str, int]:
-    """Send letters once more through their topics, each content once; gives `{"letters", "sent", "repeats", "empty"}`.
+    """Send letters once more through their topics, each content once; gives how many under the names below.
 
-    Safe to repeat: every handler recognises an event that it has taken in. One that is still unfit becomes a letter
-    again. Letters whose topic is none of ours are passed over as empty.
+    `letters` is all of them: `sent`, `repeats` of what was sent, `empty` (no record kept, or of a topic that is none of
+    ours) and `too_large` for their topic, as somebody else's may be. Safe to repeat: every handler recognises an event
+    that it has taken in. One that is still unfit becomes a letter again.
     """
     seen: set[bytes] = set()
     batch: list[Message] = []
-    count = sent = repeats = empty = 0
+    count = sent = repeats = empty = too_large = 0
     async for letter in found:
         count += 1
         content = _digest(letter)
@@ -133,15 +135,17 @@ async def replay(
             empty += 1
         elif content in seen:
             repeats += 1
+        elif (again := message_again(letter)).size > MESSAGE_LIMIT:
+            too_large += 1
         else:
             seen.add(content)
-            batch.append(message_again(letter))
+            batch.append(again)
         if len(batch) >= REPLAY_BATCH:
             sent += len(await producer.send(batch))
             batch = []
         progress(1)
     sent += len(await producer.send(batch))
-    return {"letters": count, "sent": sent, "repeats": repeats, "empty": empty}
+    return {"letters": count, "sent": sent, "repeats": repeats, "empty": empty, "too_large": too_large}
 
 
 def _digest(letter: Letter) -> bytes:

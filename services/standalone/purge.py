@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
+import asyncpg
+
 import chat_bridge.main
 import chat_bridge.retention
 import feedback.main
@@ -21,7 +23,8 @@ from feedback.settings import FeedbackSettings
 from inference.settings import InferenceSettings
 from reporting.settings import ReportingSettings
 from servicekit.clock import SystemClock
-from servicekit.database import open_pool
+from servicekit.database import open_as_it_is, open_pool
+from servicekit.failures import StartError
 from servicekit.retention import Expiry, Retention
 from servicekit.settings import read_settings
 from standalone.log_access import database_answers
@@ -48,20 +51,31 @@ class _Tables:
 async def purge(database_url: str | None, *, dry_run: bool, say: Say) -> dict[str, dict[str, int]]:
     """Return the rows deleted (with `dry_run`: the rows that would be), by service and table.
 
-    Uses each service's settings; `database_url` stands in for all of their databases. Raises StartError where one does
-    not answer.
+    Uses each service's settings; `database_url` stands in for all of their databases. With `dry_run` tables stay at the
+    migration they are at. Raises StartError where a database does not answer, or holds tables that can't be counted.
     """
     found: dict[str, dict[str, int]] = {}
     for tables in _tables(database_url):
         await database_answers(tables.url)
-        pool = await open_pool(tables.url, tables.service, tables.migrations, size=1, say=say)
-        try:
-            retention = Retention(tables.service, pool, SystemClock(), tables.expiries)
-            rows = await retention.due() if dry_run else await retention.sweep()
-        finally:
-            await pool.close()
+        rows = await (_due(tables, say) if dry_run else _sweep(tables, say))
         found.setdefault(tables.service, {}).update(rows)
     return found
+
+
+async def _sweep(tables: _Tables, say: Say) -> dict[str, int]:
+    async with await open_pool(tables.url, tables.service, tables.migrations, size=1, say=say) as pool:
+        return await Retention(tables.service, pool, SystemClock(), tables.expiries).sweep()
+
+
+async def _due(tables: _Tables, say: Say) -> dict[str, int]:
+    connection = await open_as_it_is(tables.url, tables.service, say=say)
+    try:
+        return await Retention(tables.service, connection, SystemClock(), tables.expiries).due()
+    except (asyncpg.UndefinedTableError, asyncpg.UndefinedColumnError):
+        reason = f"The tables of {tables.service} are missing, or older than this program: start the service once."
+        raise StartError(reason) from None
+    finally:
+        await connection.close()
 
 
 def _tables(url: str | None) -> list[_Tables]:

@@ -24,7 +24,9 @@ from reporting.retention import expiries as reporting_expiries
 from reporting.settings import ReportingSettings
 from servicekit.clock import SystemClock
 from servicekit.database import open_pool
+from servicekit.failures import StartError
 from servicekit.retention import BATCH, Expiry, Retention
+from standalone.purge import purge
 
 EVERY = {
     "chat_bridge": (chat_bridge.main, bridge_expiries(ChatBridgeSettings())),
@@ -118,6 +120,19 @@ async def test_session_ratings_go_with_the_other_tables_and_are_counted(postgres
         retention = Retention("feedback", pool, SystemClock(), EVERY["feedback"][1])
         assert (await retention.due())["session_feedback"] == 1
         assert await retention.sweep() == {"session_feedback": 1}
+
+
+async def test_a_dry_run_of_purge_leaves_the_tables_at_the_migration_they_are_at(own_database: str) -> None:
+    with pytest.raises(StartError, match="The tables of chat_bridge are missing, or older than this program: start"):
+        await purge(own_database, dry_run=True, say=str)
+    connection = await asyncpg.connect(own_database)
+    made = await connection.fetchval("select count(*) from pg_namespace where nspname = any($1)", list(EVERY))
+    await connection.close()
+    assert made == 0
+    assert await purge(own_database, dry_run=False, say=str) == {service: {} for service in EVERY}
+    due = await purge(own_database, dry_run=True, say=str)
+    assert set(due) == set(EVERY)
+    assert {rows for tables in due.values() for rows in tables.values()} == {0}
 
 
 def test_the_oldest_moment_kept_is_exact() -> None:

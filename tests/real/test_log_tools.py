@@ -170,6 +170,7 @@ async def test_dead_letters_are_listed_shown_and_sent_again_as_they_were(place: 
         "sent": 1,
         "repeats": 1,
         "empty": 0,
+        "too_large": 0,
     }
     consumer = AIOKafkaConsumer(bootstrap_servers=place.kafka.bootstrap, auto_offset_reset="earliest")
     async with consumer:

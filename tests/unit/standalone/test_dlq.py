@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Sequence
+from dataclasses import replace
 from io import StringIO
 
 import pytest
@@ -121,13 +122,21 @@ async def test_equal_letters_are_sent_once_and_empty_ones_never() -> None:
     assert not too_large.whole
     found = [letter(), letter(offset=1), letter(b"other"), letter(topic=INFERRED_RECEIVED.name), too_large]
     facts = await replay(one_by_one(found), log, passed.append)
-    assert facts == {"letters": 5, "sent": 3, "repeats": 1, "empty": 1}
+    assert facts == {"letters": 5, "sent": 3, "repeats": 1, "empty": 1, "too_large": 0}
     assert [(m.topic, m.value) for m in log.taken] == [
         (CHAT_REPLY.name, b"{broken"),
         (CHAT_REPLY.name, b"other"),
         (INFERRED_RECEIVED.name, b"{broken"),
     ]
     assert sum(passed) == 5
+
+
+async def test_a_letter_that_its_topic_would_not_take_keeps_no_other_back() -> None:
+    log = Log()
+    vast = replace(letter(), value=b"x" * MESSAGE_LIMIT)
+    facts = await replay(one_by_one([vast, letter(b"other")]), log)
+    assert facts == {"letters": 2, "sent": 1, "repeats": 0, "empty": 0, "too_large": 1}
+    assert [m.value for m in log.taken] == [b"other"]
 
 
 async def test_many_letters_go_in_batches_and_none_is_forgotten() -> None:
