@@ -12,7 +12,6 @@ from feedback.api_reviews import reviews_router
 from feedback.api_sessions import sessions_router
 from feedback.consumer import FeedbackEvents
 from feedback.erasure_status import ErasureStatusEvents, PostgresErasureStatuses
-from feedback.mongo_connection import client_of, database_of, wait_until_up
 from feedback.reach import Reach
 from feedback.registry_postgres import PostgresRegistry
 from feedback.retention import expiries, store_expiries
@@ -21,7 +20,6 @@ from feedback.sessions_postgres import PostgresSessions
 from feedback.settings import FeedbackSettings
 from feedback.store import Store
 from feedback.store_memory import MemoryStore
-from feedback.store_mongo import MongoStore
 from feedback.store_postgres import PostgresStore
 from feedback.submission import ExplicitIntake
 from feedback.turns import TurnEvents
@@ -100,18 +98,26 @@ async def open_store(url: str, service: Service) -> Store:
             service.resources.push_async_callback(pool.close)
             return PostgresStore(pool)
         case "mongodb" | "mongodb+srv":
-            client = client_of(url)
-            service.resources.push_async_callback(client.close)
-            await wait_until_up(client, url, service.surroundings.say)
-            mongo = MongoStore(database_of(client))
-            await mongo.make_indexes()
-            return mongo
+            return await _open_mongo(url, service)
         case "memory":
             return MemoryStore()
         case scheme:
             raise StartError(
                 f"FEEDBACK_STORE_URL must start with postgresql://, mongodb:// or memory://, not {scheme}://."
             )
+
+
+async def _open_mongo(url: str, service: Service) -> Store:
+    # PyMongo takes ten megabytes: only a service that has a MongoDB imports it.
+    from feedback.mongo_connection import client_of, database_of, wait_until_up
+    from feedback.store_mongo import MongoStore
+
+    client = client_of(url)
+    service.resources.push_async_callback(client.close)
+    await wait_until_up(client, url, service.surroundings.say)
+    store = MongoStore(database_of(client))
+    await store.make_indexes()
+    return store
 
 
 PERMISSIONS = merged(

@@ -10,7 +10,6 @@ from urllib.parse import urlsplit
 
 from contracts.topics import Consumer
 from feedback.main import open_store
-from feedback.mongo_connection import client_of, wait_until_up
 from feedback.settings import FeedbackSettings
 from feedback.store import Store
 from servicekit.database import shown, wait_for_database
@@ -40,6 +39,8 @@ async def database_answers(url: str) -> None:
     if scheme.startswith("postgres"):
         await within(ANSWER_SECONDS, wait_for_database(url, say), shown(url))
     elif scheme.startswith("mongodb"):
+        from feedback.mongo_connection import client_of, wait_until_up
+
         async with client_of(url) as client:
             await within(ANSWER_SECONDS, wait_until_up(client, url, say), shown(url))
 

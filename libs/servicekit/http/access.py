@@ -10,8 +10,6 @@ from pydantic_settings import NoDecode, SettingsConfigDict
 from servicekit.clock import SystemClock
 from servicekit.failures import StartError
 from servicekit.http.auth import AccessToken, Authenticator
-from servicekit.http.jwks import KeySet
-from servicekit.http.jwt import Claims, JwtAuthenticator
 from servicekit.settings import Settings
 
 _ADDRESS = r"^https?://[^\x00-\x20]+$"
@@ -65,6 +63,10 @@ def issuer_of(settings: AuthSettings) -> Authenticator | None:
     """Accepts the JSON Web Tokens of the issuer that is set; None where none is."""
     if settings.issuer is None or settings.audience is None or settings.jwks_url is None:
         return None
+    # What verifies signatures takes nine megabytes: only a service that has an issuer imports it.
+    from servicekit.http.jwks import KeySet
+    from servicekit.http.jwt import Claims, JwtAuthenticator
+
     return JwtAuthenticator(
         KeySet(settings.jwks_url, SystemClock()),
         issuer=settings.issuer,

@@ -7,6 +7,7 @@ import io
 import struct
 import threading
 from collections.abc import Callable
+from mmap import mmap
 from typing import Any
 
 import cramjam
@@ -29,10 +30,13 @@ class UnpacksTooLarge(Exception):
 
 
 class _Room(threading.local):
-    """A buffer to unpack into: making one for each batch would cost more than the unpacking."""
+    """A buffer to unpack into: making one for each batch would cost more than the unpacking.
+
+    Memory of its own, of which the system gives only the pages that something was unpacked to.
+    """
 
     def __init__(self) -> None:
-        self.buffer = bytearray(UNPACKED_LIMIT)
+        self.buffer = mmap(-1, UNPACKED_LIMIT)
 
 
 _room = _Room()
