@@ -1,4 +1,9 @@
-"""The four services as processes of their own on a real Kafka, from the first event until everything is taken in."""
+"""The four services as processes of their own on a real Kafka, from the first event until everything is taken in.
+
+python -m benchmarks.run_four_processes JOB [PROCESSES]
+
+PROCESSES of each service, one unless said.
+"""
 
 from __future__ import annotations
 
@@ -32,12 +37,13 @@ async def measure(job: Job) -> dict[str, Any]:
     """Raises AssertionError where the read model does not hold every message in the end."""
     messages = job.workload.messages()
     assert job.bootstrap is not None, "four processes need a log of their own"
-    async with four_services(job) as pids:
+    each = int(sys.argv[2]) if len(sys.argv) > 2 else 1
+    async with four_services(job, each) as pids:
         producer = BatchProducer(job.bootstrap, client_id="bench")
         await producer.start()
         quiet = Quiet(job.bootstrap)
         await quiet.start()
-        effort = Effort({"services": pids, "postgres": [job.postgres], "kafka": [job.kafka]})
+        effort = Effort({**pids, "postgres": [job.postgres], "kafka": [job.kafka]})
         await feed(producer, messages)
         await quiet.wait()
         measured = effort.until_now(len(messages))
@@ -48,17 +54,19 @@ async def measure(job: Job) -> dict[str, Any]:
 
 
 @asynccontextmanager
-async def four_services(job: Job) -> AsyncIterator[list[int]]:
-    """The services as `agent-feedback run` starts them, ready; gives their process ids."""
-    started = [_start(job, name) for name in SERVICES]
+async def four_services(job: Job, each: int = 1) -> AsyncIterator[dict[str, list[int]]]:
+    """`each` processes of every service as `agent-feedback run` starts them, ready; gives their ids by service."""
+    started = {name: [_start(job, name) for _ in range(each)] for name in SERVICES}
+    processes = [process for some in started.values() for process, _ in some]
     try:
-        for _, port in started:
-            await asyncio.to_thread(_wait_until_ready, port)
-        yield [process.pid for process, _ in started]
+        for some in started.values():
+            for _, port in some:
+                await asyncio.to_thread(_wait_until_ready, port)
+        yield {name: [process.pid for process, _ in some] for name, some in started.items()}
     finally:
-        for process, _ in started:
+        for process in processes:
             process.terminate()
-        for process, _ in started:
+        for process in processes:
             await asyncio.to_thread(process.wait)
 
 

@@ -1,4 +1,4 @@
-"""Reads exports with Hugging Face's `datasets`, and holds them to the columns of TRL's dataset formats.
+"""Reads exports with Hugging Face's `datasets`, and has TRL turn them into the texts that it trains on.
 
     python read_exports.py FOLDER     # prints the number of examples of each format
 
@@ -13,30 +13,40 @@ import sys
 from pathlib import Path
 
 from datasets import load_dataset
+from tokenizers import Tokenizer
+from tokenizers.models import WordLevel
+from transformers import PreTrainedTokenizerFast
+from trl.data_utils import apply_chat_template, is_conversational, unpair_preference_dataset
 
-SAID = {"role", "content"}
 TRL = {
-    "kto": {"prompt": "messages", "completion": "messages", "label": "bool"},
-    "dpo": {"prompt": "messages", "chosen": "messages", "rejected": "messages"},
-    "sft": {"prompt": "messages", "completion": "messages"},
+    "kto": {"prompt", "completion", "label"},
+    "dpo": {"prompt", "chosen", "rejected"},
+    "sft": {"prompt", "completion"},
 }
+TEMPLATE = (
+    "{% for said in messages %}<{{ said.role }}>{{ said.content }}{% endfor %}"
+    "{% if add_generation_prompt %}<assistant>{% endif %}"
+)
 
 
-def check(example: dict, columns: dict[str, str]) -> None:
-    for name, kind in columns.items():
-        value = example[name]
-        if kind == "bool":
-            assert isinstance(value, bool), (name, value)
-            continue
-        assert value, name
-        assert all(set(one) == SAID and all(isinstance(text, str) for text in one.values()) for one in value), name
-    assert example["prompt"][-1]["role"] == "user"
-    for name in columns.keys() & {"completion", "chosen", "rejected"}:
-        assert [one["role"] for one in example[name]] == ["assistant"], name
+def check(example: dict, columns: set[str], tokenizer: PreTrainedTokenizerFast) -> None:
+    """Raises AssertionError or KeyError where TRL would train on something else than what was said."""
+    ours = {name: example[name] for name in columns}
+    assert is_conversational(ours)
+    texts = apply_chat_template(ours, tokenizer)
+    assert set(texts) == columns
+    assert texts["prompt"].endswith(f"<user>{example['prompt'][-1]['content']}<assistant>"), texts["prompt"]
+    for name in columns & {"completion", "chosen", "rejected"}:
+        (answer,) = example[name]
+        assert answer["role"] == "assistant" and texts[name] == answer["content"], name
+    if "label" in columns:
+        assert isinstance(texts["label"], bool)
 
 
 def main() -> None:
     folder, counts = Path(sys.argv[1]), {}
+    tokenizer = PreTrainedTokenizerFast(tokenizer_object=Tokenizer(WordLevel({"?": 0}, "?")), unk_token="?")
+    tokenizer.chat_template = TEMPLATE
     for kind, columns in TRL.items():
         lines, table = (
             load_dataset(
@@ -46,8 +56,10 @@ def main() -> None:
         )
         assert set(lines.column_names) == set(table.column_names), kind
         for one, other in zip(lines, table, strict=True):
-            check(one, columns)
+            check(one, columns, tokenizer)
             assert {name: one[name] for name in columns} == {name: other[name] for name in columns}, kind
+        if kind == "dpo":
+            assert len(unpair_preference_dataset(lines.select_columns(sorted(columns)))) == 2 * len(lines)
         counts[kind] = len(lines)
     sys.stdout.write(json.dumps(counts))
 

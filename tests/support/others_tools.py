@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,12 +16,17 @@ FOLDER = Path(os.environ.get("AGENT_FEEDBACK_BRIDGES", ROOT / ".agent-feedback" 
 TRACE = "4bf92f3577b34da6a3ce929d0e0e4736"
 
 
-async def environment_of(name: str, *requirements: str) -> Path:
-    """The folder with the programs of an environment that has `requirements`; made once, which takes minutes."""
+async def environment_of(name: str, *requirements: str, bare: Sequence[str] = ()) -> Path:
+    """The folder with the programs of an environment that has `requirements`; made once, which takes minutes.
+
+    Those in `bare` come without what they require.
+    """
     home = FOLDER / name
     if not (home / "complete").exists():
         await finished(sys.executable, "-m", "venv", str(home))
         await finished(str(home / "bin" / "pip"), "install", "-q", *requirements)
+        if bare:
+            await finished(str(home / "bin" / "pip"), "install", "-q", "--no-deps", *bare)
         (home / "complete").touch()
     return home / "bin"
 

@@ -1,4 +1,4 @@
-"""Exports as those who train read them: with Hugging Face's `datasets`, in the columns of TRL's formats."""
+"""Exports as those who train read them: with Hugging Face's `datasets`, and TRL's own functions on them."""
 
 from __future__ import annotations
 
@@ -14,8 +14,10 @@ pytestmark = [pytest.mark.bridges, pytest.mark.timeout(900)]
 BASE = "/conversations/acme/support"
 
 
-async def test_datasets_reads_every_training_format(postgres_url: str, tmp_path: Path) -> None:
-    programs = await environment_of("datasets", "datasets>=4,<5")
+async def test_datasets_and_trl_read_every_training_format(postgres_url: str, tmp_path: Path) -> None:
+    # TRL reads its formats without PyTorch, which is gigabytes.
+    needed = ("datasets>=4,<6", "transformers>=5,<6", "jinja2>=3.1", "psutil")
+    programs = await environment_of("training", *needed, bare=("trl>=1.16,<2", "accelerate>=1.15,<2"))
     async with running_stack(postgres_url) as stack, stack.client() as http:
         for number, (text, agent) in enumerate(
             [("When does it open?", None), ("At nine.", "bot"), ("When does it open?", None), ("At ten. 🕙", "bot")]

@@ -1,0 +1,109 @@
+"""How throughput grows with cores and processes, and what binds it.
+
+python -m benchmarks.scaling [--events N] [--cores 1,2] [--seed S]
+
+Everything keeps to the cores of its row: services, driver, Kafka and PostgreSQL. Prints a table in Markdown.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import uvloop
+
+from benchmarks.jobs import run
+from benchmarks.measuring import Say
+from benchmarks.run_four_processes import SERVICES
+from benchmarks.servers import servers
+from benchmarks.workload import Workload, scratch, source_of
+
+FULL: Final = 0.9
+"""Share of a core, or of all cores, from which on it counts as taken."""
+HEAD: Final = "| cores | processes | events a second | processor ms an event | cores taken | busiest | what binds |"
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """The services in one process (`each` 0), or in `each` processes of every service."""
+
+    each: int
+
+    @property
+    def processes(self) -> int:
+        return self.each * len(SERVICES) or 1
+
+    async def measure(self, job: Any) -> dict[str, Any]:
+        return await (run("run_four_processes", job, str(self.each)) if self.each else run("run_one_process", job))
+
+    def busy(self, measured: Mapping[str, Any]) -> dict[str, float]:
+        """The share of one core that each process of ours takes, by name."""
+        cost, rate = measured["cpu_ms_per_event"], measured["events_per_s"]
+        split = dict.fromkeys(SERVICES, self.each) if self.each else {"own": 1}
+        return {name: cost[name] * rate / 1_000 / each for name, each in split.items()}
+
+
+LAYOUTS: Final = (Layout(0), Layout(1), Layout(2))
+
+
+def row(cores: int, layout: Layout, measured: Mapping[str, Any]) -> str:
+    """One line of the table."""
+    cost, rate = measured["cpu_ms_per_event"], measured["events_per_s"]
+    taken = sum(cost.values()) * rate / 1_000
+    strangers = (measured["others_share_of_cpu"] or 0.0) * cores
+    busy = layout.busy(measured)
+    name, most = max(busy.items(), key=lambda one: one[1])
+    busiest = "the process" if name == "own" else f"each {name}" if layout.each > 1 else name
+    if taken + strangers >= FULL * cores:
+        binds = "the cores" if strangers < 0.1 * cores else f"the cores ({strangers:.1f} of them taken by others)"
+    else:
+        binds = busiest if most >= FULL else "waiting for each other"
+    costs = ", ".join(f"{part} {ms:.3f}" for part, ms in cost.items())
+    cells = (cores, layout.processes, f"{rate:,.0f}", costs, f"{taken:.2f}", f"{busiest} {most:.0%} of a core", binds)
+    return f"| {' | '.join(map(str, cells))} |"
+
+
+async def rows(source: Path, events: int, cores: int, seed: int, folder: Path, say: Say) -> list[str]:
+    """The table's lines for so many cores, to which this process and what it starts must keep."""
+    async with servers(folder, say, with_kafka=True) as shared:
+        if shared.kafka is None:
+            raise SystemExit(f"No Kafka can run here: {shared.why}")
+        found = []
+        for number, layout in enumerate(LAYOUTS):
+            workload = Workload(str(source), events, seed, f"s{cores}{number}")
+            say(f"{cores} cores, {layout.processes} processes ...")
+            found.append(row(cores, layout, await layout.measure(await shared.job(workload, on_kafka=True))))
+        return found
+
+
+def _table(options: argparse.Namespace, allowed: list[int], say: Say) -> Iterator[str]:
+    yield HEAD
+    yield "|---" * (HEAD.count("|") - 1) + "|"
+    for cores in options.cores:
+        os.sched_setaffinity(0, allowed[:cores])
+        with scratch() as folder:
+            source, _ = source_of(folder)
+            yield from uvloop.run(rows(source, options.events, cores, options.seed, folder, say))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.scaling", description=__doc__)
+    parser.add_argument("--events", type=int, default=16_000, help="chat events of each run")
+    parser.add_argument("--cores", type=lambda text: [int(part) for part in text.split(",")], help="such as 1,2")
+    parser.add_argument("--seed", type=int, default=1)
+    options = parser.parse_args()
+    allowed = sorted(os.sched_getaffinity(0))
+    options.cores = options.cores or [cores for cores in (1, 2, 4, 8) if cores <= len(allowed)]
+    if max(options.cores) > len(allowed):
+        parser.error(f"this machine has {len(allowed)} cores for us")
+    for line in _table(options, allowed, lambda text: print(text, file=sys.stderr, flush=True)):
+        print(line, flush=True)
+
+
+if __name__ == "__main__":
+    main()
