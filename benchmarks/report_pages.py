@@ -244,7 +244,7 @@ async def report_pages(feedbacks: int, times: int, say: Say) -> dict[str, Any]:
                 pages = await measure(pool, times)
             finally:
                 await pool.close()
-            pool = await open_pool(server.url, "reporting", MIGRATIONS)  # as the service opens it to write
+            pool = await open_pool(server.url, "reporting", MIGRATIONS, by_key=True)  # as the service writes
             try:
                 return {"pages": pages, "projection": await projection(pool)}
             finally:

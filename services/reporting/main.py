@@ -53,7 +53,7 @@ async def build(settings: ReportingSettings, surroundings: Surroundings, health:
     """
     service = Service("reporting", surroundings)
     pool = await open_pool(
-        settings.database_url, "reporting", MIGRATIONS, size=settings.pool_size, say=surroundings.say
+        settings.database_url, "reporting", MIGRATIONS, size=settings.pool_size, say=surroundings.say, by_key=True
     )
     service.resources.push_async_callback(pool.close)
     service.expire(pool, expiries(settings))

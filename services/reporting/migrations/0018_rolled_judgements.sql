@@ -19,7 +19,8 @@ begin
         return null;
     end if;
     -- What else stands in a changed slot may begin to count, or cease to. What the machine said of a turn is judged
-    -- otherwise where what people say of it changes.
+    -- otherwise where what people say of it changes. That is looked up by the turn alone, for a plan stays: made before
+    -- there are statistics, it may go by tenant and project instead, and read all of their feedback for each turn.
     insert into stale_hours (tenant, project, hour)
     select distinct tenant, project, occurred_at / 3600000000 * 3600000000 from (
         select tenant, project, occurred_at from changed
@@ -29,14 +30,15 @@ begin
         where f.slot in (select slot from changed where origin = 'user' and source <> 'review')
           and (f.feedback_type = 'explicit' or f.reaction is not null)
         union all
-        select turn.tenant, turn.project, f.occurred_at
+        select f.tenant, f.project, f.occurred_at
         from (select distinct tenant, project, conversation_id, turn_id from changed where origin = 'user') turn
         cross join lateral (
-            select f.occurred_at from feedbacks f
+            select f.tenant, f.project, f.occurred_at from feedbacks f
             where f.conversation_id = turn.conversation_id and f.turn_id = turn.turn_id and f.origin = 'machine'
-              and f.reaction is not null and f.tenant = turn.tenant and f.project = turn.project
+              and f.reaction is not null
             offset 0
         ) f
+        where f.tenant = turn.tenant and f.project = turn.project
     ) touched;
     return null;
 end
