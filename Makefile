@@ -13,7 +13,7 @@ else
 endif
 
 .DEFAULT_GOAL := help
-.PHONY: help install run test test-real test-pages test-bridges check docs client lock train bench chaos simulate mutants clean
+.PHONY: help install run test test-real test-pages test-bridges check docs client lock train bench bench-peers chaos simulate mutants clean
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 14
@@ -62,6 +62,9 @@ train: $(VENV)/.dev ## Rebuild the detector's weights from the training data
 
 bench: $(VENV)/.dev ## Measure and write benchmarks/results/latest.json
 	@$(BIN)/python -m benchmarks
+
+bench-peers: $(VENV)/.dev ## Measure judgements over HTTP beside Phoenix's annotations (fetched into .agent-feedback/bridges, about 1 GB)
+	@$(BIN)/python -m benchmarks.peers
 
 MINUTES ?= 2
 chaos: $(VENV)/.dev ## Break things for MINUTES=n (SEED=s) and prove that nothing is lost or doubled

@@ -53,15 +53,15 @@ async def http_rates(
         "AGENT_FEEDBACK_TOKEN": TOKEN,
     }
     with (
-        _program("-m", "feedback", environment=settings) as judging,
-        _program("-m", "chat_bridge", environment=settings) as ingesting,
-        _program("-m", "benchmarks.run_bare_route", by_position=True) as bare,
+        program("-m", "feedback", environment=settings) as judging,
+        program("-m", "chat_bridge", environment=settings) as ingesting,
+        program("-m", "benchmarks.run_bare_route", by_position=True) as bare,
     ):
         for port in (judging, ingesting, bare):
             await until_ready(port)
-        turns = await _known_turns(shared.kafka.bootstrap, judging)
+        turns = await known_turns(shared.kafka.bootstrap, judging)
         loads = {
-            **{f"explicit {n}": Load(judging, n, seconds, 202, in_turn(_judgements(turns))) for n in clients},
+            **{f"explicit {n}": Load(judging, n, seconds, 202, in_turn(judgements(turns))) for n in clients},
             **{f"bare {n}": Load(bare, n, seconds, 202, in_turn([post("/feedback", _BODY, TOKEN)])) for n in clients},
             "ingest": Load(ingesting, 1, seconds, 200, in_turn(_ingests(source))),
         }
@@ -99,7 +99,8 @@ def _figures(runs: dict[str, list[dict[str, Any]]], clients: Sequence[int]) -> d
 _BODY: Final = json.dumps({"reaction": "not_ok", "text": "The price is out of date.", "tags": ["wrong"]}).encode()
 
 
-def _judgements(turns: Sequence[str]) -> list[bytes]:
+def judgements(turns: Sequence[str]) -> list[bytes]:
+    """A POST for each turn."""
     return [post(f"/conversations/acme/bench/{turn}/turns/{turn}/feedback", _BODY, TOKEN) for turn in turns]
 
 
@@ -114,7 +115,7 @@ def _ingests(source: Path) -> list[bytes]:
     return [post("/ingest/acme/bench/events", text, TOKEN, "application/x-ndjson") for text in texts]
 
 
-async def _known_turns(bootstrap: str, port: int) -> list[str]:
+async def known_turns(bootstrap: str, port: int) -> list[str]:
     """Publish answers on turns of their own, and wait until the service knows the last of them."""
     names = [f"t{number}" for number in range(TURNS)]
     when = format_instant(SystemClock().now())
@@ -144,8 +145,8 @@ async def _known_turns(bootstrap: str, port: int) -> list[str]:
 
 
 @contextmanager
-def _program(*arguments: str, environment: dict[str, str] | None = None, by_position: bool = False) -> Iterator[int]:
-    """A process of ours that answers on a port of its own while the block runs; gives the port."""
+def program(*arguments: str, environment: dict[str, str] | None = None, by_position: bool = False) -> Iterator[int]:
+    """A Python process that answers on a port of its own while the block runs; gives the port."""
     port = free_port()
     place = [str(port)] if by_position else ["--port", str(port)]
     process = subprocess.Popen(

@@ -14,9 +14,10 @@ import httpx
 import pytest
 import pytest_asyncio
 from erasures import erased
-from others_tools import ROOT, TRACE, carry, environment_of, finished, judge
+from others_tools import TRACE, carry, judge
 from receiver import receiver
 from running_stack import RunningStack, exchange, running_stack
+from tool_environment import PHOENIX, ROOT, environment_of, finished
 
 from standalone.embedded.ports import free_port
 
@@ -83,7 +84,7 @@ async def is_kept_true(bridge: str, stack: RunningStack, tmp_path: Path, url: st
 
 
 async def test_phoenix(stack: RunningStack, tmp_path: Path) -> None:
-    programs = await environment_of("phoenix", "arize-phoenix>=20,<21")
+    programs = await environment_of("phoenix", PHOENIX)
     port, grpc = free_port(), free_port()
     url = f"http://127.0.0.1:{port}"
     settings = {

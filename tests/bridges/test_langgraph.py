@@ -6,9 +6,9 @@ import asyncio
 import json
 
 import pytest
-from others_tools import ROOT, environment_of
 from running_stack import running_stack
 from served import served
+from tool_environment import ROOT, environment_of
 
 pytestmark = [pytest.mark.bridges, pytest.mark.timeout(900)]
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import httpx
 import pytest
-from others_tools import FOLDER, finished
+from tool_environment import FOLDER, finished
 
 _SERVER = "github.com/versity/versitygw/cmd/versitygw@v1.8.0"
 _KEY = "agent-feedback-test"

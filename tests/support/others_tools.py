@@ -1,44 +1,15 @@
-"""Environments of their own for other people's tools, and how feedback is carried there."""
+"""How feedback is given, and carried into other people's tools."""
 
 from __future__ import annotations
 
-import asyncio
-import os
 import sys
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from running_stack import RunningStack
+from tool_environment import ROOT, finished
 
-ROOT = Path(__file__).parents[2]
-FOLDER = Path(os.environ.get("AGENT_FEEDBACK_BRIDGES", ROOT / ".agent-feedback" / "bridges"))
 TRACE = "4bf92f3577b34da6a3ce929d0e0e4736"
-
-
-async def environment_of(name: str, *requirements: str, bare: Sequence[str] = ()) -> Path:
-    """The folder with the programs of an environment that has `requirements`; made once, which takes minutes.
-
-    Those in `bare` come without what they require.
-    """
-    home = FOLDER / name
-    if not (home / "complete").exists():
-        await finished(sys.executable, "-m", "venv", str(home))
-        await finished(str(home / "bin" / "pip"), "install", "-q", *requirements)
-        if bare:
-            await finished(str(home / "bin" / "pip"), "install", "-q", "--no-deps", *bare)
-        (home / "complete").touch()
-    return home / "bin"
-
-
-async def finished(*command: str, **environment: str) -> str:
-    """What a program says that ends well."""
-    process = await asyncio.create_subprocess_exec(
-        *command, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.STDOUT, env=os.environ | environment
-    )
-    out, _ = await process.communicate()
-    assert process.returncode == 0, out.decode()[-3_000:]
-    return out.decode()
 
 
 async def judge(stack: RunningStack, reaction: str | None, **body: Any) -> None:
