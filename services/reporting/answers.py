@@ -1,7 +1,12 @@
-"""What the HTTP API answers. Times are UTC, RFC 3339 with six digits."""
+"""What the HTTP API answers. Times are UTC, RFC 3339 with six digits.
+
+What an answer holds by the hundreds is a dataclass: made of our own rows it needs no validation, which would take three
+times as long as all else about it.
+"""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Annotated, Any
 
 import asyncpg
@@ -18,7 +23,8 @@ class Answer(BaseModel):
     model_config = ConfigDict(frozen=True)
 
 
-class FeedbackItem(Answer):
+@dataclass(slots=True)
+class FeedbackItem:
     """One effective reaction."""
 
     turn_id: str
@@ -30,7 +36,8 @@ class FeedbackItem(Answer):
     rn: str
 
 
-class ReactionValue(Answer):
+@dataclass(slots=True)
+class ReactionValue:
     turn_id: str
     text: str | None
     confidence: float
@@ -39,7 +46,8 @@ class ReactionValue(Answer):
     origin: Origin
 
 
-class ReactionMeta(Answer):
+@dataclass(slots=True)
+class ReactionMeta:
     rn: str
     turn_id: str
     track_id: str | None
@@ -47,14 +55,16 @@ class ReactionMeta(Answer):
     kind: str = REACTION_KIND
 
 
-class ReactionItem(Answer):
+@dataclass(slots=True)
+class ReactionItem:
     """The same reaction as its artifact has it."""
 
     reaction: ReactionValue
     meta: ReactionMeta
 
 
-class UserText(Answer):
+@dataclass(slots=True)
+class UserText:
     """What people wrote in a turn; several messages are joined by an empty line."""
 
     message_id: str
@@ -63,7 +73,8 @@ class UserText(Answer):
     ts: Time
 
 
-class AgentText(Answer):
+@dataclass(slots=True)
+class AgentText:
     """What the agent answered in a turn; `message_id` is the last message's."""
 
     message_id: str
@@ -88,29 +99,26 @@ class Window(Answer):
     end: Time
 
 
+# By position, in the order of the fields: with names this takes five times as long.
+
+
 def feedback_item(row: asyncpg.Record) -> FeedbackItem:
     return FeedbackItem(
-        turn_id=row["turn_id"],
-        ts=format_instant(row["occurred_at"]),
-        text=row["text"],
-        reaction=row["reaction"],
-        confidence=row["confidence"],
-        origin=row["origin"],
-        rn=row["rn"],
+        row["turn_id"],
+        format_instant(row["occurred_at"]),
+        row["text"],
+        row["reaction"],
+        row["confidence"],
+        row["origin"],
+        row["rn"],
     )
 
 
-def reaction_item(row: asyncpg.Record) -> ReactionItem:
+def reaction_item(row: asyncpg.Record, item: FeedbackItem) -> ReactionItem:
+    """The artifact's form of the reaction whose item is `item`."""
     return ReactionItem(
-        reaction=ReactionValue(
-            turn_id=row["turn_id"],
-            text=row["text"],
-            confidence=row["confidence"],
-            ts=format_instant(row["occurred_at"]),
-            reaction=row["reaction"],
-            origin=row["origin"],
-        ),
-        meta=ReactionMeta(rn=row["rn"], turn_id=row["turn_id"], track_id=row["track_id"], user_type=row["user_type"]),
+        ReactionValue(item.turn_id, item.text, item.confidence, item.ts, item.reaction, item.origin),
+        ReactionMeta(item.rn, item.turn_id, row["track_id"], row["user_type"]),
     )
 
 

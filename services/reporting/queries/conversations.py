@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from dataclasses import dataclass
 from typing import Annotated, Final
 
 import asyncpg
@@ -18,7 +19,8 @@ from reporting.selection import Project, Span
 from reporting.snapshots import UNSEEN, Snapshot, snapshot_of, still_known
 
 
-class PeriodTurn(Answer):
+@dataclass(slots=True)
+class PeriodTurn:
     """`ts` is the time of the turn's newest reaction in the window."""
 
     turn_id: str
@@ -161,6 +163,6 @@ async def _turns(connection: Connection, at: Project, span: Span, ids: list[str]
     for row in await connection.fetch(_FEEDBACKS, *at, *span, ids):
         found[row["conversation_id"]][row["turn_id"]].append(feedback_item(row))
     return {
-        conversation: [PeriodTurn(turn_id=turn, ts=items[-1].ts, feedbacks=items) for turn, items in turns.items()]
+        conversation: [PeriodTurn(turn, items[-1].ts, items) for turn, items in turns.items()]
         for conversation, turns in found.items()
     }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Annotated, Final, NamedTuple
 from uuid import UUID
 
@@ -20,7 +21,8 @@ from reporting.selection import Conversation
 from reporting.snapshots import UNSEEN, Snapshot, snapshot_of, still_known
 
 
-class LatestItem(Answer):
+@dataclass(slots=True)
+class LatestItem:
     """`recorded_at` is when the turn's feedback last changed; a null reaction was taken back.
 
     `turn_ts` is null while no message of the turn is known.
@@ -110,7 +112,7 @@ limit $9
 _ALL: Final = _HEADS.format(here=_HERE, unseen=" and $6::text is null", overhead=OVERHEAD)
 _UNSEEN: Final = _HEADS.format(here=_HERE, unseen=_UNSEEN_SLOTS, overhead=OVERHEAD)
 _ITEMS: Final = f"""
-select f.*, (
+select f.turn_id, f.feedback_id, f.user_id, f.occurred_at, f.reaction, f.text, f.confidence, f.origin, f.rn, (
     select min(m.occurred_at) from messages m
     where m.tenant = $1 and m.project = $2 and m.conversation_id = $3 and m.turn_id = f.turn_id
 ) as turn_ts
@@ -162,18 +164,18 @@ async def _not_shown_before(
 
 
 def _item(row: asyncpg.Record, changed_at: int) -> LatestItem:
-    return LatestItem(
-        turn_id=row["turn_id"],
-        turn_ts=None if row["turn_ts"] is None else format_instant(row["turn_ts"]),
-        feedback_id=row["feedback_id"],
-        user_id=row["user_id"],
-        ts=format_instant(row["occurred_at"]),
-        recorded_at=format_instant(changed_at),
-        reaction=row["reaction"],
-        text=row["text"],
-        confidence=row["confidence"],
-        origin=row["origin"],
-        rn=row["rn"],
+    return LatestItem(  # by position, as in `answers`
+        row["turn_id"],
+        None if row["turn_ts"] is None else format_instant(row["turn_ts"]),
+        row["feedback_id"],
+        row["user_id"],
+        format_instant(row["occurred_at"]),
+        format_instant(changed_at),
+        row["reaction"],
+        row["text"],
+        row["confidence"],
+        row["origin"],
+        row["rn"],
     )
 
 

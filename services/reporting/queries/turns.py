@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Annotated, Any, Final
 
 import asyncpg
@@ -27,7 +28,8 @@ from reporting.paging import ITEM_BYTES, OVERHEAD, page_of
 from reporting.selection import Conversation
 
 
-class TurnLog(Answer):
+@dataclass(slots=True)
+class TurnLog:
     """The compact log of a turn: how its answer was made, as far as the platform said."""
 
     turn_id: str
@@ -40,7 +42,8 @@ class TurnLog(Answer):
     bundle_id: str | None
 
 
-class TurnWithFeedbacks(Answer):
+@dataclass(slots=True)
+class TurnWithFeedbacks:
     turn_id: str
     user: UserText | None
     assistant: AgentText | None
@@ -184,39 +187,36 @@ def _turn(
 ) -> TurnWithFeedbacks:
     people: list[Any] = [row for row in messages if row["sender_type"] == "human"] or ([asked] if asked else [])
     answers = [row for row in messages if row["sender_type"] == "agent"]
-    return TurnWithFeedbacks(
-        turn_id=turn_id,
-        user=UserText(
-            message_id=people[0]["message_id"],
-            user_id=people[0]["sender_id"],
-            text=joined(people),
-            ts=format_instant(people[0]["occurred_at"]),
-        )
-        if people
-        else None,
-        assistant=AgentText(
-            message_id=answers[-1]["message_id"],
-            agent_id=answers[-1]["agent_id"],
-            text=joined(answers),
-            ts=format_instant(answers[0]["occurred_at"]),
-        )
-        if answers
-        else None,
-        feedbacks=[feedback_item(row) for row in reactions],
-        reactions=[reaction_item(row) for row in reactions],
-        turn_log=_log(turn_id, messages, answers[-1] if answers else messages[-1]) if messages else None,
-        cut=cut,
+    feedbacks = [feedback_item(row) for row in reactions]
+    return TurnWithFeedbacks(  # by position, as in `answers`
+        turn_id,
+        _asked(people) if people else None,
+        _answered(answers) if answers else None,
+        feedbacks,
+        [reaction_item(row, item) for row, item in zip(reactions, feedbacks, strict=True)],
+        _log(turn_id, messages, answers[-1] if answers else messages[-1]) if messages else None,
+        cut,
     )
+
+
+def _asked(people: list[Any]) -> UserText:
+    first = people[0]
+    return UserText(first["message_id"], first["sender_id"], joined(people), format_instant(first["occurred_at"]))
+
+
+def _answered(answers: list[asyncpg.Record]) -> AgentText:
+    last = answers[-1]
+    return AgentText(last["message_id"], last["agent_id"], joined(answers), format_instant(answers[0]["occurred_at"]))
 
 
 def _log(turn_id: str, messages: list[asyncpg.Record], made: asyncpg.Record) -> TurnLog:
     return TurnLog(
-        turn_id=turn_id,
-        ts=format_instant(messages[0]["occurred_at"]),
-        messages=len(messages),
-        agent_id=made["agent_id"],
-        intent=made["intent"],
-        strategy=made["strategy"],
-        track_id=made["track_id"],
-        bundle_id=made["bundle_id"],
+        turn_id,
+        format_instant(messages[0]["occurred_at"]),
+        len(messages),
+        made["agent_id"],
+        made["intent"],
+        made["strategy"],
+        made["track_id"],
+        made["bundle_id"],
     )
