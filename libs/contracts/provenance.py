@@ -34,7 +34,7 @@ class Provenance:
 
     def fields(self) -> dict[str, Any]:
         """All of them by name, for building an event."""
-        return {name: getattr(self, name) for name in self.__slots__}
+        return dict(zip(self.__slots__, _VALUES(self), strict=True))
 
 
 NO_PROVENANCE = Provenance()

@@ -13,6 +13,7 @@ import asyncpg
 from asyncpg.protocol import protocol as asyncpg_protocol
 
 from servicekit.failures import StartError
+from servicekit.lending import QuickPool
 from servicekit.row_security import ReadingConnection, keep_to_tenant, secure
 from servicekit.settings import ReadSettings
 
@@ -67,8 +68,11 @@ async def open_pool(
         await connection.close(timeout=_CONNECT_SECONDS)
     if tenants_apart:
         how |= {"setup": keep_to_tenant, "connection_class": ReadingConnection}
-        return await asyncpg.create_pool(url, min_size=1, max_size=size, reset=_as_it_is, **how)
-    return await asyncpg.create_pool(url, min_size=1, max_size=size, init=init, reset=_as_it_is, **how)
+    else:
+        how |= {"init": init}
+    pool = asyncpg.create_pool(url, min_size=1, max_size=size, reset=_as_it_is, **how)
+    pool.__class__ = QuickPool  # asyncpg names its own class where it makes a pool
+    return await pool
 
 
 async def open_as_it_is(url: str, schema: str, *, say: Say = lambda _: None) -> asyncpg.Connection:

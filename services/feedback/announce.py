@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import fields
+from operator import attrgetter
 from typing import Any, Final, Literal
 
 from contracts.feedback import FeedbackCreated
@@ -14,6 +15,7 @@ from servicekit.kafka.records import REVISION, Headers
 
 _SAID: Final = {one.name: one.default for one in fields(Payload) if one.name != "provenance"}
 """What a payload says, with what stands for each where nothing is said."""
+_values_of: Final = attrgetter(*_SAID)
 _ALWAYS_SHOWN: Final = frozenset({"turn_id", "agent_id", "agent_message_id", "user_type", "confidence", "causation_id"})
 
 
@@ -48,7 +50,7 @@ def announcement(record: Record) -> FeedbackCreated:
 
 def _said(payload: Payload, live: bool) -> dict[str, Any]:
     """What a payload says, by the event's own names; of a cleared one only what it was about and who said it."""
-    said = {name: getattr(payload, name) for name in _SAID}
+    said = dict(zip(_SAID, _values_of(payload), strict=True))
     return said if live else {name: said[name] if name in _ALWAYS_SHOWN else _SAID[name] for name in _SAID}
 
 

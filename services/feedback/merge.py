@@ -6,11 +6,14 @@ idempotent in what a record keeps and shows; only the revision may depend on the
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import fields, replace
+from operator import attrgetter
+from typing import Any, Final
 
 from feedback.model import Change, Entry, Payload, Record
 from servicekit.kafka.outcome import STORED, UNCHANGED, Ignored, Outcome
 
+_values_of: Final = attrgetter(*[one.name for one in fields(Payload) if one.name != "causation_id"])
 SUPERSEDED = Ignored("superseded")
 
 
@@ -52,6 +55,6 @@ def outcome_of(before: Record | None, after: Record, change: Change) -> Outcome:
     return STORED
 
 
-def _says(entry: Entry) -> tuple[bool, Payload]:
+def _says(entry: Entry) -> tuple[bool, tuple[Any, ...]]:
     """Return the entry without what differs between two events that say the same."""
-    return entry.present, replace(entry.payload, causation_id="")
+    return entry.present, _values_of(entry.payload)

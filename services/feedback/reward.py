@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields, replace
 from functools import cache, singledispatch
+from operator import attrgetter
 from typing import Any
 
 from contracts.announced_from import ANNOUNCED_FROM
@@ -38,6 +39,7 @@ _SAID = tuple(one.name for one in fields(Payload) if one.name != "provenance")
 _LATER_SAID = tuple(name for name in _SAID if name not in _ALWAYS_SAID)
 _FIRST_PROVENANCE = ("track_id", "bundle_id", "agent_version", "model", "trace_id")
 _LATER_PROVENANCE = tuple(name for name in Provenance.__slots__ if name not in _FIRST_PROVENANCE)
+_always_said, _first_provenance = attrgetter(*_ALWAYS_SAID), attrgetter(*_FIRST_PROVENANCE)
 
 
 @singledispatch
@@ -96,13 +98,17 @@ def _(event: FeedbackInferredReceived, rewards: Mapping[str, float] = DEFAULT_RE
 
 def _payload(event: AboutAnAnswer, **decided: Any) -> Payload:
     """What is `decided` of a feedback; the rest is the event's own, by the names that both have."""
-    said = {name: getattr(event, name) for name in _said_by(type(event))}
-    return Payload(**said | decided | {"causation_id": event.event_id, "provenance": provenance_of(event)})
+    names, values_of = _said_by(type(event))
+    said = dict(zip(names, values_of(event), strict=True)) | decided
+    said["causation_id"], said["provenance"] = event.event_id, provenance_of(event)
+    return Payload(**said)
 
 
 @cache
-def _said_by(kind: type[AboutAnAnswer]) -> tuple[str, ...]:
-    return tuple(name for name in _SAID if name in kind.model_fields)
+def _said_by(kind: type[AboutAnAnswer]) -> tuple[Sequence[str], Callable[[AboutAnAnswer], tuple[Any, ...]]]:
+    """The fields of a payload that such events have, and what gives their values."""
+    names = [name for name in _SAID if name in kind.model_fields]
+    return names, attrgetter(*names)
 
 
 def _key(event: Any, source: str, user_id: str, agent_id: str, source_id: str) -> Key:
@@ -132,11 +138,11 @@ def _digest(payload: Payload) -> str:
 
     A field added later counts only where it says something: replayed events come to the digests they always had.
     """
-    provenance = payload.provenance.fields()
+    made = payload.provenance
     said = [
-        *(getattr(payload, name) for name in _ALWAYS_SAID),
-        tuple(provenance[name] for name in _FIRST_PROVENANCE),
-        *((name, value) for name in _LATER_SAID if (value := getattr(payload, name)) is not None),
-        *((name, provenance[name]) for name in _LATER_PROVENANCE if provenance[name] is not None),
+        *_always_said(payload),
+        _first_provenance(made),
+        *[(name, value) for name in _LATER_SAID if (value := getattr(payload, name)) is not None],
+        *[(name, value) for name in _LATER_PROVENANCE if (value := getattr(made, name)) is not None],
     ]
     return hashlib.blake2b(canonical(*map(repr, said)).encode(), digest_size=16).hexdigest()

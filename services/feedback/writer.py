@@ -135,6 +135,8 @@ class FeedbackWriter:
         """Return the updates of people erased since `ledger` was read, and the current ledger."""
         current = await self._store.erased_at(people)
         erased = {person for person in people if current.get(person) != ledger.get(person)}
+        if not erased:
+            return set(), current
         return {id_ for id_, update in updates.items() if update.key.person in erased}, current
 
 

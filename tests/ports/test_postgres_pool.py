@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 
 import asyncpg
@@ -32,6 +33,42 @@ async def test_a_transaction_left_open_is_ended(postgres_url: str, tmp_path: Pat
             await connection.execute("select 1 / 0")
     assert await pool.fetchval("select count(*) from kept") == 0
     await pool.close()
+
+
+async def test_a_connection_is_given_back_without_waiting(postgres_url: str, tmp_path: Path) -> None:
+    pool = await open_pool(postgres_url, "nothing", tmp_path, size=1)
+    for _ in range(3):
+        connection = await pool.acquire()
+        assert pool.get_idle_size() == 0
+        with pytest.raises(StopIteration):
+            pool.release(connection).send(None)
+        assert pool.get_idle_size() == 1
+        with pytest.raises(asyncpg.InterfaceError, match="released back to the pool"):
+            await connection.execute("select 1")
+        await pool.release(connection)  # once more is nothing
+    await pool.close()
+
+
+async def test_a_connection_that_cannot_be_lent_again_is_not(postgres_url: str, tmp_path: Path) -> None:
+    pool = await open_pool(postgres_url, "nothing", tmp_path, size=1)
+    with pytest.raises(TimeoutError):
+        await asyncio.wait_for(pool.execute("select pg_sleep(30)"), 0.2)
+    assert await pool.fetchval("select 1") == 1, "what was cut off has ended before the next borrower comes"
+    async with pool.acquire() as connection:
+        ended = await connection.fetchval("select pg_backend_pid()")
+        with pytest.raises(asyncpg.PostgresConnectionError):
+            await connection.execute("select pg_terminate_backend(pg_backend_pid())")
+    assert await pool.fetchval("select pg_backend_pid()") != ended
+    async with pool.acquire() as connection:
+        old = await connection.fetchval("select pg_backend_pid()")
+        await pool.expire_connections()
+    assert await pool.fetchval("select pg_backend_pid()") != old
+    other = await open_pool(postgres_url, "nothing", tmp_path, size=1)
+    stranger = await other.acquire()
+    with pytest.raises(asyncpg.InterfaceError, match="not a member of this pool"):
+        await pool.release(stranger)
+    await other.release(stranger)
+    await asyncio.gather(pool.close(), other.close())
 
 
 async def test_every_connection_is_prepared_once_the_tables_are_there(postgres_url: str, tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ from typing import Any, Final
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from servicekit import metrics
+from servicekit.http.joined_writes import JoinedWrites
 from servicekit.logging import logger
 
 HEAD_LIMIT: Final = 64 * 1024
@@ -121,11 +122,11 @@ class BoundedProtocol(HttpToolsProtocol):
         self._head_bytes = 0
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override] # as uvicorn's
-        super().connection_made(transport)
+        super().connection_made(JoinedWrites(transport))  # type: ignore[arg-type] # has all that a transport has
         if not self._bounds.opened(self):
             metrics.HTTP_CLOSED.labels("refused").inc()
-            transport.write(_FULL)
-            transport.close()
+            self.transport.write(_FULL)
+            self.transport.close()
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._bounds.closed(self)

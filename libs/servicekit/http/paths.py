@@ -41,6 +41,8 @@ def raw_path(scope: Scope) -> str:
 
 def segments_of(path: str) -> list[str]:
     """The decoded parts of a path as it was sent; the first is empty. Raises UnreadablePath."""
+    if "%" not in path:
+        return path.split("/")
     try:
         return [unquote(part, errors="strict") for part in path.split("/")]
     except UnicodeDecodeError:
