@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
 from contracts.chat import ChatMessageIngested
@@ -71,13 +71,12 @@ class RegisteredTurn:
 
     def joined(self, other: RegisteredTurn) -> RegisteredTurn:
         """What both know together, whichever came first."""
-        answers = [answer for answer in (self.answer, other.answer) if answer is not None]
-        askers = [asker for asker in (self.asker, other.asker) if asker is not None]
-        return replace(
-            self,
-            answer=max(answers, key=lambda answer: answer.rank, default=None),
-            asker=min(askers, key=lambda asker: asker.place, default=None),
-        )
+        answer, asker = self.answer, self.asker
+        if answer is None or (other.answer is not None and other.answer.rank > answer.rank):
+            answer = other.answer
+        if asker is None or (other.asker is not None and other.asker.place < asker.place):
+            asker = other.asker
+        return RegisteredTurn(self.key, answer, asker)
 
 
 class Known(NamedTuple):

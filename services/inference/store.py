@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Final, NamedTuple, Protocol
 
 from contracts.provenance import NO_PROVENANCE, Provenance
@@ -28,7 +29,7 @@ class MessageKey(NamedTuple):
     message_id: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class IndexedMessage:
     """A message in its conversation: what the version that holds says, at the time of the earliest one.
 
@@ -43,7 +44,7 @@ class IndexedMessage:
     user_type: str | None = None
     stood_at: tuple[int, ...] = ()
 
-    @property
+    @cached_property
     def key(self) -> MessageKey:
         return MessageKey(*self.conversation, self.message.message_id)
 

@@ -144,4 +144,6 @@ class FailedResult(BoundedResult):
 def _size(record: ConsumerRecord) -> int:
     """The bytes that a record holds: a key or a header may be as large as a value."""
     size: int = max(0, record.serialized_key_size) + max(0, record.serialized_value_size)
-    return size + sum(len(name) + len(content or b"") + HEADER_BYTES for name, content in record.headers)
+    for name, content in record.headers:
+        size += len(name) + len(content or b"") + HEADER_BYTES
+    return size

@@ -107,4 +107,4 @@ def _author(received: Received[Any] | Tombstone) -> Person | None:
 
 
 def _is_request(received: Received[Any] | Tombstone) -> bool:
-    return received.topic == ERASURE_REQUESTED.name
+    return received.raw.coordinates.topic == ERASURE_REQUESTED.name

@@ -22,9 +22,11 @@ def spans_of(records: Iterable[RawRecord]) -> dict[TopicPartition, Span]:
     """The span of each partition in `records`, which come in order within a partition."""
     firsts: dict[tuple[str, int], int] = {}
     lasts: dict[tuple[str, int], int] = {}
-    for (topic, partition, offset), *_ in records:
+    for raw in records:
+        topic, partition, offset = raw.coordinates
         lane = (topic, partition)
-        firsts.setdefault(lane, offset)
+        if lane not in lasts:
+            firsts[lane] = offset
         lasts[lane] = offset
     return {TopicPartition(*lane): Span(first, lasts[lane] + 1) for lane, first in firsts.items()}
 

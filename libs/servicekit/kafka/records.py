@@ -160,8 +160,10 @@ def inherited(received: Received[Any]) -> list[tuple[str, bytes]]:
 
 def as_tombstone(raw: RawRecord) -> Tombstone | None:
     """The tombstone that `raw` is, or None: only on a compacted topic does a missing value say something."""
+    if raw.value is not None or raw.key is None:
+        return None
     topic = BY_NAME.get(raw.coordinates.topic)
-    if raw.value is not None or raw.key is None or topic is None or not topic.compacted:
+    if topic is None or not topic.compacted:
         return None
     return Tombstone(raw.key.decode("utf-8", "replace"), raw)
 

@@ -81,11 +81,8 @@ class Subscription(ConsumerRebalanceListener):  # type: ignore[misc]  # aiokafka
             records: Sequence[ConsumerRecord] = message
             assigned = consumer.assignment()
             now = self._clock.now()
-            ours = [
-                raw_record(record, now)
-                for record in records
-                if TopicPartition(record.topic, record.partition) in assigned
-            ]
+            lanes = {(partition.topic, partition.partition) for partition in assigned}
+            ours = [raw_record(record, now) for record in records if (record.topic, record.partition) in lanes]
             if not ours:
                 return
             spans = spans_of(ours)
