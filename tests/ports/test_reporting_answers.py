@@ -114,6 +114,44 @@ async def test_a_person_sees_what_they_hold(read_models, take):
         assert (theirs["user_id"], theirs["reaction"]) == ("bob", "ok")
 
 
+async def test_a_turn_has_every_field_where_it_belongs(http, take):
+    made = {"intent": "i1", "strategy": "s1", "track_id": "k1", "bundle_id": "b1"}
+    await take(
+        message("q1", turn="t1", content="Which?", at=1),
+        message("q2", turn="t1", content="Now?", at=2),
+        message("a1", turn="t1", agent="agent-a", content="This.", at=3),
+        message("a2", turn="t1", agent="agent-b", content="That.", at=4, **made),
+        feedback("f1", turn="t1", reaction="ok", at=5, text="fine", confidence=0.75, track_id="k2"),
+    )
+    answer = await http.post(f"{PROJECT}/c1/turns-with-feedbacks", json={})
+    shown = {"turn_id": "t1", "ts": "2026-09-21T14:13:25.000000Z", "text": "fine", "reaction": "ok"}
+    shown |= {"confidence": 0.75, "origin": "user"}
+    rn = f"ef:acme:support:ann:c1:t1:artifact:{feedback_id('f1')}"
+    meta = {"rn": rn, "turn_id": "t1", "track_id": "k2", "user_type": "human", "kind": "turn.log.reaction"}
+    log = {"turn_id": "t1", "ts": "2026-09-21T14:13:21.000000Z", "messages": 4, "agent_id": "agent-b", **made}
+    assert answer.json() == {
+        "user_id": "ann",
+        "conversation_id": "c1",
+        "turns": [
+            {
+                "turn_id": "t1",
+                "user": {"message_id": "q1", "user_id": "ann", "text": "Which?\n\nNow?", "ts": log["ts"]},
+                "assistant": {
+                    "message_id": "a2",
+                    "agent_id": "agent-b",
+                    "text": "This.\n\nThat.",
+                    "ts": "2026-09-21T14:13:23.000000Z",
+                },
+                "feedbacks": [{**shown, "rn": rn}],
+                "reactions": [{"reaction": shown, "meta": meta}],
+                "turn_log": log,
+                "cut": False,
+            }
+        ],
+        "next_cursor": None,
+    }
+
+
 async def search(http, **body):
     answer = await http.post(f"{PROJECT}/feedback/artifacts", json={"conversation_id": "c1", **body})
     assert answer.status_code == 200, answer.text
