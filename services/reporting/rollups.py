@@ -1,11 +1,13 @@
 """Counts hours anew in which feedback has changed. `queries/rolled.py` reads what is counted.
 
-An hour is counted and its marks are deleted in one snapshot: marks of changes that it does not show stay.
+An hour is counted and its marks are deleted in one snapshot: marks of changes that it does not show stay. Of two that
+change one turn at once neither sees the other one's row, whose hour it would mark. So a mark stays, too, until all have
+ended who wrote when it was first seen: the hour is counted with both.
 """
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Final, NamedTuple
 
 import asyncpg
 
@@ -21,16 +23,22 @@ _AT_ONCE: Final = 48
 _ONE_AT_A_TIME: Final = "select pg_try_advisory_xact_lock(hashtext('agent-feedback rollups'))"
 WHILE_NOBODY_COUNTS: Final = "select pg_advisory_xact_lock(hashtext('agent-feedback rollups'))"
 """Waits until no count is at work and keeps others from beginning, up to the end of the transaction."""
-_DUE: Final = """
-select tenant, project, hour from stale_hours
+_LOOK: Final = """
+select pg_current_snapshot()::text as seen, pg_current_xact_id()::text::bigint as next
+where exists (select from stale_hours)
+"""
+_SETTLED: Final = "pg_visible_in_snapshot(written_by, ${}::text::pg_snapshot)"
+_DUE: Final = f"""
+select tenant, project, hour from stale_hours cross join lateral (select {_SETTLED.format(3)} as settled) s
 group by tenant, project, hour
-having max(marked_at) <= now() - make_interval(secs => $1) or min(marked_at) <= now() - make_interval(secs => $2)
-order by hour desc limit $3
+having bool_and(settled) and max(marked_at) <= now() - make_interval(secs => $1)
+    or min(marked_at) filter (where settled) <= now() - make_interval(secs => $2)
+order by hour desc limit $4
 """
 _HOURS: Final = "unnest($1::text[], $2::text[], $3::bigint[]) as due (tenant, project, hour)"
 _CLEAN: Final = f"""
 delete from stale_hours s using {_HOURS}
-where s.tenant = due.tenant and s.project = due.project and s.hour = due.hour
+where s.tenant = due.tenant and s.project = due.project and s.hour = due.hour and {_SETTLED.format(4)}
 """
 _DROP: Final = f"""
 delete from rollups r using {_HOURS}
@@ -116,16 +124,26 @@ group by d.tenant, d.project, r.grain, d.day, r.origin, r.agent_id, r.agent_vers
 """
 
 
+class _Look(NamedTuple):
+    """What is visible, and the next transaction's number, which no snapshot names: whoever writes has a lower one."""
+
+    seen: str
+    next: int
+
+
 class Rollups:
     """The counts in the reporting schema, on a pool that may write there."""
 
     def __init__(self, pool: asyncpg.Pool) -> None:
         self._pool = pool
+        self._looked: _Look | None = None
+        self._settled: str | None = None
 
     async def catch_up(self, quiet: float = QUIET_SECONDS, longest: float = LONGEST_SECONDS) -> int:
         """Count every hour that is due, at most 48 in one transaction. Returns how many hours.
 
-        An hour is due where nothing has changed in it for `quiet` seconds, or it has been stale for `longest` seconds.
+        An hour is due where nothing has changed in it for `quiet` seconds, or it has been stale for `longest` seconds,
+        and whoever wrote anything when this was called before, or writes now, has ended.
         """
         counted = 0
         while done := await self._some(quiet, longest):
@@ -136,9 +154,23 @@ class Rollups:
         async with self._pool.acquire() as connection, connection.transaction(isolation="repeatable_read"):
             if not await connection.fetchval(_ONE_AT_A_TIME):
                 return 0
-            due = await connection.fetch(_DUE, quiet, longest, _AT_ONCE)
+            look = await connection.fetchrow(_LOOK)
+            if look is None:
+                return 0
+            self._settle(_Look(look["seen"], look["next"]))
+            due = await connection.fetch(_DUE, quiet, longest, self._settled, _AT_ONCE)
             if due:
                 columns = list(zip(*due, strict=True))
-                for statement in (_CLEAN, _DROP, _COUNT, _DROP_DAYS, _COUNT_DAYS):
+                await connection.execute(_CLEAN, *columns, self._settled)
+                for statement in (_DROP, _COUNT, _DROP_DAYS, _COUNT_DAYS):
                     await connection.execute(statement, *columns)
             return len(due)
+
+    def _settle(self, now: _Look) -> None:
+        """Keep the newest look of which everybody who wrote then has ended by `now`."""
+        oldest_running = int(now.seen.split(":")[0])
+        for look in (now, self._looked):
+            if look is not None and look.next <= oldest_running:
+                self._settled, self._looked = look.seen, now
+                return
+        self._looked = self._looked or now

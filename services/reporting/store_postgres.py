@@ -95,6 +95,7 @@ select system_identifier = (select system_identifier from pg_control_system()) f
 _ADOPT: Final = (
     "update feedbacks set written_by = '0' where written_by >= pg_snapshot_xmax(pg_current_snapshot())",
     "update forgotten set written_by = '0' where written_by >= pg_snapshot_xmax(pg_current_snapshot())",
+    "update stale_hours set written_by = '0' where written_by >= pg_snapshot_xmax(pg_current_snapshot())",
     "delete from database_server",
     "insert into database_server select system_identifier from pg_control_system()",
 )

@@ -202,10 +202,50 @@ async def test_an_hour_that_changes_while_it_is_counted_stays_stale(read_models:
         await writing.execute("update feedbacks set reaction = 'not_ok' where feedback_id = $1", feedback_id("f1"))
         assert await rollups.catch_up(quiet=0) == 0
         await projector.handle(batch(feedback("f3", turn="t3", at=2)))
-        assert await rollups.catch_up(quiet=0) == 1
+        assert await rollups.catch_up(quiet=0) == 0  # with whoever writes, once they are done
     span = Span(START - DAY, START + DAY)
     assert (await breakdown(read_models, AT, span, Filters())).whole["user"] == Votes(ok=2, not_ok=1)
     await check(read_models, span, Filters(), [])
+
+
+@pytest.mark.parametrize("judged", [True, False])
+async def test_of_two_that_change_one_turn_at_once_both_are_counted(read_models: asyncpg.Pool, judged: bool) -> None:
+    """Neither sees the other one's change: a verdict that is judged, or a word that gives way to a later one."""
+    rollups = Rollups(read_models)
+    first = feedback("first", kind="inferred" if judged else "reaction", reaction=None, at=0)
+    second = feedback("second", reaction=None, at=5 * 3600)
+    await Projector(PostgresStore(read_models)).handle(batch(first, second))
+    await rollups.catch_up(quiet=0)
+    say = "update feedbacks set reaction = $2 where feedback_id = $1"
+    async with read_models.acquire() as one, read_models.acquire() as other, other.transaction():
+        async with one.transaction():
+            await one.execute(say, feedback_id("first"), "ok")
+            await other.execute(say, feedback_id("second"), "not_ok")
+        assert await rollups.catch_up(quiet=0, longest=0) == 0
+        await check(read_models, Span(START - DAY, START + DAY), Filters(), [])
+    assert await rollups.catch_up(quiet=0) == 2
+    await check(read_models, Span(START - DAY, START + DAY), Filters(), [])
+
+
+async def test_what_is_noted_after_a_look_stays_noted_while_somebody_writes(read_models: asyncpg.Pool) -> None:
+    projector, rollups = Projector(PostgresStore(read_models)), Rollups(read_models)
+    write = "update feedbacks set text = 'x' where feedback_id = $1"
+    await projector.handle(batch(feedback("f1", at=0), feedback("f2", turn="t2", at=DAY // 1_000_000)))
+    await rollups.catch_up(quiet=0)
+    async with read_models.acquire() as later, later.transaction():
+        async with read_models.acquire() as writing, writing.transaction():
+            await writing.execute(write, feedback_id("f2"))
+            await projector.handle(batch(feedback("f3", turn="t3", at=1)))
+            assert await rollups.catch_up(quiet=0) == 0
+        await later.execute(write, feedback_id("f2"))
+        await projector.handle(batch(feedback("f4", turn="t4", at=2)))
+        assert await rollups.catch_up(quiet=60, longest=0) == 1  # f3 was there at the look before, f4 was not
+        assert await read_models.fetchval("select count(distinct hour) from stale_hours") == 2
+        await check(read_models, Span(START - DAY, START + 2 * DAY), Filters(), [])
+        assert await rollups.catch_up(quiet=0, longest=0) == 0
+    assert await rollups.catch_up(quiet=0) == 2
+    assert await read_models.fetchval("select count(*) from stale_hours") == 0
+    await check(read_models, Span(START - DAY, START + 2 * DAY), Filters(), [])
 
 
 async def test_an_hour_is_left_alone_while_it_changes_but_not_for_ever(read_models: asyncpg.Pool) -> None:

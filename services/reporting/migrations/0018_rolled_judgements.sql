@@ -13,6 +13,9 @@ comment on column rollups.confidence is 'Sum of the confidences of what is count
 create index feedbacks_turn on feedbacks (conversation_id, turn_id, origin) where reaction is not null;
 drop index feedbacks_judged;
 
+-- Whoever wrote at the same time may not have seen what is noted: an hour is counted once they have ended.
+alter table stale_hours add column written_by xid8 not null default pg_current_xact_id();
+
 create or replace function mark_stale_hours() returns trigger language plpgsql as $$
 begin
     if not exists (select from changed) then  -- an insert that becomes updates calls both kinds of trigger
