@@ -49,27 +49,39 @@ class ConversationsInPeriod(Answer):
     next_cursor: Annotated[str | None, Field(description="Goes on after the last item; null at the end.")]
 
 
-# Walks the reactions newest first and stops at the limit: a page costs what it shows, not what the window holds. A
-# row stands for its conversation where nothing later in the window does. After the first page, conversations that were
-# written to since its snapshot are passed over: they may have moved either way, and would come twice.
+# Walks the reactions newest first, from each conversation's newest to the next conversation's, and stops at the limit:
+# a page costs what it shows, not what the window holds, nor the pages before it. After the first page a row stands for
+# its conversation where nothing later in the window does, and conversations that were written to since the first page's
+# snapshot are passed over: they may have moved either way, and would come twice.
 _HEADS: Final = f"""
-select e.conversation_id, e.occurred_at
-from effective e
-where e.tenant = $1 and e.project = $2 and e.occurred_at >= $3 and e.occurred_at < $4
-  and ($5::bigint is null or e.occurred_at < $5 or (e.occurred_at = $5 and e.conversation_id > $6::text))
-  and not exists (
-    select from effective later
-    where later.tenant = $1 and later.project = $2 and later.conversation_id = e.conversation_id
-      and later.occurred_at < $4
-      and (later.occurred_at, later.feedback_id) > (e.occurred_at, e.feedback_id)
-  )
-  and ($7::text is null or not exists (
-    select from feedbacks moved
-    where moved.tenant = $1 and moved.project = $2 and moved.conversation_id = e.conversation_id
-      and {UNSEEN.format(row="moved", snapshot="$7")}
-  ))
-order by e.occurred_at desc, e.conversation_id
-limit $8
+with recursive heads as (
+    select $6::text as conversation_id, coalesce($5::bigint, $4::bigint - 1) as occurred_at, array[]::text[] as shown
+    union all
+    select e.conversation_id, e.occurred_at, h.shown || e.conversation_id
+    from heads h
+    cross join lateral (
+        select e.conversation_id, e.occurred_at
+        from effective e
+        where e.tenant = $1 and e.project = $2 and e.occurred_at >= $3 and e.occurred_at <= h.occurred_at
+          and (h.conversation_id is null or e.occurred_at < h.occurred_at or e.conversation_id > h.conversation_id)
+          and e.conversation_id <> all(h.shown)
+          and ($5::bigint is null or not exists (
+            select from effective later
+            where later.tenant = $1 and later.project = $2 and later.conversation_id = e.conversation_id
+              and later.occurred_at < $4
+              and (later.occurred_at, later.feedback_id) > (e.occurred_at, e.feedback_id)
+          ))
+          and ($7::text is null or not exists (
+            select from feedbacks moved
+            where moved.tenant = $1 and moved.project = $2 and moved.conversation_id = e.conversation_id
+              and {UNSEEN.format(row="moved", snapshot="$7")}
+          ))
+        order by e.occurred_at desc, e.conversation_id
+        limit 1
+    ) e
+    where cardinality(h.shown) < $8::int
+)
+select conversation_id, occurred_at from heads where shown <> '{{}}' order by cardinality(shown)
 """
 _COUNTS: Final = f"""
 select e.conversation_id, sum(coalesce(octet_length(e.text), 0) + {OVERHEAD}) as size, {COUNTS}
