@@ -47,7 +47,7 @@ class Answering:
 
         work = asyncio.ensure_future(self._app(scope, receive, noted))
         try:
-            await asyncio.wait({work}, timeout=self._seconds)
+            await _within(self._seconds, work)
             if work.done() or begun:
                 await work
                 return
@@ -75,6 +75,24 @@ class Answering:
         self._abandoned.discard(work)
         if not work.cancelled():
             work.exception()
+
+
+async def _within(seconds: float, work: asyncio.Future[None]) -> None:
+    """Return once `work` is done, whatever came of it, or `seconds` are over: `asyncio.wait` for one, which is less to
+    do."""
+    loop = asyncio.get_running_loop()
+    over: asyncio.Future[None] = loop.create_future()
+
+    def end(_: object = None) -> None:
+        if not over.done():
+            over.set_result(None)
+
+    work.add_done_callback(end)
+    late = loop.call_later(seconds, end)
+    try:
+        await over
+    finally:
+        late.cancel()
 
 
 def answer_to(error: Exception, scope: Scope) -> JSONResponse:

@@ -59,10 +59,11 @@ class LogWriter:
             await self._write(messages[start : start + _AT_ONCE])
 
     async def _write(self, messages: Sequence[Message]) -> None:
-        size = bytes_of(messages)
+        sizes = [message.size for message in messages]
+        size = sum(sizes)
         if self._waiting_bytes and self._waiting_bytes + size > _WAITING_LIMIT:
             raise Unavailable("the log", "too many writes are waiting for it")
-        if any(message.size > MESSAGE_LIMIT for message in messages):
+        if max(sizes) > MESSAGE_LIMIT:
             raise MessageSizeTooLargeError("a record is larger than a topic takes")
         self._waiting_bytes += size
         try:

@@ -15,8 +15,9 @@ The guard (`guard.py`) holds every request to this table; no route checks a scop
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from servicekit.http.auth import Caller
 from servicekit.http.paths import template_of
@@ -70,35 +71,47 @@ class PermissionTable:
     """
 
     def __init__(self, permissions: Permissions) -> None:
-        self._rows: dict[int, list[tuple[str, str, list[str], Need]]] = defaultdict(list)
+        self._rows: dict[int, list[_Template]] = defaultdict(list)
         for (method, path), need in permissions.items():
             template = template_of(path)
             parts = template.split("/")
-            for other_method, other, other_parts, _ in self._rows[len(parts)]:
-                if other_method == method and _overlap(parts, other_parts):
-                    raise ValueError(f"{method} {template} and {other} fit the same path")
-            self._rows[len(parts)].append((method, template, parts, need))
+            for other in self._rows[len(parts)]:
+                if other.method == method and _overlap(parts, other.parts):
+                    raise ValueError(f"{method} {template} and {other.template} fit the same path")
+            words = [(at, part) for at, part in enumerate(parts) if not part.startswith("{")]
+            names = [(at, part[1:-1]) for at, part in enumerate(parts) if part.startswith("{")]
+            self._rows[len(parts)].append(_Template(method, template, parts, words, names, need))
 
     def rows_at(self, segments: list[str]) -> dict[str, Row]:
         """The rows of a path by their method. `segments` are its decoded parts, the first one empty."""
         return {
-            method: Row(template, need, place)
-            for method, template, parts, need in self._rows.get(len(segments), ())
-            if (place := _place(parts, segments)) is not None
+            one.method: Row(one.template, one.need, place)
+            for one in self._rows.get(len(segments), ())
+            if (place := one.place(segments)) is not None
         }
 
 
-def _place(parts: list[str], segments: list[str]) -> dict[str, str] | None:
-    place: dict[str, str] = {}
-    for part, segment in zip(parts, segments, strict=True):
-        if part.startswith("{") and segment:
-            place[part[1:-1]] = segment
-        elif part != segment:
-            return None
-    return place
+class _Template(NamedTuple):
+    """A row's path: its `parts`, of them those that are `words` and those that are `names` of parameters, each with
+    its index."""
+
+    method: str
+    template: str
+    parts: Sequence[str]
+    words: Sequence[tuple[int, str]]
+    names: Sequence[tuple[int, str]]
+    need: Need
+
+    def place(self, segments: Sequence[str]) -> dict[str, str] | None:
+        """The parameters in a path of as many segments, or None where it is another path; none of them is empty."""
+        for at, word in self.words:
+            if segments[at] != word:
+                return None
+        place = {name: segments[at] for at, name in self.names}
+        return place if all(place.values()) else None
 
 
-def _overlap(one: list[str], other: list[str]) -> bool:
+def _overlap(one: Sequence[str], other: Sequence[str]) -> bool:
     return all(a == b or a.startswith("{") or b.startswith("{") for a, b in zip(one, other, strict=True))
 
 

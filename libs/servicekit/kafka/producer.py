@@ -32,8 +32,10 @@ class Message:
 
     @property
     def size(self) -> int:
-        headers = sum(len(name) + len(value or b"") for name, value in self.headers)  # foreign ones may be null
-        return len(self.key or "") * 4 + len(self.value or b"") + headers + 256
+        size = len(self.key or "") * 4 + len(self.value or b"") + 256
+        for name, value in self.headers:
+            size += len(name) + len(value or b"")  # foreign ones may be null
+        return size
 
 
 @dataclass(frozen=True, slots=True)
