@@ -29,6 +29,10 @@ _BY_KEY = {
     "plan_cache_mode": "force_generic_plan",
 }
 _PLAN_ANEW = {"plan_cache_mode": "force_custom_plan"}
+PLANNED_FREELY = "; ".join(
+    f"set local {name} = {'force_custom_plan' if name == 'plan_cache_mode' else 'on'}" for name in _BY_KEY
+)
+"""In a transaction on a pool opened `by_key`: the statements that follow read many rows, and are planned for that."""
 
 
 async def wait_for_database(url: str, say: Say) -> None:

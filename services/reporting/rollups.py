@@ -12,6 +12,7 @@ from typing import Final, NamedTuple
 import asyncpg
 
 from contracts.instants import DAY, MINUTE
+from servicekit.database import PLANNED_FREELY
 
 HOUR: Final = 60 * MINUTE
 QUIET_SECONDS: Final = 10.0
@@ -160,6 +161,7 @@ class Rollups:
             self._settle(_Look(look["seen"], look["next"]))
             due = await connection.fetch(_DUE, quiet, longest, self._settled, _AT_ONCE)
             if due:
+                await connection.execute(PLANNED_FREELY)
                 columns = list(zip(*due, strict=True))
                 await connection.execute(_CLEAN, *columns, self._settled)
                 for statement in (_DROP, _COUNT, _DROP_DAYS, _COUNT_DAYS):
