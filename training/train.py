@@ -9,6 +9,7 @@ data, each predicted by a model that was taught on the others.
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
@@ -19,11 +20,11 @@ from sklearn.linear_model import LogisticRegression
 from detector import features
 from detector.decide import announceable
 from detector.encoders.embedder import Embedder, WordLlamaEmbedder
-from detector.encoders.minilm import MiniLm
+from detector.encoders.minilm import WIDTH, MiniLm
 from detector.encoders.minilm_files import fetched
 from detector.intent import NAMES, Asked, IntentModel, compare, distinct
 from detector.intent import WEIGHTS as INTENT_WEIGHTS
-from detector.learned import CLASSES, SENTENCE_WEIGHTS, WEIGHTS, Numbers, assemble, probabilities
+from detector.learned import CLASSES, SENTENCE_WEIGHTS, VECTOR_SCALE, WEIGHTS, Numbers, assemble, probabilities
 from detector.model import Message, Neighbourhood
 from detector.reading import Reader
 from detector.rewording import WEIGHTS as SCALE
@@ -76,6 +77,34 @@ def class_of(row: dict[str, Any]) -> int:
     """Which of `CLASSES` a training row is."""
     name = row["kind"] if row["label"] == "rejected" else _CLASS_OF[row["label"], row["gate"]]
     return CLASSES.index(name)
+
+
+@dataclass(frozen=True)
+class Evened:
+    """Vectors of messages with each number centred and by its spread: early layers of an encoder say most of what they
+    say in small numbers, which the pull of the weights to zero would leave unheard.
+
+    The layer's weights take up centre and spread, so that it reads vectors as they come.
+    """
+
+    centre: Numbers
+    spread: Numbers
+
+    @classmethod
+    def of(cls, vectors: Numbers) -> Evened:
+        """`vectors` as they come, shape (rows, dimension). Half a vector has length 1 after it, on average."""
+        return cls(vectors.mean(axis=0), vectors.std(axis=0) * np.sqrt(WIDTH))
+
+    def __call__(self, vectors: Numbers) -> Numbers:
+        """The vectors evened, shape as they come."""
+        return (vectors - self.centre) / self.spread
+
+    def folded(self, weights: Numbers, bias: Numbers) -> tuple[Numbers, Numbers]:
+        """Weights and bias for vectors as they come, from those for evened ones."""
+        own = slice(features.WIDTH, features.WIDTH + len(self.centre))
+        folded = weights.copy()
+        folded[own] /= self.spread[:, None]
+        return folded, bias - VECTOR_SCALE * self.centre @ folded[own]
 
 
 def fit(inputs: Numbers, classes: Ints, weights: Numbers) -> tuple[Numbers, Numbers]:
@@ -202,25 +231,37 @@ def main() -> None:
     read = Reader(embedder, teach_intent(embedder)).read(
         [neighbourhood(r["request"], r["answer"], r["message"]) for r in rows]
     )
-    said = dict.fromkeys(one.message.said for one in read.evidence)
-    vectors = dict(zip(said, encoder.embed(list(said)), strict=True))
-    sentences = np.stack([vectors[one.message.said] for one in read.evidence])
+    known = features.matrix(read.evidence)
     heard = np.array([announceable(one) for one in read.evidence])
-    for path, name, messages in (
-        (WEIGHTS, embedder.name, read.messages),
-        (SENTENCE_WEIGHTS, encoder.name, sentences),
-    ):
-        teach(path, name, assemble(read.evidence, messages, read.answers), rows, heard)
+    teach(WEIGHTS, embedder.name, assemble(known, read.messages, read.answers), rows, heard)
+    said = dict.fromkeys(one.message.said for one in read.evidence)
+    vectors = dict(zip(said, encoder.early.embed(list(said)), strict=True))
+    sentences = np.stack([vectors[one.message.said] for one in read.evidence])
+    evened = Evened.of(sentences)
+    inputs = assemble(known, evened(sentences), read.answers)
+    teach(SENTENCE_WEIGHTS, encoder.early.name, inputs, rows, heard, evened)
 
 
-def teach(path: Path, embedder: str, inputs: Numbers, rows: list[dict[str, Any]], heard: npt.NDArray[np.bool_]) -> None:
-    """Fits a layer and writes its weights; `embedder` made the vectors of the messages, `heard` as `announceable`."""
+def teach(
+    path: Path,
+    embedder: str,
+    inputs: Numbers,
+    rows: list[dict[str, Any]],
+    heard: npt.NDArray[np.bool_],
+    evened: Evened | None = None,
+) -> None:
+    """Fits a layer and writes its weights.
+
+    `embedder` made the vectors of the messages, which `evened` changed if given; `heard` as `announceable`.
+    """
     classes = np.array([class_of(r) for r in rows])
     domains = np.array([r["domain"] for r in rows])
     scores = left_out(inputs, classes, domains)
     temperature = best_temperature(scores, classes)
     announce = announcing_points(scores, classes, temperature, heard)
     weights, bias = fit(inputs, classes, weights_of(domains))
+    if evened:
+        weights, bias = evened.folded(weights, bias)
     content = {
         "embedder": embedder,
         "classes": CLASSES,

@@ -60,6 +60,11 @@ def decide(evidence: Evidence, opinion: Opinion | None) -> Decision:
     return _by_rules(call, evidence) if opinion is None else _learned(call, evidence, opinion)
 
 
+def answers_question(evidence: Evidence) -> bool:
+    """Whether a message answers a bare question of the agent's, and rejects nothing in so many words."""
+    return question_alone(evidence) and not _SAID & evidence.kinds
+
+
 def announceable(evidence: Evidence) -> bool:
     """Whether a rejection that the learned layer is certain of would be announced."""
     return _held(evidence, Opinion((1.0, 0.0, 0.0, 0.0, 0.0, 0.0), ()), ())[0] >= ANNOUNCED_FROM
@@ -123,7 +128,7 @@ def _learned(call: Call, evidence: Evidence, opinion: Opinion) -> Decision:
 def _held(evidence: Evidence, opinion: Opinion, fired: tuple[str, ...]) -> tuple[float, tuple[str, ...]]:
     """A rejection under the announcing threshold where it may as well be a request or an answer of its own."""
     sure = opinion.confidence
-    if sure >= ANNOUNCED_FROM and question_alone(evidence) and not _SAID & evidence.kinds:
+    if sure >= ANNOUNCED_FROM and answers_question(evidence):
         return HELD, ("rule.answers_question", *fired)
     if sure >= ANNOUNCED_FROM and other_request(evidence) and not _COMPLAINT & evidence.kinds:
         # Asking the same of something else is no complaint; asking again with a detail changed may be one.

@@ -8,8 +8,9 @@ from typing import Final
 
 import numpy as np
 
+from detector import features
 from detector.decide import Decision, decide
-from detector.encoders.embedder import Embedder, WordLlamaEmbedder
+from detector.encoders.embedder import Embedder, SentenceEncoder, WordLlamaEmbedder
 from detector.evidence import Evidence
 from detector.intent import IntentModel
 from detector.learned import SENTENCE_WEIGHTS, Layer, Opinion
@@ -55,7 +56,7 @@ class Detector:
         return self._reader
 
     @classmethod
-    def default(cls, encoder: Embedder | None = None) -> Detector:
+    def default(cls, encoder: SentenceEncoder | None = None) -> Detector:
         """WordLlama vectors from its wheel and the committed weights; loads in about half a second.
 
         With a sentence encoder, that compares a message with the request before it, and looks again at what may be a
@@ -64,7 +65,8 @@ class Detector:
         if encoder is None:
             return cls(WordLlamaEmbedder(), Layer.load(), IntentModel.load())
         layer = Layer.load(SENTENCE_WEIGHTS)
-        second = SecondLook(encoder, layer) if layer.embedder == encoder.name else None
+        reader = encoder.early
+        second = SecondLook(reader, layer) if reader and layer.embedder == reader.name else None
         return cls(WordLlamaEmbedder(), Layer.load(), IntentModel.load(), Rewordings(encoder, Scale.load()), second)
 
     @classmethod
@@ -104,9 +106,10 @@ class Detector:
         """The learned layer's opinions; none where it has nothing to go by."""
         if self._layer is None:
             return [None] * len(read.evidence)
-        found: list[Opinion] = self._layer.opinions(read.evidence, read.messages, read.answers)
+        known = features.matrix(read.evidence)
+        found: list[Opinion] = self._layer.opinions(known, read.messages, read.answers)
         opinions = [o if _readable(e) else None for o, e in zip(found, read.evidence, strict=True)]
-        return self._second.revised(read.evidence, opinions, read.answers) if self._second else opinions
+        return self._second.revised(read.evidence, opinions, known, read.answers) if self._second else opinions
 
     def _verdict(self, row: int, decision: Decision, opinion: Opinion | None, read: Read) -> Verdict:
         x, evidence = read.exchanges[row], read.evidence[row]

@@ -7,7 +7,6 @@ weights are a small file, and what moved a decision can be named.
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -19,7 +18,6 @@ import numpy.typing as npt
 from contracts.announced_from import ANNOUNCED_FROM
 from detector import features
 from detector.encoders.embedder import Vectors
-from detector.evidence import Evidence
 from detector.model import CorrectionType, Feedback, GateCall
 
 WEIGHTS: Final = Path(__file__).parent / "weights" / "exchange.json"
@@ -153,9 +151,9 @@ class Layer:
         """Shape (classes, inputs): what an input lifts a class by over the average of all."""
         return np.ascontiguousarray((self.weights - self.weights.mean(axis=1, keepdims=True)).T)
 
-    def opinions(self, evidence: Sequence[Evidence], messages: Vectors, answers: Vectors) -> list[Opinion]:
-        """One opinion for each evidence; the vectors are those of its message and its answer, row by row."""
-        inputs = assemble(evidence, messages, answers)
+    def opinions(self, known: features.Matrix, messages: Vectors, answers: Vectors) -> list[Opinion]:
+        """One opinion for each row of features; the vectors are those of its message and its answer, row by row."""
+        inputs = assemble(known, messages, answers)
         # Rounded, so that the last bits of a matrix product don't depend on what else is in the batch.
         rounded = np.round(probabilities(self._scores(inputs), self.temperature), 6)
         reasons = self._reasons(inputs, rounded.argmax(axis=1))
@@ -183,9 +181,9 @@ class Layer:
         return [tuple(names) for names in found]
 
 
-def assemble(evidence: Sequence[Evidence], messages: Vectors, answers: Vectors) -> Numbers:
-    """The model's inputs, shape (len(evidence), features + dimensions of messages and answers)."""
-    return np.hstack((features.matrix(evidence), VECTOR_SCALE * messages, VECTOR_SCALE * answers), dtype=np.float64)
+def assemble(known: features.Matrix, messages: Vectors | Numbers, answers: Vectors) -> Numbers:
+    """The model's inputs, shape (rows, features + dimensions of messages and answers)."""
+    return np.hstack((known, VECTOR_SCALE * messages, VECTOR_SCALE * answers), dtype=np.float64)
 
 
 def probabilities(scores: Numbers, temperature: float) -> Numbers:

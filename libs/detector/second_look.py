@@ -1,7 +1,8 @@
 """A second opinion on messages that may be rejections, by a sentence encoder's vector of what is said.
 
-It takes a millisecond where the first takes a tenth, so it is asked where it can change what is said of the answer. A
-rejection too unlikely to be looked at again is none: when in doubt, a verdict abstains.
+It takes ten times as long as the first, so it is asked where it can change what is said of the answer. A
+rejection too unlikely to be looked at again is none, nor is a doubtful one in an answer to the agent's own question:
+when in doubt, a verdict abstains.
 """
 
 from __future__ import annotations
@@ -10,18 +11,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-import numpy as np
-
 from detector.correction import correct
+from detector.decide import answers_question
 from detector.encoders.embedder import Embedder, Vectors
 from detector.evidence import Evidence
+from detector.features import Matrix
 from detector.learned import Layer, Opinion
 
 #: A rejection that is this likely to the first look is looked at again.
 LIKELY: Final = 0.45
 #: One that is likelier than this to the first look stands: the second takes away right ones with the wrong.
 SURE: Final = 0.9
-#: A rule that hears an approval is doubted from this likelihood of a rejection on, one that hears a rejection below it.
+#: A rule that hears an approval is doubted from this likelihood of a rejection on; one that hears a rejection never.
 DOUBTFUL: Final = 0.7
 
 
@@ -39,14 +40,17 @@ class SecondLook:
             )
 
     def revised(
-        self, evidence: Sequence[Evidence], opinions: Sequence[Opinion | None], answers: Vectors
+        self, evidence: Sequence[Evidence], opinions: Sequence[Opinion | None], known: Matrix, answers: Vectors
     ) -> list[Opinion | None]:
-        """The opinions, with the second in place of the first where one is taken; `answers` row by row."""
+        """The opinions, with the second in place of the first where one is taken.
+
+        `known`: the features of the evidence; `answers`: the vectors of its answers. Row by row.
+        """
         rows = [row for row, opinion in enumerate(opinions) if opinion and worth_a_look(evidence[row], opinion)]
-        revised = [opinion and abstaining(opinion) for opinion in opinions]
+        revised = [opinion and abstaining(one, opinion) for one, opinion in zip(evidence, opinions, strict=True)]
         if rows:
-            chosen = [evidence[row] for row in rows]
-            seconds = self.layer.opinions(chosen, self.embed(chosen), np.ascontiguousarray(answers[rows]))
+            messages = self.embed([evidence[row] for row in rows])
+            seconds = self.layer.opinions(known[rows], messages, answers[rows])
             for row, second in zip(rows, seconds, strict=True):
                 revised[row] = second
         return revised
@@ -63,11 +67,16 @@ def worth_a_look(evidence: Evidence, opinion: Opinion) -> bool:
     if not LIKELY <= opinion.rejected < SURE or not evidence.message.said:
         return False
     call = correct(evidence)
-    if call.certain and call.feedback == "rejected":
-        return opinion.rejected < DOUBTFUL
-    return not call.certain or (call.approves and opinion.rejected >= DOUBTFUL)
+    if call.certain:
+        return call.approves and opinion.rejected >= DOUBTFUL
+    return not answers_question(evidence)
 
 
-def abstaining(opinion: Opinion) -> Opinion:
-    """The opinion, unless it finds an unlikely rejection likelier than all else: then it says nothing."""
-    return opinion if opinion.rejected >= LIKELY or opinion.feedback != "rejected" else opinion.without_rejection()
+def abstaining(evidence: Evidence, opinion: Opinion) -> Opinion:
+    """The opinion, unless what it finds likeliest is a rejection that is unlikely, or only a likely one in an answer to
+    the agent's question: then it says nothing.
+    """
+    if opinion.feedback != "rejected" or opinion.rejected >= SURE:
+        return opinion
+    unsaid = opinion.rejected < LIKELY or (answers_question(evidence) and not correct(evidence).certain)
+    return opinion.without_rejection() if unsaid else opinion

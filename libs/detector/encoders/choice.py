@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from detector.encoders.embedder import Embedder
+from detector.encoders.embedder import SentenceEncoder
 from detector.encoders.minilm import MiniLm
 from detector.encoders.minilm_files import ModelMissing, fetched, present
 from detector.encoders.sentence_transformer import SentenceTransformerEmbedder
 
 
-def sentence_encoder(choice: str, say: Callable[[str], None]) -> Embedder | None:
+def sentence_encoder(choice: str, say: Callable[[str], None]) -> SentenceEncoder | None:
     """The encoder; None where words have to do.
 
     `choice` is `none`; `minilm`, fetched at the first time; `auto`, which is `minilm` where that lies on this machine
@@ -36,7 +36,7 @@ def sentence_encoder(choice: str, say: Callable[[str], None]) -> Embedder | None
         ) from error
 
 
-def _minilm_if_there() -> Embedder | None:
+def _minilm_if_there() -> SentenceEncoder | None:
     files = present()
     try:
         return MiniLm(files) if files else None
@@ -44,7 +44,7 @@ def _minilm_if_there() -> Embedder | None:
         return None
 
 
-def _transformer(model: str) -> Embedder:
+def _transformer(model: str) -> SentenceEncoder:
     try:
         return SentenceTransformerEmbedder(model)
     except (OSError, ValueError) as error:

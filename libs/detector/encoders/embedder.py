@@ -42,6 +42,14 @@ class Embedder(Protocol):
         """Shape (len(texts), dimension); every row has length 1, or is all zero where the text says nothing."""
 
 
+class SentenceEncoder(Embedder, Protocol):
+    """Reads a text as a whole, at a price."""
+
+    @property
+    def early(self) -> Embedder | None:
+        """What its first layers make of a text, for less; None where that isn't to be had."""
+
+
 def unit_rows(rows: Vectors) -> Vectors:
     """Rows scaled to length 1; a row without length, or with a number that is none, becomes zero."""
     clean = np.nan_to_num(rows, nan=0.0, posinf=0.0, neginf=0.0)

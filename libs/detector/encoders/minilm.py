@@ -1,13 +1,16 @@
 """all-MiniLM-L6-v2, a small sentence encoder, run by ONNX Runtime on one thread.
 
 It reads a sentence as a whole where WordLlama adds words up, so that "reset my password" and "reset my router" part. It
-takes about a millisecond a text, so it is asked about few. Its weights have eight bits: another kind of processor may
-give other last digits.
+takes about two milliseconds a text, so it is asked about few. Its weights have eight bits: another kind of processor
+may give other last digits.
+
+Its six layers are run as two models, the first three and the rest: what two requests have in common is known after the
+last one, what a message says of an answer after the third.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from importlib import import_module
 from typing import Any, Final
 
@@ -15,45 +18,89 @@ import numpy as np
 
 from detector.encoders.embedder import Vectors, encodable, unit_rows
 from detector.encoders.minilm_files import ModelFiles
+from detector.encoders.onnx_part import part
 
 #: Word pieces of a text that are read; a request that is longer has said what it wants.
 PIECES: Final = 64
+#: Numbers that a layer gives for each word piece.
+WIDTH: Final = 384
+
+#: What the third layer gives, and the last.
+_EARLY: Final = "/encoder/layer.2/output/LayerNorm/Add_1_output_0"
+_LAST: Final = "last_hidden_state"
 
 
 class MiniLm:
     """384-dimensional vectors: the mean over a text's word pieces. Takes 80 MB."""
 
     name = "all-minilm-l6-v2-q"
-    dimension = 384
+    dimension = WIDTH
 
     def __init__(self, files: ModelFiles) -> None:
         """Raises ImportError where the packages onnxruntime and tokenizers are missing."""
-        onnx: Any = import_module("onnxruntime")
         tokenizers: Any = import_module("tokenizers")
-        options = onnx.SessionOptions()
-        options.intra_op_num_threads = options.inter_op_num_threads = 1
-        options.enable_cpu_mem_arena = False  # it would keep the memory of the longest text for good
-        self._session: Any = onnx.InferenceSession(str(files.model), options, providers=["CPUExecutionProvider"])
+        model = files.model.read_bytes()
+        self._first: Any = _session(part(model, _EARLY))
+        self._rest: Any = _session(part(model, _LAST, start=_EARLY))
         self._tokenizer: Any = tokenizers.Tokenizer.from_file(str(files.tokenizer))
         self._tokenizer.no_padding()
         self._tokenizer.enable_truncation(PIECES)
+        self.early = EarlyLayers(self._layers)
 
     def embed(self, texts: Sequence[str]) -> Vectors:
-        """See `Embedder.embed`.
+        """See `Embedder.embed`."""
+        return _vectors(texts, self.dimension, self._mean)
 
-        One text a run: the model scales its eight bits by what is in the run, so a text would read differently in
-        other company.
-        """
-        out: Vectors = np.zeros((len(texts), self.dimension), dtype=np.float32)
-        for row, text in enumerate(texts):
-            if text.strip():
-                out[row] = self._read(text)
-        return unit_rows(out)
-
-    def _read(self, text: str) -> Vectors:
-        """Shape (dimension,)."""
-        ids = np.array([self._tokenizer.encode(encodable(text)).ids], dtype=np.int64)
-        fed = {"input_ids": ids, "attention_mask": np.ones_like(ids), "token_type_ids": np.zeros_like(ids)}
-        [hidden] = self._session.run(None, fed)
+    def _mean(self, text: str) -> Vectors:
+        early = self._layers(text)
+        seen = np.ones((1, len(early)), dtype=np.int64)
+        [hidden] = self._rest.run(None, {_EARLY: early[None], "attention_mask": seen})
         mean: Vectors = hidden[0].mean(axis=0)
         return mean
+
+    def _layers(self, text: str) -> Vectors:
+        """What the first layers make of a text, shape (word pieces, WIDTH)."""
+        ids = np.array([self._tokenizer.encode(encodable(text)).ids], dtype=np.int64)
+        fed = {"input_ids": ids, "attention_mask": np.ones_like(ids), "token_type_ids": np.zeros_like(ids)}
+        [hidden] = self._first.run(None, fed)
+        layers: Vectors = hidden[0]
+        return layers
+
+
+class EarlyLayers:
+    """768-dimensional vectors: after three layers, each number's mean over a text's word pieces, and its largest."""
+
+    name = "all-minilm-l6-v2-q-3-layers"
+    dimension = 2 * WIDTH
+
+    def __init__(self, layers: Callable[[str], Vectors]) -> None:
+        """`layers`: what the first layers make of a text, shape (word pieces, WIDTH)."""
+        self._layers = layers
+
+    def embed(self, texts: Sequence[str]) -> Vectors:
+        """See `Embedder.embed`."""
+        return _vectors(texts, self.dimension, self._pooled)
+
+    def _pooled(self, text: str) -> Vectors:
+        layers = self._layers(text)
+        pooled: Vectors = unit_rows(np.stack((layers.mean(axis=0), layers.max(axis=0)))).ravel()
+        return pooled
+
+
+def _vectors(texts: Sequence[str], dimension: int, read: Callable[[str], Vectors]) -> Vectors:
+    """One text a run: the model scales its eight bits by what is in it, so a text would read differently in company."""
+    out: Vectors = np.zeros((len(texts), dimension), dtype=np.float32)
+    for row, text in enumerate(texts):
+        if text.strip():
+            out[row] = read(text)
+    return unit_rows(out)
+
+
+def _session(model: bytes) -> Any:
+    onnx: Any = import_module("onnxruntime")
+    options = onnx.SessionOptions()
+    options.intra_op_num_threads = options.inter_op_num_threads = 1
+    options.enable_cpu_mem_arena = False  # it would keep the memory of the longest text for good
+    session = onnx.InferenceSession(model, options, providers=["CPUExecutionProvider"])
+    session._model_bytes = None  # kept to start anew with other providers, and 20 MB
+    return session

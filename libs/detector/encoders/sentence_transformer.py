@@ -14,6 +14,8 @@ from detector.encoders.embedder import Vectors, encodable, unit_rows
 class SentenceTransformerEmbedder:
     """Needs the package, and the model's weights on this machine or a network to fetch them by."""
 
+    early = None
+
     def __init__(self, model: str) -> None:
         """`model` is a name or a folder. Raises ImportError where the package sentence-transformers is missing."""
         package: Any = import_module("sentence_transformers")

@@ -139,8 +139,9 @@ def test_the_point_fitted_for_announcing_is_the_threshold_on_the_scale() -> None
         ("the tunnel", "It opened in 1932.", 0.44, False),
         ("the tunnel", "It opened in 1932.", 0.89, True),
         ("the tunnel", "It opened in 1932.", 0.9, False),
-        ("that's wrong", "It opened in 1932.", 0.69, True),
-        ("that's wrong", "It opened in 1932.", 0.71, False),
+        ("the tunnel", "What is your favourite sight?", 0.89, False),
+        ("you misunderstood", "What is your favourite sight?", 0.89, False),
+        ("that's wrong", "It opened in 1932.", 0.5, False),
         ("yes, please", "Would you like me to book it?", 0.89, False),
         ("thanks a lot", "It opened in 1932.", 0.69, False),
         ("thanks a lot", "It opened in 1932.", 0.71, True),
@@ -158,11 +159,24 @@ def test_a_second_look_is_taken_where_it_can_change_what_is_said(
 def test_a_rejection_too_unlikely_for_a_second_look_says_nothing() -> None:
     unlikely, likelier = (Opinion((share, 0.0, 0.0, 0.3, 0.0, 0.7 - share), ("learned.x",)) for share in (0.4, 0.45))
     assert unlikely.feedback == likelier.feedback == "rejected"
-    assert abstaining(likelier) is likelier
-    assert abstaining(unlikely).feedback == "neutral"
-    assert sum(abstaining(unlikely).probabilities) == pytest.approx(1)
+    seen = evidence("the tunnel", "It opened in 1932.")
+    assert abstaining(seen, likelier) is likelier
+    assert abstaining(seen, unlikely).feedback == "neutral"
+    assert sum(abstaining(seen, unlikely).probabilities) == pytest.approx(1)
     approving = Opinion((0.3, 0.0, 0.0, 0.4, 0.0, 0.3), ())
-    assert abstaining(approving) is approving
+    assert abstaining(seen, approving) is approving
+
+
+@pytest.mark.parametrize(
+    ("message", "rejected", "says_nothing"),
+    [("the tunnel", 0.89, True), ("the tunnel", 0.9, False), ("that's wrong", 0.89, False)],
+)
+def test_a_doubtful_rejection_in_an_answer_to_the_agents_question_says_nothing(
+    message: str, rejected: float, says_nothing: bool
+) -> None:
+    opinion = Opinion((rejected, 0.0, 0.0, 0.0, 0.0, 1 - rejected), ())
+    found = abstaining(evidence(message, "What is your favourite sight?"), opinion)
+    assert (found.feedback == "neutral") is says_nothing
 
 
 @pytest.mark.parametrize(("status_only", "announced"), [(False, True), (True, False)])

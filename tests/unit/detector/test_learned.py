@@ -12,11 +12,13 @@ import pytest
 from detector import features
 from detector.detector import Detector
 from detector.encoders.embedder import WordLlamaEmbedder, summed, unit_rows
+from detector.encoders.minilm import EarlyLayers
 from detector.intent import IntentModel
-from detector.learned import CLASSES, SENTENCE_WEIGHTS, WEIGHTS, Layer, probabilities
+from detector.learned import CLASSES, SENTENCE_WEIGHTS, WEIGHTS, Layer, assemble, probabilities
 from training import make
 from training.grammar import load, load_questions
 from training.pairs import pairs
+from training.train import Evened
 
 
 def test_the_committed_weights_fit_the_code() -> None:
@@ -24,8 +26,21 @@ def test_the_committed_weights_fit_the_code() -> None:
     assert layer.weights.shape == (features.WIDTH + 2 * 256, len(CLASSES))
     assert all(0.5 <= point < 1 for point in layer.announce)
     second = Layer.load(SENTENCE_WEIGHTS)
-    assert second.weights.shape == (features.WIDTH + 384 + 256, len(CLASSES))
+    assert second.weights.shape == (features.WIDTH + EarlyLayers.dimension + 256, len(CLASSES))
+    assert second.embedder == EarlyLayers.name
     assert len(features.names()) == features.WIDTH == len(set(features.names()))
+
+
+def test_weights_for_evened_vectors_read_them_as_they_come() -> None:
+    rng = np.random.default_rng(1)
+    known, answers = rng.random((9, features.WIDTH)), rng.random((9, 256))
+    messages = rng.normal(5, [1.0, 0.001, 3.0], (9, 3))
+    weights, bias = rng.random((features.WIDTH + 3 + 256, len(CLASSES))), rng.random(len(CLASSES))
+    evened = Evened.of(messages)
+    folded, moved = evened.folded(weights, bias)
+    wanted = assemble(known, evened(messages), answers) @ weights + bias
+    assert np.allclose(assemble(known, messages, answers) @ folded + moved, wanted)
+    assert np.allclose(evened(messages).std(axis=0), evened(messages).std())
 
 
 def test_weights_of_other_features_are_refused(tmp_path: Path) -> None:

@@ -10,22 +10,23 @@ import pytest
 from detector.detector import Detector
 from detector.encoders.choice import sentence_encoder
 from detector.encoders.embedder import Embedder, Vectors
+from detector.encoders.minilm import MiniLm
 from detector.encoders.minilm_files import ModelMissing
 from detector.model import Message, Neighbourhood
 
 
 @pytest.fixture(scope="session")
-def minilm() -> Embedder:
+def minilm() -> MiniLm:
     try:
         encoder = sentence_encoder("minilm", print)
     except ModelMissing as error:
         pytest.skip(str(error))
-    assert encoder is not None
+    assert isinstance(encoder, MiniLm)
     return encoder
 
 
 @pytest.fixture(scope="session")
-def by_sentences(minilm: Embedder) -> Detector:
+def by_sentences(minilm: MiniLm) -> Detector:
     return Detector.default(minilm)
 
 
@@ -41,9 +42,10 @@ def exchange(request: str, message: str, answer: str = "Here you are.") -> Neigh
 class Counting:
     """Passes on to an encoder, and counts."""
 
-    def __init__(self, encoder: Embedder) -> None:
+    def __init__(self, encoder: Embedder, early: Embedder | None = None) -> None:
         self._encoder = encoder
         self.name, self.dimension = encoder.name, encoder.dimension
+        self.early = early
         self.calls: list[int] = []
 
     def embed(self, texts: Sequence[str]) -> Vectors:
@@ -51,15 +53,17 @@ class Counting:
         return self._encoder.embed(texts)
 
 
-def test_vectors_have_length_one_and_do_not_depend_on_company(minilm: Embedder) -> None:
+@pytest.mark.parametrize("layers", ["all", "early"])
+def test_vectors_have_length_one_and_do_not_depend_on_company(minilm: MiniLm, layers: str) -> None:
+    encoder: Embedder = minilm if layers == "all" else minilm.early
     texts = ["how do I reset my password", "", " ", "x" * 20_000, "日本語", "\x00\ud83d", "what does it cost?"]
-    together = minilm.embed(texts)
-    assert together.shape == (7, minilm.dimension)
+    together = encoder.embed(texts)
+    assert together.shape == (7, encoder.dimension)
     lengths = np.linalg.norm(together, axis=1)
     assert np.allclose(lengths[[0, 3, 4, 6]], 1, atol=1e-5)
     assert not lengths[1:3].any()
     for text, row in zip(texts, together, strict=True):
-        assert (minilm.embed([text])[0] == row).all()
+        assert (encoder.embed([text])[0] == row).all()
 
 
 @pytest.mark.parametrize(
@@ -93,13 +97,14 @@ def test_sentences_overrule_words(detector: Detector, by_sentences: Detector) ->
     assert "rule.same_request" not in verdict.rules
 
 
-def test_few_messages_are_worth_the_look_and_one_call_does_them_all(minilm: Embedder) -> None:
-    counting = Counting(minilm)
+def test_few_messages_are_worth_the_look_and_one_call_does_them_all(minilm: MiniLm) -> None:
+    early = Counting(minilm.early)
+    counting = Counting(minilm, early)
     unlike = [exchange("is the shop open on Sunday", text) for text in ("thanks", "that's wrong", "ok, and a taxi?")]
     alike = [exchange(f"tell me the price of room {n}", f"tell me what room {n} costs") for n in range(3)]
     found = Detector.default(counting).judge([*unlike, *alike])
-    assert counting.calls[0] == 6, "the texts of three pairs"
-    assert len(counting.calls) <= 2, "and one call for all second looks"
+    assert counting.calls == [6], "the texts of three pairs"
+    assert len(early.calls) <= 1, "and one call for all second looks"
     assert [("sentence_similarity" in verdict.scores) for verdict in found] == [False] * 3 + [True] * 3
 
 
@@ -118,7 +123,7 @@ def test_none_and_auto_never_ask_for_anything(tmp_path_factory: pytest.TempPathF
         assert sentence_encoder("auto", fail) is None
 
 
-def test_a_changed_model_is_not_used(minilm: Embedder, tmp_path_factory: pytest.TempPathFactory) -> None:
+def test_a_changed_model_is_not_used(minilm: MiniLm, tmp_path_factory: pytest.TempPathFactory) -> None:
     from detector.encoders.minilm_files import model_directory, present
 
     files = present()

@@ -1,0 +1,117 @@
+"""A part of an ONNX model as a model of its own: what one tensor needs, from the inputs or from a tensor on the way.
+
+ONNX Runtime runs all of a model's nodes, whatever is asked for. A model is a protocol buffer, so its parts are copied
+as they stand; only which of them are taken is decided here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Final
+
+# Numbers of fields in onnx.proto; a field's key also holds how its content is written: as a number or by its length.
+_GRAPH: Final = 7
+_NODE, _INITIALIZER, _INPUT, _OUTPUT, _VALUE_INFO = 1, 5, 11, 12, 13
+_NODE_INPUT, _NODE_OUTPUT = 1, 2
+_VALUE_NAME, _VALUE_TYPE = 1, 2
+#: What is taken where its name is needed, and which field of it is the name.
+_NAMED: Final = {_INITIALIZER: 8, _INPUT: _VALUE_NAME}
+#: A TypeProto: a tensor (field 1) whose elements (field 1) are 32-bit floats (1), of any shape.
+_FLOATS: Final = bytes((1 << 3 | 2, 2, 1 << 3, 1))
+_NUMBER, _LENGTH = 0, 2
+
+
+def part(model: bytes, output: str, start: str | None = None) -> bytes:
+    """The model that computes `output` alone; with `start`, a tensor of floats, given that instead of computing it.
+
+    Its inputs are those of the model's that it reads, and `start`.
+
+    Raises:
+        ValueError: the bytes are no ONNX model, or nothing in it computes `output`.
+    """
+    return b"".join(
+        _field(_GRAPH, _part_of(content, output, start)) if number == _GRAPH else bytes(whole)
+        for number, whole, content in _fields(memoryview(model))
+    )
+
+
+def _part_of(graph: memoryview, output: str, start: str | None) -> bytes:
+    fields = list(_fields(graph))
+    makers = {
+        name: place
+        for place, (number, _, content) in enumerate(fields)
+        if number == _NODE
+        for name in _names(content, _NODE_OUTPUT)
+    }
+    if output not in makers:
+        raise ValueError(f"nothing in the model computes {output!r}")
+    needed, nodes, waiting = set[str](), set[int](), [output]
+    while waiting:
+        name = waiting.pop()
+        if name in needed:
+            continue
+        needed.add(name)
+        if name != start and name in makers:
+            nodes.add(makers[name])
+            waiting += _names(fields[makers[name]][2], _NODE_INPUT)
+    kept = [_field(_OUTPUT, _field(_VALUE_NAME, output.encode()))]
+    if start is not None:
+        kept.append(_field(_INPUT, _field(_VALUE_NAME, start.encode()) + _field(_VALUE_TYPE, _FLOATS)))
+    for place, (number, whole, content) in enumerate(fields):
+        if number == _NODE:
+            taken = place in nodes
+        elif number in _NAMED:
+            taken = not needed.isdisjoint(_names(content, _NAMED[number]))
+        else:
+            taken = number not in (_OUTPUT, _VALUE_INFO)
+        if taken:
+            kept.append(bytes(whole))
+    return b"".join(kept)
+
+
+def _names(message: memoryview, wanted: int) -> list[str]:
+    return [bytes(content).decode() for number, _, content in _fields(message) if number == wanted]
+
+
+def _fields(message: memoryview) -> Iterator[tuple[int, memoryview, memoryview]]:
+    """Number, the field as it stands, and its content, of each field."""
+    place = 0
+    while place < len(message):
+        first = place
+        key, place = _number(message, place)
+        if key & 7 == _NUMBER:
+            content = place
+            _, place = _number(message, place)
+        elif key & 7 == _LENGTH:
+            length, content = _number(message, place)
+            place = content + length
+        else:
+            raise ValueError("not an ONNX model")
+        if place > len(message):
+            raise ValueError("not an ONNX model")
+        yield key >> 3, message[first:place], message[content:place]
+
+
+def _number(message: memoryview, place: int) -> tuple[int, int]:
+    """A number written in groups of seven bits, the lowest first, and the place after it."""
+    value = shift = 0
+    while place < len(message):
+        group = message[place]
+        value |= (group & 127) << shift
+        shift += 7
+        place += 1
+        if group < 128:
+            return value, place
+    raise ValueError("not an ONNX model")
+
+
+def _field(number: int, content: bytes) -> bytes:
+    return bytes(_groups((number << 3 | _LENGTH, len(content)))) + content
+
+
+def _groups(numbers: Iterable[int]) -> Iterator[int]:
+    for value in numbers:
+        while value > 127:
+            yield value & 127 | 128
+            value >>= 7
+        yield value
