@@ -143,7 +143,7 @@ async def measure(pool: asyncpg.Pool, times: int) -> Figures:
             await turns_with_feedbacks(connection, LONG, None, 0, 500, None)
 
     async def newest() -> None:
-        async with pool.acquire() as connection, connection.transaction(isolation="repeatable_read", readonly=True):
+        async with pool.acquire() as connection:
             await latest(connection, LONG, LatestQuestion([f"t{turn}" for turn in range(200)]))
 
     def searched(filters: Filters) -> Read:

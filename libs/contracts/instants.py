@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from datetime import UTC, datetime, timedelta
+from functools import lru_cache
 from typing import Annotated
 
 from pydantic import BeforeValidator, PlainSerializer, ValidationInfo, WithJsonSchema
@@ -15,7 +16,7 @@ DAY = _DAY_SECONDS * SECOND
 
 _RFC3339 = re.compile(r"\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d(?:\.\d{1,12})?(?:[Zz]|[+-]\d\d:\d\d)", re.ASCII)
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_EPOCH_OF_UTC = _EPOCH.replace(tzinfo=None)
+_CLOCK = tuple(f"{hour:02}:{minute:02}:" for hour in range(24) for minute in range(60))
 _LAST = 253_402_300_799_999_999
 """9999-12-31T23:59:59.999999Z, the last moment a datetime can hold."""
 
@@ -38,8 +39,15 @@ def parse_instant(text: str) -> int:
 
 def format_instant(moment: int) -> str:
     """UTC with six digits and `Z`, for microseconds from 0 to the end of the year 9999."""
-    # By position, and of a datetime without a zone: reports write thousands of times, and this takes three fifths.
-    return (_EPOCH_OF_UTC + timedelta(0, 0, moment)).isoformat("T", "microseconds") + "Z"
+    # Reports write thousands of times: this takes half as long as making a datetime of each.
+    day, within = divmod(moment, DAY)
+    minute, rest = divmod(within, MINUTE)
+    return f"{_date(day)}T{_CLOCK[minute]}{rest / SECOND:09.6f}Z"
+
+
+@lru_cache(maxsize=1_024)
+def _date(day: int) -> str:
+    return (_EPOCH + timedelta(days=day)).date().isoformat()
 
 
 def _validate(value: object, info: ValidationInfo) -> int:

@@ -102,7 +102,7 @@ def conversations_router(pool: asyncpg.Pool, clock: Clock, artifact_store_url: s
         """
         at = Conversation(tenant, project, conversation_id)
         asked = LatestQuestion(body.turn_ids, body.since, body.watermark, body.limit, body.cursor)
-        async with pool.acquire() as connection, connection.transaction(isolation="repeatable_read", readonly=True):
+        async with pool.acquire() as connection:
             return await latest(connection, at, asked)
 
     @router.get(CONVERSATION + "/turns/{turn_id:segment}/feedback")

@@ -128,6 +128,16 @@ async def test_pages_show_each_once_though_more_comes_in(http, take, limit):
     assert sorted(seen) == sorted(f"t{at}" for at in range(10))
 
 
+async def test_what_a_newer_verdict_covers_is_not_found_by_its_text_nor_counted_as_found(http, take):
+    for at, text in enumerate(("the words", "the words once more", "the words at last")):
+        await take(feedback(f"w{at}", turn="t1", kind="explicit", reaction="not_ok", text=text, at=at))
+    await take(feedback("f1", turn="t2", text="other words", at=9), feedback("f2", turn="t3", text="the words", at=-1))
+    page = await ask(http, text="words", limit=2)
+    assert [item["text"] for item in page["items"]] == ["other words", "the words at last"]
+    rest = await ask(http, text="words", limit=2, cursor=page["next_cursor"])
+    assert ([item["text"] for item in rest["items"]], rest["next_cursor"]) == (["the words"], None)
+
+
 async def test_a_cursor_of_another_filter_is_refused(http, take):
     await take(*SAID)
     cursor = (await ask(http, limit=1, agent_id="a"))["next_cursor"]

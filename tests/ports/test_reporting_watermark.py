@@ -14,6 +14,7 @@ from reporting.consumer import Projector
 from reporting.projection import feedback_row, newest_feedbacks
 from reporting.queries.changes import changed_since, stamp
 from reporting.selection import Project
+from reporting.snapshots import snapshot_of
 from reporting.store_postgres import PostgresStore
 from servicekit.clock import FixedClock
 
@@ -115,6 +116,29 @@ async def test_an_update_between_two_pages_comes_with_the_next_watermark(read_mo
         rest = (await http.post(LATEST, json={"limit": 2, "cursor": first["next_cursor"]})).json()
         again = (await http.post(LATEST, json={"watermark": rest["watermark"]})).json()
         assert [(item["turn_id"], item["reaction"]) for item in again["items"]] == [("t0", "not_ok")]
+
+
+async def test_what_is_written_while_an_answer_is_read_comes_at_once_or_the_next_time(read_models, monkeypatch):
+    take, written = Projector(PostgresStore(read_models)).handle, []
+
+    async def write():
+        written.append(turn := f"t{len(written)}")
+        await take(batch(feedback(turn, turn=turn)))
+
+    async def with_a_write_on_either_side(connection):
+        await write()
+        now = await snapshot_of(connection)
+        await write()
+        return now
+
+    async with client([conversations_router(read_models, NOW)]) as http:
+        timeline = Timeline(http)
+        with monkeypatch.context() as patch:
+            patch.setattr("reporting.queries.latest.snapshot_of", with_a_write_on_either_side)
+            await timeline.poll()
+        await timeline.poll()
+        assert set(timeline.seen) == set(written)
+        assert await timeline.poll() == []
 
 
 async def test_a_watermark_of_other_turns_or_of_another_server_rules_nothing_out(read_models):

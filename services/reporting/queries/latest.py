@@ -15,7 +15,7 @@ from contracts.instants import format_instant
 from reporting.answers import Answer, Time
 from reporting.cursor import TIMED, SnapshotText, decode, encode, question
 from reporting.database import Connection
-from reporting.paging import OVERHEAD, page_of
+from reporting.paging import OVERHEAD, PAGE_BYTES, page_of
 from reporting.projection import person_slot
 from reporting.selection import Conversation
 from reporting.snapshots import UNSEEN, Snapshot, snapshot_of, still_known
@@ -89,43 +89,44 @@ class OwnFeedback(Answer):
 _HERE: Final = "f.tenant = $1 and f.project = $2 and f.conversation_id = $3"
 _UNSEEN_SLOTS: Final = f"""
  and f.slot in (select f.slot from feedbacks f where {_HERE} and {UNSEEN.format(row="f", snapshot="$6")})"""
-_HEADS: Final = """
+_TURNS: Final = """
 with standing as (
-    select distinct on (f.slot) f.turn_id, f.feedback_id, f.occurred_at, octet_length(f.text) as size,
-           max(f.recorded_at) over (partition by f.slot) as changed_at
+    select distinct on (f.slot) f.turn_id, f.feedback_id, f.user_id, f.occurred_at, f.reaction, f.text, f.confidence,
+           f.origin, f.rn, max(f.recorded_at) over (partition by f.slot) as changed_at
     from feedbacks f
     where {here} and ($4::text[] is null or f.turn_id = any($4::text[])){unseen}
     order by f.slot, (f.feedback_type = 'explicit' or f.reaction is not null) desc,
              f.occurred_at desc, f.feedback_id desc
 ), latest as (
-    select distinct on (turn_id) *
+    select distinct on (turn_id) *, coalesce(octet_length(text), 0) + {overhead} as size
     from standing
     where changed_at > $5
     order by turn_id, changed_at desc, occurred_at desc, feedback_id desc
+), listed as (
+    select *, sum(size) over (order by changed_at, turn_id) - size as size_before
+    from latest
+    where $7::bigint is null or (changed_at, turn_id) > ($7, $8::text)
+    order by changed_at, turn_id
+    limit $9
 )
-select turn_id, feedback_id, changed_at, coalesce(size, 0) + {overhead} as size
-from latest
-where $7::bigint is null or (changed_at, turn_id) > ($7, $8::text)
-order by changed_at, turn_id
-limit $9
-"""
-_ALL: Final = _HEADS.format(here=_HERE, unseen=" and $6::text is null", overhead=OVERHEAD)
-_UNSEEN: Final = _HEADS.format(here=_HERE, unseen=_UNSEEN_SLOTS, overhead=OVERHEAD)
-_ITEMS: Final = f"""
-select f.turn_id, f.feedback_id, f.user_id, f.occurred_at, f.reaction, f.text, f.confidence, f.origin, f.rn, (
+select turn_id, feedback_id, user_id, occurred_at, reaction, case when size_before < {page} then text end as text,
+       confidence, origin, rn, changed_at, size, (
     select min(m.occurred_at) from messages m
-    where m.tenant = $1 and m.project = $2 and m.conversation_id = $3 and m.turn_id = f.turn_id
+    where m.tenant = $1 and m.project = $2 and m.conversation_id = $3 and m.turn_id = listed.turn_id
 ) as turn_ts
-from feedbacks f
-where {_HERE} and f.feedback_id = any($4::uuid[])
+from listed
+order by changed_at, turn_id
 """
+_ALL: Final = _TURNS.format(here=_HERE, unseen=" and $6::text is null", overhead=OVERHEAD, page=PAGE_BYTES)
+_UNSEEN: Final = _TURNS.format(here=_HERE, unseen=_UNSEEN_SLOTS, overhead=OVERHEAD, page=PAGE_BYTES)
 _OWN: Final = "select * from effective where slot = $1 and tenant = $2 and project = $3 and conversation_id = $4"
 
 
 async def latest(connection: Connection, at: Conversation, asked: LatestQuestion) -> Latest:
-    """One page of what `asked` means. The connection is in a repeatable read.
+    """One page of what `asked` means.
 
-    Raises BadCursor where another question gave the cursor, or another conversation the watermark.
+    Needs no transaction: the watermark's snapshot is older than the one of the rows, so what is written between the
+    two is shown twice. Raises BadCursor where another question gave the cursor, or another conversation the watermark.
     """
     now = await snapshot_of(connection)
     turns = "*" if asked.turn_ids is None else question(sorted(asked.turn_ids))
@@ -135,16 +136,14 @@ async def latest(connection: Connection, at: Conversation, asked: LatestQuestion
     unseen = await _not_shown_before(connection, asked.watermark, here, turns, now)
     since = -1 if asked.since is None else asked.since
     position = (None, None) if after is None else after[:2]
-    heads = await connection.fetch(
+    rows = await connection.fetch(
         _ALL if unseen is None else _UNSEEN, *at, asked.turn_ids, since, unseen, *position, asked.limit + 1
     )
-    page, more = page_of(heads, (row["size"] for row in heads), asked.limit)
-    known = await connection.fetch(_ITEMS, *at, [row["feedback_id"] for row in page])
-    rows = {row["feedback_id"]: row for row in known}
+    page, more = page_of(rows, (row["size"] for row in rows), asked.limit)
     first = str(now) if after is None else after[2]
     return Latest(
         conversation_id=at.conversation_id,
-        items=[_item(rows[head["feedback_id"]], head["changed_at"]) for head in page],
+        items=[_item(row) for row in page],
         next_cursor=encode(page_of_question, (page[-1]["changed_at"], page[-1]["turn_id"], first)) if more else None,
         watermark=None if more else encode(here, (turns, first)),
     )
@@ -163,14 +162,14 @@ async def _not_shown_before(
     return await still_known(connection, seen, now) if of_turns in ("*", turns) else None
 
 
-def _item(row: asyncpg.Record, changed_at: int) -> LatestItem:
+def _item(row: asyncpg.Record) -> LatestItem:
     return LatestItem(  # by position, as in `answers`
         row["turn_id"],
         None if row["turn_ts"] is None else format_instant(row["turn_ts"]),
         row["feedback_id"],
         row["user_id"],
         format_instant(row["occurred_at"]),
-        format_instant(changed_at),
+        format_instant(row["changed_at"]),
         row["reaction"],
         row["text"],
         row["confidence"],

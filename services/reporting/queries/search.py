@@ -58,6 +58,38 @@ LOOKED_THROUGH: Final = 10_000
 _COLUMNS: Final = """e.feedback_id, e.conversation_id, e.turn_id, e.agent_id, e.agent_version, e.model, e.user_id,
  e.origin, e.feedback_type, e.reaction, e.value, e.confidence, e.text, e.tags, e.correction, e.correction_type, e.emoji,
  e.occurred_at, e.agent_message_id, e.trace_id, e.source, e.reviews"""
+# Whether a feedback counts is asked of those alone that hold the text, and where the look ended only where it did.
+_LOOK: Final = """
+with looked as materialized (
+    select e.feedback_id, e.occurred_at, e.text ilike ${pattern} or e.correction ilike ${pattern} as holds
+    from feedbacks e
+    where {condition} and e.reaction is not null
+    order by {order}
+    limit {last} + 1
+), hits as materialized (
+    select e.feedback_id, e.occurred_at, false as ended_here
+    from looked e
+    where e.holds and exists (
+        select from {view} counted
+        where counted.feedback_id = e.feedback_id and counted.tenant = $1 and counted.project = $2
+    )
+    order by {order}
+    limit {limit}
+), listed as (
+    select * from hits
+    union all (
+        select e.feedback_id, e.occurred_at, true
+        from looked e
+        where (select count(*) from hits) < {limit}
+        order by {order}
+        limit 1 offset {last}
+    )
+)
+select {columns}, listed.ended_here
+from listed join feedbacks e using (feedback_id)
+where e.tenant = $1 and e.project = $2
+order by listed.ended_here, {order}
+"""
 _OLDER: Final = " and e.occurred_at <= ${at} and (e.occurred_at, e.feedback_id) < (${at}, ${next})"
 _NEWER: Final = " and e.occurred_at >= ${at} and (e.occurred_at, e.feedback_id) > (${at}, ${next})"
 _ANSWERS: Final = """
@@ -145,13 +177,16 @@ def _statement(
     order = "e.occurred_at, e.feedback_id" if newer else "e.occurred_at desc, e.feedback_id desc"
     if filters.text is None:
         return f"select {_COLUMNS} from {filters.view} e where {condition} order by {order} limit {limit}", *values
-    matching = "e.text ilike ${0} or e.correction ilike ${0}".format(len(values) + 1)
-    statement = f"""
-with looked as materialized (
-    select {_COLUMNS} from {filters.view} e where {condition} order by {order} limit {LOOKED_THROUGH}
-)
-(select e.*, false as ended_here from looked e where {matching} order by {order} limit {limit})
-union all
-(select e.*, true from looked e order by {order} offset {LOOKED_THROUGH - 1})
-order by ended_here, {order.replace("e.", "")}"""
-    return statement, *values, substring(filters.text)
+    return (
+        _LOOK.format(
+            condition=condition,
+            view=filters.view,
+            order=order,
+            pattern=len(values) + 1,
+            limit=limit,
+            last=LOOKED_THROUGH - 1,
+            columns=_COLUMNS,
+        ),
+        *values,
+        substring(filters.text),
+    )
