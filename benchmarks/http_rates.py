@@ -11,7 +11,7 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from statistics import median
@@ -162,22 +162,37 @@ def program(*arguments: str, environment: dict[str, str] | None = None, by_posit
         process.wait()
 
 
-async def _main(seconds: float, rounds: int, clients: Sequence[int]) -> None:
+def run(
+    prog: str, about: str | None, measure: Callable[[argparse.Namespace, Servers, Path, Path, Say], Awaitable[object]]
+) -> None:
+    """Print as JSON what `measure` gives for the options of the command line.
+
+    It is called with the options (`seconds`, `rounds`, `clients`), servers, a scratch folder, the events' file there
+    and what shows progress.
+    """
+    parser = argparse.ArgumentParser(prog=prog, description=about)
+    parser.add_argument("--seconds", type=float, default=10)
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--clients", type=lambda text: [int(n) for n in text.split(",")], default=[16, 64])
+    options = parser.parse_args()
+
     def say(text: str) -> None:
         print(text, file=sys.stderr, flush=True)
 
-    with scratch() as folder:
-        source, _ = source_of(folder)
-        async with servers(folder, say, with_kafka=True) as shared:
-            print(
-                json.dumps(await http_rates(shared, source, seconds=seconds, rounds=rounds, clients=clients, say=say))
-            )
+    async def main() -> None:
+        with scratch() as folder:
+            source, _ = source_of(folder)
+            async with servers(folder, say, with_kafka=True) as shared:
+                print(json.dumps(await measure(options, shared, folder, source, say), indent=2))
+
+    uvloop.run(main())
+
+
+async def _measure(options: argparse.Namespace, shared: Servers, _: Path, source: Path, say: Say) -> dict[str, Any]:
+    return await http_rates(
+        shared, source, seconds=options.seconds, rounds=options.rounds, clients=options.clients, say=say
+    )
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.http_rates", description=__doc__)
-    parser.add_argument("--seconds", type=float, default=10)
-    parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--clients", default="16,64")
-    options = parser.parse_args()
-    uvloop.run(_main(options.seconds, options.rounds, [int(n) for n in options.clients.split(",")]))
+    run("python -m benchmarks.http_rates", __doc__, _measure)

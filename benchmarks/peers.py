@@ -13,7 +13,6 @@ import asyncio
 import json
 import os
 import subprocess
-import sys
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -21,13 +20,12 @@ from statistics import median
 from typing import Any, Final
 
 import httpx
-import uvloop
 
 from benchmarks.detect_over_http import until_ready
 from benchmarks.http_load import Load, in_turn, post
-from benchmarks.http_rates import TOKEN, Say, judgements, known_turns, program
-from benchmarks.servers import Servers, servers
-from benchmarks.workload import Workload, scratch, source_of
+from benchmarks.http_rates import TOKEN, Say, judgements, known_turns, program, run
+from benchmarks.servers import Servers
+from benchmarks.workload import Workload
 from standalone.embedded.ports import free_port
 from tests.support.tool_environment import PHOENIX, environment_of
 
@@ -146,26 +144,19 @@ def _figures(clients: int, runs: Sequence[tuple[dict[str, Any], dict[str, Any]]]
     }
 
 
-async def _main(seconds: float, rounds: int, clients: Sequence[int]) -> None:
-    def say(text: str) -> None:
-        print(text, file=sys.stderr, flush=True)
-
-    with scratch() as folder:
-        source, _ = source_of(folder)
-        async with servers(folder, say, with_kafka=True) as shared:
-            work = folder / "phoenix"
-            print(
-                json.dumps(
-                    await peers(shared, work, source, seconds=seconds, rounds=rounds, clients=clients, say=say),
-                    indent=2,
-                )
-            )
+async def _measure(
+    options: argparse.Namespace, shared: Servers, folder: Path, source: Path, say: Say
+) -> list[dict[str, Any]]:
+    return await peers(
+        shared,
+        folder / "phoenix",
+        source,
+        seconds=options.seconds,
+        rounds=options.rounds,
+        clients=options.clients,
+        say=say,
+    )
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.peers", description=__doc__)
-    parser.add_argument("--seconds", type=float, default=10)
-    parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--clients", default="16,64")
-    options = parser.parse_args()
-    uvloop.run(_main(options.seconds, options.rounds, [int(n) for n in options.clients.split(",")]))
+    run("python -m benchmarks.peers", __doc__, _measure)
