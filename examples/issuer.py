@@ -89,7 +89,9 @@ def serve(key: ec.EllipticCurvePrivateKey, port: int) -> None:
         def log_message(self, *_: object) -> None:
             pass
 
-    ThreadingHTTPServer(("127.0.0.1", port), Keys).serve_forever()
+    server = ThreadingHTTPServer(("127.0.0.1", port), Keys)
+    print(f"Serving the public key at http://127.0.0.1:{server.server_port}/jwks.json", flush=True)
+    server.serve_forever()
 
 
 def main() -> None:

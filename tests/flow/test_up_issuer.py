@@ -19,9 +19,11 @@ EXAMPLE = Path(__file__).parents[2] / "examples" / "issuer.py"
 
 
 @asynccontextmanager
-async def program(*arguments: str, **environment: str) -> AsyncIterator[asyncio.subprocess.Process]:
+async def program(
+    *arguments: str, stdout: int | None = None, **environment: str
+) -> AsyncIterator[asyncio.subprocess.Process]:
     process = await asyncio.create_subprocess_exec(
-        *arguments, env={**os.environ, **environment}, stderr=asyncio.subprocess.DEVNULL
+        *arguments, env={**os.environ, **environment}, stdout=stdout, stderr=asyncio.subprocess.DEVNULL
     )
     try:
         yield process
@@ -71,8 +73,11 @@ async def test_people_bring_tokens_of_the_example_issuer(tmp_path: Path) -> None
         assert (away.status_code, away.headers["retry-after"]) == (503, "5"), "the issuer does not answer yet"
         assert "issuer" in away.json()["detail"]
         assert (await http.get("/report", headers=operator)).status_code == 200
-        async with program(sys.executable, str(EXAMPLE), "--key", str(key), "serve", "--port", str(keys_port)):
+        serve = (sys.executable, str(EXAMPLE), "--key", str(key), "serve", "--port", str(keys_port))
+        async with program(*serve, stdout=asyncio.subprocess.PIPE) as serving:
+            assert serving.stdout is not None
             async with asyncio.timeout(30):
+                assert auth["AUTH_JWKS_URL"] in (await serving.stdout.readline()).decode()
                 while (own := await http.get(judge, headers=ann)).status_code == 503:
                     await asyncio.sleep(0.2)
             assert own.status_code == 200

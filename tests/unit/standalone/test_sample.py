@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
@@ -187,3 +188,10 @@ def test_agents_say_how_they_made_their_answers(sample: Events) -> None:
     for name in ("agentVersion", "model", "intent", "strategy", "validationOutcome", "qualityScore"):
         assert all(name in event for event in answers), name
     assert len({event["agentVersion"] for event in answers if event["agentId"] == "shop-helper"}) == 2
+
+
+def test_the_answer_that_the_documentation_judges_is_in_it(sample: Events) -> None:
+    text = (Path(__file__).parents[3] / "docs" / "tokens.md").read_text(encoding="utf-8")
+    [(conversation, turn)] = re.findall(r"demo/support/(\S+)\nTURN=\$TALK/turns/(\S+)", text)
+    answers = [event for event in of(sample, CHAT_MESSAGE.name) if event["senderType"] == "agent"]
+    assert (conversation, turn) in {(event["conversationId"], event["turnId"]) for event in answers}
