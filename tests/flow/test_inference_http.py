@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+import re
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -250,3 +253,29 @@ async def test_who_may_not_ask_is_refused(stack: RunningStack) -> None:
         assert (await http.get(f"{BASE}/c-42/turns/t-7/metadata")).status_code == 403
     async with stack.client() as http:
         assert (await http.get(f"{BASE}/c-42/turns/nowhere/metadata")).status_code == 404
+
+
+async def test_the_documented_answer_of_detect_is_what_it_answers(stack: RunningStack) -> None:
+    page = (Path(__file__).parents[2] / "docs" / "inference_http.md").read_text(encoding="utf-8")
+    asked, documented = map(json.loads, re.findall(r"```json\n(.*?)```", page.partition("/detect`")[2], re.DOTALL)[:2])
+    [planner] = re.findall(r"```markdown\n(.*?)```", page, re.DOTALL)
+    talk = [
+        ("m-11", "t-6", "20:00", "What is free today?", None),
+        ("m-12", "t-6", "20:05", "The city gallery is.", "bot"),
+        ("m-13", "t-7", "27:00", "When does it open?", None),
+        ("m-14", "t-7", "28:00", "It opens at nine.", "bot"),
+    ]
+    for name, turn, at, text, agent in talk:
+        known = {"occurredAt": f"2026-11-20T09:{at}Z", "strategy": agent and "lookup"}
+        await stack.publish(message(name, "c-42", turn=turn, agent=agent, content=text, **known))
+    await stack.quiet()
+    judged = await post(stack, "c-42/turns/t-6/feedback", {"reaction": "not_ok", "text": "Only on Sundays."})
+    assert judged.status_code == 202
+    await stack.quiet()
+    answered = (await post(stack, "c-42/detect", asked)).json()
+    # Whether there is an encoder is the machine's affair, and so are last digits.
+    assert "encoder" in answered["feedback"]
+    answered["feedback"]["encoder"] = documented["feedback"]["encoder"]
+    for part in (documented["feedback"]["scores"], documented["target"]):
+        part |= {name: pytest.approx(value, abs=0.01) for name, value in part.items() if isinstance(value, float)}
+    assert answered == documented | {"planner_markdown": planner}
