@@ -15,7 +15,7 @@ from rich.console import Console
 from servicekit.failures import StartError
 from standalone.remote import address_of
 from standalone.state import DEFAULT_STATE
-from standalone.terminal import State, run
+from standalone.terminal import State, run, sentence
 
 
 class MemoryModeName(StrEnum):
@@ -104,7 +104,7 @@ async def _chat(
             conversation = Conversation(client, agent, user or _account(), memory_mode, planning_seconds)
             await client.latest(conversation.id)
         except (AgentFeedbackError, ValueError) as error:
-            raise StartError(f"The platform at {url} cannot be used: {error}.") from None
+            raise StartError(f"The platform at {url} cannot be used: {sentence(error)}") from None
         typed = Keyboard() if sys.stdin.isatty() else Pipe()
         await Chat(conversation, typed, Screen(Console())).run()
 

@@ -49,6 +49,8 @@ def explain(
     if rows is not None:
         _explain_rows(rows, errors, sentence_encoder, as_json)
         return
+    if not message.strip():
+        raise typer.BadParameter("A message is needed, or a file with --rows.")
     verdict = verdict_on(message, previous_user, previous_assistant, _detector(sentence_encoder))
     if as_json:
         print_json(asdict(verdict) | {"emitted": verdict.emitted, "scores": dict(verdict.scores)})

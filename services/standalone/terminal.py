@@ -53,6 +53,11 @@ def say(message: str, style: str = "") -> None:
     Console(stderr=True).print(harmless(message, style), soft_wrap=True)
 
 
+def sentence(error: Exception) -> str:
+    """What the error says, with one full stop at its end: some already bring the service's."""
+    return f"{str(error).rstrip('.')}."
+
+
 def show(text: str) -> None:
     """A line of what was asked for, on stdout."""
     Console().print(harmless(text), soft_wrap=True)

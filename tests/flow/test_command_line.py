@@ -57,6 +57,13 @@ async def test_a_missing_file() -> None:
     assert "There is no file no/such/file.jsonl." in ended.err
 
 
+@pytest.mark.parametrize("message", [(), (" ",)], ids=["none", "blank"])
+async def test_a_verdict_about_nothing_is_wrong_usage(message: tuple[str, ...]) -> None:
+    ended = await agent_feedback("explain", *message)
+    assert (ended.code, ended.out) == (2, "")
+    assert "A message is needed" in ended.err
+
+
 async def test_an_empty_file_and_lines_that_are_no_events(tmp_path: Path) -> None:
     empty, mixed = tmp_path / "empty.jsonl", tmp_path / "mixed.jsonl"
     empty.touch()

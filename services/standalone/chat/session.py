@@ -15,6 +15,7 @@ from standalone.chat.agents import AgentFailed
 from standalone.chat.commands import Command, Message, Unknown, read_line
 from standalone.chat.conversation import Conversation, NoAnswerYet
 from standalone.chat.terminal import YOU, Screen, Typed
+from standalone.terminal import sentence
 
 
 class Chat:
@@ -83,7 +84,7 @@ class Chat:
         try:
             exchange = await self._conversation.say(text)
         except AgentFailed as error:
-            self._screen.trouble(f"No answer: {error}.")
+            self._screen.trouble(f"No answer: {sentence(error)}")
             return
         if exchange.announcement:
             self._screen.panel("feedback that came in", exchange.announcement)
@@ -101,9 +102,9 @@ class Chat:
         except NotFound:
             self._screen.trouble("The platform does not know that answer: it was not published.")
         except AgentFeedbackError as error:
-            self._screen.trouble(f"The platform did not take that: {error}.")
+            self._screen.trouble(f"The platform did not take that: {sentence(error)}")
         except ValueError as error:
-            self._screen.trouble(f"That was refused: {error}.")
+            self._screen.trouble(f"That was refused: {sentence(error)}")
 
     async def _up(self, _: str) -> None:
         await self._conversation.judge("ok")
