@@ -13,14 +13,18 @@ export interface Asked {
 
 export const TRIES = 4;
 const LONGEST_WAIT = 10;
+const LONGEST_DETAIL = 500;
 
-/** The platform refused, or could not be reached (`status` 0). `message` holds nothing that was sent. */
+/**
+ * The platform refused, or could not be reached (`status` 0). `message` is a sentence that holds nothing that was sent:
+ * of a refusal its status and the service's own, as in "404: No agent has answered on that turn."
+ */
 export class FeedbackError extends Error {
   constructor(
     readonly status: number,
-    detail = "",
+    detail = "refused without a reason",
   ) {
-    super(detail || String(status));
+    super(status ? `${status}: ${detail}` : detail);
     this.name = "FeedbackError";
   }
 }
@@ -30,6 +34,16 @@ export const pathOf = (...parts: string[]): string => "conversations/" + parts.m
 
 /** The text with U+FFFD for half a character of UTF-16, which no address and no JSON of the platform takes. */
 export const whole = (text: string): string => text.replace(/\p{Surrogate}/gu, "\uFFFD");
+
+/** Why the service refuses, where its answer says so: a proxy's page, or a body that breaks off, does not. */
+async function detailOf(answer: Response): Promise<string | undefined> {
+  try {
+    const { detail } = (await answer.json()) as { detail?: unknown };
+    return typeof detail === "string" ? detail.slice(0, LONGEST_DETAIL) : undefined;
+  } catch {
+    return undefined;
+  }
+}
 
 /**
  * The answer to a request; 429 and 503 are tried again after Retry-After (ten seconds at most), and a token that is
@@ -50,7 +64,7 @@ export async function ask(address: string, asked: Asked, bearer: Bearer, tries =
       renew = true;
       continue;
     }
-    if (![429, 503].includes(answer.status) || attempt >= tries) throw new FeedbackError(answer.status);
+    if (![429, 503].includes(answer.status) || attempt >= tries) throw new FeedbackError(answer.status, await detailOf(answer));
     const seconds = Math.min(Number(answer.headers.get("Retry-After")) || attempt, LONGEST_WAIT);
     await new Promise((done) => setTimeout(done, seconds * 1000));
   }

@@ -162,7 +162,7 @@ export class Client {
     const reader = answer.body!.getReader();
     try {
       for (;;) {
-        const { done, value } = await reader.read().catch(lost);
+        const { done, value } = await reader.read().catch((error) => this.#lost(error));
         const lines = (rest + decoder.decode(value, { stream: !done })).split("\n");
         rest = done ? "" : lines.pop()!;
         for (const line of lines) if (line.trim()) yield parsed(line);
@@ -205,12 +205,12 @@ export class Client {
   async #timed<T>(call: PerCall, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
     const late = new AbortController();
     const { seconds = 30 } = this.#options;
-    const timer = setTimeout(() => late.abort(new FeedbackError(0, "TimeoutError")), seconds * 1000);
+    const timer = setTimeout(() => late.abort(new FeedbackError(0, `no answer from ${this.#origin} within ${seconds} s`)), seconds * 1000);
     const signal = call.signal ? AbortSignal.any([late.signal, call.signal]) : late.signal;
     try {
       return await Promise.race([work(signal), aborted(signal)]);
     } catch (error) {
-      throw error instanceof FeedbackError ? error : lost(error);
+      throw error instanceof FeedbackError ? error : this.#lost(error);
     } finally {
       clearTimeout(timer);
     }
@@ -220,7 +220,25 @@ export class Client {
     const { token = "" } = this.#options;
     if (typeof token === "string") return token;
     if (renew) this.#token = null;
-    return (this.#token ??= await token());
+    try {
+      return (this.#token ??= await token());
+    } catch {
+      throw new FeedbackError(0, "no token: what should fetch it failed");
+    }
+  }
+
+  /** What went wrong on the way, by the name of its kind: the rest may hold the whole address. */
+  #lost(error: unknown): never {
+    throw new FeedbackError(0, `no answer from ${this.#origin} (${error instanceof Error ? error.name : typeof error})`);
+  }
+
+  /** Of the platform's address what may be shown: no name and no password. */
+  get #origin(): string {
+    try {
+      return new URL(this.#home, globalThis.location?.href).origin;
+    } catch {
+      return "what is no address";
+    }
   }
 }
 
@@ -229,10 +247,6 @@ function aborted(signal: AbortSignal): Promise<never> {
     if (signal.aborted) reject(signal.reason);
     signal.addEventListener("abort", () => reject(signal.reason), { once: true });
   });
-}
-
-function lost(error: unknown): never {
-  throw new FeedbackError(0, error instanceof Error ? error.name : "unreachable");
 }
 
 function parsed(text: string): Record<string, unknown> {

@@ -31,6 +31,7 @@ async function against(answer, work) {
 }
 
 const refusal = (status) => (error) => error instanceof FeedbackError && error.status === status;
+const saying = (message) => (error) => error instanceof FeedbackError && (assert.equal(error.message, message), true);
 
 test("a judgement is given, read, searched, exported and taken back", async () => {
   const said = { text: "It opens at ten / „zehn“ 👎", tags: ["wrong"], correction: "At ten." };
@@ -80,6 +81,32 @@ test("what is refused is one kind of error, without a word of what was sent", as
     return refusal(404)(error);
   });
   await assert.rejects(client.submitFeedback(conversation, "t1", "great"), (error) => error.status >= 400);
+});
+
+test("a refusal says why in the service's own sentence", async () => {
+  await assert.rejects(client.submitFeedback("nowhere", "t1", "ok"), saying("404: No agent has answered on that turn."));
+  const stranger = new Client(url, { tenant: "acme", project: "support", token: "nobody's" });
+  await assert.rejects(stranger.search(), saying("401: A valid access token is needed."));
+  const refusing = (body) => (_, response) => response.writeHead(422, { "content-length": body.length }).end(body);
+  const asked = (there) => new Client(there, { tenant: "a", project: "b", tries: 1 }).search();
+  const mute = "422: refused without a reason";
+  for (const body of ["<html>", "", "null", "[]", '{"detail": [{"input": "words"}]}', '{"detail": {"a": 1}}', "[".repeat(100_000)]) {
+    await assert.rejects(against(refusing(body), asked), saying(mute));
+  }
+  const broken = (_, response) => response.writeHead(422, { "content-length": 99 }).write("{", () => response.destroy());
+  await assert.rejects(against(broken, asked), saying(mute));
+  await assert.rejects(against(refusing(JSON.stringify({ detail: "x".repeat(9_999) })), asked), saying(`422: ${"x".repeat(500)}`));
+});
+
+test("where no answer came, the error names the origin and nothing else of the address", async () => {
+  const options = { tenant: "a", project: "b", seconds: 0.2 };
+  const asked = (there, more = {}) => new Client(there, { ...options, ...more }).search();
+  await assert.rejects(asked("http://127.0.0.1:1/secret/"), saying("no answer from http://127.0.0.1:1 (TypeError)"));
+  await assert.rejects(asked("http://ann:secret@127.0.0.1:1"), saying("no answer from http://127.0.0.1:1 (TypeError)"));
+  await assert.rejects(asked("nonsense"), saying("no answer from what is no address (TypeError)"));
+  await against(() => {}, (there) => assert.rejects(asked(there), saying(`no answer from ${there} within 0.2 s`)));
+  const failing = { token: async () => { throw new Error("the secret"); } };
+  await assert.rejects(asked("http://127.0.0.1:1", failing), saying("no token: what should fetch it failed"));
 });
 
 test("a token that is refused is fetched anew, once", async () => {
