@@ -96,7 +96,9 @@ async def run_program(program: Program, host: str, port: int, token: str | None)
 
     server = HttpServer(host, port, http)
     app = application(not_ready, lambda: () if service is None else service.warnings)
-    await server.start(guarded(app, authenticator, program.surface, auth.cors_origins, http.request_seconds))
+    await server.start(
+        guarded(app, authenticator, program.surface, auth.cors_origins, http.request_seconds, lambda: service is None)
+    )
     starting = asyncio.create_task(_start(program))
     waiting = asyncio.create_task(stopping.wait())
     try:

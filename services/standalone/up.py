@@ -86,7 +86,9 @@ async def up(options: Options, console: Console, say: Say) -> dict[str, Any]:
             return "the services are starting" if stack is None else await stack.not_ready()
 
         app = application(not_ready, lambda: () if stack is None else stack.warnings)
-        await server.start(guarded(app, authenticator, SURFACE, auth.cors_origins, http.request_seconds))
+        await server.start(
+            guarded(app, authenticator, SURFACE, auth.cors_origins, http.request_seconds, lambda: stack is None)
+        )
         work = asyncio.create_task(_start(options, state, outcomes, parts, say))
         stack = await _unless(stopping, work)
         if stack is None:

@@ -147,15 +147,20 @@ def guarded(
     surface: Surface,
     origins: Sequence[str] = (),
     seconds: float = REQUEST_SECONDS,
+    starting: Callable[[], bool] = lambda: False,
 ) -> ASGIApp:
     """`app` with every route held to its row, answered within `seconds`, and limits on bodies.
 
-    Pages of `origins` may call it, with a token of their own.
+    Pages of `origins` may call it, with a token of their own. While it is `starting`, what the services' routes are
+    asked is refused for later; only the process's own answer.
     """
+    own = {template_of(path) for _, path in OWN_ROUTES}
     table = PermissionTable(merged(OWN_ROUTES, surface.permissions))
     compressed = GZipMiddleware(app, minimum_size=1024, compresslevel=4)
     limited = BodyLimit(DirectCalls(compressed, app.state.direct), surface.body_limits)
-    guard = Guard(limited, authenticator, table, surface.refused_pages)
+    guard = Guard(
+        limited, authenticator, table, surface.refused_pages, lambda template: starting() and template not in own
+    )
     behind = Answering(guard, seconds)
     if not origins:
         return behind

@@ -18,9 +18,11 @@ from servicekit.row_security import EVERY_TENANT, tenant_in_sight
 RefusedPage = Callable[[Request, int, str], Awaitable[Response]]
 """Answers a refused request for a page with a page, given the status and why, in one sentence."""
 NO_TOKEN = "A valid access token is needed."  # noqa: S105 # a sentence
+STARTING = "This service is starting; send this again later."
 _FRONT = "/"
 """Where the page is whose refusals answer a browser that asks for an address of nobody's."""
 _CHALLENGE = {"WWW-Authenticate": "Bearer"}
+_LATER = {"Retry-After": str(RETRY_SECONDS)}
 
 
 class Guard:
@@ -31,8 +33,9 @@ class Guard:
     for pages that sign people in.
 
     401 without a valid token, 404 where no row has the path, 405 where its row has another method, 403 where the token
-    lacks the scope, tenant or project, 503 while a token cannot be checked. `pages` says how refusals of pages look,
-    by path. Routes see the path as it was sent, so that a slash inside an id stays inside it.
+    lacks the scope, tenant or project, 503 while a token cannot be checked, or a route is still to come: `to_come` is
+    asked by template. `pages` says how refusals of pages look, by path. Routes see the path as it was sent, so that a
+    slash inside an id stays inside it.
     """
 
     def __init__(
@@ -41,10 +44,12 @@ class Guard:
         authenticator: Authenticator,
         table: PermissionTable,
         pages: Mapping[str, RefusedPage] | None = None,
+        to_come: Callable[[str], bool] = lambda _: False,
     ) -> None:
         self._app = app
         self._authenticator = authenticator
         self._table = table
+        self._to_come = to_come
         self._pages = {template_of(path): page for path, page in (pages or {}).items()}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -66,14 +71,12 @@ class Guard:
         request.state.template = "no route" if row is None else row.template
         request.state.place = {} if row is None else row.place
         if row is not None and row.need.public:
-            return None
+            return _refused(503, STARTING, _LATER) if self._to_come(row.template) else None
         page = self._pages.get(row.template if row else _FRONT if _of_a_browser(request) else "")
         try:
             caller = await self._caller(request)
         except Unavailable as error:
-            return _refused(
-                503, f"{str(error).capitalize()}; send this again later.", {"Retry-After": str(RETRY_SECONDS)}
-            )
+            return _refused(503, f"{str(error).capitalize()}; send this again later.", _LATER)
         if caller is None:
             return await page(request, 401, NO_TOKEN) if page else _refused(401, NO_TOKEN, _CHALLENGE)
         if row is None:
@@ -86,6 +89,8 @@ class Guard:
             )
         if why := row.need.refusal(caller, row.place):
             return await page(request, 403, why) if page else _refused(403, why)
+        if self._to_come(row.template):
+            return await page(request, 503, STARTING) if page else _refused(503, STARTING, _LATER)
         request.state.caller = caller
         tenant_in_sight.set(row.place.get("tenant") or caller.tenant or EVERY_TENANT)
         return None

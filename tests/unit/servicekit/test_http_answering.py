@@ -10,7 +10,7 @@ import asyncpg
 import httpx
 import pytest
 from aiokafka.errors import KafkaConnectionError
-from fastapi import APIRouter, FastAPI, Request
+from fastapi import APIRouter, FastAPI, Request, Response
 from fastapi.responses import StreamingResponse
 from pydantic import BaseModel, ConfigDict
 from starlette.types import ASGIApp
@@ -19,7 +19,8 @@ from servicekit import metrics
 from servicekit.failures import Unavailable
 from servicekit.http.application import Surface, add_routes, application, guarded
 from servicekit.http.auth import AccessToken
-from servicekit.http.permissions import PUBLIC
+from servicekit.http.guard import STARTING
+from servicekit.http.permissions import ANY_TOKEN, PUBLIC
 
 SECRET = "what ann wrote"
 
@@ -153,6 +154,38 @@ async def test_a_path_that_is_not_utf8_is_refused() -> None:
     async with served(app, "/of/{name:segment}") as http:
         assert (await http.get("/of/%ff")).status_code == 422
         assert json.loads((await http.get("/of/%E2%82%AC%2F%252F")).text) == "€/%2F"
+
+
+async def test_what_a_service_is_asked_while_it_starts_is_refused_for_later_and_never_as_unknown() -> None:
+    app, later, up = application(ready), APIRouter(), False
+
+    @later.post("/public")
+    @later.post("/turns/{name}")
+    async def taken() -> str:
+        return "taken"
+
+    async def page(_: Request, status: int, why: str) -> Response:
+        return Response(f"page {status}: {why}", status)
+
+    surface = Surface(
+        {("POST", "/turns/{name}"): ANY_TOKEN, ("POST", "/public"): PUBLIC, ("POST", "/page"): ANY_TOKEN},
+        refused_pages={"/page": page},
+    )
+    guard = guarded(app, AccessToken("t"), surface, starting=lambda: not up)
+    async with httpx.AsyncClient(transport=httpx.ASGITransport(guard), base_url="http://here") as http:
+        known = {"Authorization": "Bearer t"}
+        for path, headers in (("/turns/t1", known), ("/public", {})):
+            answer = await http.post(path, headers=headers)
+            assert (answer.status_code, answer.headers["retry-after"]) == (503, "5")
+            assert answer.json() == {"detail": "This service is starting; send this again later."}
+        assert (await http.post("/turns/t1")).status_code == 401
+        assert (await http.post("/nowhere", headers=known)).status_code == 404
+        assert (await http.post("/page", headers=known)).text == f"page 503: {STARTING}"
+        assert (await http.get("/health/live")).status_code == 200
+        add_routes(app, [later])
+        up = True
+        assert (await http.post("/turns/t1", headers=known)).json() == "taken"
+        assert (await http.post("/public")).json() == "taken"
 
 
 async def test_routes_that_come_after_the_first_look_are_described() -> None:
