@@ -15,7 +15,7 @@ from contracts.asyncapi import asyncapi
 from servicekit.logging import configure_logging
 from standalone import cli_chat, cli_detector, cli_erase, cli_export, cli_log, cli_purge, cli_rebuild
 from standalone.state import DEFAULT_STATE
-from standalone.terminal import ANSWER_SECONDS, AsJson, State, instant, print_json, say, show, within
+from standalone.terminal import ANSWER_SECONDS, INTERRUPTED, AsJson, State, instant, print_json, say, show, within
 from standalone.terminal import run as run_work
 
 SERVICES = ("chat_bridge", "feedback", "inference", "reporting")
@@ -99,6 +99,11 @@ def up(
         port = 0 if exit else 8080
     options = Options(files, sample, exit, as_json, host, port, state, token, broker, instant(now), fates, database)
     facts = run_work(run_up(options, Console(), (lambda _: None) if as_json else say))
+    if facts is None:
+        if exit:
+            say("Stopped before everything was taken in.")
+            raise typer.Exit(INTERRUPTED)
+        return
     for rejected in facts.get("replayed", {}).get("rejected", [])[:5]:
         say(f"{rejected['file']} line {rejected['line']} was refused: {rejected['reason']}.")
     if as_json:

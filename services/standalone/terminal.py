@@ -25,6 +25,8 @@ from standalone.embedded.postgres import EmbeddedPostgresError
 T = TypeVar("T")
 FAILED = 1
 NOT_STARTED = 3
+INTERRUPTED = 130
+"""As a shell says of a program that Ctrl-C ended."""
 ANSWER_SECONDS = 20.0
 """How long a command waits for a broker or database; a service waits without end."""
 State = Annotated[Path, typer.Option(help="Where a run keeps its data, token and lock.", show_default=True)]
@@ -73,7 +75,7 @@ def run(work: Coroutine[Any, Any, T]) -> T:
         say(str(error), "red")
         raise typer.Exit(NOT_STARTED) from None
     except KeyboardInterrupt:
-        raise typer.Exit(130) from None
+        raise typer.Exit(INTERRUPTED) from None
 
 
 async def within(seconds: float, work: Coroutine[Any, Any, T], address: str) -> T:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import os
 import signal
 import time
 from collections.abc import Callable, Sequence
@@ -37,6 +38,7 @@ from standalone.sample import write_sample
 from standalone.stack import Stack
 from standalone.state import StateFolder
 from standalone.summary import print_summary, summary
+from standalone.terminal import INTERRUPTED
 
 Say = Callable[[str], None]
 T = TypeVar("T")
@@ -62,12 +64,24 @@ class Options:
     database_url: str | None = None
 
 
-async def up(options: Options, console: Console, say: Say) -> dict[str, Any]:
-    """Run until everything is done (`exit`) or a signal comes; gives the summary of the replay."""
+async def up(options: Options, console: Console, say: Say) -> dict[str, Any] | None:
+    """Run until everything is done (`exit`) or a signal comes; gives the summary of the replay.
+
+    None where the signal came before all was taken in. A Ctrl-C while it stops ends the process at once: a stop waits
+    for what may never answer.
+    """
     began = time.monotonic()
     stopping = asyncio.Event()
-    for number in (signal.SIGINT, signal.SIGTERM):
-        asyncio.get_running_loop().add_signal_handler(number, stopping.set)
+
+    def interrupted() -> None:
+        if stopping.is_set():
+            say("Ended at once.")
+            os._exit(INTERRUPTED)  # the embedded parts end with this process, however it dies
+        say("Stopping ... (Ctrl-C once more ends it at once)")
+        stopping.set()
+
+    asyncio.get_running_loop().add_signal_handler(signal.SIGINT, interrupted)
+    asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, stopping.set)
     account, outcomes = Account(), Outcomes(keep=options.fates is not None)
     async with AsyncExitStack() as parts:
         state = parts.enter_context(StateFolder(options.state))
@@ -92,7 +106,7 @@ async def up(options: Options, console: Console, say: Say) -> dict[str, Any]:
         work = asyncio.create_task(_start(options, state, outcomes, parts, say))
         stack = await _unless(stopping, work)
         if stack is None:
-            return {}
+            return None
         add_routes(app, routers_of(stack))
         url = f"http://{options.host}:{server.port}/"
         facts_of_run = {
@@ -106,7 +120,7 @@ async def up(options: Options, console: Console, say: Say) -> dict[str, Any]:
         say(f"Ready after {time.monotonic() - began:.1f} s.")
         facts = await _unless(stopping, asyncio.create_task(_replay(options, files, stack, account, outcomes, began)))
         if facts is None:
-            return {}
+            return None
         if options.fates is not None:
             write_fates(options.fates, outcomes, account)
         if files and not options.json:

@@ -93,22 +93,67 @@ async def test_an_empty_file_and_lines_that_are_no_events(tmp_path: Path) -> Non
     assert facts["dead_letters"]["chat.message.ingested"] == 4
 
 
-async def test_a_broker_that_does_not_answer_is_waited_for() -> None:
+@pytest.mark.parametrize(
+    ("batch", "ends_by", "code"), [((), signal.SIGTERM, 0), (("--exit",), signal.SIGINT, 130)], ids=["serving", "batch"]
+)
+async def test_a_broker_that_does_not_answer_is_waited_for(
+    batch: list[str], ends_by: signal.Signals, code: int
+) -> None:
+    """Ended meanwhile, a batch job was not done, while a run that was to serve has ended as it should."""
     with socket.socket() as silent:
         silent.bind(("127.0.0.1", 0))
         address = f"127.0.0.1:{silent.getsockname()[1]}"
         async with state_folder() as state:
             process = await asyncio.create_subprocess_exec(
-                COMMAND, "up", "--port", "0", "--state", str(state), "--broker", address, stderr=asyncio.subprocess.PIPE
+                COMMAND,
+                *("up", "--port", "0", "--state", str(state), "--broker", address, *batch),
+                stderr=asyncio.subprocess.PIPE,
             )
             assert process.stderr is not None
             async with asyncio.timeout(60):
                 while f"Waiting for the broker at {address}" not in (await process.stderr.readline()).decode():
                     assert process.returncode is None
-            process.terminate()
+            process.send_signal(ends_by)
             async with asyncio.timeout(20):
-                await process.communicate()
-    assert process.returncode == 0
+                said = (await process.communicate())[1].decode()
+    assert process.returncode == code
+    assert ("Stopped before everything was taken in." in said) == bool(batch)
+
+
+@pytest.mark.skipif(not Path("/proc/self/task").is_dir(), reason="children are looked up in /proc")
+async def test_a_second_ctrl_c_ends_a_stop_that_waits_for_a_frozen_database() -> None:
+    async with state_folder() as state:
+        process = await asyncio.create_subprocess_exec(
+            COMMAND, "up", "--port", "0", "--state", str(state), stderr=asyncio.subprocess.PIPE
+        )
+        assert process.stderr is not None
+        frozen: list[int] = []
+        try:
+            async with asyncio.timeout(60):
+                await _line(process.stderr, "Serving")
+                frozen = [pid for pid in _children(process.pid) if "postgres" in Path(f"/proc/{pid}/comm").read_text()]
+                assert frozen
+                for pid in frozen:
+                    os.kill(pid, signal.SIGSTOP)
+                process.send_signal(signal.SIGINT)
+                await _line(process.stderr, "Stopping ... (Ctrl-C once more ends it at once)")
+                process.send_signal(signal.SIGINT)
+                assert "Ended at once." in (await process.communicate())[1].decode()
+        finally:
+            for pid in frozen:
+                os.kill(pid, signal.SIGCONT)
+    assert process.returncode == 130
+
+
+async def _line(stream: asyncio.StreamReader, words: str) -> None:
+    while words not in (line := (await stream.readline()).decode()):
+        assert line, f"it ended without saying {words!r}"
+
+
+def _children(pid: int) -> list[int]:
+    """Of all of the process's threads: each is the parent of what it has started."""
+    found = (task.joinpath("children").read_text().split() for task in Path(f"/proc/{pid}/task").iterdir())
+    return [int(child) for children in found for child in children]
 
 
 async def test_a_database_that_does_not_answer_is_waited_for() -> None:
