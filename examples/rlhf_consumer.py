@@ -8,7 +8,8 @@
 Copy it: it imports nothing of agent-feedback. It shows the four rules that a consumer of the topic has to keep.
 
 1. The topic is compacted and complete: begin at offset 0, and keep your own offsets beside your own data, in one
-   transaction. Then a crash at any point costs nothing, and a record that comes again changes nothing.
+   transaction. Then a crash at any point costs nothing, and a record that comes again changes nothing. Go on only in
+   the log that you have read: one that was made again has other records at the same offsets.
 2. Of each feedbackId the highest `revision` holds, in whatever order the announcements arrive.
 3. A record without a value is a tombstone: the person was erased. Forget everything up to its revision (header
    `revision`), and keep only the id and that revision, so that an older announcement cannot bring it back.
@@ -44,9 +45,10 @@ create table if not exists feedback (
     revision integer not null,
     event text                     -- the newest announcement as JSON; null after a tombstone
 );
-create table if not exists position (
+create table if not exists last_read (
     partition integer primary key,
-    next_offset integer not null
+    last_offset integer not null,
+    log_time integer not null      -- of the record there: in another log another record stands there
 );
 create view if not exists feedback_shown as
 select feedback_id, revision,
@@ -81,9 +83,10 @@ class Rewards:
     def close(self) -> None:
         self._database.close()
 
-    def positions(self) -> dict[int, int]:
-        """The next offset of each partition that was read."""
-        return dict(self._database.execute("select partition, next_offset from position"))
+    def last_read(self) -> dict[int, tuple[int, int]]:
+        """Offset and time of the last record that was read of each partition."""
+        rows = self._database.execute("select partition, last_offset, log_time from last_read")
+        return {partition: (offset, time) for partition, offset, time in rows}
 
     def take(self, records: Sequence[ConsumerRecord]) -> None:
         """Apply records of the topic and remember their offsets, all or nothing."""
@@ -99,9 +102,9 @@ class Rewards:
                         change,
                     )
                 self._database.execute(
-                    "insert into position (partition, next_offset) values (?, ?) "
-                    "on conflict (partition) do update set next_offset = excluded.next_offset",
-                    (record.partition, record.offset + 1),
+                    "insert into last_read (partition, last_offset, log_time) values (?, ?, ?) on conflict (partition) "
+                    "do update set last_offset = excluded.last_offset, log_time = excluded.log_time",
+                    (record.partition, record.offset, record.timestamp),
                 )
 
     def effective(self) -> Iterator[dict[str, Any]]:
@@ -174,14 +177,20 @@ async def follow(log: Mapping[str, str], rewards: Rewards, *, once: bool = False
         if not partitions:
             raise SystemExit(f"There is no topic {TOPIC} on this broker: start agent-feedback first.")
         first, ends = await consumer.beginning_offsets(partitions), await consumer.end_offsets(partitions)
-        known = rewards.positions()
+        known = rewards.last_read()
+        last = {one: known[one.partition] for one in partitions if one.partition in known}
+        last = {one: read for one, read in last.items() if first[one] <= read[0] < ends[one]}
         for partition in partitions:
-            # An offset that the topic does not hold (it was made again) means: read it anew; nothing counts twice.
-            at = known.get(partition.partition, 0)
-            consumer.seek(partition, at if first[partition] <= at <= ends[partition] else first[partition])
+            # The last record that was read comes again, to tell whether this is the log that it was read from.
+            consumer.seek(partition, last[partition][0] if partition in last else first[partition])
         while not once or any([await consumer.position(one) < ends[one] for one in partitions]):
-            found = await consumer.getmany(timeout_ms=500, max_records=500)
-            records = [record for batch in found.values() for record in batch]
+            records: list[ConsumerRecord] = []
+            for partition, batch in (await consumer.getmany(timeout_ms=500, max_records=500)).items():
+                read = last.pop(partition, None)
+                if read is None or read == (batch[0].offset, batch[0].timestamp):
+                    records += batch
+                else:  # made again, or compacted there: read anew, for nothing counts twice
+                    consumer.seek(partition, first[partition])
             if records:
                 rewards.take(records)
     except KafkaConnectionError:

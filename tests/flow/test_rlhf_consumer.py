@@ -133,8 +133,24 @@ async def test_a_killed_consumer_goes_on_where_it_was_and_redelivery_changes_not
     counted = await caught_up(stack, state)
     assert by_id(counted) == by_id(await reported(stack))
     with sqlite3.connect(state) as database:
-        database.execute("update position set next_offset = 0")
+        database.execute("delete from last_read")
     assert await caught_up(stack, state) == counted
+
+
+async def test_a_topic_that_was_made_again_is_read_from_its_beginning(stack: RunningStack, tmp_path: Path) -> None:
+    state = tmp_path / "rewards.sqlite"
+    for number in range(10):
+        await stack.publish(*asked(f"r-again-{number}"), thumb(f"r-again-{number}"))
+    await stack.quiet()
+    counted = await caught_up(stack, state)
+    with sqlite3.connect(state) as database:
+        # What an earlier log has left: its last records stood in the middle of this one, at another time.
+        database.execute("delete from feedback")
+        database.execute("update last_read set last_offset = last_offset / 2, log_time = log_time - 1000000")
+    assert await caught_up(stack, state) == counted
+    with sqlite3.connect(state) as database:
+        database.execute("delete from feedback")
+    assert len(await caught_up(stack, state)) < len(counted), "what was read is not read again"
 
 
 JUNK: dict[str, tuple[bytes | None, Sequence[tuple[str, bytes | None]]]] = {
@@ -157,7 +173,7 @@ def test_junk_on_the_topic_does_not_end_the_consumer(
     value, headers = junk
     with closing(runpy.run_path(str(EXAMPLE))["Rewards"](str(tmp_path / "rewards.sqlite"))) as rewards:
         rewards.take([ConsumerRecord("feedback.created", 0, 7, 1, 1, b"key", value, None, 0, 0, tuple(headers))])
-        assert rewards.positions() == {0: 8}
+        assert rewards.last_read() == {0: (7, 1)}
         assert list(rewards.effective()) == []
 
 
