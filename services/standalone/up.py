@@ -118,6 +118,11 @@ async def up(options: Options, console: Console, say: Say) -> dict[str, Any] | N
         }
         state.announce(facts_of_run)
         say(f"Ready after {time.monotonic() - began:.1f} s.")
+        if options.broker == "memory" and (stored := (await stack.fact("totals")).stored):
+            say(
+                f"The log in memory begins anew with each run, and holds none of the store's {stored:,} feedbacks: "
+                "`agent-feedback republish` announces them once more."
+            )
         facts = await _unless(stopping, asyncio.create_task(_replay(options, files, stack, account, outcomes, began)))
         if facts is None:
             return None

@@ -120,6 +120,20 @@ async def test_a_broker_that_does_not_answer_is_waited_for(
     assert ("Stopped before everything was taken in." in said) == bool(batch)
 
 
+async def test_a_log_that_begins_anew_beside_a_store_that_stays_is_told(tmp_path: Path) -> None:
+    file = tmp_path / "events.jsonl"
+    thumb = {name: GOOD[name] for name in ("tenant", "project", "messageId", "conversationId", "occurredAt")}
+    thumb |= {"topic": "chat.message.reaction.ingested", "eventId": "event-2", "userId": "ann", "userType": "human"}
+    file.write_text("\n".join(map(json.dumps, (GOOD, thumb | {"emoji": "\N{THUMBS UP SIGN}"}))))
+    told = "holds none of the store's 1 feedbacks: `agent-feedback republish` announces them once more."
+    async with state_folder() as state:
+        first = await agent_feedback("up", "--exit", "--state", state, "--replay", file)
+        second = await agent_feedback("up", "--exit", "--state", state)
+    assert (first.code, second.code) == (0, 0), second.err
+    assert told not in first.err
+    assert told in second.err
+
+
 @pytest.mark.skipif(not Path("/proc/self/task").is_dir(), reason="children are looked up in /proc")
 async def test_a_second_ctrl_c_ends_a_stop_that_waits_for_a_frozen_database() -> None:
     async with state_folder() as state:
