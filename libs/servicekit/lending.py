@@ -23,7 +23,7 @@ class QuickPool(asyncpg.Pool):
         *,
         timeout: float | None = None,  # noqa: ASYNC109 # as asyncpg's
     ) -> None:
-        """Take `connection` back; at once, unless it is closed, cut off, in a transaction or too old."""
+        """Take `connection` back; at once, unless it is closed, cut off, in a transaction or much used."""
         borrowed: Any = connection  # its types leave out what the pool itself goes by
         lent, holder = borrowed._con, borrowed._holder
         if lent is None or holder._pool is not self or _needs_care(lent, holder):

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import gzip
 import io
+import mmap
 import struct
+import sys
 import threading
 from collections.abc import Callable
-from mmap import mmap
 from typing import Any
 
 import cramjam
@@ -16,6 +17,8 @@ UNPACKED_LIMIT = 8 * 1024 * 1024
 """Bytes that a batch may unpack to. Clients bound a batch at about one megabyte unless set otherwise."""
 HEADERS_LIMIT = 10_000
 """Headers that a record of a compressed batch may have. An empty one lies in two bytes, and takes seventy once read."""
+# Elsewhere such memory is shared with the processes that one forks into.
+_PRIVATE: dict[str, int] = {} if sys.platform == "win32" else {"flags": mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS}
 _XERIAL = b"\x82SNAPPY\x00"
 _XERIAL_HEADER = 16
 _FULL = "failed to write whole buffer"
@@ -36,7 +39,7 @@ class _Room(threading.local):
     """
 
     def __init__(self) -> None:
-        self.buffer = mmap(-1, UNPACKED_LIMIT)
+        self.buffer = mmap.mmap(-1, UNPACKED_LIMIT, **_PRIVATE)
 
 
 _room = _Room()
