@@ -72,7 +72,23 @@ def evaluate(
     sentence_encoder: Encoder = "auto",
     as_json: AsJson = False,
 ) -> None:
-    """Measure the detector on rows: labelled or unlabelled messages, phrases, pairs of requests, or targets."""
+    """Measure the detector on rows; the fields of a file's first row tell which kind they are.
+
+    - labelled messages: `message`, `label` (rejected, accepted, neutral), `gate` (not_ok, ok, neutral), `source`
+
+    - phrases: `message`, `label`, `announced` (not_ok, ok, null)
+
+    - unlabelled messages: `message`, `history`, `source`
+
+    - pairs of requests: `a`, `b`, `same_intent` (yes, no), `source`
+
+    - targets, for the locator: `message`, `history`, `target_indices` (into the history), `assistant_turns_back`
+
+    `history` is a list of `{"role": "user" or "assistant", "text": ...}`; messages and phrases may have `previous_user`
+    and `previous_assistant` instead. `source` is a name of yours. A line:
+
+    `{"previous_assistant": "At nine.", "message": "No.", "label": "rejected", "gate": "not_ok", "source": "mine"}`
+    """
     from detector.evaluation.evaluate import evaluate as scores_on
     from detector.evaluation.rows import UnknownRows
     from detector.evaluation.tables import markdown
@@ -135,13 +151,13 @@ def _explain_rows(path: Path, errors: int, encoder: str, as_json: bool) -> None:
     from detector.evaluation.rows import UnknownRows, neighbourhood, read_rows
 
     try:
-        read = read_rows(path)
+        read = read_rows(path, needed=["message"])
         verdicts = _detector(encoder).judge([neighbourhood(row) for row in read])
     except UnknownRows as error:
         say(f"{error}.", "red")
         raise typer.Exit(FAILED) from None
     except (KeyError, TypeError, AttributeError):
-        say(f"{path} holds a row without a message to judge.", "red")
+        say(f"{path} holds a row with a field of another type than a message's or a history's.", "red")
         raise typer.Exit(FAILED) from None
     found = worst(read, verdicts, errors) if errors else [*map(side_by_side, read, verdicts)]
     if as_json:

@@ -6,7 +6,7 @@ Rows are read and scored, never kept.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, Literal
 
@@ -17,6 +17,15 @@ Row = Mapping[str, Any]
 #: same; targets: which answer is meant; unlabelled: messages alone.
 RowKind = Literal["phrases", "messages", "pairs", "targets", "unlabelled"]
 
+#: What every row of a kind holds. All but targets and pairs may bring `history` or `previous_user` and
+#: `previous_assistant`, too.
+NEEDED: Final[Mapping[RowKind, tuple[str, ...]]] = {
+    "messages": ("message", "label", "gate", "source"),
+    "phrases": ("message", "label", "announced"),
+    "unlabelled": ("message", "history", "source"),
+    "pairs": ("a", "b", "same_intent", "source"),
+    "targets": ("message", "history", "target_indices", "assistant_turns_back"),
+}
 #: The first kind whose fields a file's first row holds.
 _FIELDS: Final[tuple[tuple[RowKind, frozenset[str]], ...]] = (
     ("phrases", frozenset({"message", "label", "announced"})),
@@ -32,8 +41,11 @@ class UnknownRows(ValueError):
     """The file does not hold rows of one of the kinds; the message says why, without their texts."""
 
 
-def read_rows(path: Path) -> list[Row]:
-    """The rows of a JSON-lines file, split at line feeds alone: JSON may hold other line ends. Raises UnknownRows."""
+def read_rows(path: Path, needed: Sequence[str] | None = None) -> list[Row]:
+    """The rows of a JSON-lines file, split at line feeds alone: JSON may hold other line ends.
+
+    Each holds the fields `needed`; without them, those of the kind that the first row is of. Raises UnknownRows.
+    """
     rows: list[Row] = []
     for number, line in enumerate(path.read_bytes().split(b"\n"), start=1):
         if not line.strip():
@@ -44,6 +56,10 @@ def read_rows(path: Path) -> list[Row]:
             raise UnknownRows(f"{path} line {number} is not JSON in UTF-8") from None
         if not isinstance(row, dict):
             raise UnknownRows(f"{path} line {number} is no JSON object")
+        needed = NEEDED[kind_of([row], path)] if needed is None else needed
+        for field in needed:
+            if field not in row:
+                raise UnknownRows(f"{path} line {number} lacks the field `{field}`")
         rows.append(row)
     if not rows:
         raise UnknownRows(f"{path} holds no rows")
@@ -57,7 +73,7 @@ def kind_of(rows: list[Row], path: Path) -> RowKind:
             return kind
     raise UnknownRows(
         f"{path} holds other rows: `label` and `message`, `a` and `b`, `target_indices`, or `history` and `message` "
-        "are needed"
+        "are needed (see agent-feedback evaluate --help)"
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +13,9 @@ from detector.detector import Detector
 from detector.evaluation import scoring
 from detector.evaluation.evaluate import evaluate
 from detector.evaluation.plotting import plot
-from detector.evaluation.rows import UnknownRows
+from detector.evaluation.rows import NEEDED, UnknownRows
 from detector.evaluation.tables import markdown
+from standalone.cli_detector import evaluate as command
 
 
 def write(path: Path, rows: list[dict[str, Any]]) -> Path:
@@ -80,9 +82,15 @@ def test_target_rows(detector: Detector, tmp_path: Path) -> None:
         (b'{"a": "x", "b": "y", "same_intent": "yes", "source": "s"}\n\xff\xfe', "line 2 is not JSON in UTF-8"),
         (b"[" * 100_000, "line 1 is not JSON"),
         (b"[1]", "line 1 is no JSON object"),
-        (b'{"a": "x", "b": "y"}', "without 'same_intent'"),
+        (b'{"a": "x", "b": "y"}', "rows.jsonl line 1 lacks the field `same_intent`"),
+        (
+            b'{"label": "neutral", "message": "no", "announced": null}\n\n{"message": "no"}',
+            "line 3 lacks the field `label`",
+        ),
+        (b'{"label": "neutral", "message": "no", "source": "s"}', "line 1 lacks the field `gate`"),
+        (b'{"message": "no", "history": [{"text": "x"}], "source": "s"}', "a row without 'role'"),
         (b'{"a": 1, "b": 2, "same_intent": "yes", "source": "s"}', "another type"),
-        (b'{"label": "rejected", "message": "no", "history": 5}', "another type"),
+        (b'{"label": "rejected", "message": "no", "announced": null, "history": 5}', "another type"),
     ],
 )
 def test_what_cannot_be_read_says_why(detector: Detector, tmp_path: Path, content: bytes, why: str) -> None:
@@ -134,3 +142,13 @@ def test_phrases_are_right_where_label_and_announcement_are(detector: Detector, 
     report = evaluate(write(tmp_path / "phrases.jsonl", phrases), detector)
     found = [report[key] for key in ("kind", "label", "announced", "both", "false_rejections", "correction_type")]
     assert found == ["phrases", 2, 1, 1, 1, 1]
+
+
+def test_the_help_names_every_field_and_its_example_is_a_row(detector: Detector, tmp_path: Path) -> None:
+    text = " ".join(str(command.__doc__).split())
+    for kind, fields in NEEDED.items():
+        assert all(f"`{field}`" in text for field in fields), kind
+    [example] = re.findall(r"`({[^`]*\"label\"[^`]*})`", text)
+    (tmp_path / "rows.jsonl").write_text(example)
+    report = evaluate(tmp_path / "rows.jsonl", detector)
+    assert (report["kind"], report["rows"], report["macro_f1"]) == ("messages", 1, pytest.approx(1 / 3))
