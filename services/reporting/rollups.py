@@ -7,11 +7,13 @@ ended who wrote when it was first seen: the hour is counted with both.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 import asyncpg
 
 from contracts.instants import DAY, MINUTE
+from servicekit.clock import Clock, SystemClock
 from servicekit.database import PLANNED_FREELY
 
 HOUR: Final = 60 * MINUTE
@@ -19,6 +21,8 @@ QUIET_SECONDS: Final = 10.0
 """An hour is counted once nothing has changed in it for that long,"""
 LONGEST_SECONDS: Final = 300.0
 """or when it has been stale for that long."""
+WARNING_MINUTES: Final = 15
+"""An operator is told of a transaction that has kept hours from being counted for that long."""
 _AT_ONCE: Final = 48
 """Hours counted in one transaction, so that none runs into the statement limit."""
 _ONE_AT_A_TIME: Final = "select pg_try_advisory_xact_lock(hashtext('agent-feedback rollups'))"
@@ -135,10 +139,23 @@ class _Look(NamedTuple):
 class Rollups:
     """The counts in the reporting schema, on a pool that may write there."""
 
-    def __init__(self, pool: asyncpg.Pool) -> None:
+    def __init__(self, pool: asyncpg.Pool, clock: Clock | None = None) -> None:
         self._pool = pool
+        self._clock = clock or SystemClock()
         self._looked: _Look | None = None
+        self._looked_at = self._clock.monotonic()
         self._settled: str | None = None
+
+    @property
+    def warnings(self) -> Sequence[str]:
+        """That a transaction which has been open for long keeps hours from being counted."""
+        minutes = int(self._clock.monotonic() - self._looked_at) // 60
+        if self._looked is None or minutes < WARNING_MINUTES:
+            return ()
+        return (
+            f"reporting: a transaction in PostgreSQL has been open for over {minutes} minutes, and hours in which "
+            "feedback has changed are not counted anew: figures stay exact and get slower (pg_stat_activity shows it)",
+        )
 
     async def catch_up(self, quiet: float = QUIET_SECONDS, longest: float = LONGEST_SECONDS) -> int:
         """Count every hour that is due, at most 48 in one transaction. Returns how many hours.
@@ -157,6 +174,7 @@ class Rollups:
                 return 0
             look = await connection.fetchrow(_LOOK)
             if look is None:
+                self._looked = None
                 return 0
             self._settle(_Look(look["seen"], look["next"]))
             due = await connection.fetch(_DUE, quiet, longest, self._settled, _AT_ONCE)
@@ -171,8 +189,12 @@ class Rollups:
     def _settle(self, now: _Look) -> None:
         """Keep the newest look of which everybody who wrote then has ended by `now`."""
         oldest_running = int(now.seen.split(":")[0])
+        if self._looked is not None and now.next < self._looked.next:
+            self._looked = self._settled = None  # another server, or an older state of it: it counts anew
         for look in (now, self._looked):
             if look is not None and look.next <= oldest_running:
-                self._settled, self._looked = look.seen, now
-                return
-        self._looked = self._looked or now
+                self._settled = look.seen
+                self._looked = None
+                break
+        if self._looked is None:
+            self._looked, self._looked_at = now, self._clock.monotonic()

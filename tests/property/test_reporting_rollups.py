@@ -9,6 +9,7 @@ from typing import Any
 
 import asyncpg
 import pytest
+from hand_clock import HandClock
 from reporting_events import START, batch, feedback, feedback_id
 
 from contracts.erasure import Person
@@ -20,7 +21,7 @@ from reporting.queries.breakdown import Version, breakdown
 from reporting.queries.calibration import calibration
 from reporting.queries.reasons import reasons
 from reporting.queries.satisfaction import ranking, summary
-from reporting.rollups import HOUR, Rollups
+from reporting.rollups import HOUR, Rollups, _Look
 from reporting.selection import ALWAYS, Filters, Project, Span
 from reporting.store_postgres import PostgresStore
 from reporting.votes import Votes
@@ -246,6 +247,37 @@ async def test_what_is_noted_after_a_look_stays_noted_while_somebody_writes(read
     assert await rollups.catch_up(quiet=0) == 2
     assert await read_models.fetchval("select count(*) from stale_hours") == 0
     await check(read_models, Span(START - DAY, START + 2 * DAY), Filters(), [])
+
+
+async def test_an_operator_is_told_of_a_transaction_that_keeps_hours_from_being_counted(
+    read_models: asyncpg.Pool, postgres_url: str
+) -> None:
+    clock = HandClock()
+    projector, rollups = Projector(PostgresStore(read_models)), Rollups(read_models, clock)
+    stranger = await asyncpg.connect(postgres_url)
+    async with stranger.transaction():
+        await stranger.execute("select pg_current_xact_id()")
+        await projector.handle(batch(feedback("f1", at=0)))
+        assert await rollups.catch_up(quiet=0) == 0
+        assert rollups.warnings == ()
+        clock.forward(20 * 60)
+        assert await rollups.catch_up(quiet=0) == 0
+        [warning] = rollups.warnings
+        assert "a transaction in PostgreSQL has been open for over 20 minutes" in warning
+    await stranger.close()
+    assert await rollups.catch_up(quiet=0) == 1
+    clock.forward(20 * 60)
+    assert rollups.warnings == (), "nothing waits"
+
+
+async def test_what_a_server_said_that_has_been_replaced_counts_no_more(read_models: asyncpg.Pool) -> None:
+    """A restored database counts transactions from where its copy was made: numbers that had ended are given anew."""
+    rollups = Rollups(read_models)
+    rollups._settle(_Look("890:901:890", 901))
+    rollups._settle(_Look("905:910:905", 910))
+    assert rollups._settled == "890:901:890"
+    rollups._settle(_Look("500:520:505", 520))
+    assert rollups._settled is None
 
 
 async def test_an_hour_is_left_alone_while_it_changes_but_not_for_ever(read_models: asyncpg.Pool) -> None:
