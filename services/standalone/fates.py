@@ -69,7 +69,8 @@ class Outcomes:
             if outcome is None:
                 yield row | {"fate": "ignored", "reason": "no outcome"}
             else:
-                yield row | {"fate": _FATES[type(outcome)], "reason": reason_of(outcome)}
+                detail = {"detail": outcome.detail} if isinstance(outcome, DeadLettered) and outcome.detail else {}
+                yield row | {"fate": _FATES[type(outcome)], "reason": reason_of(outcome), **detail}
 
 
 def _note(noted: dict[str, Outcome], cause: str, outcome: Outcome) -> None:

@@ -211,7 +211,7 @@ class Delivery:
         if not isinstance(refused, Unreadable):
             return TOMBSTONE
         kept = refused.raw.coordinates.topic in self._keeps
-        return DeadLettered(refused.reason) if kept else Ignored("set_aside_elsewhere")
+        return DeadLettered(refused.reason, refused.detail) if kept else Ignored("set_aside_elsewhere")
 
     async def _persist(self, batch: Sequence[Received[Any]]) -> Sequence[Outcome]:
         """Handle the batch however long the outage; take it apart where it is the batch itself that fails."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,9 +31,14 @@ class Parked:
 
 @dataclass(frozen=True, slots=True)
 class DeadLettered:
-    """It cannot be used and was set aside. `reason` is a short name, never user text."""
+    """It cannot be used and was set aside.
+
+    `reason` is a short name, `detail` names a field that breaks a rule, and which; neither holds user text. The detail
+    is for people to read: it takes no part in comparing.
+    """
 
     reason: str
+    detail: str = field(default="", compare=False)
 
 
 Outcome = Stored | Unchanged | Ignored | Parked | DeadLettered

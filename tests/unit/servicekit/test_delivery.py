@@ -107,6 +107,12 @@ async def test_good_records_are_handled_at_once_and_committed() -> None:
     assert (run.handler.taken, run.commits, run.log.messages) == (["m1", "m2"], 1, [])
 
 
+async def test_the_outcome_of_an_event_that_breaks_a_rule_names_the_field() -> None:
+    [outcome] = await Run(Handler()).deliver(raw(TOPIC, example(TOPIC, "least", content="my words \u0000")))
+    assert isinstance(outcome, DeadLettered)
+    assert outcome.detail.startswith("content: ") and "my words" not in outcome.detail
+
+
 @pytest.mark.parametrize(
     ("value", "reason"),
     [

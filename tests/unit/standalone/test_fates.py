@@ -5,6 +5,7 @@ from __future__ import annotations
 from servicekit.kafka.delivery import Observation
 from servicekit.kafka.outcome import STORED, UNCHANGED, DeadLettered, Ignored, Outcome, Parked
 from standalone.fates import Outcomes
+from standalone.replay import Account, Line
 
 MESSAGE, REACTION = "chat.message.ingested", "chat.message.reaction.ingested"
 WAITS = Parked("original_unknown")
@@ -38,3 +39,16 @@ def test_a_parked_event_ends_as_what_it_becomes() -> None:
 def test_a_record_that_comes_again_keeps_its_fate() -> None:
     assert fate(("chat_bridge", MESSAGE, STORED), ("chat_bridge", MESSAGE, UNCHANGED)) == STORED
     assert fate(("chat_bridge", MESSAGE, UNCHANGED)) == UNCHANGED
+
+
+def test_a_row_says_which_field_broke_its_rule() -> None:
+    lines = [Line("chat.jsonl", number) for number in (1, 2)]
+    account = Account(seen=lines, places={f"chat:0:{line.number}": line for line in lines})
+    outcomes = Outcomes(keep=True)
+    for cause, detail in (("chat:0:1", "content: field required"), ("chat:0:2", "")):
+        outcomes(Observation("chat_bridge", MESSAGE, cause, DeadLettered("invalid_event", detail)))
+    row = {"file": "chat.jsonl", "fate": "bad", "reason": "invalid_event"}
+    assert [*outcomes.fates(account)] == [
+        row | {"line": 1, "detail": "content: field required"},
+        row | {"line": 2},
+    ]
