@@ -17,7 +17,7 @@ Row = Mapping[str, Any]
 #: same; targets: which answer is meant; unlabelled: messages alone.
 RowKind = Literal["phrases", "messages", "pairs", "targets", "unlabelled"]
 
-#: What every row of a kind holds. All but targets and pairs may bring `history` or `previous_user` and
+#: What every row of a kind holds. Messages and phrases may bring `history`, or `previous_user` and
 #: `previous_assistant`, too.
 NEEDED: Final[Mapping[RowKind, tuple[str, ...]]] = {
     "messages": ("message", "label", "gate", "source"),
