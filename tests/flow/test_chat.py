@@ -94,20 +94,17 @@ async def test_a_conversation_with_its_feedback(stack: RunningStack, url: str) -
     await person.types("/help", sees="/memory status")
     await person.types("When do you open?", sees="The museum opens at nine")
     await person.types("/down I meant Sundays", sees="Noted: wrong.")
-    await stack.quiet()
     shown = await person.types("And on Sunday?", sees="I am sorry that was not right.")
     assert "[NEW USER FEEDBACKS] (incorporated into turn timeline)" in shown
     assert "I meant Sundays" in shown
     await person.types("/react nope", sees="it is no emoji")
     await person.types("/react 😂", sees="Noted: ")
-    await stack.quiet()
     await person.types("/timeline", sees="reaction: ok")
     async with client(url) as platform:
         first = await platform.own_feedback(person.conversation, "turn-1", user_id="ann")
         assert (first["reaction"], first["text"]) == ("not_ok", "I meant Sundays")
         assert (await platform.own_feedback(person.conversation, "turn-2", user_id="ann"))["emoji"] == "😂"
         await person.types("/clear", sees="Taken back.")
-        await stack.quiet()
         assert (await platform.own_feedback(person.conversation, "turn-2", user_id="ann"))["reaction"] is None
         await person.types("/memory status", sees="ratings kept: 0")
         person.presses("/end\r")

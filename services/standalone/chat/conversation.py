@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from typing import Any
 from uuid import uuid4
 
 from emoji import is_emoji
@@ -13,6 +17,8 @@ from agent_feedback_kit.timeline.loading import refresh_on_load
 from agent_feedback_kit.timeline.model import Block, Timeline, Turn
 from feedback.emojis import normalise
 from standalone.chat.agents import Agent, Answer, Line
+
+_LOOK_SECONDS = 0.05
 
 
 class NoAnswerYet(Exception):
@@ -72,7 +78,9 @@ class Conversation:
 
     async def judge(self, reaction: Reaction, text: str | None = None) -> None:
         """Judge the last answer."""
-        await self.client.submit_feedback(self.id, self._last_turn(), reaction, text=text, user_id=self.user_id)
+        turn_id = self._last_turn()
+        await self.client.submit_feedback(self.id, turn_id, reaction, text=text, user_id=self.user_id)
+        await self._shown(turn_id, lambda own: (own["reaction"], own["text"]) == (reaction, text))
 
     async def react(self, emoji: str) -> None:
         """Put an emoji on the last answer. Raises ValueError where it is none, or the platform refuses it."""
@@ -85,6 +93,7 @@ class Conversation:
         if taken["refused"]:
             raise ValueError(taken["refused"][0]["detail"])
         self.emojis.add(emoji)
+        await self._shown(self._last_turn(), lambda own: own["emoji"] is not None)
 
     async def clear(self) -> None:
         """Take back what was said of the last answer, emoji included."""
@@ -97,6 +106,7 @@ class Conversation:
             await events.publish_over_http(self.client, *gone)
             self.emojis.clear()
         await self.client.clear_feedback(self.id, turn_id, user_id=self.user_id)
+        await self._shown(turn_id, lambda own: own["reaction"] is None)
 
     async def rate(self, label: Label) -> None:
         """Keep the session's rating."""
@@ -107,6 +117,13 @@ class Conversation:
         heard = await refresh_on_load(self.client, self.id, self.timeline, "cold", seconds=self.planning_seconds)
         self.timeline = heard.timeline
         return heard.announcement
+
+    async def _shown(self, turn_id: str, holds: Callable[[Mapping[str, Any]], bool]) -> None:
+        """Wait until the platform shows what was said, for the next answer is to know it; not longer than one would."""
+        with suppress(TimeoutError, AgentFeedbackError):
+            async with asyncio.timeout(self.planning_seconds):
+                while not holds(await self.client.own_feedback(self.id, turn_id, user_id=self.user_id)):
+                    await asyncio.sleep(_LOOK_SECONDS)
 
     async def _publish(self, turn_id: str, text: str, answer: Answer) -> bool:
         said = (
