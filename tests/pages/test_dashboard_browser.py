@@ -199,6 +199,48 @@ async def test_nothing_runs_over_the_edge(site, page, width):
         assert await page.evaluate(over) <= 0, path
 
 
+# Of each cell behind the first of a row: what stands above it, and how far the two end apart.
+ENDS = """[...document.querySelectorAll("table.plain")].flatMap(table => {
+  const end = cell => { const range = document.createRange(); range.selectNodeContents(cell);
+                        return range.getBoundingClientRect().right; };
+  const heads = [...table.tHead.rows[0].cells];
+  return [...table.tBodies[0].rows].flatMap(row => [...row.cells].slice(1).map(
+    (cell, at) => [heads[at + 1].textContent, Math.abs(end(heads[at + 1]) - end(cell)), cell.clientHeight]));
+})"""
+
+
+async def test_numbers_stand_on_one_line_below_their_headers(site, page):
+    for turn, sure in (("t1", 0.71), ("t2", 0.71), ("t3", 0.97)):
+        await site.take(
+            feedback(f"m-{turn}", turn=turn, kind="inferred", reaction="ok", confidence=sure, at=seconds_ago(60)),
+            feedback(f"p-{turn}", turn=turn, kind="explicit", reaction="ok", at=seconds_ago(30)),
+        )
+    await page.goto(f"{site.url}/?token=all")
+    await page.goto(f"{site.url}/dashboard/calibration")
+    await page.wait_for_selector("table.plain td.shares")
+    found = [one for one in await page.evaluate(ENDS) if one[0]]
+    assert {name for name, _, _ in found} >= {"Pairs", "People agreed", "Verdicts"}
+    assert [one for one in found if one[1] > 1 or one[2] > 40] == []
+
+
+async def test_the_ranking_fits_a_phone_with_every_name_whole(site, page):
+    names = ("home-support", "research-assistant", "code-helper")
+    for name in names:
+        await site.take(
+            feedback(f"p-{name}", turn=name, agent=name, reaction="ok", at=seconds_ago(60)),
+            feedback(f"m-{name}", turn=name, agent=name, kind="inferred", reaction="not_ok", at=seconds_ago(30)),
+        )
+    await page.set_viewport_size({"width": 390, "height": 800})
+    await page.goto(f"{site.url}/?token=all")
+    await page.wait_for_selector("#agents .ranking")
+    for part in ("#agents .wide-table", "nav.pages"):
+        over = "(e => e.scrollWidth - e.clientWidth)"
+        assert await page.evaluate(f"{over}(document.querySelector('{part}'))") == 0, part
+    cut = "[...document.querySelectorAll('#agents th a')].filter(a => getComputedStyle(a).overflow == 'hidden').length"
+    assert await page.evaluate(cut) == 0
+    assert sorted(await page.locator("#agents th[scope=row] > a").all_inner_texts()) == sorted(names)
+
+
 async def test_from_the_sign_in_form_to_a_rejected_answer_and_back(site, browser):
     await site.take(
         message("a1", turn="t1", content="**In** Leipzig.", agent="agent-a", at=seconds_ago(90)),
