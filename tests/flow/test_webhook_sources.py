@@ -122,7 +122,7 @@ async def test_what_is_no_event_harms_nothing(stack: RunningStack, payload: Any,
 
 async def test_one_of_several_that_cannot_be_taken_leaves_the_others(stack: RunningStack) -> None:
     mixed = [{"type": "like"}, {"type": "x" * 101}]
-    answer = await send(stack, activity("messageReaction", 16, replyToId="2", reactionsAdded=mixed))
+    answer = await send(stack, activity("messageReaction", 16, "29:carl", replyToId="no answer", reactionsAdded=mixed))
     assert answer.json()["outcome"] == "published"
 
 
