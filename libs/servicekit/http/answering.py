@@ -7,7 +7,8 @@ from uuid import uuid4
 
 import asyncpg
 from aiokafka.errors import KafkaError
-from starlette.responses import JSONResponse
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from servicekit import metrics
@@ -23,8 +24,8 @@ log = logger("http")
 class Answering:
     """Answers 503 where `app` has not begun its answer after `seconds`, or what it needs is down; 500 where it fails.
 
-    Each is one JSON sentence; a 500 is logged with its place, and its sentence holds the id to find it by. An answer
-    that has begun may take as long as it needs.
+    Each is one JSON sentence, and a late one of a page is a page. A 500 is logged with its place; its sentence holds
+    the id to find it by. An answer that has begun may take as long as it needs.
     """
 
     def __init__(self, app: ASGIApp, seconds: float = REQUEST_SECONDS) -> None:
@@ -52,7 +53,7 @@ class Answering:
                 await work
                 return
             given_up = True
-            answer = _late(self._seconds)
+            answer = await _late(self._seconds, Request(scope, receive))
         except asyncio.CancelledError:
             work.cancel()
             raise
@@ -128,7 +129,11 @@ def _route(scope: Scope) -> str:
     return str(scope["state"].get("template", "unknown"))
 
 
-def _late(seconds: float) -> JSONResponse:
-    # Closed, because the rest of the request's body may still be on its way.
-    headers = {"Retry-After": str(RETRY_SECONDS), "Connection": "close"}
-    return JSONResponse({"detail": f"There was no answer within {seconds:g} s; send this again later."}, 503, headers)
+async def _late(seconds: float, request: Request) -> Response:
+    """A page where the guard noted how refusals look there."""
+    why = f"There was no answer within {seconds:g} s; send this again later."
+    page = request.scope["state"].get("page")
+    answer: Response = JSONResponse({"detail": why}, 503) if page is None else await page(request, 503, why)
+    answer.headers["Retry-After"] = str(RETRY_SECONDS)
+    answer.headers["Connection"] = "close"  # the rest of the request's body may still be on its way
+    return answer

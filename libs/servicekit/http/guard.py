@@ -30,7 +30,7 @@ class Guard:
     and `place`, the path's parameters.
 
     Reads of the database see no other tenant from then on (`row_security.py`). `request.state.authenticator` is there
-    for pages that sign people in.
+    for pages that sign people in, `page` for whoever refuses a request for a page later on, or None.
 
     401 without a valid token, 404 where no row has the path, 405 where its row has another method, 403 where the token
     lacks the scope, tenant or project, 503 while a token cannot be checked, or a route is still to come: `to_come` is
@@ -73,6 +73,7 @@ class Guard:
         if row is not None and row.need.public:
             return _refused(503, STARTING, _LATER) if self._to_come(row.template) else None
         page = self._pages.get(row.template if row else _FRONT if _of_a_browser(request) else "")
+        request.state.page = page
         try:
             caller = await self._caller(request)
         except Unavailable as error:

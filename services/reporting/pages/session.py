@@ -58,7 +58,7 @@ async def refused_page(request: Request, status: int, why: str) -> Response:
     if status == 404:
         return small_page(404, "There is nothing here", why, _TO_OVERVIEW)
     if status == 503:
-        return small_page(503, "This page is not there yet", why)
+        return small_page(503, "This page cannot be shown just now", why)
     if status != 401:
         return small_page(status, "This token does not open this page", why)
     return sign_in_page(_without_token(request), wrong=COOKIE in request.cookies)

@@ -57,6 +57,24 @@ async def test_a_route_that_hangs_gets_503_in_time_even_if_it_cannot_be_cancelle
     assert (answer.headers["retry-after"], answer.headers["connection"]) == ("5", "close")
 
 
+async def test_a_page_that_hangs_gets_a_page_in_time() -> None:
+    app, never = application(ready), asyncio.Event()
+
+    @app.get("/page")
+    async def hangs() -> None:
+        await never.wait()
+
+    async def page(_: Request, status: int, why: str) -> Response:
+        return Response(f"page: {why}", status)
+
+    surface = Surface({("GET", "/page"): ANY_TOKEN}, refused_pages={"/page": page})
+    guard = guarded(app, AccessToken("t"), surface, seconds=0.1)
+    async with httpx.AsyncClient(transport=httpx.ASGITransport(guard), base_url="http://here") as http:
+        answer = await http.get("/page", headers={"Authorization": "Bearer t"})
+    assert (answer.status_code, answer.headers["retry-after"], answer.headers["connection"]) == (503, "5", "close")
+    assert answer.text == "page: There was no answer within 0.1 s; send this again later."
+
+
 async def test_an_answer_that_has_begun_may_take_its_time() -> None:
     app = application(ready)
 
