@@ -5,19 +5,41 @@ from __future__ import annotations
 import asyncio
 import re
 
+import httpx
 import pytest
+from issuer import AUDIENCE, ISSUER, Issuer, issuer
 from reporting_client import client
 from reporting_events import START, feedback, message
 
+from reporting.main import SURFACE
 from reporting.pages.routes import pages_router
-from servicekit.clock import FixedClock
+from servicekit.clock import FixedClock, SystemClock
+from servicekit.http.answering import REQUEST_SECONDS
+from servicekit.http.application import application, guarded
+from servicekit.http.auth import COOKIE
+from servicekit.http.jwks import KeySet
+from servicekit.http.jwt import JwtAuthenticator
 
 NOW = FixedClock(START + 3_600_000_000)
+BROWSER = {"Accept": "text/html,*/*"}
 HOSTILE = "<script>alert(1)</script>{{ 7*7 }}"
 
 
 def visitor(read_models, token="all", health=None):
     return client([pages_router(read_models, NOW, health)], token)
+
+
+def guarded_by(source: Issuer, seconds: float = REQUEST_SECONDS) -> httpx.AsyncClient:
+    """Someone with a cookie of the issuer's, before a guard with nothing behind it."""
+
+    async def ready() -> None:
+        return None
+
+    source.add("rsa")
+    authenticator = JwtAuthenticator(KeySet(source.url, SystemClock(), seconds=20), issuer=ISSUER, audience=AUDIENCE)
+    guard = guarded(application(ready), authenticator, SURFACE, seconds=seconds)
+    cookies = {COOKIE: source.token("rsa", scope="read")}
+    return httpx.AsyncClient(transport=httpx.ASGITransport(guard), base_url="http://reporting", cookies=cookies)
 
 
 async def test_without_a_token_a_small_page_says_how_to_get_in(read_models, take):
@@ -231,15 +253,45 @@ async def test_health_is_asked_for_once_for_all_viewers(read_models, take):
 
 
 async def test_an_address_of_nobodys_gets_a_page_in_a_browser_and_json_elsewhere(read_models):
-    browser = {"Accept": "text/html,*/*"}
     async with visitor(read_models) as http:
-        answer = await http.get("/dashboard/nowhere", headers=browser)
+        answer = await http.get("/dashboard/nowhere", headers=BROWSER)
         assert answer.status_code == 404
         assert "There is no page at this address." in answer.text
         assert 'href="/"' in answer.text
         assert (await http.get("/dashboard/nowhere")).json() == {"detail": "Not Found"}
     async with visitor(read_models, None) as http:
-        assert (await http.get("/dashboard/nowhere", headers=browser)).status_code == 401
+        assert (await http.get("/dashboard/nowhere", headers=BROWSER)).status_code == 401
+
+
+async def test_while_the_issuer_does_not_answer_a_browser_gets_a_page_and_others_json():
+    async with issuer() as source, guarded_by(source) as http:
+        source.status = 500
+        for path in ("/", "/?token=another", "/dashboard/feedback", "/dashboard/nowhere"):
+            answer = await http.get(path, headers=BROWSER)
+            assert answer.status_code == 503
+            assert (answer.headers["retry-after"], answer.headers["content-type"]) == ("5", "text/html; charset=utf-8")
+            assert "The issuer of tokens is not available; send this again later." in answer.text
+        answer = await http.get("/dashboard/nowhere")
+        assert (answer.status_code, answer.headers["retry-after"]) == (503, "5")
+        assert answer.json() == {"detail": "The issuer of tokens is not available; send this again later."}
+
+
+async def test_a_page_that_comes_too_late_asks_the_issuer_no_more():
+    async with issuer() as source, guarded_by(source, seconds=0.1) as http:
+        source.gate.clear()
+        async with asyncio.timeout(5):
+            answer = await http.get("/?token=" + source.token("rsa", sub="bob"), headers=BROWSER)
+    assert answer.status_code == 503
+    assert "There was no answer within 0.1 s; send this again later." in answer.text
+
+
+async def test_an_address_that_is_no_utf8_gets_a_page_in_a_browser_and_json_elsewhere():
+    async with issuer() as source, guarded_by(source) as http:
+        answer = await http.get("/dashboard/%ff", headers=BROWSER)
+        assert answer.status_code == 422
+        assert "This address does not work" in answer.text and "The path is not UTF-8." in answer.text
+        answer = await http.get("/dashboard/%ff")
+        assert (answer.status_code, answer.json()) == (422, {"detail": "The path is not UTF-8."})
 
 
 async def test_pages_are_compressed_for_those_who_take_it(read_models, take):

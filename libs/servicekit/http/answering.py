@@ -13,7 +13,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from servicekit import metrics
 from servicekit.failures import Unavailable, is_transient
-from servicekit.http.refusals import RETRY_SECONDS, unavailable
+from servicekit.http.refusals import RETRY_SECONDS, refused, unavailable
 from servicekit.logging import frames, logger
 
 REQUEST_SECONDS = 10.0
@@ -130,10 +130,6 @@ def _route(scope: Scope) -> str:
 
 
 async def _late(seconds: float, request: Request) -> Response:
-    """A page where the guard noted how refusals look there."""
-    why = f"There was no answer within {seconds:g} s; send this again later."
-    page = request.scope["state"].get("page")
-    answer: Response = JSONResponse({"detail": why}, 503) if page is None else await page(request, 503, why)
-    answer.headers["Retry-After"] = str(RETRY_SECONDS)
+    answer = await refused(request, 503, f"There was no answer within {seconds:g} s; send this again later.")
     answer.headers["Connection"] = "close"  # the rest of the request's body may still be on its way
     return answer

@@ -22,11 +22,11 @@ from servicekit.http.answering import REQUEST_SECONDS, Answering
 from servicekit.http.auth import Authenticator
 from servicekit.http.descriptions import described
 from servicekit.http.direct import DirectCalls, DirectRoute
-from servicekit.http.guard import Guard, RefusedPage
+from servicekit.http.guard import Guard
 from servicekit.http.paths import template_of
 from servicekit.http.permissions import PUBLIC, Permissions, PermissionTable, merged, needs
 from servicekit.http.reference import reference_page
-from servicekit.http.refusals import BadRequest, invalid
+from servicekit.http.refusals import BadRequest, RefusedPage, invalid
 from servicekit.http.server import BodyLimit
 
 NotReady = Callable[[], Awaitable[str | None]]

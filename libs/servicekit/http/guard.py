@@ -2,27 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Callable, Mapping
 
 from starlette.requests import Request
-from starlette.responses import JSONResponse, Response
+from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from servicekit.failures import Unavailable
 from servicekit.http.auth import COOKIE, Authenticator, Caller
 from servicekit.http.paths import UnreadablePath, raw_path, segments_of, template_of
 from servicekit.http.permissions import PermissionTable
-from servicekit.http.refusals import RETRY_SECONDS
+from servicekit.http.refusals import RefusedPage, refused, unavailable
 from servicekit.row_security import EVERY_TENANT, tenant_in_sight
 
-RefusedPage = Callable[[Request, int, str], Awaitable[Response]]
-"""Answers a refused request for a page with a page, given the status and why, in one sentence."""
 NO_TOKEN = "A valid access token is needed."  # noqa: S105 # a sentence
 STARTING = "This service is starting; send this again later."
 _FRONT = "/"
 """Where the page is whose refusals answer a browser that asks for an address of nobody's."""
 _CHALLENGE = {"WWW-Authenticate": "Bearer"}
-_LATER = {"Retry-After": str(RETRY_SECONDS)}
 
 
 class Guard:
@@ -63,35 +60,34 @@ class Guard:
 
     async def _refusal(self, request: Request, path: str) -> Response | None:
         """The answer to a request that may not pass, or None."""
+        request.state.page = front = self._pages.get(_FRONT) if _of_a_browser(request) else None
         try:
             rows = self._table.rows_at(segments_of(path))
         except UnreadablePath as error:
-            return _refused(422, str(error))
+            return await refused(request, 422, str(error))
         row = rows.get(request.method)
         request.state.template = "no route" if row is None else row.template
         request.state.place = {} if row is None else row.place
-        if row is not None and row.need.public:
-            return _refused(503, STARTING, _LATER) if self._to_come(row.template) else None
-        page = self._pages.get(row.template if row else _FRONT if _of_a_browser(request) else "")
-        request.state.page = page
+        if row is not None:
+            request.state.page = self._pages.get(row.template)
+            if row.need.public:
+                return await refused(request, 503, STARTING) if self._to_come(row.template) else None
         try:
             caller = await self._caller(request)
         except Unavailable as error:
-            return _refused(503, f"{str(error).capitalize()}; send this again later.", _LATER)
+            return await refused(request, 503, unavailable(error))
         if caller is None:
-            return await page(request, 401, NO_TOKEN) if page else _refused(401, NO_TOKEN, _CHALLENGE)
+            return await refused(request, 401, NO_TOKEN, _CHALLENGE)
         if row is None:
-            if page:
-                return await page(request, 404, "There is no page at this address.")
-            return (
-                _refused(405, "Method Not Allowed", {"Allow": ", ".join(sorted(rows))})
-                if rows
-                else _refused(404, "Not Found")
-            )
+            if front:
+                return await refused(request, 404, "There is no page at this address.")
+            if rows:
+                return await refused(request, 405, "Method Not Allowed", {"Allow": ", ".join(sorted(rows))})
+            return await refused(request, 404, "Not Found")
         if why := row.need.refusal(caller, row.place):
-            return await page(request, 403, why) if page else _refused(403, why)
+            return await refused(request, 403, why)
         if self._to_come(row.template):
-            return await page(request, 503, STARTING) if page else _refused(503, STARTING, _LATER)
+            return await refused(request, 503, STARTING)
         request.state.caller = caller
         tenant_in_sight.set(row.place.get("tenant") or caller.tenant or EVERY_TENANT)
         return None
@@ -106,7 +102,3 @@ class Guard:
 
 def _of_a_browser(request: Request) -> bool:
     return request.method == "GET" and "text/html" in request.headers.get("accept", "")
-
-
-def _refused(status: int, detail: str, headers: Mapping[str, str] | None = None) -> Response:
-    return JSONResponse({"detail": detail}, status, headers)

@@ -1,11 +1,11 @@
-"""How a request is refused: JSON, one sentence, never the caller's own words."""
+"""How a request is refused: one sentence, as JSON or a page, never the caller's own words."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from typing import Any
 
-from fastapi import HTTPException, Request
+from fastapi import HTTPException, Request, Response
 from fastapi.responses import JSONResponse
 from pydantic import BaseModel, Field
 
@@ -14,6 +14,9 @@ from servicekit.failures import Unavailable
 from servicekit.http.log_writer import LogFull
 
 RETRY_SECONDS = 5
+RefusedPage = Callable[[Request, int, str], Awaitable[Response]]
+"""Answers a refused request for a page with a page, given the status and why, in one sentence. With 503 it waits for
+nothing: time may be over, or what it would ask is what does not answer."""
 
 
 class BadRequest(ValueError):
@@ -34,6 +37,15 @@ def documented(status: int, meaning: str) -> dict[int | str, dict[str, Any]]:
 def refusal(status: int, detail: str, retry_after: int | None = None) -> HTTPException:
     """The exception that answers `status` with one sentence, and when to come again (seconds)."""
     return HTTPException(status, detail, None if retry_after is None else {"Retry-After": str(retry_after)})
+
+
+async def refused(request: Request, status: int, why: str, headers: Mapping[str, str] | None = None) -> Response:
+    """The answer to a refused request: a page where the guard noted how they look there, else JSON with `headers`."""
+    page: RefusedPage | None = getattr(request.state, "page", None)
+    answer = JSONResponse({"detail": why}, status, headers) if page is None else await page(request, status, why)
+    if status == 503:
+        answer.headers["Retry-After"] = str(RETRY_SECONDS)
+    return answer
 
 
 def refusal_of(error: LogFull | Unavailable) -> HTTPException:

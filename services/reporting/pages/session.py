@@ -52,13 +52,18 @@ PRIVATE: Final = {"Cache-Control": "no-store", "Referrer-Policy": "no-referrer",
 
 
 async def refused_page(request: Request, status: int, why: str) -> Response:
-    """The answer to a person who may not see a page, yet: signing in by a token in the address, else how to get in."""
+    """The answer to a person who may not see a page, yet: signing in by a token in the address, else how to get in.
+
+    With 503 nobody is signed in: that may ask the issuer, and the answer is late already or the issuer is what is down.
+    """
+    if status == 503:
+        return small_page(503, "This page cannot be shown just now", why)
     if request.url.path == "/" and (token := request.query_params.get("token")) is not None:
         return await sign_in(request, token, _without_token(request))
     if status == 404:
         return small_page(404, "There is nothing here", why, _TO_OVERVIEW)
-    if status == 503:
-        return small_page(503, "This page cannot be shown just now", why)
+    if status == 422:
+        return small_page(422, "This address does not work", why, _TO_OVERVIEW)
     if status != 401:
         return small_page(status, "This token does not open this page", why)
     return sign_in_page(_without_token(request), wrong=COOKIE in request.cookies)
