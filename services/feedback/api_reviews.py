@@ -20,7 +20,7 @@ from feedback.api import AcceptedFeedback
 from feedback.registry import TurnKey
 from feedback.store import Store
 from feedback.submission import Behind, ExplicitIntake, Judgement, UnknownTurn
-from servicekit.failures import Unavailable, is_transient
+from servicekit.failures import Unavailable, in_words, is_transient
 from servicekit.http.auth import Caller, caller_of
 from servicekit.http.log_writer import LogFull, trace_headers
 from servicekit.http.permissions import Permissions, needs
@@ -127,7 +127,7 @@ async def _require_verdict(store: Store, key: TurnKey, verdict: UUID) -> None:
     except Exception as error:
         if not is_transient(error):
             raise
-        raise Unavailable("the feedback store", type(error).__name__) from None
+        raise Unavailable("the feedback store", in_words(error)) from None
     if record is not None and record.feedback_type == "inferred" and not (record.forgotten or record.cleared):
         found = record.key
         if TurnKey(found.tenant, found.project, found.conversation_id, record.shown.payload.turn_id) == key:

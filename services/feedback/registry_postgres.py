@@ -12,6 +12,7 @@ from contracts.provenance import NO_PROVENANCE, Provenance
 from feedback.registry import AgentAnswer, Asker, Known, RegisteredTurn, Registry, Role, TurnKey
 from servicekit.coalesced import Coalesced
 from servicekit.database import columns_of
+from servicekit.lending import loans
 from servicekit.row_security import tenant_in_sight
 
 Asked = tuple[str, TurnKey, str]
@@ -79,7 +80,8 @@ class PostgresRegistry(Registry):
         return {TurnKey(*row) for row in written}
 
     async def find(self, key: TurnKey, user_id: str) -> Known:
-        return await self._find((tenant_in_sight.get(), key, user_id))
+        with loans.get():
+            return await self._find((tenant_in_sight.get(), key, user_id))
 
     async def _find_together(self, asked: Sequence[Asked]) -> list[Known]:
         known: dict[Asked, Known] = {}

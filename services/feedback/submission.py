@@ -15,7 +15,7 @@ from contracts.topics import EXPLICIT_RECEIVED
 from feedback.reach import Ends
 from feedback.registry import AgentAnswer, Registry, TurnKey
 from servicekit.clock import Clock
-from servicekit.failures import Unavailable, is_transient
+from servicekit.failures import Unavailable, in_words, is_transient
 from servicekit.http.log_writer import LogWriter
 from servicekit.kafka.producer import Message
 from servicekit.kafka.records import Headers
@@ -119,7 +119,7 @@ class ExplicitIntake:
         except Exception as error:
             if not is_transient(error):
                 raise
-            raise Unavailable("the turn registry", type(error).__name__) from None
+            raise Unavailable("the turn registry", in_words(error)) from None
         return None if turn is None or turn.answer is None else (turn.answer, user_type)
 
 

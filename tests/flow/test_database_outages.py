@@ -43,6 +43,9 @@ NEED_THE_DATABASE: list[tuple[str, str, Any]] = [
 """A question to each service and kind of page. Each takes a connection of a pool that others want, too."""
 
 
+LATE = "There was no answer within 1 s: the database does not answer; send this again later."
+
+
 class Ahead(SystemClock):
     """The system's clock, whose stopwatch can be put forward."""
 
@@ -101,9 +104,9 @@ async def test_a_database_that_stands_still_holds_nobody(server: EmbeddedPostgre
                 assert answer.status_code == 503, (path, answer.text)
                 if path == "/":
                     assert answer.headers["content-type"].startswith("text/html")
-                    assert "There was no answer within 1 s; send this again later." in answer.text, path
-                else:
-                    assert answer.json()["detail"].endswith("."), path
+                    assert LATE in answer.text, path
+                elif not path.startswith("/api/memory"):  # the kit's own connection, with a time limit of its own
+                    assert answer.json() == {"detail": LATE}, path
                 assert answer.headers["retry-after"], path
             async with asyncio.timeout(20):
                 assert "does not answer" in str(await stack.stack.not_ready())

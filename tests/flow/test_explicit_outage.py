@@ -88,7 +88,8 @@ async def test_a_database_that_hangs_gets_503_in_time_on_every_route(postgres_ur
                     answer = await http.post(project + path, json=body)
                     assert monotonic() - began < 9
                     assert answer.status_code == 503, path
-                    assert answer.json() == {"detail": "There was no answer within 1 s; send this again later."}
+                    late = "There was no answer within 1 s: the database does not answer; send this again later."
+                    assert answer.json() == {"detail": late}
         finally:
             await database.close()
 

@@ -14,6 +14,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from servicekit import metrics
 from servicekit.failures import Unavailable, is_transient
 from servicekit.http.refusals import RETRY_SECONDS, refused, unavailable
+from servicekit.lending import Loans, loans
 from servicekit.logging import frames, logger
 
 REQUEST_SECONDS = 10.0
@@ -24,8 +25,9 @@ log = logger("http")
 class Answering:
     """Answers 503 where `app` has not begun its answer after `seconds`, or what it needs is down; 500 where it fails.
 
-    Each is one JSON sentence, and a late one of a page is a page. A 500 is logged with its place; its sentence holds
-    the id to find it by. An answer that has begun may take as long as it needs.
+    Each is one JSON sentence, and a late one of a page is a page; it names the database where that is waited for. A 500
+    is logged with its place; its sentence holds the id to find it by. An answer that has begun may take as
+    long as it needs.
     """
 
     def __init__(self, app: ASGIApp, seconds: float = REQUEST_SECONDS) -> None:
@@ -39,6 +41,8 @@ class Answering:
             return
         scope = {**scope, "state": dict(scope.get("state", {}))}
         begun = given_up = False
+        lent = Loans()
+        loans.set(lent)
 
         async def noted(message: Message) -> None:
             nonlocal begun
@@ -53,7 +57,7 @@ class Answering:
                 await work
                 return
             given_up = True
-            answer = await _late(self._seconds, Request(scope, receive))
+            answer = await _late(self._seconds, lent, Request(scope, receive))
         except asyncio.CancelledError:
             work.cancel()
             raise
@@ -129,7 +133,8 @@ def _route(scope: Scope) -> str:
     return str(scope["state"].get("template", "unknown"))
 
 
-async def _late(seconds: float, request: Request) -> Response:
-    answer = await refused(request, 503, f"There was no answer within {seconds:g} s; send this again later.")
+async def _late(seconds: float, lent: Loans, request: Request) -> Response:
+    why = ": the database does not answer" if lent.count else ""
+    answer = await refused(request, 503, f"There was no answer within {seconds:g} s{why}; send this again later.")
     answer.headers["Connection"] = "close"  # the rest of the request's body may still be on its way
     return answer

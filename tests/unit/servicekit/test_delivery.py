@@ -407,7 +407,7 @@ class PieceLog(RecordingLog):
     [
         (asyncpg.ReadOnlySQLTransactionError("x"), "the database is read-only"),
         (asyncpg.DiskFullError("x"), "the database's disk is full"),
-        (TimeoutError(), "the database takes too long: a lock, or too much to do"),
+        (TimeoutError(), "the database does not answer in time: a lock, or too much to do"),
         (ConnectionRefusedError(), "the database cannot be reached"),
         (LogUnavailable(), "the log does not take what is written to it"),
         (Unavailable("the feedback store", "NotPrimary"), "the feedback store is not available: NotPrimary"),
