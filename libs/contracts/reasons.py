@@ -13,24 +13,27 @@ _SENTENCES: Final[Mapping[str, str]] = {
     "asks for a change": "en.edit learned.cue_edit learned.imperative",
     "asks for a person": "en.forget_bot",
     "asks for something else": (
-        "de.etwas_anderes en.something_else es.otra_cosa fr.autre_chose learned.cue_other zh.bie_de"
+        "de.etwas_anderes en.something_else es.otra_cosa fr.autre_chose it.altro learned.cue_other pt.outra_coisa "
+        "zh.bie_de"
     ),
-    "asks on from it": "de.und en.detail en.what_about es.y fr.et learned.follow rule.asks_on zh.hai_you",
+    "asks on from it": (
+        "de.und en.detail en.what_about es.y fr.et it.e_il learned.follow pt.e_o rule.asks_on zh.hai_you"
+    ),
     "asks something": (
-        "de.frage en.question es.pregunta fr.question learned.asks learned.auxiliary learned.cue_ask "
-        "learned.ends_asking learned.wh zh.ma"
+        "de.frage en.question es.pregunta fr.question it.domanda learned.asks learned.auxiliary learned.cue_ask "
+        "learned.ends_asking learned.wh pt.pergunta zh.ma"
     ),
     "asks the same of something else": "rule.other_request",
     "asks to try again": "en.try_again",
-    "begins with a no": "de.nein en.leading_no es.no fr.non learned.cue_no zh.bu",
-    "begins with a yes": "de.ja en.leading_yes es.si fr.oui learned.cue_yes zh.hao",
+    "begins with a no": "de.nein en.leading_no es.no fr.non it.no learned.cue_no pt.nao zh.bu",
+    "begins with a yes": "de.ja en.leading_yes es.si fr.oui it.si learned.cue_yes pt.sim zh.hao",
     "brings in something new": "learned.fresh learned.number_new",
     "changes the subject": "en.new_topic learned.cue_topic",
     "comes after a long silence": "rule.silence",
     "corrects it": "en.no_correction",
     "corrects what the agent wanted confirmed": "rule.corrects_confirmation",
     "declines what the agent offered to do": "rule.declines_offer",
-    "does not understand it": "de.hae en.huh es.como fr.quoi learned.cue_clarify zh.shenme",
+    "does not understand it": "de.hae en.huh es.como fr.quoi it.cosa learned.cue_clarify pt.como zh.shenme",
     "follows an answer of that kind": (
         "learned.agent_asks learned.agent_closes learned.agent_confirms learned.agent_fails "
         "learned.agent_offers learned.agent_proposes learned.agent_succeeds learned.answer_asks "
@@ -38,12 +41,13 @@ _SENTENCES: Final[Mapping[str, str]] = {
         "learned.request_words learned.the_words_of_the_answer"
     ),
     "gives up on it": (
-        "de.vergiss_es en.give_up en.leave_it en.never_mind es.olvidalo fr.laisse_tomber learned.abandon zh.suan_le"
+        "de.vergiss_es en.give_up en.leave_it en.never_mind es.olvidalo fr.laisse_tomber it.lascia_perdere "
+        "learned.abandon pt.esquece zh.suan_le"
     ),
     "goes elsewhere": "en.elsewhere",
-    "has a but": "de.aber en.but es.pero fr.mais learned.cue_but zh.danshi",
+    "has a but": "de.aber en.but es.pero fr.mais it.ma learned.cue_but pt.mas zh.danshi",
     "has read it, and says no more": (
-        "de.aha en.acknowledged es.ya_veo fr.ah_bon learned.acknowledge rule.acknowledges zh.en"
+        "de.aha en.acknowledged es.ya_veo fr.ah_bon it.capisco learned.acknowledge pt.entendi rule.acknowledges zh.en"
     ),
     "is like the request before it": (
         "learned.cosine_request learned.cosine_request_answer learned.in_request learned.jaccard "
@@ -54,35 +58,43 @@ _SENTENCES: Final[Mapping[str, str]] = {
     "is of that length": ("learned.exclaims learned.few learned.listed learned.long learned.sentences learned.words"),
     "is worded that way": "learned.first learned.the_words_of_the_message learned.word",
     "needs nothing else": "rule.closes",
-    "puts it off": "de.spaeter en.later es.luego fr.plus_tard learned.postpone zh.yihou",
+    "puts it off": "de.spaeter en.later es.luego fr.plus_tard it.dopo learned.postpone pt.depois zh.yihou",
     "repeats the request in other words": "rule.same_request",
     "says a no that means no harm": (
-        "de.kein_problem en.harmless_no es.no_hay_problema fr.pas_de_probleme learned.veto zh.mei_guanxi"
+        "de.kein_problem en.harmless_no es.no_hay_problema fr.pas_de_probleme it.nessun_problema learned.veto "
+        "pt.sem_problema zh.mei_guanxi"
     ),
-    "says goodbye": "de.tschuess en.bye es.adios fr.au_revoir learned.cue_bye zh.zaijian",
-    "says it once more": "de.ich_sagte en.i_said es.ya_dije fr.j_ai_dit learned.cue_repeat zh.wo_shuo",
+    "says goodbye": "de.tschuess en.bye es.adios fr.au_revoir it.ciao learned.cue_bye pt.adeus zh.zaijian",
+    "says it once more": (
+        "de.ich_sagte en.i_said es.ya_dije fr.j_ai_dit it.ho_detto learned.cue_repeat pt.ja_disse zh.wo_shuo"
+    ),
     "says no": "rule.bare_no",
     "says no and asks again": "rule.no_again",
     "says that it does not help": "en.didnt_help",
     "says that it does not work": (
         "de.immer_noch de.stuerzt_ab en.does_not_work es.no_funciona es.se_cuelga fr.ne_marche_pas fr.plante "
-        "zh.beng_kui zh.mei_yong"
+        "it.non_funziona pt.nao_funciona zh.beng_kui zh.mei_yong"
     ),
     "says that it is not what was asked for": (
-        "de.nicht_gefragt en.didnt_ask en.not_what_i_asked es.no_es_lo_que fr.pas_demande zh.bu_shi_wo_yao"
+        "de.nicht_gefragt en.didnt_ask en.not_what_i_asked es.no_es_lo_que fr.pas_demande it.non_quello_che "
+        "pt.nao_e_o_que zh.bu_shi_wo_yao"
     ),
     "says that it is too much of something": "en.too_much",
     "says that it is wrong": (
         "de.gefaellt_nicht de.in_deinem de.ist_falsch de.stimmt_nicht en.bad_answer en.bare_wrong en.dont_think "
-        "en.is_not_right en.is_wrong es.en_tu es.es_incorrecto fr.dans_ton fr.est_faux learned.reject zh.bu_dui "
-        "zh.ni_de"
+        "en.is_not_right en.is_wrong es.en_tu es.es_incorrecto fr.dans_ton fr.est_faux it.nel_tuo it.sbagliato "
+        "learned.reject pt.errado pt.no_teu zh.bu_dui zh.ni_de"
     ),
     "says that it makes no sense": "en.no_sense",
     "says that it works": "en.fixed en.that_works",
-    "says that the agent got it wrong": ("de.missverstanden en.misunderstood es.no_entendiste fr.mal_compris zh.wujie"),
+    "says that the agent got it wrong": (
+        "de.missverstanden en.misunderstood es.no_entendiste fr.mal_compris it.frainteso pt.nao_entendeu zh.wujie"
+    ),
     "says what is wanted": "en.wanted learned.cue_want",
     "says what is wanted instead": "en.i_want learned.restate",
-    "says what was meant": "de.ich_meinte en.i_meant es.queria_decir fr.je_voulais_dire zh.wo_de_yisi",
+    "says what was meant": (
+        "de.ich_meinte en.i_meant es.queria_decir fr.je_voulais_dire it.intendevo pt.queria_dizer zh.wo_de_yisi"
+    ),
     "sends the request again word for word": "rule.resent",
     "shows an error message": "learned.failed",
     "shows code": "learned.coded",
@@ -91,18 +103,21 @@ _SENTENCES: Final[Mapping[str, str]] = {
     "starts over": "en.rephrase",
     "takes up what the answer says": "learned.cosine_answer learned.in_answer learned.number_in_answer",
     "takes what was offered": (
-        "de.nehme_ich en.book_it en.take_it en.will_check es.me_lo_quedo fr.je_prends learned.action zh.jiu_zhe_ge"
+        "de.nehme_ich en.book_it en.take_it en.will_check es.me_lo_quedo fr.je_prends it.lo_prendo learned.action "
+        "pt.fico_com zh.jiu_zhe_ge"
     ),
-    "thanks": "de.danke en.thanks es.gracias fr.merci zh.xiexie",
-    "thanks or praises": ("de.perfekt en.exclaimed en.is_right es.perfecto fr.parfait learned.thanks zh.hen_hao"),
+    "thanks": "de.danke en.thanks es.gracias fr.merci it.grazie pt.obrigado zh.xiexie",
+    "thanks or praises": (
+        "de.perfekt en.exclaimed en.is_right es.perfecto fr.parfait it.perfetto learned.thanks pt.perfeito zh.hen_hao"
+    ),
     "turns it down": (
-        "de.kaputt de.zu_viel en.turn_down es.averiado es.demasiado fr.en_panne fr.trop learned.reject_stated "
-        "zh.bao_cuo zh.tai"
+        "de.kaputt de.zu_viel en.turn_down es.averiado es.demasiado fr.en_panne fr.trop it.guasto it.troppo "
+        "learned.reject_stated pt.avariado pt.demais zh.bao_cuo zh.tai"
     ),
-    "uses words of praise": "de.gut en.positive_word es.bien fr.bien learned.cue_praise zh.hao_bang",
+    "uses words of praise": "de.gut en.positive_word es.bien fr.bien it.bene learned.cue_praise pt.bom zh.hao_bang",
     "uses words of refusal": (
-        "de.nicht en.instead en.leading_actually en.negated en.negative_word es.negacion fr.ne_pas "
-        "learned.cue_reject zh.bu_mei"
+        "de.nicht en.instead en.leading_actually en.negated en.negative_word es.negacion fr.ne_pas it.non "
+        "learned.cue_reject pt.nao_ha zh.bu_mei"
     ),
     "will do it without the agent": "en.myself",
 }

@@ -92,7 +92,6 @@ def turned_by_no(evidence: Evidence) -> bool:
     """ "No, on Saturday" where the agent asked for a confirmation."""
     return (
         "agent_confirms" in evidence.answer_kinds
-        and "agent_asks" in evidence.answer_kinds
         and "cue_no" in evidence.kinds
         and "veto" not in evidence.kinds
         and "postpone" not in evidence.kinds

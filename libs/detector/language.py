@@ -32,7 +32,6 @@ _ES: Final = """
 el la los las que no es un una y gracias sí por para con pero eso esto quiero quería lo está más cómo dónde
 qué me mi tu del en muy bien otra otro mejor vale hola buenos días quisiera tren hora
 """
-#: Without tables of their own; here so that a word that they share with a language above tells nothing.
 _IT: Final = """
 il lo la le gli di che non è e sono per con mi ti si ho hai ha come cosa bene grazie ciao sì ma anche molto questo
 della del un una va perché quale io lei ne
@@ -58,7 +57,7 @@ _ONLY: Final[dict[str, str]] = {
 #: What the library chooses among: the languages of most conversations in letters of Latin kind.
 _CHOICES: Final = ("en", "de", "fr", "es", "zh", "it", "pt", "nl", "cs", "pl", "sv", "da", "ro", "hu", "tr", "id", "vi")
 #: Languages with tables of their own; any other is "other".
-KNOWN: Final = frozenset({"en", "de", "fr", "es", "zh"})
+KNOWN: Final = frozenset({"en", "de", "fr", "es", "it", "pt", "zh"})
 #: Words up to which a message says too little about its language for the library.
 FEW: Final = 3
 #: What the library must be sure of, the characters that it reads, and how many of its guesses are asked for.
@@ -68,7 +67,7 @@ GUESSES: Final = 8
 
 
 def own_language(text: str, words: Sequence[str]) -> str | None:
-    """ "en", "de", "fr", "es", "zh" or "other"; None where the text says too little, as "ok" or a name does."""
+    """One of `KNOWN`, or "other"; None where the text says too little, as "ok" or a name does."""
     seen = words[:40]
     letters = "".join(seen)[:READ]
     if not letters.isascii():

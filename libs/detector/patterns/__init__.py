@@ -6,7 +6,17 @@ from collections.abc import Iterable
 from functools import cache
 from typing import Final
 
-from detector.patterns import agent_english, agent_others, chinese, english, french, german, spanish
+from detector.patterns import (
+    agent_english,
+    agent_others,
+    chinese,
+    english,
+    french,
+    german,
+    italian,
+    portuguese,
+    spanish,
+)
 from detector.patterns.screen import Screen
 from detector.patterns.table import Kind, Pattern
 from detector.text import Prepared
@@ -17,6 +27,8 @@ LANGUAGES: Final[dict[str, tuple[Pattern, ...]]] = {
     "de": german.PATTERNS,
     "fr": french.PATTERNS,
     "es": spanish.PATTERNS,
+    "it": italian.PATTERNS,
+    "pt": portuguese.PATTERNS,
     "zh": chinese.PATTERNS,
 }
 

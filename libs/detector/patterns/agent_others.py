@@ -1,4 +1,4 @@
-"""German, French, Spanish and Chinese: what the agent's message does; and what shows in any language."""
+"""Languages other than English: what the agent's message does; and what shows in any language."""
 
 from __future__ import annotations
 
@@ -7,6 +7,14 @@ from typing import Final
 from detector.patterns.table import Pattern, table
 
 _ASKS: Final = r"[?？][\"')»” ]*$"
+#: A question that is nothing but a detail, taken for granted: "to Bilbao, from Vigo?".
+_DETAIL: Final = r"(?:^|[,.;:¿] ?)(?:%s) (?!%s)[^?,.;]{1,40}\?[. ]*$"
+
+
+def _details(openers: str, questions: str) -> str:
+    """A detail that one of `openers` begins, unless it is asked for by one of `questions`."""
+    return _DETAIL % (openers, questions)
+
 
 PATTERNS: Final[dict[str, tuple[Pattern, ...]]] = {
     "de": table(
@@ -15,10 +23,9 @@ PATTERNS: Final[dict[str, tuple[Pattern, ...]]] = {
         (
             "agent_confirms",
             "agent_confirms",
-            (
-                r"\b(?:stimmt das|ist das (?:richtig|korrekt|so richtig|in ordnung)|passt das|richtig so|bitte"
-                r" bestätigen)\b"
-            ),
+            r"\b(?:stimmt das|ist das (?:richtig|korrekt|so richtig|in ordnung)|passt das|richtig so|bitte"
+            r" bestätigen)\b"
+            r"|" + _details("ab|von|nach|für|um|am|mit|bis", "w"),
         ),
         (
             "agent_proposes",
@@ -38,10 +45,9 @@ PATTERNS: Final[dict[str, tuple[Pattern, ...]]] = {
         (
             "agent_confirms",
             "agent_confirms",
-            (
-                r"\b(?:c'est (?:bien ça|correct|exact)|est-ce (?:correct|exact|bien ça)|veuillez confirmer|vous"
-                r" confirmez)\b"
-            ),
+            r"\b(?:c'est (?:bien ça|correct|exact)|est-ce (?:correct|exact|bien ça)|veuillez confirmer|vous"
+            r" confirmez)\b"
+            r"|" + _details("depuis|pour|vers|avec|au départ de|à partir de", "(?:quel|qui|quoi|où|quand|combien)"),
         ),
         (
             "agent_proposes",
@@ -57,7 +63,11 @@ PATTERNS: Final[dict[str, tuple[Pattern, ...]]] = {
         (
             "agent_confirms",
             "agent_confirms",
-            r"\b(?:es (?:correcto|así|eso)|confirma|confirme|¿correcto|está bien así)\b",
+            r"\b(?:es (?:correcto|así|eso)|confirma|confirme|¿correcto|está bien así)\b"
+            r"|"
+            + _details(
+                "desde|hasta|para|hacia|con|saliendo de|a", "(?:qué|que|quién|quien|cuá|cua|dónde|donde|cómo|como)"
+            ),
         ),
         (
             "agent_proposes",
@@ -66,6 +76,55 @@ PATTERNS: Final[dict[str, tuple[Pattern, ...]]] = {
         ),
         ("agent_fails", "agent_fails", r"\b(?:lo siento|lamentablemente|no (?:hay|puedo|encuentro|existe|entiendo))\b"),
         ("agent_closes", "agent_closes", r"\b(?:algo más|alguna otra|adiós|de nada|buen viaje|buenos días)\b"),
+    ),
+    "it": table(
+        "it",
+        ("agent_asks", "agent_asks", _ASKS),
+        (
+            "agent_confirms",
+            "agent_confirms",
+            r"\b(?:(?:è|e') (?:corretto|giusto|esatto|così)|va bene così|mi conferma|confermi|conferma)\b"
+            r"|"
+            + _details("da|dal|per|verso|con|fino a|in partenza da", "(?:che|chi|cosa|dove|quando|qual|quant|come)"),
+        ),
+        (
+            "agent_proposes",
+            "agent_proposes",
+            (
+                r"\b(?:vuoi che|vuole che|desidera che|desideri che|ti va di|le va di|le andrebbe|ti piacerebbe"
+                r"|le piacerebbe|devo)\b[^?]{0,120}\?"
+            ),
+        ),
+        (
+            "agent_fails",
+            "agent_fails",
+            r"\b(?:mi dispiace|purtroppo|non (?:trovo|posso|riesco|capisco|esiste|(?:è|e') disponibile))\b",
+        ),
+        ("agent_closes", "agent_closes", r"\b(?:qualcos'altro|arrivederci|di nulla|buona (?:giornata|serata))\b"),
+    ),
+    "pt": table(
+        "pt",
+        ("agent_asks", "agent_asks", _ASKS),
+        (
+            "agent_confirms",
+            "agent_confirms",
+            r"\b(?:(?:está|é) (?:correto|certo|isso)|confirma|confirme|pode confirmar|certo\?)"
+            r"|" + _details("de|desde|para|até|com|saindo de", "(?:que|quem|onde|quando|qua[il]|quant|como)"),
+        ),
+        (
+            "agent_proposes",
+            "agent_proposes",
+            (
+                r"\b(?:quer que|queres que|deseja que|gostaria (?:que|de que)|gostarias que|posso (?:reservar|marcar"
+                r"|fazer|enviar)|devo)\b[^?]{0,120}\?"
+            ),
+        ),
+        (
+            "agent_fails",
+            "agent_fails",
+            r"\b(?:desculpe|desculpa|lamento|sinto muito|infelizmente|não (?:há|posso|consigo|encontr|existe|entend))",
+        ),
+        ("agent_closes", "agent_closes", r"\b(?:mais alguma coisa|algo mais|de nada|adeus|tchau|bom dia|boa noite)\b"),
     ),
     "zh": table(
         "zh",

@@ -107,6 +107,10 @@ PATTERNS: Final[tuple[Pattern, ...]] = table(
             r" )?(?:schlecht"
             r"|ungünstig|unmöglich|nicht möglich)\b|^nein[,.]? (?:das|da|ich|es|der|die|lieber|bitte|nicht|am|um)\b"
             r"|\b(?:geht|kann ich|können wir) (?:\w{1,12} ){0,3}(?:leider )(?:\w{1,12} ){0,2}nicht\b"
+            r"|\bkann ich (?:leider |da |dann |auch )*nicht(?=[.!,]|$)|\bbin ich dagegen\b"
+            r"|\b(?:bin|habe|hab) ich (?:\w{1,14} ){0,3}(?:im urlaub|urlaub|verreist|auf (?:einer )?(?:\w{1,12} )?"
+            r"(?:dienstreise|konferenz)|einen termin|keine zeit)\b"
+            r"|\bbei (?:mir|uns) (?:\w{1,12} ){0,3}(?:schlecht|ungünstig|belegt|zugeplant|nicht möglich)\b"
         ),
     ),
     (

@@ -105,6 +105,25 @@ def test_a_question_after_something_told_is_about_the_matter(
     assert announceable(evidence) is announced
 
 
+@pytest.mark.parametrize(
+    ("message", "answer", "rejected"),
+    [
+        ("No, desde Vigo.", "Horarios de trenes a Bilbao, ¿ desde Zaragoza?.", True),
+        ("No, desde Vigo.", "Horarios de trenes a Bilbao, ¿desde dónde?", False),
+        ("No, per Torino.", "Due posti sul treno, per Milano?", True),
+        ("No, solo il prezzo.", "Due posti sul treno, per quando?", False),
+        ("Não, para o Porto.", "Dois bilhetes de comboio, para Lisboa?", True),
+        ("Nein, ab Köln.", "Zwei Plätze im Zug, ab Bonn?", True),
+        ("Non, pour Lyon.", "Deux places dans le train, pour Paris?", True),
+        ("Non, pour Lyon.", "Deux places dans le train, pour quand?", False),
+    ],
+)
+def test_a_detail_taken_for_granted_is_corrected(detector: Detector, message: str, answer: str, rejected: bool) -> None:
+    verdict = says(detector, message, "", answer)
+    assert ("rule.corrects_confirmation" in verdict.rules) is rejected
+    assert verdict.emitted is rejected
+
+
 def test_a_request_sent_again_after_a_reply_that_was_cut_off_rejects_nothing(detector: Detector) -> None:
     asked = "explain how the scheduler picks the next job and what happens when two jobs are ready"
     again = says(detector, asked, asked, "The scheduler keeps a queue of jobs, ordered by")
@@ -117,7 +136,7 @@ def test_a_doubtful_rejection_leaves_the_turn_alone(detector: Detector) -> None:
     assert (verdict.emitted, verdict.status) == (False, "neutral")
 
 
-@pytest.mark.parametrize("message", ["Geht das auch am Freitag?", "Non sono sicuro di aver capito", "čeština je těžká"])
+@pytest.mark.parametrize("message", ["Geht das auch am Freitag?", "Ik weet niet of ik het begrijp", "čeština je těžká"])
 def test_other_languages_are_read_by_no_english_pattern(detector: Detector, message: str) -> None:
     verdict = says(detector, message, "Hallo", "Guten Tag, hier ist die Auskunft.")
     assert verdict.decided_by == "rules"
@@ -132,7 +151,9 @@ def test_other_languages_are_read_by_no_english_pattern(detector: Detector, mess
         ("ça ne marche toujours pas", "fr"),
         ("sigue sin funcionar, lo siento", "es"),
         ("你忘了排序", "zh"),
-        ("non ho capito bene questa cosa", "other"),
+        ("non ho capito bene questa cosa", "it"),
+        ("ainda não percebi bem essa parte", "pt"),
+        ("ik heb het nog steeds niet begrepen", "other"),
         ("Nova", None),
     ],
 )
