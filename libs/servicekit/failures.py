@@ -80,6 +80,7 @@ _IN_WORDS: tuple[tuple[type[BaseException], str], ...] = (
     (asyncpg.InsufficientResourcesError, "the database is short of memory or connections"),
     (asyncpg.LockNotAvailableError, "a lock in the database is held by somebody else"),
     (asyncpg.QueryCanceledError, "the database takes too long"),
+    (asyncpg.OperatorInterventionError, "the database is being stopped or started"),
     (TimeoutError, "the database does not answer in time: a lock, or too much to do"),
     (asyncpg.InvalidAuthorizationSpecificationError, "the database refuses the user or password"),
     (asyncpg.InvalidCatalogNameError, "the database is not there by its name"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import sys
-from collections.abc import Coroutine
+from collections.abc import Awaitable, Callable, Coroutine
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
@@ -16,7 +16,7 @@ from rich.text import Text
 
 from contracts.instants import parse_instant
 from servicekit.allocator import share_one_arena
-from servicekit.failures import StartError
+from servicekit.failures import StartError, in_words, is_transient
 from servicekit.interrupts import raise_again
 from standalone.embedded.local_kafka import LocalKafkaError
 from standalone.embedded.memory_broker import MemoryBrokerError
@@ -84,6 +84,21 @@ async def within(seconds: float, work: Coroutine[Any, Any, T], address: str) -> 
         return await asyncio.wait_for(work, seconds)
     except TimeoutError:
         raise StartError(f"Nothing answered at {address} within {seconds:.0f} s: is the address right?") from None
+
+
+async def once_answered(read: Callable[[], Awaitable[T]], say: Callable[[str], None]) -> T:
+    """What `read` gives, once what it asks answers; says why it waits."""
+    told = False
+    while True:
+        try:
+            return await read()
+        except Exception as error:
+            if not is_transient(error):
+                raise
+            if not told:
+                say(f"Waiting: {in_words(error)} ...")
+            told = True
+        await asyncio.sleep(1)
 
 
 def print_json(facts: Any) -> None:

@@ -38,7 +38,7 @@ from standalone.sample import write_sample
 from standalone.stack import Stack
 from standalone.state import StateFolder
 from standalone.summary import print_summary, summary
-from standalone.terminal import INTERRUPTED
+from standalone.terminal import INTERRUPTED, once_answered
 
 Say = Callable[[str], None]
 T = TypeVar("T")
@@ -103,8 +103,7 @@ async def up(options: Options, console: Console, say: Say) -> dict[str, Any] | N
         await server.start(
             guarded(app, authenticator, SURFACE, auth.cors_origins, http.request_seconds, lambda: stack is None)
         )
-        work = asyncio.create_task(_start(options, state, outcomes, parts, say))
-        stack = await _unless(stopping, work)
+        stack = await _unless(stopping, asyncio.create_task(_start(options, state, outcomes, parts, say)))
         if stack is None:
             return None
         add_routes(app, routers_of(stack))
@@ -118,12 +117,14 @@ async def up(options: Options, console: Console, say: Say) -> dict[str, Any] | N
         }
         state.announce(facts_of_run)
         say(f"Ready after {time.monotonic() - began:.1f} s.")
-        if options.broker == "memory" and (stored := (await stack.fact("totals")).stored):
-            say(
-                f"The log in memory begins anew with each run, and holds none of the store's {stored:,} feedbacks: "
-                "`agent-feedback republish` announces them once more."
-            )
-        facts = await _unless(stopping, asyncio.create_task(_replay(options, files, stack, account, outcomes, began)))
+
+        async def taken_in() -> dict[str, Any]:
+            if options.broker == "memory":
+                await _tell_of_store(stack, say)
+            await _replay(options, files, stack, account)
+            return await once_answered(lambda: summary(stack, account, outcomes, time.monotonic() - began), say)
+
+        facts = await _unless(stopping, asyncio.create_task(taken_in()))
         if facts is None:
             return None
         if options.fates is not None:
@@ -176,14 +177,22 @@ async def _start(options: Options, state: StateFolder, outcomes: Outcomes, parts
     return stack
 
 
+async def _tell_of_store(stack: Stack, say: Say) -> None:
+    """Say how many feedbacks the store holds that the log in memory does not."""
+    if stored := (await once_answered(lambda: stack.fact("totals"), say)).stored:
+        say(
+            f"The log in memory begins anew with each run, and holds none of the store's {stored:,} feedbacks: "
+            "`agent-feedback republish` announces them once more."
+        )
+
+
 async def _drain(stack: Stack, say: Say) -> None:
     if not await stack.drain(DRAIN_SECONDS):
         say("Stopped before all records were taken in; the in-process log forgets them: replay their files again.")
 
 
-async def _replay(
-    options: Options, files: Sequence[Path], stack: Stack, account: Account, outcomes: Outcomes, began: float
-) -> dict[str, Any]:
+async def _replay(options: Options, files: Sequence[Path], stack: Stack, account: Account) -> None:
+    """Write `files` into the log and wait until all of it is taken in."""
     total = sum(file.stat().st_size for file in files)
     bar = Progress(
         TextColumn("{task.description}"),
@@ -205,7 +214,6 @@ async def _replay(
         )
         waiting = bar.add_task("Taking in", total=None)
         await stack.quiet(lambda lag: bar.update(waiting, description=f"Taking in ({lag:,} records to go)"))
-    return await summary(stack, account, outcomes, time.monotonic() - began)
 
 
 async def _unless(stopping: asyncio.Event, work: asyncio.Task[T]) -> T | None:

@@ -17,10 +17,15 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+import asyncpg
 import httpx
 import pytest
 from command import COMMAND, agent_feedback, serving, state_folder
 
+LOOKING = """
+select pid from pg_stat_activity
+where datname = current_database() and wait_event_type = 'Lock' and query like '%from feedback%'
+"""
 GOOD = {
     "topic": "chat.message.ingested",
     "eventId": "event-1",
@@ -168,6 +173,42 @@ def _children(pid: int) -> list[int]:
     """Of all of the process's threads: each is the parent of what it has started."""
     found = (task.joinpath("children").read_text().split() for task in Path(f"/proc/{pid}/task").iterdir())
     return [int(child) for children in found for child in children]
+
+
+@pytest.mark.parametrize("interrupted", [False, True], ids=["ended by the server", "interrupted"])
+async def test_a_look_at_the_store_that_hangs_ends_in_a_sentence_or_at_once(
+    own_database: str, interrupted: bool
+) -> None:
+    async with state_folder() as state:
+        arguments = ("up", "--port", "0", "--state", str(state), "--database", own_database)
+        assert (await agent_feedback(*arguments, "--exit")).code == 0
+        held, other = await asyncpg.connect(own_database), await asyncpg.connect(own_database)
+        process = await asyncio.create_subprocess_exec(COMMAND, *arguments, stderr=asyncio.subprocess.PIPE)
+        assert process.stderr is not None
+        try:
+            async with asyncio.timeout(60), held.transaction():
+                await held.execute("lock table feedback.feedback in access exclusive mode")
+                while (looking := await other.fetchval(LOOKING)) is None:
+                    assert process.returncode is None
+                    await asyncio.sleep(0.05)
+                if interrupted:
+                    process.send_signal(signal.SIGINT)
+                    async with asyncio.timeout(10):
+                        said = (await process.communicate())[1].decode()
+                    assert "Traceback" not in said
+                else:
+                    await other.execute("select pg_terminate_backend($1)", looking)
+                    await _line(process.stderr, "Waiting: the database cannot be reached ...")
+                    await held.execute("rollback; begin")
+                    await _line(process.stderr, "Serving")
+                    process.send_signal(signal.SIGINT)
+                    assert "Traceback" not in (await process.communicate())[1].decode()
+        finally:
+            if process.returncode is None:
+                process.kill()
+            await held.close()
+            await other.close()
+    assert process.returncode == 0
 
 
 async def test_a_database_that_does_not_answer_is_waited_for() -> None:

@@ -407,6 +407,7 @@ class PieceLog(RecordingLog):
     [
         (asyncpg.ReadOnlySQLTransactionError("x"), "the database is read-only"),
         (asyncpg.DiskFullError("x"), "the database's disk is full"),
+        (asyncpg.AdminShutdownError(), "the database is being stopped or started"),
         (TimeoutError(), "the database does not answer in time: a lock, or too much to do"),
         (ConnectionRefusedError(), "the database cannot be reached"),
         (LogUnavailable(), "the log does not take what is written to it"),
