@@ -7,13 +7,14 @@ from typing import Final
 from detector.patterns.table import Pattern, table
 
 _ASKS: Final = r"[?？][\"')»” ]*$"
-#: A question that is nothing but a detail, taken for granted: "to Bilbao, from Vigo?".
-_DETAIL: Final = r"(?:^|[,.;:¿] ?)(?:%s) (?!%s)[^?,.;]{1,40}\?[. ]*$"
 
 
-def _details(openers: str, questions: str) -> str:
-    """A detail that one of `openers` begins, unless it is asked for by one of `questions`."""
-    return _DETAIL % (openers, questions)
+def _detail(openers: str, questions: str) -> str:
+    """A question that is nothing but a detail, taken for granted: "to Bilbao, from Vigo?". One of `openers` begins it.
+
+    Not where a word of `questions` follows: that asks for the detail.
+    """
+    return rf"(?:^|[,.;:¿] ?)(?:{openers}) (?!{questions})[^?,.;]{{1,40}}\?[. ]*$"
 
 
 PATTERNS: Final[dict[str, tuple[Pattern, ...]]] = {
@@ -25,7 +26,7 @@ PATTERNS: Final[dict[str, tuple[Pattern, ...]]] = {
             "agent_confirms",
             r"\b(?:stimmt das|ist das (?:richtig|korrekt|so richtig|in ordnung)|passt das|richtig so|bitte"
             r" bestätigen)\b"
-            r"|" + _details("ab|von|nach|für|um|am|mit|bis", "w"),
+            r"|" + _detail("ab|von|nach|für|um|am|mit|bis", r"(?:we[mn]|wo|wann|was|welche[mnrs]?|wie)\b"),
         ),
         (
             "agent_proposes",
@@ -47,7 +48,7 @@ PATTERNS: Final[dict[str, tuple[Pattern, ...]]] = {
             "agent_confirms",
             r"\b(?:c'est (?:bien ça|correct|exact)|est-ce (?:correct|exact|bien ça)|veuillez confirmer|vous"
             r" confirmez)\b"
-            r"|" + _details("depuis|pour|vers|avec|au départ de|à partir de", "(?:quel|qui|quoi|où|quand|combien)"),
+            r"|" + _detail("depuis|pour|vers|avec|au départ de|à partir de", "(?:quel|qui|quoi|où|quand|combien)"),
         ),
         (
             "agent_proposes",
@@ -65,7 +66,7 @@ PATTERNS: Final[dict[str, tuple[Pattern, ...]]] = {
             "agent_confirms",
             r"\b(?:es (?:correcto|así|eso)|confirma|confirme|¿correcto|está bien así)\b"
             r"|"
-            + _details(
+            + _detail(
                 "desde|hasta|para|hacia|con|saliendo de|a", "(?:qué|que|quién|quien|cuá|cua|dónde|donde|cómo|como)"
             ),
         ),
@@ -85,7 +86,7 @@ PATTERNS: Final[dict[str, tuple[Pattern, ...]]] = {
             "agent_confirms",
             r"\b(?:(?:è|e') (?:corretto|giusto|esatto|così)|va bene così|mi conferma|confermi|conferma)\b"
             r"|"
-            + _details("da|dal|per|verso|con|fino a|in partenza da", "(?:che|chi|cosa|dove|quando|qual|quant|come)"),
+            + _detail("da|dal|per|verso|con|fino a|in partenza da", "(?:che|chi|cosa|dove|quando|qual|quant|come)"),
         ),
         (
             "agent_proposes",
@@ -109,7 +110,7 @@ PATTERNS: Final[dict[str, tuple[Pattern, ...]]] = {
             "agent_confirms",
             "agent_confirms",
             r"\b(?:(?:está|é) (?:correto|certo|isso)|confirma|confirme|pode confirmar|certo\?)"
-            r"|" + _details("de|desde|para|até|com|saindo de", "(?:que|quem|onde|quando|qua[il]|quant|como)"),
+            r"|" + _detail("de|desde|para|até|com|saindo de", "(?:que|quem|onde|quando|qua[il]|quant|como)"),
         ),
         (
             "agent_proposes",
