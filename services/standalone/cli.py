@@ -49,6 +49,11 @@ Broker = Annotated[
     ),
 ]
 
+_EXIT = (
+    "Stop when all is taken in, instead of serving. A broker or database of yours that does not answer at the start is "
+    f"waited for {ANSWER_SECONDS:.0f} s."
+)
+
 
 def _checked_files(files: list[Path]) -> list[Path]:
     for file in files:
@@ -65,7 +70,7 @@ def up(
         list[Path] | None, typer.Option(help="A file of chat events, one JSON object a line. May be given again.")
     ] = None,
     sample: Annotated[bool, typer.Option("--sample", help="Replay the sample conversations that come along.")] = False,
-    exit: Annotated[bool, typer.Option("--exit", help="Stop when all is taken in, instead of serving.")] = False,
+    exit: Annotated[bool, typer.Option("--exit", help=_EXIT)] = False,
     as_json: AsJson = False,
     host: Annotated[str, typer.Option(help="The address to listen on; loopback only.")] = "127.0.0.1",
     port: Annotated[

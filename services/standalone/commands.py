@@ -12,9 +12,9 @@ import httpx
 from servicekit.failures import StartError
 from servicekit.kafka.cluster import cluster_at
 from servicekit.kafka.producer import BatchProducer, Producer
-from servicekit.kafka.topics import wait_for_broker
 from standalone.embedded.postgres import EmbeddedPostgres
 from standalone.log import log_of
+from standalone.log_access import admin_of
 from standalone.outside import held_back
 from standalone.replay import Account
 from standalone.replay import replay as replay_files
@@ -28,7 +28,7 @@ async def publish(files: Sequence[Path], broker: str | None, state: Path) -> dic
     bootstrap = cluster_at(broker) if broker else log_of(facts)
     producer, account = BatchProducer(bootstrap, client_id="agent-feedback-replay"), Account()
     async with AsyncExitStack() as parts:
-        admin = await wait_for_broker(bootstrap, lambda _: None)
+        admin = await admin_of(bootstrap)
         parts.push_async_callback(admin.close)
         parts.push_async_callback(producer.stop)
         log: Producer = producer

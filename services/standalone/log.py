@@ -10,13 +10,17 @@ from typing import Any
 
 from servicekit.kafka.cluster import Bootstrap, Cluster, cluster_at
 from servicekit.kafka.topics import ensure_topics, partitions_by_topic
+from standalone.terminal import within
 
 Say = Callable[[str], None]
 
 
 @asynccontextmanager
-async def open_log(choice: str, state: Path, say: Say) -> AsyncIterator[Bootstrap]:
-    """The log that `choice` names (memory, local or HOST:PORT,...), with all topics made."""
+async def open_log(choice: str, state: Path, say: Say, seconds: float | None) -> AsyncIterator[Bootstrap]:
+    """The log that `choice` names (memory, local or HOST:PORT,...), with all topics made.
+
+    A broker elsewhere has `seconds` to answer (StartError), or with None as long as it takes.
+    """
     match choice:
         case "memory":
             from standalone.embedded.memory_broker import MemoryBroker
@@ -31,7 +35,7 @@ async def open_log(choice: str, state: Path, say: Say) -> AsyncIterator[Bootstra
                 yield kafka.cluster
         case address:
             cluster = cluster_at(address)
-            await ensure_topics(cluster, say=say)
+            await within(seconds, ensure_topics(cluster, say=say), address)
             yield cluster
 
 

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
 
+from aiokafka.admin import AIOKafkaAdminClient
+
 from contracts.topics import Consumer
 from feedback.main import open_store
 from feedback.settings import FeedbackSettings
@@ -45,6 +47,11 @@ async def database_answers(url: str) -> None:
             await within(ANSWER_SECONDS, wait_until_up(client, url, say), shown(url))
 
 
+async def admin_of(bootstrap: Bootstrap) -> AIOKafkaAdminClient:
+    """A connected admin client of the log. Raises StartError where no broker answers in time."""
+    return await within(ANSWER_SECONDS, wait_for_broker(bootstrap, say), str(bootstrap))
+
+
 def target_of(broker: str | None, state: Path, store: str | None = None) -> Target:
     """The named broker and store (else FEEDBACK_STORE_URL), or those of the run on `state`. Raises StartError."""
     if broker is not None:
@@ -57,7 +64,7 @@ def target_of(broker: str | None, state: Path, store: str | None = None) -> Targ
 @asynccontextmanager
 async def writing_to(target: Target) -> AsyncIterator[Producer]:
     """A producer to the target's log, held back where that log forgets."""
-    admin = await wait_for_broker(target.bootstrap, say)
+    admin = await admin_of(target.bootstrap)
     producer = BatchProducer(target.bootstrap, client_id="agent-feedback-tool")
     try:
         if target.groups:

@@ -28,7 +28,7 @@ NOT_STARTED = 3
 INTERRUPTED = 130
 """As a shell says of a program that Ctrl-C ended."""
 ANSWER_SECONDS = 20.0
-"""How long a command waits for a broker or database; a service waits without end."""
+"""How long a command waits for a broker or database; what serves waits without end."""
 State = Annotated[Path, typer.Option(help="Where a run keeps its data, token and lock.", show_default=True)]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object on stdout and nothing else.")]
 Running = Annotated[
@@ -78,8 +78,8 @@ def run(work: Coroutine[Any, Any, T]) -> T:
         raise typer.Exit(INTERRUPTED) from None
 
 
-async def within(seconds: float, work: Coroutine[Any, Any, T], address: str) -> T:
-    """The result of `work`. Raises StartError where it takes longer: nothing answers at `address`."""
+async def within(seconds: float | None, work: Coroutine[Any, Any, T], address: str) -> T:
+    """The result of `work`. Raises StartError where it takes longer (None: never): nothing answers at `address`."""
     try:
         return await asyncio.wait_for(work, seconds)
     except TimeoutError:

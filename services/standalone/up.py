@@ -18,7 +18,7 @@ from rich.console import Console
 from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeElapsedColumn
 
 from servicekit.clock import SystemClock
-from servicekit.database import wait_for_database
+from servicekit.database import shown, wait_for_database
 from servicekit.garbage_collection import tune_gc
 from servicekit.http.access import AuthSettings, issuer_of
 from servicekit.http.application import add_routes, application, guarded
@@ -38,7 +38,7 @@ from standalone.sample import write_sample
 from standalone.stack import Stack
 from standalone.state import StateFolder
 from standalone.summary import print_summary, summary
-from standalone.terminal import INTERRUPTED, once_answered
+from standalone.terminal import ANSWER_SECONDS, INTERRUPTED, once_answered, within
 
 Say = Callable[[str], None]
 T = TypeVar("T")
@@ -62,6 +62,11 @@ class Options:
     judge_at: int | None
     fates: Path | None
     database_url: str | None = None
+
+    @property
+    def patience(self) -> float | None:
+        """Seconds that a broker or database elsewhere is waited for at the start; None, where it serves, is no end."""
+        return ANSWER_SECONDS if self.exit else None
 
 
 async def up(options: Options, console: Console, say: Say) -> dict[str, Any] | None:
@@ -152,10 +157,11 @@ async def _start(options: Options, state: StateFolder, outcomes: Outcomes, parts
         database_url = postgres.url
     else:
         database_url = options.database_url
-        await wait_for_database(database_url, say)  # here, and not in each of the services
+        # Here, and not in each of the services.
+        await within(options.patience, wait_for_database(database_url, say), shown(database_url))
     if options.broker == "local":
         say("Starting Kafka ...")
-    bootstrap = await parts.enter_async_context(open_log(options.broker, state.path, say))
+    bootstrap = await parts.enter_async_context(open_log(options.broker, state.path, say, options.patience))
     say("Starting the services ...")
     surroundings = Surroundings(bootstrap, judge_at=options.judge_at, observers=[outcomes], say=say)
     holdback = Holdback() if options.broker == "memory" else None

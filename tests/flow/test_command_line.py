@@ -125,6 +125,31 @@ async def test_a_broker_that_does_not_answer_is_waited_for(
     assert ("Stopped before everything was taken in." in said) == bool(batch)
 
 
+@pytest.mark.parametrize(
+    ("command", "dead"), [(("up", "--exit"), "--broker"), (("up", "--exit"), "--database"), (("replay",), "--broker")]
+)
+async def test_a_batch_gives_up_on_what_does_not_answer(command: tuple[str, ...], dead: str, tmp_path: Path) -> None:
+    """A service waits without end, a batch job ends: it says first what it waits for, then that it gives up."""
+    file = tmp_path / "events.jsonl"
+    file.write_text(json.dumps(GOOD))
+    files = [file] if command == ("replay",) else []
+    with socket.socket() as silent:
+        silent.bind(("127.0.0.1", 0))
+        at = f"127.0.0.1:{silent.getsockname()[1]}"
+        given, shown = (at, at) if dead == "--broker" else (f"postgresql://me:secret@{at}/db", f"postgresql://{at}/db")
+        async with state_folder() as one, state_folder() as other:
+            ended, as_json = await asyncio.gather(
+                agent_feedback(*command, *files, "--state", one, dead, given, within=60),
+                agent_feedback(*command, *files, "--json", "--state", other, dead, given, within=60),
+            )
+    given_up = f"Nothing answered at {shown} within 20 s: is the address right?"
+    assert (ended.code, as_json.code) == (3, 3), ended.err
+    assert f"Waiting for the {dead.removeprefix('--')} at {shown}" in ended.err
+    assert ended.err.strip().endswith(given_up)
+    assert as_json.out == "" and as_json.err.strip().endswith(given_up)
+    assert "secret" not in ended.err
+
+
 async def test_a_log_that_begins_anew_beside_a_store_that_stays_is_told(tmp_path: Path) -> None:
     file = tmp_path / "events.jsonl"
     thumb = {name: GOOD[name] for name in ("tenant", "project", "messageId", "conversationId", "occurredAt")}
