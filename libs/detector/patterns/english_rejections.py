@@ -102,6 +102,7 @@ PATTERNS: Final[tuple[Pattern, ...]] = table(
             r"|just (?:repeated|made|changed|copied|gave)|keep (?:\w{1,12}ing)|haven't (?:answered|addressed|fixed"
             r"|changed)|aren't (?:listening|making|answering|understanding|getting)|misinterpreted|hallucinated"
             r"|made a mistake|broke (?:it|the|my|everything)))"
+            r"|\b(?:did|do|didn't|don't|can't) you (?:not |even )*(?:understand|read|listen to|hear) (?:me|my|what i)\b"
         ),
     ),
     (

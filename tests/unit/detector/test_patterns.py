@@ -16,6 +16,7 @@ ALL = [p for tables in (AGENT, LANGUAGES) for patterns in tables.values() for p 
 PLAIN = [
     ("en", "That's wrong.", "reject"),
     ("en", "You misunderstood me", "reject"),
+    ("en", "Did you not read what I wrote?", "reject"),
     ("en", "this is way too expensive", "reject_stated"),
     ("en", "I didn't ask for that", "reject"),
     ("en", "it still doesn't work", "reject"),
@@ -119,6 +120,7 @@ def test_a_text_is_tried_with_the_patterns_of_its_own_language() -> None:
         ("de", "das kann ich nicht finden", "reject_stated"),
         ("de", "bei mir ist alles gut", "reject_stated"),
         ("en", "once you broke the window", "reject"),
+        ("en", "did you read the paper?", "reject"),
         ("en", "Because I hate them.", "reject_stated"),
         ("fr", "Non merci", "thanks"),
         ("it", "No, grazie", "thanks"),
