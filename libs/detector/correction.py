@@ -80,7 +80,7 @@ def correct(evidence: Evidence) -> Call:
     if declines(evidence):
         return Call("neutral", UNSURE, None, ("rule.declines_offer",), certain=True)
     if rejections := _explicit(evidence):
-        if approvals and not _outweighs(rejections):
+        if approvals and not _outweighs(evidence, rejections):
             return Call("neutral", UNSURE, None, rejections + approvals)
         return Call("rejected", EXPLICIT, "explicit", rejections, certain=not approvals)
     if evidence.silence > SESSION_TIMEOUT_US:
@@ -175,9 +175,9 @@ def _explicit(evidence: Evidence) -> tuple[str, ...]:
     return names
 
 
-def _outweighs(rejections: tuple[str, ...]) -> bool:
-    """More than one rejection beats a polite word."""
-    return len(rejections) > 1
+def _outweighs(evidence: Evidence, rejections: tuple[str, ...]) -> bool:
+    """More than one rejection beats a polite word, and so does a plain one with a "but": "thanks, but that's wrong"."""
+    return len(rejections) > 1 or {"cue_but", "reject"} <= evidence.kinds
 
 
 def _unopposed(evidence: Evidence, approved: bool) -> bool:

@@ -27,11 +27,14 @@ _MACHINE = re.compile(
     r"^\s*(?:File \"|at [\w.$<>/]{2,80}\s?\(|Traceback\b|[\^~|\s]{3,}$|\d+ \|"
     r"|\[?\d{4}-\d\d-\d\d[T ]|\d\d:\d\d:\d\d|(?:npm|yarn|pnpm) (?:ERR|WARN|error)|-->|={5,}|-{5,}|\+{3,}"
     r"|[\w./\\-]{1,120}:\d+(?::\d+)?[:)]?|(?:ERROR|WARN(?:ING)?|INFO|DEBUG|FATAL|FAILED|FAIL)\b"
-    r"|(?:[A-Z]\w{2,40})?(?:Error|Exception)\b(?:\[\w+\])?:|(?:error|fatal|panic|warning)(?:\[\w+\])?: "
+    r"|(?:[A-Z]\w{2,40})?(?:Error|Exception)\b(?:\[\w+\])?:|(?:Type|Syntax|Build|Runtime|Parsing) error: "
+    r"|Failed to compile\b|(?:error|fatal|panic|warning)(?:\[\w+\])?: "
     r"|make: \*\*\*|\$ )"
 )
 _FAILED = re.compile(
-    r"(?:Error|Exception|ERROR|FATAL|FAILED|Traceback)\b|\b(?:error|fatal|panic)(?:\[\w+\])?:|npm ERR|\*\*\* "
+    r"Failed to compile\b|^\s*[A-Z][a-z]+ error: |(?:Error|Exception|ERROR|FATAL|FAILED|Traceback)\b"
+    r"|\b(?:error|fatal|panic)(?:\[\w+\])?:"
+    r"|npm ERR|\*\*\* "
 )
 _SENTENCE_END = re.compile(r"(?<=[.!?:])\s|\n+")
 _WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)?")

@@ -103,7 +103,8 @@ PATTERNS: Final[tuple[Pattern, ...]] = table(
             r"|there|those|these)\b|tell me more|more (?:details?|info(?:rmation)?|about)|how (?:much|long|far|big"
             r"|many) (?:is|does|do|are|would|will|did|was)\b|which (?:one|of)\b|where is (?:it|that)|what(?:'s"
             r"| is) (?:it|the (?:price|cost|address|phone|rating|name|difference|director|brand|plot))\b|who(?:'s"
-            r"| is) (?:in it|the)|what else\b|when (?:is|does|was) (?:it|that)\b)"
+            r"| is) (?:in it|the)|what else\b|when (?:is|does|was) (?:it|that)\b"
+            r"|(?:please )?(?:go on|keep going|carry on|continue)[.! ]*$)"
         ),
     ),
     (

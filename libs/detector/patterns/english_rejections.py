@@ -82,8 +82,9 @@ PATTERNS: Final[tuple[Pattern, ...]] = table(
         "i_meant",
         (
             r"^(?:no|nope|nah|sorry|wait|but|oops|actually|oh)?[,.!? -]{0,3}(?:but )?(?:what )?i (?:actually "
-            r"|really )?(?:meant\b|was (?:asking|talking|looking) (?:about|for|if|who|what|when|where|how|why"
-            r"|which)\b|asked (?:for|about|you|who|what|when|where|how|why|which|if)\b)"
+            r"|really )?(?:meant\b(?! to (?!ask|say|write|type|search))|was (?:asking|talking|looking) (?:about|for|if"
+            r"|who|what|when|where|how|why|which)\b|asked (?:for|about|you|who|what|when|where|how|why|which|if)\b)"
+            r"|\bbut (?:what )?i (?:actually |really )?meant (?!to (?!ask|say|write|type|search)|well\b)"
         ),
     ),
     (
@@ -122,7 +123,8 @@ PATTERNS: Final[tuple[Pattern, ...]] = table(
             r"|solve|address|match|look right|seem right|sound right|add up|exist|cut it|change anything|do (?:it"
             r"|that|what|anything)|parse|load|make it)\b|\bnot working\b|\bstill (?:broken|failing|fails|wrong"
             r"|getting|the same|crash(?:es|ing)|not|no|slow|throws|an error)\b|\b(?:same|another|different) (?:error"
-            r"|problem|issue|result) (?:again|as before|still)\b"
+            r"|problem|issue|result) (?:again|as before|still)\b|\bstill (?:persists?|remains?|happens|occurs)\b"
+            r"|\b(?:error|problem|issue|bug|warning)s? (?:persist|remain)s?\b"
         ),
     ),
     (

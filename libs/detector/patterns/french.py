@@ -46,6 +46,7 @@ PATTERNS: Final[tuple[Pattern, ...]] = table(
             r"\b(?:ça|cela|il|le code) ne? ?(?:marche|fonctionne|convient|aide|suffit|va) (?:toujours "
             r"|vraiment )?pas\b|\bça (?:marche|va|aide) pas\b|\bn'a (?:pas de|aucun) sens\b"
             r"|\b(?:marche|fonctionne) toujours pas\b|\btoujours (?:pas|la même erreur|le même problème)\b"
+            r"|\bj'ai toujours (?:ce|cette|cet|le|la|l'|les) ?(?:même )?(?:message|erreur|problème|souci|bug)\b"
             r"|\b(?:tu as|t'as|vous avez) (?:oublié|ignoré|supprimé|confondu|raté)\b|\b(?:même|encore une) erreur\b"
         ),
     ),

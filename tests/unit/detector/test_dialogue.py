@@ -125,6 +125,22 @@ def test_a_detail_taken_for_granted_is_corrected(detector: Detector, message: st
     assert verdict.emitted is rejected
 
 
+@pytest.mark.parametrize(
+    ("message", "feedback"),
+    [
+        ("Danke, aber das ist falsch.", "rejected"),
+        ("Merci, mais ce n'est pas ce que j'ai demandé", "rejected"),
+        ("No funciona, pero gracias", "rejected"),
+        ("Grazie, ma non è quello che ho chiesto", "rejected"),
+        ("Thanks, but that's wrong.", "rejected"),
+        ("Danke, das ist falsch.", "neutral"),
+    ],
+)
+def test_a_rejection_with_a_but_outweighs_thanks(detector: Detector, message: str, feedback: str) -> None:
+    answer = "You can sort it by name with the button at the top of the list."
+    assert says(detector, message, "how do I sort the list by price", answer).feedback == feedback
+
+
 def test_a_request_sent_again_after_a_reply_that_was_cut_off_rejects_nothing(detector: Detector) -> None:
     asked = "explain how the scheduler picks the next job and what happens when two jobs are ready"
     again = says(detector, asked, asked, "The scheduler keeps a queue of jobs, ordered by")
@@ -181,6 +197,8 @@ def test_lines_that_programs_wrote_are_no_words_of_a_person() -> None:
     prepared = prepare(pasted)
     assert (prepared.text, prepared.failed) == ("now this:", True)
     assert not prepare("KeyError: 'name'").empty
+    compiled = prepare("now this:\nFailed to compile.\n\n./src/list.tsx:7:5\nType error: Cannot find name 'rows'.")
+    assert (compiled.text, compiled.failed) == ("now this:", True)
     assert prepare("2024-03-01 12:00:02 INFO restarting").empty
 
 
