@@ -239,6 +239,21 @@ async def test_the_ranking_fits_a_phone_with_every_name_whole(site, page):
     cut = "[...document.querySelectorAll('#agents th a')].filter(a => getComputedStyle(a).overflow == 'hidden').length"
     assert await page.evaluate(cut) == 0
     assert sorted(await page.locator("#agents th[scope=row] > a").all_inner_texts()) == sorted(names)
+    lines = "[...document.querySelectorAll('#agents th[scope=row] > a')].map(a => a.getClientRects().length)"
+    assert await page.evaluate(lines) == [1, 1, 1], "no name is broken"
+
+
+@pytest.mark.parametrize("width", [390, 1280])
+async def test_every_share_shows_its_interval_and_only_a_line_that_shows_is_spoken_of(site, page, width):
+    await site.take(feedback("p1", turn="t1", agent="agent-a", reaction="ok", at=seconds_ago(60)))
+    await page.set_viewport_size({"width": width, "height": 800})
+    await page.goto(f"{site.url}/?token=all")
+    await playwright.expect(page.locator("#agents .range-text:visible")).to_have_text(["21%–100%"])
+    await page.goto(f"{site.url}/dashboard/agent?agent=agent-a")
+    await playwright.expect(page.locator(".versions-table .range-text:visible").first).to_have_text("21%–100%")
+    shown = await page.locator(".versions-table svg.interval").first.is_visible()
+    assert ("the line shows" in await page.locator(".card:has(.versions-table) .note").inner_text()) == shown
+    assert shown == (width == 1280)
 
 
 async def test_from_the_sign_in_form_to_a_rejected_answer_and_back(site, browser):
