@@ -10,11 +10,12 @@ _SENTENCES: Final[Mapping[str, str]] = {
     "agrees to what the agent asked": "rule.agrees",
     "answers the agent's question": "rule.answers_question",
     "asks about something else altogether": "rule.new_topic",
+    "asks about the agent itself": "en.about_you learned.ask_agent rule.asks_agent",
     "asks for a change": "en.edit learned.cue_edit learned.imperative",
     "asks for a person": "en.forget_bot",
     "asks for something else": (
-        "de.etwas_anderes en.something_else es.otra_cosa fr.autre_chose it.altro learned.cue_other pt.outra_coisa "
-        "zh.bie_de"
+        "de.etwas_anderes en.find_another en.something_else es.otra_cosa fr.autre_chose it.altro learned.cue_other "
+        "pt.outra_coisa zh.bie_de"
     ),
     "asks on from it": (
         "de.und en.detail en.what_about es.y fr.et it.e_il learned.follow pt.e_o rule.asks_on zh.hai_you"
@@ -33,13 +34,17 @@ _SENTENCES: Final[Mapping[str, str]] = {
     "corrects it": "en.no_correction",
     "corrects what the agent wanted confirmed": "rule.corrects_confirmation",
     "declines what the agent offered to do": "rule.declines_offer",
-    "does not understand it": "de.hae en.huh es.como fr.quoi it.cosa learned.cue_clarify pt.como zh.shenme",
+    "does not understand it": (
+        "de.hae en.huh es.como fr.quoi it.cosa learned.cue_clarify pt.como rule.puzzled zh.shenme"
+    ),
     "follows an answer of that kind": (
         "learned.agent_asks learned.agent_closes learned.agent_confirms learned.agent_fails "
-        "learned.agent_offers learned.agent_proposes learned.agent_succeeds learned.answer_asks "
-        "learned.answer_code learned.answer_numbers learned.answer_words learned.no_request "
+        "learned.agent_offers learned.agent_proposes learned.agent_succeeds learned.agent_suggests "
+        "learned.answer_asks learned.answer_code learned.answer_numbers learned.answer_words learned.no_request "
         "learned.request_words learned.the_words_of_the_answer"
     ),
+    "follows an answer without words": "rule.nothing_said",
+    "gives an order, and complains of nothing": "rule.orders_on",
     "gives up on it": (
         "de.vergiss_es en.give_up en.leave_it en.never_mind es.olvidalo fr.laisse_tomber it.lascia_perdere "
         "learned.abandon pt.esquece zh.suan_le"
@@ -93,12 +98,13 @@ _SENTENCES: Final[Mapping[str, str]] = {
     "says what is wanted": "en.wanted learned.cue_want",
     "says what is wanted instead": "en.i_want learned.restate",
     "says what was meant": (
-        "de.ich_meinte en.i_meant es.queria_decir fr.je_voulais_dire it.intendevo pt.queria_dizer zh.wo_de_yisi"
+        "de.ich_meinte en.i_meant en.i_wanted_to_know es.queria_decir fr.je_voulais_dire it.intendevo learned.meant "
+        "pt.queria_dizer zh.wo_de_yisi"
     ),
     "sends the request again word for word": "rule.resent",
     "shows an error message": "learned.failed",
     "shows code": "learned.coded",
-    "speaks of dislike": "en.dislike en.seen_it learned.cue_taste",
+    "speaks of dislike": "en.dislike en.not_my_taste en.seen_it learned.cue_taste",
     "speaks of oneself": "learned.starts_lower_i",
     "starts over": "en.rephrase",
     "takes up what the answer says": "learned.cosine_answer learned.in_answer learned.number_in_answer",

@@ -10,15 +10,19 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
+from contracts.announced_from import ANNOUNCED_FROM
 from detector.dialogue import (
     acknowledges,
     agrees,
     asked_openly,
+    asks_agent,
     asks_on,
     bare_no,
     closes,
     declines,
+    meant_so,
     new_topic,
+    puzzled,
     resent,
     restated,
     turned_by_no,
@@ -33,6 +37,8 @@ REPHRASED_ABOVE: Final = 0.8
 ABANDONED: Final = 0.85
 CONTINUED: Final = 0.7
 UNSURE: Final = 0.5
+#: Said of a rejection that is likely, and that something else speaks against announcing.
+HELD: Final = ANNOUNCED_FROM - 0.01
 #: The same request: how probable the same intent must be beside the similarity.
 SAME_INTENT: Final = 0.7
 #: Silence after which only an explicit rejection still speaks about the answer.
@@ -56,7 +62,8 @@ class Call:
     """A decision about the previous turn.
 
     `certain`: a rule alone decides, nothing speaks against it. `approves`: an acceptance that praises or takes the
-    answer; one that only builds on it doesn't.
+    answer; one that only builds on it doesn't. `firm`: it stands whatever the learned layer makes of it, to which
+    any question speaks against a rejection, and a taste is an answer.
     """
 
     feedback: Feedback
@@ -66,6 +73,7 @@ class Call:
     certain: bool = False
     status_only: bool = False
     approves: bool = False
+    firm: bool = False
 
 
 OTHER_REQUEST: Final = ("rule.other_request",)
@@ -82,7 +90,9 @@ def correct(evidence: Evidence) -> Call:
     if rejections := _explicit(evidence):
         if approvals and not _outweighs(evidence, rejections):
             return Call("neutral", UNSURE, None, rejections + approvals)
-        return Call("rejected", EXPLICIT, "explicit", rejections, certain=not approvals)
+        suggested = "agent_suggests" in evidence.answer_kinds
+        firm = suggested or ("en.not_my_taste" in rejections and "cue_but" not in evidence.kinds)
+        return Call("rejected", EXPLICIT, "explicit", rejections, certain=not approvals, firm=firm)
     if evidence.silence > SESSION_TIMEOUT_US:
         return Call("neutral", UNSURE, None, ("rule.silence",), certain=True)
     return _repeated(evidence) or _left(evidence) or _taken(evidence, approvals)
@@ -116,6 +126,10 @@ def _taken(evidence: Evidence, approvals: tuple[str, ...]) -> Call:
         return Call("accepted", CONTINUED, None, ("rule.agrees",), certain=True)
     if closes(evidence):
         return Call("accepted", CONTINUED, None, ("rule.closes", *approvals), certain=True, approves=bool(approvals))
+    if puzzled(evidence):
+        return Call("rejected", HELD, "explicit", ("rule.puzzled",), certain=True, firm=True)
+    if asks_agent(evidence):
+        return Call("neutral", UNSURE, None, ("rule.asks_agent",), certain=True)
     if acknowledges(evidence):
         return Call("neutral", UNSURE, None, ("rule.acknowledges",), certain=True)
     if new_topic(evidence):
@@ -164,6 +178,9 @@ def _explicit(evidence: Evidence) -> tuple[str, ...]:
         return ()
     if asked_openly(evidence):
         names = evidence.names("reject")
+    elif "agent_suggests" in evidence.answer_kinds:
+        # "Have you seen it?" "No, I ..." tells: only what is said against the thing itself turns it down.
+        names = tuple(name for name in names if name != "en.no_correction")
     if turned_by_no(evidence):
         names += ("rule.corrects_confirmation",)
     if "cue_no" in evidence.kinds and _alike(evidence):
@@ -172,6 +189,8 @@ def _explicit(evidence: Evidence) -> tuple[str, ...]:
         names += ("rule.bare_no",)
     if restated(evidence):
         names += evidence.names("restate")
+    if meant_so(evidence):
+        names += evidence.names("meant")
     return names
 
 

@@ -6,8 +6,8 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from contracts.announced_from import ANNOUNCED_FROM
-from detector.correction import NEUTRAL, OTHER_REQUEST, UNSURE, Call, correct
-from detector.dialogue import new_topic, question_alone, told_and_asked
+from detector.correction import HELD, NEUTRAL, OTHER_REQUEST, UNSURE, Call, correct
+from detector.dialogue import new_topic, orders_on, question_alone, told_and_asked
 from detector.evidence import Evidence
 from detector.gate import GateVerdict, gate, of_correction
 from detector.learned import Opinion
@@ -19,9 +19,6 @@ from detector.requests import other_request
 CONTRADICTED: Final = 0.4
 #: and its approval unless that finds a rejection as likely as this.
 REFUSED: Final = 0.8
-
-#: Said of a rejection that is likely, and that something else speaks against announcing.
-HELD: Final = ANNOUNCED_FROM - 0.01
 
 _COMPLAINT: Final[frozenset[Kind]] = frozenset(
     {"reject", "reject_stated", "abandon", "cue_reject", "cue_no", "cue_repeat", "cue_other"}
@@ -72,6 +69,8 @@ def announceable(evidence: Evidence) -> bool:
 
 def _contradicts(opinion: Opinion, call: Call) -> bool:
     """A short thanks is taken back by a likely rejection alone; what answers the agent's question by nothing."""
+    if call.firm:
+        return False
     if call.approves:
         return opinion.rejected >= REFUSED
     return call.feedback == "rejected" and opinion.rejected < CONTRADICTED
@@ -133,5 +132,10 @@ def _held(evidence: Evidence, opinion: Opinion, fired: tuple[str, ...]) -> tuple
     if sure >= ANNOUNCED_FROM and other_request(evidence) and not _COMPLAINT & evidence.kinds:
         # Asking the same of something else is no complaint; asking again with a detail changed may be one.
         return HELD, ("rule.other_request", *fired)
+    if sure >= ANNOUNCED_FROM and orders_on(evidence) and not _COMPLAINT & evidence.kinds:
+        return HELD, ("rule.orders_on", *fired)
+    if sure >= ANNOUNCED_FROM and not evidence.answer.words and not evidence.message.failed:
+        # Code alone was answered: nothing is known of it, and the layer was taught with answers in words.
+        return HELD, ("rule.nothing_said", *fired)
     asks = told_and_asked(evidence) and opinion.correction_type != "rephrased" and not _AGAIN & evidence.kinds
     return (min(sure, UNSURE), ("rule.asks_on", *fired)) if asks else (sure, fired)

@@ -37,15 +37,28 @@ _SPEAKS: Final[frozenset[Kind]] = frozenset(
 )
 
 
+#: What stands for something in the request or the answer.
+_TAKES_UP: Final = frozenset({"it", "they", "them", "he", "she", "him", "her"})
+#: How an order opens.
+_ORDERS: Final = frozenset({("please",), ("feel",), ("go",), ("continue",), ("proceed",), ("let's",), ("lets",)})
+
+
 def asked_openly(evidence: Evidence) -> bool:
-    """The agent asks for something other than a confirmation, or whether there is anything else."""
-    kinds = evidence.answer_kinds
-    return "agent_asks" in kinds and not {"agent_confirms", "agent_closes"} & kinds
+    """The agent asks for something other than a confirmation, or whether there is anything else, and suggests nothing.
+
+    "How about this one?" suggests: what is said against it turns it down.
+    """
+    return _asked(evidence) and "agent_suggests" not in evidence.answer_kinds
 
 
 def question_alone(evidence: Evidence) -> bool:
     """The agent's message is little more than a question: what follows answers it, whatever it sounds like."""
-    return asked_openly(evidence) and len(evidence.answer.words) <= QUESTION_WORDS
+    return _asked(evidence) and len(evidence.answer.words) <= QUESTION_WORDS
+
+
+def _asked(evidence: Evidence) -> bool:
+    kinds = evidence.answer_kinds
+    return "agent_asks" in kinds and not {"agent_confirms", "agent_closes"} & kinds
 
 
 def declines(evidence: Evidence) -> bool:
@@ -117,6 +130,31 @@ def restated(evidence: Evidence) -> bool:
     named = evidence.message.words[-1]
     fresh = evidence.message.content - evidence.request.content - {named}
     return named in evidence.request.content & evidence.answer.content and len(fresh) > 1
+
+
+def meant_so(evidence: Evidence) -> bool:
+    """ "I wanted to know when it ended" after an answer: the request again, as it was meant."""
+    if "meant" not in evidence.kinds or "agent_asks" in evidence.answer_kinds:
+        return False
+    again = evidence.message.content & evidence.request.content
+    return bool(again) or not _TAKES_UP.isdisjoint(evidence.message.words)
+
+
+def puzzled(evidence: Evidence) -> bool:
+    """ "What are you talking about?" and nothing more: the answer was not understood. Measured in English alone."""
+    short = len(evidence.message.words) <= REPLY_WORDS
+    return evidence.language == "en" and short and "cue_clarify" in evidence.kinds and "thanks" not in evidence.kinds
+
+
+def asks_agent(evidence: Evidence) -> bool:
+    """A question about the agent itself: small talk, which says nothing about its answer."""
+    asks = "ask_agent" in evidence.kinds and "agent_asks" not in evidence.answer_kinds
+    return asks and not {"thanks", "cue_want"} & evidence.kinds
+
+
+def orders_on(evidence: Evidence) -> bool:
+    """An order without a complaint: the next step, more likely than a repair."""
+    return evidence.message.words[:1] in _ORDERS
 
 
 def acknowledges(evidence: Evidence) -> bool:

@@ -54,7 +54,20 @@ PATTERNS: Final[tuple[Pattern, ...]] = table(
             r"|did i get|just to (?:confirm|clarify|be sure|check)|am i (?:right|correct)"
             r"|so you(?:'d| would)? (?:want|like|need|are|'re)|let(?:'s| me| us) (?:review|confirm|double|check|recap)"
             r"|you (?:want|would like|'d like)[^?]{0,120}\?$"
-            r"|shall i (?:go|proceed|book)|should i (?:go|proceed|book))"
+            r"|shall i (?:go|proceed|book)|should i (?:go|proceed|book)|confirmation details)"
+            r"|^(?:ok(?:ay)?|so|alright|right)[, ]+(?=\w)(?!(?:who|what|when|where|which|why|how|do|does|did|is|are|can"
+            r"|could|would|will|shall|should|have|any)\b)[^.?!]{3,100}\?$"
+        ),
+    ),
+    (
+        "agent_suggests",
+        "agent_suggests",  # not "what about it did you like?", which asks openly; "how about I book it?" proposes
+        (
+            r"\b(?:(?:how|what) about(?! (?:i|if|we)\b)(?![^?]* (?:did|do|does)(?:n't)? you\b)"
+            r"|have you (?:ever |already )?(?:seen|tried|read|considered|heard|watched|played|thought)"
+            r"|did you (?:see|watch|read|try)|(?:might|may) (?:you )?(?:like|enjoy|interest)"
+            r"|how (?:does|do|would) [^.?!]{1,80}(?:sound|suit)|how would you consider|can i interest"
+            r"|what do you think (?:of|about))\b[^!?]{1,160}(?:\?|$)"
         ),
     ),
     (
@@ -91,8 +104,9 @@ PATTERNS: Final[tuple[Pattern, ...]] = table(
         "agent_closes",
         "agent_closes",
         (
-            r"\b(?:anything else|something else|any other|other questions?|further (?:help|assistance|questions?)"
-            r"|assist you (?:with|further|in)|help you with (?:anything|something)|good ?bye|bye|have a (?:great|good"
+            r"\b(?:anything else(?! about)|something else|any other|other questions?"
+            r"|further (?:help|assistance|questions?)|assist you (?:with|further|in)"
+            r"|help you with (?:anything|something)|good ?bye|bye|have a (?:great|good"
             r"|nice|lovely|safe)|welcome|glad (?:i|to)|my pleasure|happy to help)\b"
         ),
     ),

@@ -34,6 +34,26 @@ PATTERNS: Final[tuple[Pattern, ...]] = table(
         ),
     ),
     (
+        "meant",
+        "i_wanted_to_know",
+        (
+            r"^(?:no[,. ]+|but |well[, ]+|sorry[,. ]+(?:but )?|um+[, ]+|actually[, ]+)?(?:i|we)"
+            r" (?:(?:just |only |really |actually |still )?(?:wanted|needed|was trying|were trying)"
+            r"|(?:just|only|really|actually|still) (?:want|need)) to (?:know|find out)\b(?! more| if you)"
+        ),
+    ),
+    (
+        "ask_agent",
+        "about_you",
+        (
+            r"(?:^|[.!,;] ?|\b(?:and|so|but) )(?:(?:do|did|are|were|have|where|what|how old|how long) |may i ask )"
+            r"[^.?!]{0,24}\b(?:(?<!would )you (?:(?:really|also|still|ever|even|usually) )?(?:like|love|enjoy|live|work"
+            r"|from|married|single|good at|do for (?:fun|a living|work)|have (?:any |a )?(?:kids?|children|pets?|dogs?"
+            r"|cats?|family|hobbies|siblings|brothers?|sisters?|job))"
+            r"|your (?:job|hobby|hobbies|family|name|occupation|favou?rite|age))\b[^?]{0,80}\?"
+        ),
+    ),
+    (
         "cue_no",
         "leading_no",
         (

@@ -20,6 +20,15 @@ _PIECES: Final = {
         r"(?: doesn't| does not| didn't| did not| doesnt| didnt| don't| do not| dont| won't| will not"
         r"| still doesn't)"
     ),
+    "adverb": (
+        r"(?:really|particularly|actually|much|quite|even|that|too|very|ever|exactly|personally|honestly|a|an|big|huge"
+        r"|so|super|overly|especially|all|just|at all)"
+    ),
+    "main": r"\b(?<!because )(?<!who )(?<!that )(?<!which )",  # not "a man who I don't like"
+    "affirmed": (
+        r"(?<!not )(?<!n't )(?<!nothing )(?<!never )(?<!not go )(?<!n't go )(?<!not be )(?<!n't be )"
+        r"(?<!not that )(?<!n't that )"
+    ),
     "end": r"(?: at all| though| anymore| either| now| thanks| sorry)?(?:[.!,;:]|$| -| \()",
 }
 
@@ -179,24 +188,53 @@ PATTERNS: Final[tuple[Pattern, ...]] = table(
         "reject_stated",
         "too_much",
         (
-            r"\b(?:that|this|it|they|those|these|price|which)?(?:'s| is| are|'re| was| sounds?| looks?"
-            r"| seems?)?(?: just| still| a bit| a little| way| much| far)? ?too (?:expensive|long|short|far|late"
-            r"|early|much|complicated|complex|vague|generic|formal|informal|big|small|slow|hot|cold|loud|dark|bright"
+            r"<affirmed>\btoo (?:expensive|long|short|far|late|early|much|complicated|complex|vague|generic|formal"
+            r"|informal|big|small|slow|hot|cold|loud|dark|bright"
             r"|old|new|scary|violent|sad|boring|many|few|wordy|verbose|pricey|high|low|heavy|childish|general"
             r"|technical|basic|simple|costly|risky)\b(?! much (?:trouble|to ask))"
+            r"|\b(?:a bit|a little|a tad|way|just|kind of|kinda) too \w+"
+            r"|<affirmed>\btoo \w+(?: \w+)? for (?:me|my|us|our|them|these|those)\b"
         ),
     ),
     (
         "reject_stated",
         "no_correction",
         (
-            r"^(?:no|nope|nah|wrong|incorrect)[,.!; -]{1,3}(?:no[,. ]+)?(?:i|it|its|it's|that|thats|that's|this|the"
-            r"|they|he|she|you|your|we|not|make|change|please|should|only|there|my|use|actually|sorry|book|play|set"
-            r"|for|on|at|from|to|in)\b(?!(?:'s| is)? (?:all|it|fine|ok|okay|good|perfect|great|everything"
-            r"|enough)\b)(?! (?:have no|don't have (?:any )?(?:preference|other|more|further)|thank|am good|am fine"
-            r"|am done|am all set|don't mind|think that's all|think i'm good|think that is))"
+            r"^(?:no|nope|nah|wrong|incorrect)[,.!; -]{1,3}(?:no[,. ]+)?"
+            r"(?:(?:make|change|use|book|play|set|put|move|switch)\b"
+            r"|(?:i|it|its|it's|that|thats|that's|this|the"
+            r"|they|he|she|you|your|we|not|please|should|only|there|my|actually|sorry"
+            r"|for|on|at|from|to|in)\b(?!(?:'s| is|'ll be| will be| would be)? (?:all|it|fine|ok|okay|good|perfect"
+            r"|great|everything|enough)\b)(?! (?:have no|don't have (?:any )?(?:preference|other|more|further)|thank"
+            r"|am good|am fine|am done|am all set|don't mind|think that's all|think i'm good|think that is))"
             r"(?! (?:have|do|did|am|was|would|could|can|will)(?:n't| not)(?:$|[.,;!]| but| yet))"
-            r"(?! (?:have |'ve |had )?(?:never|not|haven't|hadn't) (?:heard|seen|tried|read|watched|been|met|used)\b)"
+            r"(?! (?:have |'ve |had )?(?:never|not|haven't|hadn't) (?:heard|seen|tried|read|watched|been|met|used)\b))"
+        ),
+    ),
+    (
+        "reject_stated",
+        "not_my_taste",
+        (
+            r"(?:^|[.,!;:)] ?|<main>(?:i|we|and|but|also|<adverb>) )(?:do|did|would)(?:n't|nt| not)"
+            r" (?:<adverb> ){0,2}(?:like|enjoy|love|care (?:much )?for|get into)\b"
+            r"|\bi never (?:<adverb> )?(?:liked?|enjoy(?:ed)?|loved?|cared for)\b"
+            r"|(?:^|[.,!;:)] ?|<main>(?:i|we) (?:<adverb> )?)(?:hated?|disliked?|can't stand)\b"
+            r"|(?:(?:^|[.,!;:)] ?|\b(?:i'm|i am|we're|we are|they're|they are|i was|we were) )(?:<adverb> )?not"
+            r"|\b(?:i|we|they) (?:wasn't|weren't|aren't))"
+            r" (?:<adverb> ){0,3}(?:fans?|interested in|into|keen on|crazy about)\b"
+            r"|(?:n't|\bnot) (?:<adverb> )?(?:my|our|their) (?:<adverb> )?"
+            r"(?:thing|style|type|taste|cup of tea|kind|genre)\b"
+            r"|\bi(?:'ll| will| think i'll| think i will) pass(?: on\b|[.,!]|$)|\bno interest in\b"
+            r"|(?:n't|\bnot) for (?:me|us)\b"
+        ),
+    ),
+    (
+        "reject",
+        "find_another",
+        (
+            r"^(?:no[,. ]+|ok(?:ay)?[,. ]+|sorry[,. ]+|please |i (?:want|need)(?: you)? to |(?:can|could) you )*"
+            r"(?:find|search|look)(?: me| us| for)* (?:(?:some|any)?(?:thing|place|where|one) else"
+            r"|(?:another|some other|a different)\b)(?! (?:way|copy|example))"
         ),
     ),
     pieces=_PIECES,

@@ -17,9 +17,12 @@ from typing import Literal
 #:   veto        makes the negative words of the message harmless ("no problem", "nothing wrong with it")
 #:   reject_stated  the same, unless it answers an open question of the agent ("too late", "no, the red one")
 #:   restate     "I want ...", which turns down an answer that it changes the request of
+#:   meant       "I wanted to know ...", the request as it was meant; turns an answer to it down
 #:   acknowledge "ok", "I see": nothing more than having read it
 #:   postpone    "not now", "maybe later": turns an offer down, not the work
-#:   agent_*     what the agent's message does: asks, asks to confirm, offers, proposes to do something, fails, ...
+#:   ask_agent   a question about the agent itself ("do you like music?"), as in small talk
+#:   agent_*     what the agent's message does: asks, asks to confirm, offers, proposes to do something, suggests
+#:               something by a question ("how about ...?"), fails, ...
 Kind = Literal[
     "reject",
     "abandon",
@@ -28,8 +31,10 @@ Kind = Literal[
     "follow",
     "reject_stated",
     "restate",
+    "meant",
     "acknowledge",
     "postpone",
+    "ask_agent",
     "cue_reject",
     "cue_no",
     "cue_yes",
@@ -49,6 +54,7 @@ Kind = Literal[
     "agent_confirms",
     "agent_offers",
     "agent_proposes",
+    "agent_suggests",
     "agent_fails",
     "agent_succeeds",
     "agent_closes",

@@ -96,6 +96,81 @@ def test_no_after_an_open_question_is_an_answer() -> None:
     assert correct(evidence("no, i want it plain", answer="I made it blue.")).feedback == "rejected"
 
 
+@pytest.mark.parametrize(
+    ("answer", "message", "feedback"),
+    [
+        ("How about the harbour walk?", "I'm not a big fan of harbours", "rejected"),
+        ("How about the harbour walk?", "too windy for us", "rejected"),
+        ("Have you tried the harbour walk?", "no, I only came yesterday", "neutral"),
+        ("How about I book the harbour walk?", "No, I don't want that", "neutral"),
+        ("What kind of walk do you like?", "I'm not a big fan of harbours", "neutral"),
+        ("What about the walk did you like?", "I'm not a big fan of harbours", "neutral"),
+        ("Is there anything else about it that you would tell others?", "I hated the harbour", "neutral"),
+    ],
+)
+def test_what_is_said_against_a_suggestion_turns_it_down(answer: str, message: str, feedback: str) -> None:
+    assert correct(evidence(message, answer, similarity=0.5)).feedback == feedback
+
+
+@pytest.mark.parametrize(
+    ("message", "answer", "decided_by"),
+    [
+        ("a bit too long", "How about the harbour walk?", "rules"),
+        ("a bit too long", "The harbour walk takes a day.", "learned"),
+        ("I hated it", "The harbour walk takes a day.", "rules"),
+        ("I hated it, but the boats were pretty", "The harbour walk takes a day.", "learned"),
+    ],
+)
+def test_no_layer_overrules_a_taste_or_what_is_said_against_a_suggestion(
+    message: str, answer: str, decided_by: str
+) -> None:
+    contradicting = Opinion((0.1, 0.0, 0.0, 0.1, 0.0, 0.8), ())
+    assert decide(evidence(message, answer), contradicting).decided_by == decided_by
+
+
+@pytest.mark.parametrize(
+    ("answer", "feedback"),
+    [
+        ("Okay, two seats at noon?", "rejected"),
+        ("Please give confirmation details: two seats at noon.", "rejected"),
+        ("Okay, what time is best for two seats?", "neutral"),
+    ],
+)
+def test_a_no_to_what_is_read_back_corrects_it(answer: str, feedback: str) -> None:
+    assert correct(evidence("No, book it for one o'clock", answer, similarity=0.5)).feedback == feedback
+
+
+@pytest.mark.parametrize(
+    ("message", "answer", "asked", "feedback"),
+    [
+        ("I wanted to know when the lift closes", "It opened in 1932.", "when is the lift open", "rejected"),
+        ("I wanted to know when it closes", "It opened in 1932.", "opening hours", "rejected"),
+        ("I wanted to know the price", "It opened in 1932.", "when is the lift open", "neutral"),
+        ("I wanted to know when the lift closes", "Which lift?", "when is the lift open", "neutral"),
+    ],
+)
+def test_the_request_as_it_was_meant_turns_an_answer_down(message: str, answer: str, asked: str, feedback: str) -> None:
+    assert correct(evidence(message, answer, asked, similarity=0.5)).feedback == feedback
+
+
+def test_who_did_not_understand_takes_nothing_and_is_not_announced() -> None:
+    seen = evidence("what do you mean?", similarity=0.5)
+    taking = Opinion((0.0, 0.0, 0.0, 0.0, 0.9, 0.1), ())
+    decision = decide(seen, taking)
+    assert (decision.feedback, decision.rules) == ("rejected", ("rule.puzzled",))
+    assert decision.confidence < ANNOUNCED_FROM
+    assert decide(replace(seen, language="de"), taking).feedback == "accepted"
+    longer = "what do you mean by the second of the three figures?"
+    assert decide(evidence(longer, similarity=0.5), taking).feedback == "accepted"
+
+
+def test_a_question_about_the_agent_itself_is_small_talk() -> None:
+    talk = correct(evidence("so, do you have any pets?", similarity=0.5))
+    assert (talk.feedback, talk.rules) == ("neutral", ("rule.asks_agent",))
+    assert correct(evidence("thanks! do you have any pets?", similarity=0.5)).feedback == "accepted"
+    assert "rule.asks_agent" not in correct(evidence("what would you like me to send?", similarity=0.5)).rules
+
+
 def test_for_and_against_at_once_is_ambiguous() -> None:
     assert correct(evidence("thanks, but that's too expensive")).feedback == "neutral"
 

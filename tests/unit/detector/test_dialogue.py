@@ -141,6 +141,26 @@ def test_a_rejection_with_a_but_outweighs_thanks(detector: Detector, message: st
     assert says(detector, message, "how do I sort the list by price", answer).feedback == feedback
 
 
+@pytest.mark.parametrize(
+    ("message", "answer", "kinds", "announced"),
+    [
+        ("please tidy the module up", "The module holds the queue.", (), False),
+        ("please stop, it is the other module", "The module holds the queue.", ("cue_reject",), True),
+        ("the module is untidy", "The module holds the queue.", (), True),
+        ("the module is untidy", "```python\nqueue = []\n```", ("cue_reject",), False),
+        ("see this\nKeyError: 'queue'", "```python\nqueue = []\n```", ("cue_reject",), True),
+    ],
+)
+def test_orders_and_what_follows_code_alone_are_not_announced(
+    message: str, answer: str, kinds: tuple[Kind, ...], announced: bool
+) -> None:
+    texts = prepare(message), prepare("write the queue"), prepare(answer)
+    evidence = Evidence(*texts, (), frozenset(kinds), frozenset())
+    opinion = Opinion((0.9, 0.0, 0.0, 0.0, 0.05, 0.05), ())
+    assert (decide(evidence, opinion).confidence >= ANNOUNCED_FROM) is announced
+    assert announceable(evidence) is announced
+
+
 def test_a_request_sent_again_after_a_reply_that_was_cut_off_rejects_nothing(detector: Detector) -> None:
     asked = "explain how the scheduler picks the next job and what happens when two jobs are ready"
     again = says(detector, asked, asked, "The scheduler keeps a queue of jobs, ordered by")
