@@ -20,6 +20,7 @@ from detector.dialogue import (
     bare_no,
     closes,
     declines,
+    judges_taste,
     meant_so,
     new_topic,
     puzzled,
@@ -37,6 +38,8 @@ REPHRASED_ABOVE: Final = 0.8
 ABANDONED: Final = 0.85
 CONTINUED: Final = 0.7
 UNSURE: Final = 0.5
+#: The pattern of a dislike in the first person.
+TASTE: Final = "en.not_my_taste"
 #: Said of a rejection that is likely, and that something else speaks against announcing.
 HELD: Final = ANNOUNCED_FROM - 0.01
 #: The same request: how probable the same intent must be beside the similarity.
@@ -91,7 +94,7 @@ def correct(evidence: Evidence) -> Call:
         if approvals and not _outweighs(evidence, rejections):
             return Call("neutral", UNSURE, None, rejections + approvals)
         suggested = "agent_suggests" in evidence.answer_kinds
-        firm = suggested or ("en.not_my_taste" in rejections and "cue_but" not in evidence.kinds)
+        firm = suggested or (TASTE in rejections and "cue_but" not in evidence.kinds)
         return Call("rejected", EXPLICIT, "explicit", rejections, certain=not approvals, firm=firm)
     if evidence.silence > SESSION_TIMEOUT_US:
         return Call("neutral", UNSURE, None, ("rule.silence",), certain=True)
@@ -181,6 +184,8 @@ def _explicit(evidence: Evidence) -> tuple[str, ...]:
     elif "agent_suggests" in evidence.answer_kinds:
         # "Have you seen it?" "No, I ..." tells: only what is said against the thing itself turns it down.
         names = tuple(name for name in names if name != "en.no_correction")
+    if not judges_taste(evidence):
+        names = tuple(name for name in names if name != TASTE)
     if turned_by_no(evidence):
         names += ("rule.corrects_confirmation",)
     if "cue_no" in evidence.kinds and _alike(evidence):

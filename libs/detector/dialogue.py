@@ -39,6 +39,7 @@ _SPEAKS: Final[frozenset[Kind]] = frozenset(
 
 #: What stands for something in the request or the answer.
 _TAKES_UP: Final = frozenset({"it", "they", "them", "he", "she", "him", "her"})
+_POINTS: Final = frozenset({"this", "that", "these", "those"})
 #: How an order opens.
 _ORDERS: Final = frozenset({("please",), ("feel",), ("go",), ("continue",), ("proceed",), ("let's",), ("lets",)})
 
@@ -138,6 +139,12 @@ def meant_so(evidence: Evidence) -> bool:
         return False
     again = evidence.message.content & evidence.request.content
     return bool(again) or not _TAKES_UP.isdisjoint(evidence.message.words)
+
+
+def judges_taste(evidence: Evidence) -> bool:
+    """A dislike is about the answer where that recommends something, or where "it" takes it up; "my job" is talk."""
+    recommended = {"agent_suggests", "agent_offers"} & evidence.answer_kinds
+    return bool(recommended) or not (_TAKES_UP | _POINTS).isdisjoint(evidence.message.words)
 
 
 def puzzled(evidence: Evidence) -> bool:

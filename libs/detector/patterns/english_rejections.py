@@ -234,7 +234,7 @@ PATTERNS: Final[tuple[Pattern, ...]] = table(
         (
             r"^(?:no[,. ]+|ok(?:ay)?[,. ]+|sorry[,. ]+|please |i (?:want|need)(?: you)? to |(?:can|could) you )*"
             r"(?:find|search|look)(?: me| us| for)* (?:(?:some|any)?(?:thing|place|where|one) else"
-            r"|(?:another|some other|a different)\b)(?! (?:way|copy|example))"
+            r"|(?:another|some other|a different)\b)(?! (?:way|copy|example))(?!.*\b(?:as well|too|also)\b)"
         ),
     ),
     pieces=_PIECES,

@@ -33,7 +33,10 @@ PATTERNS: Final[tuple[Pattern, ...]] = table(
     (
         "reject",
         "intendevo",
-        r"^(?:no|scusa|scusi|scusami)?[,. ]*(?:io )?(?:intendevo|volevo dire|mi riferivo|chiedevo|parlavo di)\b",
+        (
+            r"^(?:no|scusa|scusi|scusami)?[,. ]*(?:io )?(?:intendevo|volevo dire(?! (?:che|grazie))|mi riferivo"
+            r"|chiedevo|parlavo di)\b"
+        ),
     ),
     (
         "reject",
@@ -48,7 +51,8 @@ PATTERNS: Final[tuple[Pattern, ...]] = table(
         "reject",
         "non_funziona",
         (
-            r"\bnon (?:mi )?(?:funziona|funzionano|serve a (?:niente|nulla)|aiuta|ha senso|compila|si avvia)\b"
+            r"<about>non (?:mi )?(?:funziona|funzionano|serve a (?:niente|nulla)|aiuta|ha senso|compila|si avvia)\b"
+            r"(?! (?:il mio|la mia|i miei|le mie)\b)"
             r"|\b(?:ancora|sempre) (?:lo stesso errore|sbagliat[oa]|rott[oa])\b|\blo stesso errore\b|\b(?:hai|avete) "
             r"(?:dimenticato|ignorato|saltato|cancellato|rotto)\b|\bcontinua a (?:non|dare|fallire)\b"
         ),
@@ -168,5 +172,11 @@ PATTERNS: Final[tuple[Pattern, ...]] = table(
             r"preoccupare)\b|\bno,? (?:grazie|<is> tutto|basta così)"
         ),
     ),
-    pieces={"is": "(?:è|e')", "yes": "(?:sì|si'?)"},
+    pieces={
+        # Not "my telephone doesn't work", which tells a help desk what for.
+        "about": r"(?:^|[,.;!] ?|\b(?:ma|questo|quello|così|ancora|il codice|lo script|il comando|il link"
+        r"|la soluzione) )",
+        "is": "(?:è|e')",
+        "yes": "(?:sì|si'?)",
+    },
 )

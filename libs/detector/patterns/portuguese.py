@@ -30,7 +30,8 @@ PATTERNS: Final[tuple[Pattern, ...]] = table(
         "reject",
         "queria_dizer",
         (
-            r"^(?:<no>|desculpa|desculpe|perdão)?[,. ]*(?:eu )?(?:queria dizer|quis dizer|me referia|referia-me"
+            r"^(?:<no>|desculpa|desculpe|perdão)?[,. ]*(?:eu )?(?:queria dizer(?! (?:que|obrigad))|"
+            r"quis dizer(?! que)|me referia|referia-me"
             r"|estava (?:a )?(?:falar|falando) d|perguntei (?:por|sobre))"
         ),
     ),
@@ -47,7 +48,8 @@ PATTERNS: Final[tuple[Pattern, ...]] = table(
         "reject",
         "nao_funciona",
         (
-            r"\b<no> (?:me )?(?:funciona|funcionou|funcionam|serve|ajuda|ajudou|faz sentido|compila|arranca)\b"
+            r"<about><no> (?:me )?(?:funciona|funcionou|funcionam|serve|ajuda|ajudou|faz sentido|compila|arranca)\b"
+            r"(?! (?:o meu|a minha|os meus|as minhas|meu|minha)\b)"
             r"|\b(?:ainda|continua)(?: a)? (?:errad[oa]|igual|mal|com o mesmo|dar erro|dando erro|sem (?:funcionar"
             r"|dar))|\bo mesmo erro\b|\b(?:esqueceste(?:-te)?|(?:você |se )esqueceu|ignoraste|apagaste|você "
             r"(?:ignorou|apagou|quebrou))\b"
@@ -164,5 +166,10 @@ PATTERNS: Final[tuple[Pattern, ...]] = table(
             r"nada)\b|\b<no>,? (?:obrigad[oa]|<is> tudo|é só isso)\b"
         ),
     ),
-    pieces={"is": "[ée]", "no": "n[ãa]o"},
+    pieces={
+        # Not "my telephone doesn't work", which tells a help desk what for.
+        "about": r"(?:^|[,.;!] ?|\b(?:mas|isso|isto|ainda|assim|o código|o script|o comando|o link|a solução) )",
+        "is": "[ée]",
+        "no": "n[ãa]o",
+    },
 )

@@ -161,6 +161,21 @@ def test_orders_and_what_follows_code_alone_are_not_announced(
     assert announceable(evidence) is announced
 
 
+@pytest.mark.parametrize(
+    ("message", "answer", "announced"),
+    [
+        ("I don't like my job", "Tell me about your day.", False),
+        ("not really a fan of winter", "Winter is cold in Oslo.", False),
+        ("I don't like it", "The harbour walk takes a day.", True),
+        ("not really a fan of walks", "How about the harbour walk?", True),
+    ],
+)
+def test_a_dislike_is_about_what_was_recommended_or_taken_up(
+    detector: Detector, message: str, answer: str, announced: bool
+) -> None:
+    assert says(detector, message, "hello there", answer).emitted is announced
+
+
 def test_a_request_sent_again_after_a_reply_that_was_cut_off_rejects_nothing(detector: Detector) -> None:
     asked = "explain how the scheduler picks the next job and what happens when two jobs are ready"
     again = says(detector, asked, asked, "The scheduler keeps a queue of jobs, ordered by")
