@@ -98,7 +98,8 @@ def _sample_texts() -> Iterator[str]:
         (r"(?<!no )problem(?! at all| (?:x|y))s?", r"problems?"),
         (r"(?=a(?!b))(?<=c)d", r"d"),
         (r"[(?!x]\(?=[^\])]", r"[(?!x]\(?=[^\])]"),
-        (r"confus\w{0,4}", r"confus(?s:.){0,4}"),
+        (r"confus\w{0,4}", r"confus(?s:.)*"),
+        (r"a{2}b{1,}[c{2}]{,3}(?:d e){0,9}?\{1}{}", r"a*b*[c{2}]*(?:d e)*?\{1}{}"),
         (r"[\w'] [^\s]", r"(?s:.) (?s:.)"),
     ],
 )

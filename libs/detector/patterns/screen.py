@@ -15,13 +15,14 @@ import re2
 
 from detector.patterns.table import Pattern
 
-TOGETHER: Final = 14
+TOGETHER: Final = 5
 """Patterns in one pass. RE2 builds its automaton as texts need it: that of many patterns is slow to build, for it holds
 what any of them may be in the middle of, and each pass more costs a little on every text."""
 MEMORY: Final = 4 << 20
 """Bytes that RE2 may take for one pass; where more would be faster it begins anew."""
-#: An escaped character, a class of characters, what opens a look-around, or one character.
-_TOKEN: Final = re.compile(r"\\.|\[\^?\]?(?:\\.|[^\]\\])*\]|\(\?<?[=!]|.", re.DOTALL)
+#: An escaped character, a class of characters, what opens a look-around, a counted repetition, or one character.
+_TOKEN: Final = re.compile(r"\\.|\[\^?\]?(?:\\.|[^\]\\])*\]|\(\?<?[=!]|\{(?:\d+,?|,\d)\d*\}|.", re.DOTALL)
+_COUNTED: Final = re.compile(r"\{.+\}")
 _CLASS_ESCAPE: Final = re.compile(r"\\[dDsSwW]")
 _ANY: Final = "(?s:.)"
 
@@ -44,7 +45,8 @@ class Screen:
     def search(self, text: str) -> tuple[Pattern, ...]:
         """The patterns that fire on a text, in table order."""
         try:
-            found = [places[n] for looked, places in self._passes for n in looked.Match(text) or ()]
+            read = text.encode()
+            found = [places[n] for looked, places in self._passes for n in looked.Match(read) or ()]
         except UnicodeEncodeError:  # half a character of UTF-16
             return tuple(pattern for pattern in self._patterns if pattern.regex.search(text))
         if not found and not self._always:
@@ -80,7 +82,8 @@ def wider(source: str) -> str:
     """An expression for RE2 that matches somewhere in every text in which `source` does for Python.
 
     Look-arounds, borders of words and ends of the text are left out; classes of characters such as `\\w`, of which the
-    two have different ideas, become any character.
+    two have different ideas, become any character; what repeats so many times at most repeats as often as it likes, for
+    an automaton that counts is many times as large.
     """
     kept: list[str] = []
     depth = 0
@@ -100,4 +103,6 @@ def wider(source: str) -> str:
 def _widened(piece: str) -> str:
     if piece in {r"\b", r"\B", r"\Z", "$"}:
         return ""
+    if _COUNTED.fullmatch(piece):
+        return "*"
     return _ANY if _CLASS_ESCAPE.search(piece) else piece
