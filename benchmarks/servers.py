@@ -25,7 +25,7 @@ class Servers:
     why: str = ""
 
     async def job(self, workload: Workload, *, on_kafka: bool) -> Job:
-        """A run on a fresh database, on Kafka or on a log in its own memory."""
+        """A run on a fresh database, on Kafka or on a log in its own memory. Databases of earlier runs are dropped."""
         kafka = self.kafka if on_kafka else None
         bootstrap = kafka.bootstrap if kafka else None
         url = await self._database(workload.run)
@@ -35,8 +35,10 @@ class Servers:
         name = f"bench_{run}"
         connection = await asyncpg.connect(self.postgres.url)
         try:
+            # Else PostgreSQL would vacuum what the runs before left, and write it out, on this run's time.
+            for (left,) in await connection.fetch(r"select datname from pg_database where datname like 'bench\_%'"):
+                await connection.execute(f'drop database "{left}" with (force)')
             await connection.execute(f"create database {name}")
-            # What the run before left dirty is written now, not on this run's time.
             await connection.execute("checkpoint")
         finally:
             await connection.close()
