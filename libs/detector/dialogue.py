@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Final
 
 from detector.evidence import Evidence
@@ -40,6 +41,11 @@ _SPEAKS: Final[frozenset[Kind]] = frozenset(
 #: What stands for something in the request or the answer.
 _TAKES_UP: Final = frozenset({"it", "they", "them", "he", "she", "him", "her"})
 _POINTS: Final = frozenset({"this", "that", "these", "those"})
+#: What asks for time: "no, let me check first" changes no detail of what is to be confirmed.
+_WAITS: Final = re.compile(
+    r"\b(?:let me (?:check|think|see|ask|look)|hold on|not yet|(?:a|one) (?:sec|second|moment|minute)\b"
+    r"|(?:need|have|want) to (?:check|think|ask))\b"
+)
 #: How an order opens.
 _ORDERS: Final = frozenset({("please",), ("feel",), ("go",), ("continue",), ("proceed",), ("let's",), ("lets",)})
 
@@ -109,6 +115,7 @@ def turned_by_no(evidence: Evidence) -> bool:
         and "cue_no" in evidence.kinds
         and "veto" not in evidence.kinds
         and "postpone" not in evidence.kinds
+        and not _WAITS.search(evidence.message.text)
         and len(evidence.message.words) > 2
         and "agent_closes" not in evidence.answer_kinds
     )

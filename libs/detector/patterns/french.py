@@ -90,7 +90,9 @@ PATTERNS: Final[tuple[Pattern, ...]] = table(
         "reject_stated",
         "trop",
         (
-            r"\btrop (?:cher|chère|long|court|compliqué|tard|tôt|vague|loin|petit|grand)\b|\bje n'aime pas\b"
+            r"\btrop (?:cher|chère|long|court|compliqué|tard|tôt|vague|loin|petit|grand)\b"
+            r"|\bje n'aime (?:vraiment |franchement )?pas(?=[.!,;]|$| (?:ça|cela|trop|du tout|ce|cet|cette|ces|celui"
+            r"|celle|l'idée)\b)"
             r"|^non[,.! ]+(?:c'est|je|le|la|les|pas|il|elle|plutôt|à|en|au|celui|celle|ce)\b"
             r"|\b(?:ça|cela) ne (?:me|nous) (?:va|convient|plaît) pas\b"
         ),

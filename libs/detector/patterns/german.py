@@ -50,7 +50,7 @@ PATTERNS: Final[tuple[Pattern, ...]] = table(
     (
         "reject",
         "gefaellt_nicht",
-        (r"\b(?:gefällt|gefaellt) mir (?:gar |überhaupt |leider |so )?nicht\b|\bmag ich nicht\b"),
+        (r"\b(?:gefällt|gefaellt) mir (?:gar |überhaupt |leider |so )?nicht\b|\bmag ich nicht\b(?! \w{2,20}en\b)"),
     ),
     (
         "reject",

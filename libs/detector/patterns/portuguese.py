@@ -80,7 +80,7 @@ PATTERNS: Final[tuple[Pattern, ...]] = table(
         (
             r"\bdemasiado (?:car[oa]|longe|tarde|cedo|longo|complicad[oa])\b|\bmuito car[oa]\b|\b(?:car[oa]|longe"
             r"|tarde|cedo|longo|complicad[oa]) demais\b|\b<no> me (?:convence|convém|interessa|agrada)\b|\b<no> "
-            r"gost(?:o|ei)(?: (?:disso|nada|da ideia))?(?=[.!,]|$)|^<no>[,.! ]+(?:quero|queria|prefiro|preferia"
+            r"gost(?:o|ei)(?: (?:disso|nada|da ideia))?(?=[.!,]|$)|^<no>[,.!]+ ?(?:quero|queria|prefiro|preferia"
             r"|melhor|esse|essa|este|esta|aquele|aquela|digo|era|o outro|a outra)\b"
         ),
     ),

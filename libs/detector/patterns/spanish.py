@@ -87,7 +87,8 @@ PATTERNS: Final[tuple[Pattern, ...]] = table(
         (
             r"\bdemasiado (?:caro|cara|largo|corto|lejos|tarde|temprano|complicado)\b|\bmuy (?:car[oa]|tarde"
             r"|temprano)\b"
-            r"|\bno me (?:convence|gusta|interesa|conviene)\b|^no[,.! ]+(?:el|la|los|las|es|era|quiero|quería|yo"
+            r"|\bno me (?:convence|interesa|conviene)\b|\bno me gustan?(?=[.!,;]|$| (?:nada|mucho|es[oae]s?|est[oae]s?"
+            r"|la idea|la opción|la propuesta)\b)|^no[,.!]+ ?(?:el|la|los|las|es|era|quiero|quería|yo"
             r"|a|de|en|para"
             r"|con|por|me|pero|tiene|mejor|ese|esa|eso|digo|he)\b"
         ),

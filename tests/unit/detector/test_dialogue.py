@@ -126,6 +126,21 @@ def test_a_detail_taken_for_granted_is_corrected(detector: Detector, message: st
 
 
 @pytest.mark.parametrize(
+    ("message", "rejected"),
+    [
+        ("No, wait, let me check first.", False),
+        ("No, hold on", False),
+        ("No, not yet, I need to ask my wife", False),
+        ("No, order 43.", True),
+    ],
+)
+def test_a_no_that_asks_for_time_corrects_nothing(detector: Detector, message: str, rejected: bool) -> None:
+    verdict = says(detector, message, "Cancel my order 42", "Do you want me to cancel order 42?")
+    assert ("rule.corrects_confirmation" in verdict.rules) is rejected
+    assert verdict.emitted is rejected
+
+
+@pytest.mark.parametrize(
     ("message", "feedback"),
     [
         ("Danke, aber das ist falsch.", "rejected"),
