@@ -45,6 +45,7 @@ _SENTENCES: Final[Mapping[str, str]] = {
     ),
     "follows an answer without words": "rule.nothing_said",
     "gives an order, and complains of nothing": "rule.orders_on",
+    "speaks of the matter, not of the answer": "rule.about_the_matter",
     "gives up on it": (
         "de.vergiss_es en.give_up en.leave_it en.never_mind es.olvidalo fr.laisse_tomber it.lascia_perdere "
         "learned.abandon pt.esquece zh.suan_le"

@@ -7,7 +7,7 @@ from typing import Final
 
 from contracts.announced_from import ANNOUNCED_FROM
 from detector.correction import HELD, NEUTRAL, OTHER_REQUEST, UNSURE, Call, correct
-from detector.dialogue import new_topic, orders_on, question_alone, told_and_asked
+from detector.dialogue import new_topic, orders_on, question_alone, regrets, says_aside, told_and_asked
 from detector.evidence import Evidence
 from detector.gate import GateVerdict, gate, of_correction
 from detector.learned import Opinion
@@ -134,6 +134,8 @@ def _held(evidence: Evidence, opinion: Opinion, fired: tuple[str, ...]) -> tuple
         return HELD, ("rule.other_request", *fired)
     if sure >= ANNOUNCED_FROM and orders_on(evidence) and not _COMPLAINT & evidence.kinds:
         return HELD, ("rule.orders_on", *fired)
+    if sure >= ANNOUNCED_FROM and (regrets(evidence) or says_aside(evidence)) and not _SAID & evidence.kinds:
+        return HELD, ("rule.about_the_matter", *fired)
     if sure >= ANNOUNCED_FROM and not evidence.answer.words and not evidence.message.failed:
         # Code alone was answered: nothing is known of it, and the layer was taught with answers in words.
         return HELD, ("rule.nothing_said", *fired)

@@ -7,6 +7,7 @@ from typing import Final
 
 from detector.evidence import Evidence
 from detector.patterns import Kind
+from detector.text import Prepared
 
 #: Below this likeness to the exchange before it, a request is a new topic.
 UNRELATED: Final = 0.2
@@ -40,7 +41,16 @@ _SPEAKS: Final[frozenset[Kind]] = frozenset(
 
 #: What stands for something in the request or the answer.
 _TAKES_UP: Final = frozenset({"it", "they", "them", "he", "she", "him", "her"})
+_YOU: Final = frozenset({"you", "your", "you're", "you've"})
 _POINTS: Final = frozenset({"this", "that", "these", "those"})
+#: What is sorry about the news.
+_SORRY: Final = re.compile(
+    r"^(?:(?:oh|ah|aw+|damn|well)[,.! ]+)*(?:too bad|oh no|no[,.!]+ i (?:hate|hated|wanted)|bummer"
+    r"|(?:what|such|that's|that is)(?: a| so| really| too)* (?:pity|shame|bummer|sad|bad news))\b"
+)
+_ASIDE: Final = re.compile(r"\b(?:by the way|btw|fyi)\b")
+#: What asks for something once more.
+_ONCE_MORE: Final = frozenset({"again", "please", "once", "more"})
 #: What asks for time: "no, let me check first" changes no detail of what is to be confirmed.
 _WAITS: Final = re.compile(
     r"\b(?:let me (?:check|think|see|ask|look)|hold on|not yet|(?:a|one) (?:sec|second|moment|minute)\b"
@@ -171,6 +181,16 @@ def orders_on(evidence: Evidence) -> bool:
     return evidence.message.words[:1] in _ORDERS
 
 
+def regrets(evidence: Evidence) -> bool:
+    """ "Too bad, I wanted to go out": sorry about what the answer tells, not about the answer, nor to the agent."""
+    return bool(_SORRY.search(evidence.message.text)) and _YOU.isdisjoint(evidence.message.words)
+
+
+def says_aside(evidence: Evidence) -> bool:
+    """ "By the way, we eat no fish": told on the side, so not about the answer."""
+    return bool(_ASIDE.search(evidence.message.text)) and _YOU.isdisjoint(evidence.message.words)
+
+
 def acknowledges(evidence: Evidence) -> bool:
     """ "Ok", "hmm": read, and nothing more, where the agent asked nothing."""
     return "acknowledge" in evidence.kinds and not {"agent_asks", "agent_proposes"} & evidence.answer_kinds
@@ -182,12 +202,18 @@ def resent(evidence: Evidence) -> bool:
     Except after an answer that failed, or of a few words that were typed again after a whole one.
     """
     asked, said = evidence.request, evidence.message
+    if "again" in said.words and _without(said, _ONCE_MORE) == _without(asked, _ONCE_MORE):
+        return "agent_fails" not in evidence.answer_kinds
     if said.text != asked.text or not said.words:
         return False
     if "agent_asks" in evidence.answer_kinds:
         return True
     whole = evidence.answer.text[-1:] in {".", "!", "?", "。", "！", "？", ")", '"'}
     return "agent_fails" not in evidence.answer_kinds and not (whole and len(said.words) <= TYPED_WORDS)
+
+
+def _without(text: Prepared, words: frozenset[str]) -> list[str]:
+    return [word for word in text.words if word not in words]
 
 
 def new_topic(evidence: Evidence) -> bool:

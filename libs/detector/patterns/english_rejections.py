@@ -46,8 +46,9 @@ PATTERNS: Final[tuple[Pattern, ...]] = table(
         (
             r"<it>(?:'s| is| are| was| were| looks?| seems?| sounds?| can't be| cannot be)(?: just| still| all| also"
             r"| totally| completely| absolutely| clearly| simply| very| quite| plain| obviously| actually| factually"
-            r"| partly| so)? (?:wrong|incorrect|false|inaccurate|untrue|nonsense|rubbish|garbage|bs|useless|terrible"
-            r"|awful|horrible|unacceptable|unhelpful|irrelevant|outdated|not true|not correct|not right|not accurate"
+            r"| partly| so)? (?:wrong|incorrect|false|inaccurate|untrue|nonsense|rubbish|garbage|bs|useless"
+            r"|(?:terrible|awful|horrible)(?! \w)|unacceptable|unhelpful|irrelevant|outdated|not true|not correct"
+            r"|not right|not accurate"
             r"|not helpful|not useful|a mistake|an error)\b"
         ),
     ),
@@ -181,7 +182,7 @@ PATTERNS: Final[tuple[Pattern, ...]] = table(
             r"|didnt|can't stand|hate|hated|dislike|disliked|would not|wouldn't|wont|won't) ?(?:really |particularly "
             r"|even |actually |quite )?(?:(?:like|liked|want|care for|care much for|enjoy|love|need|recommend|accept"
             r"|agree with|trust|believe|buy) )?(?:that|this|it|these|those|either|any of|the idea|them|him"
-            r"|her)\b(?! (?:much )?(?:if|when|but i (?:will|might)))"
+            r"|her)\b(?! (?:much )?(?:if|when|but i (?:will|might)))(?!(?<=believe it)!|(?<=believe this)!)"
         ),
     ),
     (

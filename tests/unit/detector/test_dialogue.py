@@ -126,6 +126,38 @@ def test_a_detail_taken_for_granted_is_corrected(detector: Detector, message: st
 
 
 @pytest.mark.parametrize(
+    ("message", "announced"),
+    [
+        ("Too bad. I wanted to go hiking.", False),
+        ("Oh no, I hate rain.", False),
+        ("That's a shame.", False),
+        ("Oh no, that's not what I asked.", True),
+        ("We don't eat raw fish by the way.", False),
+        ("That's wrong by the way.", True),
+    ],
+)
+def test_what_is_said_of_the_matter_is_not_announced(detector: Detector, message: str, announced: bool) -> None:
+    answer = "Tomorrow it will rain in Berlin, 12 degrees."
+    assert says(detector, message, "What is the weather tomorrow?", answer).emitted is announced
+
+
+@pytest.mark.parametrize("said", ["", " you"])
+def test_a_regret_of_what_the_agent_did_is_about_its_answer(said: str) -> None:
+    texts = prepare(f"Too bad{said}"), prepare("tidy up"), prepare("I deleted the drafts.")
+    evidence = Evidence(*texts, (), frozenset(), frozenset())
+    assert announceable(evidence) is bool(said)
+
+
+@pytest.mark.parametrize(
+    ("answer", "again"),
+    [("All 24 tests pass.", True), ("Sorry, I can't do that.", False)],
+)
+def test_an_order_to_do_it_again_turns_nothing_down(detector: Detector, answer: str, again: bool) -> None:
+    verdict = says(detector, "Run the tests again please", "Run the tests", answer)
+    assert ("rule.resent" in verdict.rules) is again
+
+
+@pytest.mark.parametrize(
     ("message", "rejected"),
     [
         ("No, wait, let me check first.", False),

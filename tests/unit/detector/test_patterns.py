@@ -14,6 +14,8 @@ from detector.text import HEAD, TAIL, prepare
 ALL = [p for tables in (AGENT, LANGUAGES) for patterns in tables.values() for p in patterns]
 
 PLAIN = [
+    ("en", "That's terrible.", "reject"),
+    ("en", "I don't believe it.", "reject_stated"),
     ("en", "That's wrong.", "reject"),
     ("en", "You misunderstood me", "reject"),
     ("en", "Did you not read what I wrote?", "reject"),
@@ -165,6 +167,8 @@ def test_a_text_is_tried_with_the_patterns_of_its_own_language() -> None:
         ("pt", "Não quero mais nada", "reject_stated"),
         ("de", "im Sommer mag ich nicht reisen", "reject"),
         ("de", "im Sommer mag ich nicht reisen", "reject_stated"),
+        ("en", "That's terrible weather!", "reject"),
+        ("en", "I don't believe it!", "reject_stated"),
         ("it", "volevo dire che mi piace", "reject"),
         ("it", "il mio computer non funziona", "reject"),
         ("it", "non funziona il mio telefono", "reject"),
