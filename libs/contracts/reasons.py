@@ -45,7 +45,6 @@ _SENTENCES: Final[Mapping[str, str]] = {
     ),
     "follows an answer without words": "rule.nothing_said",
     "gives an order, and complains of nothing": "rule.orders_on",
-    "speaks of the matter, not of the answer": "rule.about_the_matter",
     "gives up on it": (
         "de.vergiss_es en.give_up en.leave_it en.never_mind es.olvidalo fr.laisse_tomber it.lascia_perdere "
         "learned.abandon pt.esquece zh.suan_le"
@@ -107,6 +106,7 @@ _SENTENCES: Final[Mapping[str, str]] = {
     "shows code": "learned.coded",
     "speaks of dislike": "en.dislike en.not_my_taste en.seen_it learned.cue_taste",
     "speaks of oneself": "learned.starts_lower_i",
+    "speaks of the matter, not of the answer": "rule.about_the_matter",
     "starts over": "en.rephrase",
     "takes up what the answer says": "learned.cosine_answer learned.in_answer learned.number_in_answer",
     "takes what was offered": (

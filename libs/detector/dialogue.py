@@ -197,12 +197,13 @@ def acknowledges(evidence: Evidence) -> bool:
 
 
 def resent(evidence: Evidence) -> bool:
-    """The request again word for word, as after a reply that was cut off: it turns nothing down.
+    """The request again word for word, as after a reply that was cut off, or with an "again": it turns nothing down.
 
-    Except after an answer that failed, or of a few words that were typed again after a whole one.
+    Except after an answer that failed, or of a few words that were typed again, without an "again", after a whole one.
     """
     asked, said = evidence.request, evidence.message
-    if "again" in said.words and _without(said, _ONCE_MORE) == _without(asked, _ONCE_MORE):
+    more = "again" in said.words and "again" not in asked.words
+    if more and _without(said, _ONCE_MORE) == _without(asked, _ONCE_MORE):
         return "agent_fails" not in evidence.answer_kinds
     if said.text != asked.text or not said.words:
         return False

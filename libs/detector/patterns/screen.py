@@ -45,8 +45,8 @@ class Screen:
     def search(self, text: str) -> tuple[Pattern, ...]:
         """The patterns that fire on a text, in table order."""
         try:
-            read = text.encode()
-            found = [places[n] for looked, places in self._passes for n in looked.Match(read) or ()]
+            encoded = text.encode()
+            found = [places[n] for looked, places in self._passes for n in looked.Match(encoded) or ()]
         except UnicodeEncodeError:  # half a character of UTF-16
             return tuple(pattern for pattern in self._patterns if pattern.regex.search(text))
         if not found and not self._always:
@@ -82,8 +82,8 @@ def wider(source: str) -> str:
     """An expression for RE2 that matches somewhere in every text in which `source` does for Python.
 
     Look-arounds, borders of words and ends of the text are left out; classes of characters such as `\\w`, of which the
-    two have different ideas, become any character; what repeats so many times at most repeats as often as it likes, for
-    an automaton that counts is many times as large.
+    two have different ideas, become any character; a counted repetition (`{0,80}`) becomes any number of times, for an
+    automaton that counts is many times as large.
     """
     kept: list[str] = []
     depth = 0

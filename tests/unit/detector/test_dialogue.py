@@ -149,11 +149,18 @@ def test_a_regret_of_what_the_agent_did_is_about_its_answer(said: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("answer", "again"),
-    [("All 24 tests pass.", True), ("Sorry, I can't do that.", False)],
+    ("request_", "answer", "again"),
+    [
+        ("Run the tests", "All 24 tests pass.", True),
+        ("Run the tests", "Sorry, I can't do that.", False),
+        ("Run the tests again please", "All 24 tests pass.", False),
+        ("Run the linter", "All files are clean.", False),
+    ],
 )
-def test_an_order_to_do_it_again_turns_nothing_down(detector: Detector, answer: str, again: bool) -> None:
-    verdict = says(detector, "Run the tests again please", "Run the tests", answer)
+def test_an_order_to_do_it_again_turns_nothing_down(
+    detector: Detector, request_: str, answer: str, again: bool
+) -> None:
+    verdict = says(detector, "Run the tests again please", request_, answer)
     assert ("rule.resent" in verdict.rules) is again
 
 
