@@ -35,7 +35,7 @@ UserType = Literal["human", "agent", "anonymous", "registered", "paid", "privile
 """Who a person is to the platform. `agent` marks another agent's feedback."""
 _USER_TYPES: Final[Mapping[str, UserType]] = {name: name for name in get_args(UserType)}
 Reaction = Literal["ok", "not_ok", "neutral"]
-Origin = Literal["user", "machine"]
+Origin = Literal["user", "machine", "reviewer"]
 FeedbackType = Literal["implicit", "reaction", "explicit", "inferred"]
 CorrectionType = Literal["explicit", "rephrased", "abandonment"]
 

@@ -232,7 +232,7 @@ export interface FeedbackItem {
   /** How sure it is that the person meant it, 0 to 1. */
   confidence: number;
   /** user: given on purpose. machine: read out of what a person wrote. */
-  origin: "user" | "machine";
+  origin: "user" | "machine" | "reviewer";
   /** The feedback's resource name. */
   rn: string;
 }
@@ -322,7 +322,7 @@ export interface FoundFeedback {
   /** Whose verdict it is, or whose message the machine read. */
   user_id: string;
   /** `user`: a person judged. `machine`: read from what a person wrote. */
-  origin: "user" | "machine";
+  origin: "user" | "machine" | "reviewer";
   /** `reaction` is an emoji, `explicit` a judgement. */
   feedback_type: "implicit" | "reaction" | "explicit" | "inferred";
   /** The verdict. */
@@ -475,7 +475,7 @@ export interface LatestItem {
   /** How sure it is that the person meant it, 0 to 1. */
   confidence: number;
   /** user: given on purpose. machine: read out of what a person wrote. */
-  origin: "user" | "machine";
+  origin: "user" | "machine" | "reviewer";
   /** The feedback's resource name. */
   rn: string;
 }
@@ -700,7 +700,7 @@ export interface ReactionValue {
   /** What the person thinks of the answer: ok, not_ok or neutral. */
   reaction: "ok" | "not_ok" | "neutral";
   /** user: given on purpose. machine: read out of what a person wrote. */
-  origin: "user" | "machine";
+  origin: "user" | "machine" | "reviewer";
 }
 
 /** How many effective feedbacks give a reason; one with several tags counts for each. */
@@ -774,7 +774,7 @@ export interface SearchBody {
   /** The verdict. */
   reaction?: "ok" | "not_ok" | "neutral" | null;
   /** `user` for people, `machine` for inferred ones. */
-  origin?: "user" | "machine" | null;
+  origin?: "user" | "machine" | "reviewer" | null;
   /** `reaction`, `explicit` or `inferred`. */
   feedback_type?: "implicit" | "reaction" | "explicit" | "inferred" | null;
   /** A reason: a tag, or a machine's correction type. */
@@ -1177,7 +1177,7 @@ export interface Operations {
       /** This version alone. */
       agent_version?: string | null;
       /** `user` for people's, `machine` for inferred ones. */
-      origin?: "user" | "machine" | null;
+      origin?: "user" | "machine" | "reviewer" | null;
       /** Reviewers' judgements of machine verdicts, too; without it they are left out. */
       reviews?: boolean;
       /** The width of a step over time, in UTC. */
@@ -1197,7 +1197,7 @@ export interface Operations {
       /** This version alone. */
       agent_version?: string | null;
       /** `user` for people's, `machine` for inferred ones. */
-      origin?: "user" | "machine" | null;
+      origin?: "user" | "machine" | "reviewer" | null;
       /** Reviewers' judgements of machine verdicts, too; without it they are left out. */
       reviews?: boolean;
       /** How many at most. */
@@ -1221,7 +1221,7 @@ export interface Operations {
       /** This version alone. */
       agent_version?: string | null;
       /** `user` for people's, `machine` for inferred ones. */
-      origin?: "user" | "machine" | null;
+      origin?: "user" | "machine" | "reviewer" | null;
       /** Reviewers' judgements of machine verdicts, too; without it they are left out. */
       reviews?: boolean;
     };
@@ -1239,7 +1239,7 @@ export interface Operations {
       /** This version alone. */
       agent_version?: string | null;
       /** `user` for people's, `machine` for inferred ones. */
-      origin?: "user" | "machine" | null;
+      origin?: "user" | "machine" | "reviewer" | null;
       /** Reviewers' judgements of machine verdicts, too; without it they are left out. */
       reviews?: boolean;
       /** How many at most. */
@@ -1266,7 +1266,7 @@ export interface Operations {
       /** The verdict. */
       reaction?: "ok" | "not_ok" | "neutral" | null;
       /** `user` for people, `machine` for inferred ones. */
-      origin?: "user" | "machine" | null;
+      origin?: "user" | "machine" | "reviewer" | null;
       /** `reaction`, `explicit` or `inferred`. */
       feedback_type?: "implicit" | "reaction" | "explicit" | "inferred" | null;
       /** A reason: a tag, or a machine's correction type. */

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Literal, NotRequired, TypedDict
 
 Reaction = Literal["ok", "not_ok", "neutral"]
-Origin = Literal["user", "machine"]
+Origin = Literal["user", "machine", "reviewer"]
 Status = Literal["accepted", "neutral", "rejected"]
 Label = Literal["positive", "negative", "skip"]
 ExportKind = Literal["kto", "dpo", "sft", "events", "detector"]
