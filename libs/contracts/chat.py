@@ -7,7 +7,7 @@ from typing import Annotated, Final, Literal, Self
 from pydantic import Field, StringConstraints, model_validator
 
 from contracts.base import Confidence, Content, Event, Id, Label, SenderType
-from contracts.fields import ConversationId, SaidByUserType
+from contracts.fields import ConversationId, SaidByUserType, ThreadId
 from contracts.provenance import ProvenanceFields
 
 Attribute = Annotated[str, StringConstraints(max_length=256, pattern=r"^[^\x00]*$")]
@@ -39,6 +39,7 @@ class ChatMessageIngested(ProvenanceFields, Event):
     conversation_id: ConversationId
     turn_id: Id | None = None
     """The turn: one question and its answer. Messages without one are turns of their own."""
+    thread_id: ThreadId = None
     sender_id: SenderId
     sender_type: WrittenBy
     user_type: Label | None = None
@@ -95,6 +96,7 @@ class ChatMessageReplyIngested(Event):
     original_message_id: Id
     """The message that it replies to."""
     conversation_id: ConversationId
+    thread_id: ThreadId = None
     sender_id: SenderId
     sender_type: WrittenBy
     content: Written
@@ -113,6 +115,7 @@ class ChatMessageReactionIngested(Event):
     message_id: Id
     """The message that the emoji was put on."""
     conversation_id: ConversationId
+    thread_id: ThreadId = None
     user_id: Id
     """The person who put it there."""
     user_type: SaidByUserType

@@ -8,7 +8,16 @@ from pydantic import Field
 
 from contracts.base import CorrectionType, Id, Label, Sequence64, Text, UserType
 
-ConversationId = Annotated[Id, Field(description="The conversation, also called thread; its events stay in order.")]
+ConversationId = Annotated[
+    Id, Field(description="The conversation, such as a channel or a chat session; its events stay in order.")
+]
+ThreadId = Annotated[
+    Id | None,
+    Field(
+        description="The thread inside the conversation, if the chat has threads: the id of the message that began it, "
+        "which need not carry it. Messages without one belong to the conversation outside its threads."
+    ),
+]
 TurnId = Annotated[
     Id, Field(description="The turn that the feedback is about: a person's question and the agent's answer to it.")
 ]

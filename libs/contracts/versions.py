@@ -40,6 +40,7 @@ def message_in(event: MessageEvent) -> ChatMessageIngested:
         project=event.project,
         message_id=event.message_id,
         conversation_id=event.conversation_id,
+        thread_id=event.thread_id,
         sender_id=event.sender_id,
         sender_type=event.sender_type,
         content=event.content,

@@ -49,3 +49,4 @@ def test_a_reply_event_carries_a_message() -> None:
     assert (found.message_id, found.content, found.sender_id, found.sender_type) == ("m2", "No.", "ann", "human")
     assert (found.reply_to_message_id, found.turn_id, found.agent_id) == ("a1", None, None)
     assert message_in(reply("m2", "No.", sender="bot", sender_type="agent")).agent_id == "bot"
+    assert message_in(reply("m2", "No.").model_copy(update={"thread_id": "t1"})).thread_id == "t1"

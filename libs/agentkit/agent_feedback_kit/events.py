@@ -58,6 +58,7 @@ def message(
     sender_id: str,
     agent_id: str | None = None,
     turn_id: str | None = None,
+    thread_id: str | None = None,
     user_type: str | None = None,
     reply_to_message_id: str | None = None,
     intent: str | None = None,
@@ -84,6 +85,7 @@ def message(
         content=content,
         agentId=agent_id,
         turnId=turn_id,
+        threadId=thread_id,
         userType=user_type,
         replyToMessageId=reply_to_message_id,
         intent=intent,
@@ -107,6 +109,7 @@ def reply(
     *,
     sender_id: str,
     sender_type: SenderType = "human",
+    thread_id: str | None = None,
     original: Mapping[str, Any] | None = None,
     occurred_at: datetime | None = None,
 ) -> ChatEvent:
@@ -120,6 +123,7 @@ def reply(
         originalMessageId=original_message_id,
         senderId=sender_id,
         senderType=sender_type,
+        threadId=thread_id,
         content=content,
         original=None if original is None else dict(original),
     )
@@ -133,6 +137,7 @@ def reaction(
     user_id: str,
     user_type: UserType = "human",
     action: Literal["added", "removed"] = "added",
+    thread_id: str | None = None,
     original: Mapping[str, Any] | None = None,
     occurred_at: datetime | None = None,
 ) -> ChatEvent:
@@ -147,6 +152,7 @@ def reaction(
         userType=user_type,
         emoji=emoji,
         action=action,
+        threadId=thread_id,
         original=None if original is None else dict(original),
     )
 

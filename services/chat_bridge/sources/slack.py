@@ -1,6 +1,7 @@
 """Slack's events as our chat events. Pure.
 
-A channel is a conversation (a reaction names no thread), a message's `ts` its id, which is unique in its channel. Bots
+A channel is a conversation, a message's `ts` its id, which is unique in its channel. A message in a thread carries the
+`ts` of the message that began it as thread id; reactions name no thread. Bots
 that the settings name are agents; what other bots write is nobody's. A person's reply in a thread is a reply to the
 message that began it. An edit is the same message or reply at a later time, and so is a deletion, which leaves no
 words.
@@ -101,7 +102,9 @@ def _written(
         "content": content,
     }
     thread = message.get("thread_ts")
-    parent = thread if isinstance(thread, str) and thread != ts else None
+    parent = thread if isinstance(thread, str) and thread not in ("", ts) else None
+    if parent is not None:
+        said["threadId"] = parent
     if agent is not None:
         event = said | {"topic": CHAT_MESSAGE.name, "senderId": agent, "senderType": "agent", "agentId": agent}
         return event | ({"replyToMessageId": parent} if parent else {})

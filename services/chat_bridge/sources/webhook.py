@@ -106,6 +106,8 @@ class _Found:
             "conversationId": conversation,
             "messageId": self._id("message"),
         }
+        if self._is_given(rule.thread):
+            common["threadId"] = self._id("thread")
         if rule.kind == "reaction":
             emoji = self._id("emoji")
             return common | {
@@ -118,8 +120,7 @@ class _Found:
         content = DELETED if rule.kind == "deletion" else self._text()
         if not content.strip():
             return None
-        replied_to = None if rule.reply_to is None else _at(rule.reply_to, self._payload, self._item)
-        parent = None if replied_to in (None, "") else self._id("reply_to")
+        parent = self._id("reply_to") if self._is_given(rule.reply_to) else None
         said = common | {"content": content}
         if agent is not None:
             said |= {"topic": CHAT_MESSAGE.name, "senderId": agent, "senderType": "agent", "agentId": agent}
@@ -128,6 +129,9 @@ class _Found:
         if parent is not None:
             return said | {"topic": CHAT_REPLY.name, "originalMessageId": parent}
         return said | {"topic": CHAT_MESSAGE.name}
+
+    def _is_given(self, path: tuple[str, ...] | None) -> bool:
+        return path is not None and _at(path, self._payload, self._item) not in (None, "")
 
     def _text(self) -> str:
         text = self._value("text")

@@ -87,6 +87,7 @@ class Rule(_Part):
     at: Where | None = None
     text: Where | None = None
     reply_to: Where | None = None
+    thread: Where | None = None
     emoji: Where | None = None
     action: Literal["added", "removed"] = "added"
 

@@ -128,9 +128,12 @@ def test_a_named_bot_is_an_agent(who: dict[str, str]) -> None:
 def test_a_reply_in_a_thread() -> None:
     found = event_of(MESSAGE | {"thread_ts": "1355517500.000001"})
     assert (found["topic"], found["originalMessageId"]) == ("chat.message.reply.ingested", "1355517500.000001")
-    assert event_of(MESSAGE | {"thread_ts": MESSAGE["ts"]})["topic"] == "chat.message.ingested"
+    assert found["threadId"] == "1355517500.000001"
+    first = event_of(MESSAGE | {"thread_ts": MESSAGE["ts"]})
+    assert (first["topic"], "threadId" in first) == ("chat.message.ingested", False)
     agents = event_of(MESSAGE | {"user": "U0BOT", "thread_ts": "1355517500.000001"})
     assert (agents["topic"], agents["replyToMessageId"]) == ("chat.message.ingested", "1355517500.000001")
+    assert agents["threadId"] == "1355517500.000001"
 
 
 def test_reactions_come_and_go() -> None:

@@ -236,6 +236,17 @@ def test_reactions_of_teams_come_and_go(sources: dict[str, Source]) -> None:
     }
 
 
+def test_a_rule_may_name_the_thread(sources: dict[str, Source]) -> None:
+    teams = sources["teams"]
+    threaded = [rule.model_copy(update={"thread": ("channelData", "thread")}) for rule in teams.map.rule]
+    source = teams.model_copy(update={"map": teams.map.model_copy(update={"rule": threaded})})
+    said = TEAMS | {"type": "message", "id": "1", "text": "when?"}
+    [found] = sound(said | {"channelData": {"thread": 17}}, source)
+    assert found["threadId"] == "17"
+    [found] = sound(said | {"channelData": {"thread": ""}}, source)
+    assert "threadId" not in found
+
+
 def test_messages_of_teams_are_replies_edits_and_deletions(sources: dict[str, Source]) -> None:
     said = TEAMS | {"type": "message", "id": "1", "text": "<at>Bot</at> and <b>when</b>?"}
     [reply] = sound(said, sources["teams"])
