@@ -77,11 +77,12 @@ simulate: $(VENV)/.dev ## Run SEEDS=n simulated histories of crashes, delays and
 mutants: $(VENV)/.dev ## Break the code in some hundred small ways, one at a time, and see that the tests notice (NAME=part of a name)
 	@PYTHONPATH=tests $(BIN)/python -m mutants $(if $(NAME),"$(NAME)")
 
+# The kit comes from this repository, so no index has its hash.
+COMPILE = $(UV) pip compile -q --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-emit-find-links \
+  --no-header --no-emit-package agent-feedback-kit
 lock: ## Pin all dependencies with hashes (needs uv)
-	@$(UV) pip compile -q --upgrade --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-emit-find-links \
-	  --no-header --extra standalone --extra local --extra encoder pyproject.toml -o requirements.txt
-	@$(UV) pip compile -q --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-emit-find-links \
-	  --no-header --extra standalone --extra local --extra encoder --group dev -c requirements.txt pyproject.toml -o requirements-dev.txt
+	@$(COMPILE) --upgrade --extra standalone --extra local --extra encoder pyproject.toml -o requirements.txt
+	@$(COMPILE) --extra standalone --extra local --extra encoder --group dev -c requirements.txt pyproject.toml -o requirements-dev.txt
 
 clean: ## Remove the environment and the local state
 	@rm -rf $(VENV) .agent-feedback
@@ -93,10 +94,10 @@ $(VENV)/.venv:
 	@$(NEW_VENV)
 	@touch $@
 
-$(VENV)/.run: $(VENV)/.venv requirements.txt pyproject.toml
+$(VENV)/.run: $(VENV)/.venv requirements.txt pyproject.toml libs/agentkit/pyproject.toml
 	@echo "Installing agent-feedback (about a minute the first time) ..."
 	@$(INSTALL) --require-hashes -r requirements.txt
-	@$(INSTALL) --no-deps -e .
+	@$(INSTALL) --no-deps -e libs/agentkit -e .
 	@$(BIN)/agent-feedback encoder >/dev/null || echo "Going on without it: requests are compared by words."
 	@touch $@
 

@@ -12,8 +12,8 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 REPOSITORY = Path(__file__).parents[2]
-LIBRARIES = {"inference": ("detector",), "feedback": ("agentkit/agent_feedback_kit",)}
-"""The libraries of ours that a service needs besides contracts and servicekit."""
+LIBRARIES = {"inference": ("detector",)}
+"""Packages of ours that a service needs besides contracts and servicekit; the kit is a distribution of its own."""
 
 
 def distributions_of(service: str) -> dict[str, Distribution]:
@@ -49,6 +49,6 @@ def environment_of(service: str, folder: Path) -> Path:
         for name in {file.parts[0] for file in found.files or ()} - {"..", "__pycache__"}:
             (packages / name).symlink_to(Path(str(found.locate_file(name))).resolve())
     for library in ("contracts", "servicekit", *LIBRARIES.get(service, ())):
-        (packages / Path(library).name).symlink_to(REPOSITORY / "libs" / library)
+        (packages / library).symlink_to(REPOSITORY / "libs" / library)
     (packages / service).symlink_to(REPOSITORY / "services" / service)
     return folder / "bin" / "python"

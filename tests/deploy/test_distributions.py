@@ -1,0 +1,45 @@
+"""The two distributions of this repository: each package in one of them, released in step."""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).parents[2]
+
+
+def _pyproject(folder: str) -> Any:
+    return tomllib.loads((ROOT / folder / "pyproject.toml").read_text())
+
+
+APPLICATION, KIT = _pyproject("."), _pyproject("libs/agentkit")
+
+
+def _packages(project: Any) -> set[str]:
+    return {Path(package).name for package in project["tool"]["hatch"]["build"]["targets"]["wheel"]["packages"]}
+
+
+def test_no_package_is_in_two_distributions() -> None:
+    assert _packages(KIT) == {"agent_feedback_kit"}
+    assert not _packages(APPLICATION) & _packages(KIT)
+
+
+def test_every_service_and_library_is_in_a_distribution() -> None:
+    packages = {
+        init.parent.name
+        for pattern in ("services/*", "libs/*", "libs/agentkit/*")
+        for init in ROOT.glob(f"{pattern}/__init__.py")
+    }
+    assert packages == _packages(APPLICATION) | _packages(KIT)
+
+
+def test_the_application_requires_the_kit_of_its_own_version() -> None:
+    assert KIT["project"]["version"] == APPLICATION["project"]["version"]
+    assert f"agent-feedback-kit=={KIT['project']['version']}" in APPLICATION["project"]["dependencies"]
+
+
+def test_no_lock_names_the_kit() -> None:
+    """The kit comes from this repository, so a lock with hashes could not be installed with it."""
+    for lock in ROOT.glob("requirements*.txt"):
+        assert not any(line.startswith("agent-feedback-kit") for line in lock.read_text().splitlines()), lock.name
