@@ -1,9 +1,8 @@
-"""PostgreSQL: waiting for it, one schema per service, and migrations as plain SQL files."""
+"""PostgreSQL: waiting for it, and pools whose connections use one service's schema."""
 
 from __future__ import annotations
 
 import asyncio
-import hashlib
 import re
 from collections.abc import Callable, Coroutine, Sequence
 from pathlib import Path
@@ -14,6 +13,7 @@ from asyncpg.protocol import protocol as asyncpg_protocol
 
 from servicekit.failures import StartError
 from servicekit.lending import QuickPool
+from servicekit.migrations import migrate
 from servicekit.row_security import ReadingConnection, keep_to_tenant, secure
 from servicekit.settings import ReadSettings
 
@@ -134,38 +134,6 @@ def _tell_arrays_by_type() -> None:
 def columns_of(rows: Sequence[Sequence[Any]], width: int) -> list[list[Any]]:
     """Return rows as `width` columns, the parameters of a statement that unnests them."""
     return [list(column) for column in zip(*rows, strict=True)] if rows else [[] for _ in range(width)]
-
-
-async def migrate(connection: asyncpg.Connection, schema: str, migrations: Path) -> None:
-    """Apply the files `NNNN_*.sql` of `migrations` that `schema` has not seen, in order, each in one transaction.
-
-    Several processes may call this at once. Raises StartError where a file was changed after it was applied.
-    """
-    async with connection.transaction():
-        # A limit that the server or the role sets is meant for statements, too.
-        await connection.execute("set local statement_timeout = 0; set local lock_timeout = 0")
-        await connection.execute("select pg_advisory_xact_lock(hashtext($1))", f"agent-feedback {schema}")
-        await connection.execute(f"create schema if not exists {schema}")
-        await connection.execute(
-            f"create table if not exists {schema}.migrations "
-            "(name text primary key, applied_at timestamptz default now())"
-        )
-        await connection.execute(f"alter table {schema}.migrations add column if not exists checksum text")
-        applied = {row["name"]: row["checksum"] for row in await connection.fetch(f"table {schema}.migrations")}
-        for file in sorted(migrations.glob("[0-9]*.sql")):
-            text = file.read_text("utf-8")
-            checksum = hashlib.sha256(text.encode()).hexdigest()
-            if applied.get(file.name, checksum) not in (checksum, None):
-                raise StartError(f"The migration {file.name} of {schema} was changed after it was applied: restore it.")
-            if file.name not in applied:
-                await connection.execute(text)
-            await connection.execute(
-                f"insert into {schema}.migrations (name, checksum) values ($1, $2) "
-                "on conflict (name) do update set checksum = excluded.checksum "
-                "where migrations.checksum is distinct from excluded.checksum",
-                file.name,
-                checksum,
-            )
 
 
 async def _connected(url: str, how: dict[str, Any], say: Say) -> asyncpg.Connection:
