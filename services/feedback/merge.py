@@ -15,6 +15,17 @@ from servicekit.kafka.outcome import STORED, UNCHANGED, Ignored, Outcome
 
 _values_of: Final = attrgetter(*[one.name for one in fields(Payload) if one.name != "causation_id"])
 SUPERSEDED = Ignored("superseded")
+UNMAPPED = Ignored("unmapped_emoji")
+
+
+def applies(record: Record | None, change: Change) -> bool:
+    """Return False for the removal of an emoji without a reward that the record does not hold.
+
+    An emoji that has left the table can still be taken back; one that never was in it would only fill the record.
+    """
+    if change.feedback_type != "reaction" or change.entry.payload.value is not None:
+        return True
+    return record is not None and change.slot in record.slots
 
 
 def merge(record: Record | None, change: Change) -> Record:

@@ -23,6 +23,7 @@ from contracts.ids import canonical
 from contracts.provenance import Provenance, provenance_of
 from contracts.sources import REVIEW
 from feedback.emojis import DEFAULT_REWARDS, normalise, reward_of
+from feedback.merge import UNMAPPED
 from feedback.model import ONLY_SLOT, Change, Entry, Key, Payload, Stamp
 from servicekit.kafka.outcome import Ignored
 
@@ -64,12 +65,13 @@ def _(event: FeedbackReactionReceived, rewards: Mapping[str, float] = DEFAULT_RE
         return Ignored("self_feedback")
     emoji = normalise(event.emoji)
     value = reward_of(event.emoji, rewards)
-    if value is None:
-        return Ignored("unmapped_emoji")
-    reaction = "ok" if value > 0 else "not_ok" if value < 0 else "neutral"
+    added = event.action == "added"
+    if value is None and added:  # a removal needs no reward: see `applies`
+        return UNMAPPED
+    reaction = None if value is None else "ok" if value > 0 else "not_ok" if value < 0 else "neutral"
     payload = _payload(event, user_type=event.reaction_user_type, reaction=reaction, value=value, emoji=emoji)
     key = _key(event, "chat", event.reaction_user_id, event.agent_id, event.agent_message_id)
-    return _change(event, key, "reaction", "user", emoji, event.action == "added", payload)
+    return _change(event, key, "reaction", "user", emoji, added, payload)
 
 
 @change_of.register

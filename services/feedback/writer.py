@@ -9,7 +9,7 @@ from uuid import UUID
 from contracts.erasure import ErasedAt, Person, is_erased
 from feedback.announce import message_of, tombstone_of
 from feedback.erasure import forget
-from feedback.merge import merge, outcome_of, revise
+from feedback.merge import UNMAPPED, applies, merge, outcome_of, revise
 from feedback.model import Change, Key, Record
 from feedback.store import Save, Store
 from servicekit.kafka.outcome import ERASED, Outcome
@@ -157,6 +157,9 @@ def _merged(stored: Record | None, update: PendingUpdate, erased_at: int | None)
     for one in update.changes:
         if is_erased(one.change.entry.stamp.occurred_at, erased_at):
             outcomes[one.index] = ERASED
+            continue
+        if not applies(record, one.change):
+            outcomes[one.index] = UNMAPPED
             continue
         merged = merge(record, one.change)
         outcomes[one.index] = outcome_of(record, merged, one.change)

@@ -72,6 +72,25 @@ async def test_an_announcement_names_the_chat_record_that_it_comes_from(handler,
     assert [dict(message.headers)["cause"] for message in log.sent] == [b"feedback.explicit.received:0:0"]
 
 
+async def test_an_emoji_that_has_left_the_table_can_still_be_taken_back(store, handler, log):
+    await handler.handle(batch(reaction("👍", event="r1")))
+    without = FeedbackEvents(store, log, {name: value for name, value in DEFAULT_REWARDS.items() if name != "👍"})
+    taken_back = batch(reaction("👍", "removed", at=1, event="r2"))
+    assert await without.handle(taken_back) == [STORED]
+    assert json.loads(log.sent[-1].value or b"")["change"] == "cleared"
+    assert await without.handle(taken_back) == [UNCHANGED]
+
+
+async def test_taking_back_an_emoji_that_was_never_in_the_table_leaves_no_trace(store, handler, log):
+    never = reaction("🎉", "removed", at=1, event="r2")
+    assert await handler.handle(batch(never)) == [Ignored("unmapped_emoji")]
+    assert (await store.totals()).stored == 0
+    await handler.handle(batch(reaction("👍", event="r1")))
+    assert await handler.handle(batch(never)) == [Ignored("unmapped_emoji")]
+    announced = json.loads(log.sent[-1].value or b"")
+    assert (announced["change"], announced["emoji"]) == ("created", "👍")
+
+
 class LosesOnce:
     """A store in which another process writes first, at the first save."""
 
