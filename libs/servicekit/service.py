@@ -14,6 +14,7 @@ from aiokafka.admin import AIOKafkaAdminClient
 from fastapi import APIRouter
 from faststream.kafka import KafkaBroker
 
+from agent_feedback_kit.deadlines import within
 from contracts.topics import Consumer
 from servicekit import metrics
 from servicekit.clock import Clock, SystemClock
@@ -84,7 +85,6 @@ class Service:
         self._periodics: list[Periodic] = []
         self._tasks: list[asyncio.Task[None]] = []
         self._probes: list[Callable[[], Awaitable[None]]] = []
-        self._probing: set[asyncio.Future[None]] = set()
         self._broker: KafkaBroker | None = None
         self.started = False
         surroundings.on_made(self)
@@ -131,11 +131,11 @@ class Service:
         await asyncio.gather(*(subscription.stop() for subscription in self.subscriptions))
         if self._broker is not None:
             with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(self._broker.stop(), 4)
+                await within(4, self._broker.stop())
         with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(asyncio.gather(self.batch_producer.stop(), self._letters.stop()), 3)
+            await within(3, asyncio.gather(self.batch_producer.stop(), self._letters.stop()))
         with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(self.resources.aclose(), 3)
+            await within(3, self.resources.aclose())
 
     async def lag(self) -> int:
         """Records in the log that this process's partitions have not committed."""
@@ -161,30 +161,10 @@ class Service:
                 return f"{self.name}: the group {subscription.group} is not ready: {why}"
         for probe in self._probes:
             try:
-                await self._probed(probe)
+                await within(PROBE_SECONDS, probe())
             except Exception as error:
                 return f"{self.name}: its database does not answer ({type(error).__name__})"
         return None
-
-    async def _probed(self, probe: Callable[[], Awaitable[None]]) -> None:
-        """Raises what `probe` raises, or TimeoutError after two seconds.
-
-        It is not waited for once it is given up: on a database that stands still the end of a query takes as long as it
-        stands.
-        """
-        probing = asyncio.ensure_future(probe())
-        self._probing.add(probing)
-        probing.add_done_callback(self._forget)
-        await asyncio.wait({probing}, timeout=PROBE_SECONDS)
-        if not probing.done():
-            probing.cancel()
-            raise TimeoutError
-        probing.result()
-
-    def _forget(self, probing: asyncio.Future[None]) -> None:
-        self._probing.discard(probing)
-        if not probing.cancelled():
-            probing.exception()  # else asyncio reports it as one that nobody looked at
 
     async def _watch_members(self) -> None:
         """Look who is in our groups, at once whenever partitions were dealt out, else every half minute."""

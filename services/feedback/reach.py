@@ -9,6 +9,7 @@ from typing import TypeVar
 from aiokafka import AIOKafkaConsumer, TopicPartition
 from aiokafka.errors import IllegalStateError, KafkaError
 
+from agent_feedback_kit.deadlines import within
 from contracts.topics import consumed_by
 from servicekit.failures import Unavailable
 from servicekit.kafka.subscriber import Subscription
@@ -84,6 +85,6 @@ class Reach:
 
     async def _ask(self, question: Awaitable[T]) -> T:
         try:
-            return await asyncio.wait_for(question, self._seconds)
+            return await within(self._seconds, question)
         except (KafkaError, IllegalStateError, OSError, TimeoutError) as error:
             raise Unavailable("the log", type(error).__name__) from None

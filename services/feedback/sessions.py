@@ -9,6 +9,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Protocol
 
 from agent_feedback_kit.answers import Label
+from agent_feedback_kit.deadlines import within
 from agent_feedback_kit.sessions.backend import MemoryBackend, SessionFeedbackBackend
 from agent_feedback_kit.sessions.record import MemoryMode, SessionFeedbackRecord, opaque
 from agent_feedback_kit.sessions.recorder import record_session_feedback
@@ -141,7 +142,7 @@ class Sessions:
         session = opaque(thread_id)
         here = await self._incognito.alist_by_session(session, tenant=tenant)
         try:
-            kept = await asyncio.wait_for(self._kept.alist_by_session(session, tenant=tenant), self._seconds)
+            kept = await within(self._seconds, self._kept.alist_by_session(session, tenant=tenant))
         except Exception as error:
             if not is_transient(error):
                 raise

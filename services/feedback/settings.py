@@ -32,7 +32,7 @@ class FeedbackSettings(ReadSettings):
     stub_days: float = Field(default=30, ge=0)
     erasure_status_days: float = Field(default=730, ge=0)
     turn_seconds: float = Field(default=2, ge=0, le=60)
-    session_seconds: float = Field(default=1, gt=0, le=60)
+    session_seconds: float = Field(default=0.8, gt=0, le=60)
     session_days: int = Field(default=180, ge=1, le=3650)
     default_tenant: Name = "default"
 

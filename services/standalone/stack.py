@@ -12,6 +12,7 @@ import chat_bridge.main
 import feedback.main
 import inference.main
 import reporting.main
+from agent_feedback_kit.deadlines import within
 from chat_bridge.settings import ChatBridgeSettings
 from contracts.topics import Consumer
 from feedback.settings import FeedbackSettings
@@ -78,7 +79,7 @@ class Stack:
         if self._holdback is not None:
             self._holdback.close()
         with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(self.quiet(), seconds)
+            await within(seconds, self.quiet())
             return True
         return False
 

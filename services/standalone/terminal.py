@@ -14,6 +14,7 @@ import uvloop
 from rich.console import Console
 from rich.text import Text
 
+from agent_feedback_kit import deadlines
 from contracts.instants import parse_instant
 from servicekit.allocator import share_one_arena
 from servicekit.failures import StartError, in_words, is_transient
@@ -81,7 +82,7 @@ def run(work: Coroutine[Any, Any, T]) -> T:
 async def within(seconds: float | None, work: Coroutine[Any, Any, T], address: str) -> T:
     """The result of `work`. Raises StartError where it takes longer (None: never): nothing answers at `address`."""
     try:
-        return await asyncio.wait_for(work, seconds)
+        return await deadlines.within(seconds, work)
     except TimeoutError:
         raise StartError(f"Nothing answered at {address} within {seconds:.0f} s: is the address right?") from None
 

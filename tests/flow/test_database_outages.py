@@ -15,9 +15,13 @@ from typing import Any
 
 import asyncpg
 import httpx
+import pytest
 import pytest_asyncio
 from running_stack import CALLERS, RunningStack, Tokens, exchange, running_stack
 
+from agent_feedback_kit.sessions.postgres import PostgresBackend
+from agent_feedback_kit.sessions.recorder import SECONDS, record_session_feedback
+from feedback.settings import FeedbackSettings
 from servicekit.clock import SystemClock
 from standalone.embedded.postgres import EmbeddedPostgres
 
@@ -69,10 +73,13 @@ async def server() -> AsyncIterator[EmbeddedPostgres]:
 
 @pytest_asyncio.fixture(scope="module", loop_scope="session")
 async def stack(server: EmbeddedPostgres) -> AsyncIterator[RunningStack]:
-    async with running_stack(server.url, lambda around: replace(around, clock=CLOCK)) as running:
-        await running.publish(*exchange("c1", "t1"))
-        await running.quiet()
-        yield running
+    default = str(FeedbackSettings.model_fields["session_seconds"].default)
+    with pytest.MonkeyPatch.context() as environment:
+        environment.setenv("FEEDBACK_SESSION_SECONDS", default)
+        async with running_stack(server.url, lambda around: replace(around, clock=CLOCK)) as running:
+            await running.publish(*exchange("c1", "t1"))
+            await running.quiet()
+            yield running
 
 
 async def test_a_database_that_refuses_to_write_is_not_ready(stack: RunningStack) -> None:
@@ -115,6 +122,27 @@ async def test_a_database_that_stands_still_holds_nobody(server: EmbeddedPostgre
         for method, path, body in NEED_THE_DATABASE:
             assert (await http.request(method, path, json=body)).status_code in (200, 202, 303, 404), path
     await stack.quiet()
+
+
+async def test_a_session_ends_on_time_while_the_database_stands_still(
+    server: EmbeddedPostgres, stack: RunningStack
+) -> None:
+    """Cancelling a query waits for the database: neither the route nor the kit may wait along."""
+    ends = "/api/threads/c1/end"
+    pool = await asyncpg.create_pool(server.url, min_size=1, server_settings={"search_path": "feedback"})
+    async with stack.client("ann") as http:
+        assert (await http.post(ends, json={"feedback": "positive"})).status_code == 200
+        with standing_still(server):
+            began = monotonic()
+            answer = await http.post(ends, json={"feedback": "negative"})
+            assert (answer.status_code, answer.json()) == (200, {"status": "ended"})
+            assert monotonic() - began < 1
+            began = monotonic()
+            backend = PostgresBackend(pool)
+            assert await record_session_feedback("c1", "positive", "api_end", turn_count=1, backend=backend) is None
+            assert monotonic() - began < SECONDS + 0.3
+    pool.terminate()
+    await until(stack, lambda why: why is not None)
 
 
 async def until(stack: RunningStack, unlike: Any, ahead: float = 0.0) -> None:

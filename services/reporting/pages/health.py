@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from agent_feedback_kit.deadlines import within
 from contracts.instants import SECOND
 from servicekit.clock import Clock
 from servicekit.logging import logger
@@ -72,7 +73,7 @@ async def health_facts(health: Health | None) -> HealthFacts:
     if health is None:
         return HealthFacts(known=False)
     try:
-        answer = await asyncio.wait_for(health(), _SECONDS)
+        answer = await within(_SECONDS, health())
         return HealthFacts(
             lag=_counts(answer.get("lag")),
             parked=answer.get("parked"),

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Final, Literal
 
 from agent_feedback_kit.answers import Label
+from agent_feedback_kit.deadlines import within
 from agent_feedback_kit.sessions.record import Source
 
 log = logging.getLogger("agent_feedback_kit.sessions")
@@ -95,6 +95,6 @@ async def _answered(ask: Ask, question: str) -> str | None:
 
 async def _harmless(what: str, work: Awaitable[object], seconds: float | None) -> None:
     try:
-        await asyncio.wait_for(work, seconds)
+        await within(seconds, work)
     except Exception as error:
         log.warning("The session's %s failed (%s).", what, type(error).__name__)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
 from collections.abc import Awaitable, Callable
 
 from agent_feedback_kit.answers import Label
+from agent_feedback_kit.deadlines import within
 from agent_feedback_kit.sessions.backend import SessionFeedbackBackend
 from agent_feedback_kit.sessions.choice import open_backend
 from agent_feedback_kit.sessions.record import DEFAULT_TENANT, MemoryMode, SessionFeedbackRecord, Source, opaque
@@ -63,7 +63,7 @@ async def record_session_feedback(
                 await store.aclose()
 
     try:
-        return await asyncio.wait_for(keep(), seconds)
+        return await within(seconds, keep())
     except Exception as error:
         log.warning("The session's rating was not kept (%s).", type(error).__name__)
         return None

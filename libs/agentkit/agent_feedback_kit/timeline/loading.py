@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
 
 from agent_feedback_kit.answers import LatestItem
 from agent_feedback_kit.client.asynchronous import AsyncClient
+from agent_feedback_kit.deadlines import within
 from agent_feedback_kit.timeline.model import Cache, Refreshed, Timeline
 from agent_feedback_kit.timeline.refresh import refresh
 
@@ -25,7 +25,7 @@ async def refresh_on_load(
     if timeline.mid_turn:
         return Refreshed(timeline, None)
     try:
-        items, watermark = await asyncio.wait_for(_said(client, conversation_id, timeline.watermark), seconds)
+        items, watermark = await within(seconds, _said(client, conversation_id, timeline.watermark))
         return refresh(timeline, cache, items, watermark)
     except Exception as error:
         log.warning("Feedback was not loaded into the timeline (%s).", type(error).__name__)

@@ -1,0 +1,36 @@
+"""A deadline that holds even where the work does not end when it is cancelled."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable
+from typing import Any, TypeVar
+
+T = TypeVar("T")
+_abandoned: set[asyncio.Future[Any]] = set()
+"""Work that was given up on and has not ended yet: a task that nothing refers to may be collected half way."""
+
+
+async def within(seconds: float | None, work: Awaitable[T]) -> T:
+    """Return the result of `work`. Raises what it raises, or TimeoutError after `seconds` (None: no limit).
+
+    Work that takes longer is cancelled and not waited for. `asyncio.wait_for` and `asyncio.timeout` wait until the
+    cancelled work has ended, and on a database that stands still a query ends only when the database goes on.
+    """
+    task = asyncio.ensure_future(work)
+    try:
+        await asyncio.wait({task}, timeout=seconds)
+    finally:
+        if not task.done():
+            task.cancel()
+            _abandoned.add(task)
+            task.add_done_callback(_forget)
+    if not task.done():
+        raise TimeoutError
+    return task.result()
+
+
+def _forget(task: asyncio.Future[Any]) -> None:
+    _abandoned.discard(task)
+    if not task.cancelled():
+        task.exception()  # else asyncio reports it as one that nobody looked at
