@@ -13,7 +13,7 @@ from contracts.topics import FOREVER, TOPICS, Topic
 EXAMPLES = Path(__file__).parent / "examples"
 DESCRIPTION = (
     "What chat services send and what learners read. Records are JSON in UTF-8. Readers pass over fields they do not "
-    "know; of events that come twice under one eventId the second changes nothing."
+    "know; of an event that comes twice the second one changes nothing."
 )
 
 

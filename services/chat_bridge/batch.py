@@ -6,7 +6,17 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from chat_bridge.model import About, IndexedMessage, MessageKey, ParkedEvent, ParkedKey, indexed, original_key
+from chat_bridge.model import (
+    About,
+    IndexedMessage,
+    MessageKey,
+    ParkedEvent,
+    ParkedKey,
+    identity_of,
+    indexed,
+    original_key,
+    without_copy,
+)
 from chat_bridge.translate import Translated, translate
 from contracts.chat import ChatMessageIngested, ChatMessageReactionIngested
 from contracts.versions import COPY, message_in, same_source, version_of
@@ -154,16 +164,18 @@ def _inline(event: About) -> IndexedMessage | None:
 
 def _parked_key(event: ChatEvent) -> ParkedKey:
     about = event.received.event
-    return ParkedKey(about.tenant, about.project, event.received.topic, about.event_id)
+    return ParkedKey(about.tenant, about.project, event.received.topic, identity_of(about))
 
 
 def _parked(event: ChatEvent, now: int) -> ParkedEvent:
+    """The event as it waits: a copy that is none of the message it names is of no use, and another person's words."""
     received = event.received
+    value = received.raw.value or b""
     return ParkedEvent(
         key=_parked_key(event),
         original=original_key(received.event),
         record_key=received.raw.key,
-        value=received.raw.value or b"",
+        value=value if received.event.original is None else without_copy(received.event),
         cause=received.cause,
         traceparent=header(received.raw.headers, TRACEPARENT),
         log_time=received.log_time,

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import asyncpg
 
-from chat_bridge.model import ParkedEvent
+from chat_bridge.model import About, ParkedEvent, without_copy
 from chat_bridge.store import Store
 from contracts.erasure import ErasedAt, author_of, is_erased
 from contracts.topics import BY_NAME
@@ -22,17 +24,31 @@ class ChatBridgeErasures(ErasureLedger):
         self._store = store
 
     async def erase(self, erased: ErasedAt) -> int:
-        """Delete the parked events that these people wrote. Returns how many."""
+        """Delete the parked events that these people wrote, and all copies of messages. Returns the rows changed."""
         removed = 0
         for tenant in sorted({person.tenant for person in erased}):
             async for page in self._store.scan_parked(tenant, _AT_ONCE):
                 covered = [event.key for event in page if _is_covered(event, erased)]
                 await self._store.unpark(covered)
-                removed += len(covered)
+                copies = [without for event in page if (without := _without_copy(event)) is not None]
+                await self._store.rewrite([event for event in copies if event.key not in covered])
+                removed += len({*covered, *(event.key for event in copies)})
         return removed
 
 
 def _is_covered(parked: ParkedEvent, erased: ErasedAt) -> bool:
-    event = event_in(parked.value, BY_NAME[parked.key.topic].event)
+    event = _event(parked)
     author = author_of(event)
     return author is not None and is_erased(event.occurred_at, erased.get(author))
+
+
+def _without_copy(parked: ParkedEvent) -> ParkedEvent | None:
+    """The event without the copy of a message that 0.1.0 let it keep; None if it has none."""
+    event = _event(parked)
+    return None if event.original is None else replace(parked, value=without_copy(event))
+
+
+def _event(parked: ParkedEvent) -> About:
+    event = event_in(parked.value, BY_NAME[parked.key.topic].event)
+    assert isinstance(event, About)
+    return event

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from contracts.base import TEXT_LIMIT, SenderType
 from contracts.chat import ChatMessageIngested, ChatMessageReactionIngested, ChatMessageReplyIngested, OriginalMessage
+from contracts.ids import NAMESPACE, uuid5
 from contracts.provenance import NO_PROVENANCE, Provenance, provenance_of
 
 About = ChatMessageReplyIngested | ChatMessageReactionIngested
@@ -46,10 +47,12 @@ class IndexedMessage:
 
 
 class ParkedKey(NamedTuple):
+    """What names a parked event. `identity` is that of `identity_of`; rows that 0.1.0 parked hold the event's id."""
+
     tenant: str
     project: str
     topic: str
-    event_id: str
+    identity: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +83,19 @@ def indexed(event: ChatMessageIngested | OriginalMessage, tenant: str, project: 
         provenance=provenance_of(event) if from_agent else NO_PROVENANCE,
         version=version,
     )
+
+
+def identity_of(event: About) -> str:
+    """Return the uuid5 of all that the event says, its id included, but for the copy of its original.
+
+    Equal ids with different content are two events. Only what comes again as it was is the same one.
+    """
+    return str(uuid5(NAMESPACE, without_copy(event).decode()))
+
+
+def without_copy(event: About) -> bytes:
+    """Return the event as JSON without the copy of its original, which may hold another person's words."""
+    return event.model_dump_json(by_alias=True, exclude_none=True, exclude={"original"}).encode()
 
 
 def original_key(event: About) -> MessageKey:

@@ -56,6 +56,10 @@ class Store(Protocol):
         """Every parked event of a tenant, by key, at most `batch` at a time."""
         ...
 
+    async def rewrite(self, events: Collection[ParkedEvent]) -> None:
+        """Replace the values of parked events, at most one per key. Those not parked any more are fine."""
+        ...
+
     async def unpark(self, keys: Collection[ParkedKey]) -> None:
         """Forget parked events. Unknown keys are fine."""
         ...

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import AsyncIterator, Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
 
 from chat_bridge.model import IndexedMessage, MessageKey, ParkedEvent, ParkedKey
 from contracts.versions import same_source
@@ -56,6 +57,11 @@ class MemoryStore:
         keys = sorted(key for key in self._parked if key.tenant == tenant)
         for start in range(0, len(keys), batch):
             yield [self._parked[key] for key in keys[start : start + batch] if key in self._parked]
+
+    async def rewrite(self, events: Collection[ParkedEvent]) -> None:
+        for event in events:
+            if event.key in self._parked:
+                self._parked[event.key] = replace(self._parked[event.key], value=event.value)
 
     async def unpark(self, keys: Collection[ParkedKey]) -> None:
         for key in keys:

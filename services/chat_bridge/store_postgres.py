@@ -72,6 +72,13 @@ where (p.tenant, p.project, p.conversation_id, p.original_message_id)
     in (select * from unnest($1::text[], $2::text[], $3::text[], $4::text[]))
 order by p.log_time, p.cause
 """
+_REWRITE = """
+update parked p set value = rewritten.value
+from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::bytea[])
+    as rewritten (tenant, project, topic, event_id, value)
+where (p.tenant, p.project, p.topic, p.event_id)
+    = (rewritten.tenant, rewritten.project, rewritten.topic, rewritten.event_id)
+"""
 _WAITED_FOR = """
 select distinct tenant, project, conversation_id, original_message_id from parked
 where (tenant, project, conversation_id, original_message_id) > ($1, $2, $3, $4) order by 1, 2, 3, 4 limit $5
@@ -124,11 +131,11 @@ class PostgresStore:
             for event in sorted(events, key=lambda event: event.key)
         ]
         found = await self._pool.fetch(_PARK, *columns_of(rows, 12))
-        return {ParkedKey(row["tenant"], row["project"], row["topic"], row["event_id"]): row["cause"] for row in found}
+        return {_parked_key(row): row["cause"] for row in found}
 
     async def parked_under(self, keys: Collection[ParkedKey]) -> Mapping[ParkedKey, str]:
         found = await self._pool.fetch(_PARKED_UNDER, *columns_of(sorted(set(keys)), 4))
-        return {ParkedKey(row["tenant"], row["project"], row["topic"], row["event_id"]): row["cause"] for row in found}
+        return {_parked_key(row): row["cause"] for row in found}
 
     async def parked_by_tenant(self, tenants: Collection[str]) -> Mapping[str, int]:
         rows = await self._pool.fetch(
@@ -157,6 +164,11 @@ class PostgresStore:
             page = [_parked(row) for row in rows]
             last = page[-1].key
             yield page
+
+    async def rewrite(self, events: Collection[ParkedEvent]) -> None:
+        if events:
+            rows = sorted((*event.key, event.value) for event in events)
+            await self._pool.execute(_REWRITE, *columns_of(rows, 5))
 
     async def unpark(self, keys: Collection[ParkedKey]) -> None:
         await self._pool.execute(
@@ -187,9 +199,14 @@ def _message(row: asyncpg.Record) -> IndexedMessage:
     )
 
 
+def _parked_key(row: asyncpg.Record) -> ParkedKey:
+    # The column is called as it was when an event's id was all that named it: older processes read it, too.
+    return ParkedKey(row["tenant"], row["project"], row["topic"], row["event_id"])
+
+
 def _parked(row: asyncpg.Record) -> ParkedEvent:
     return ParkedEvent(
-        key=ParkedKey(row["tenant"], row["project"], row["topic"], row["event_id"]),
+        key=_parked_key(row),
         original=MessageKey(row["tenant"], row["project"], row["conversation_id"], row["original_message_id"]),
         record_key=row["record_key"],
         value=row["value"],

@@ -9,6 +9,7 @@ from contracts.base import TEXT_LIMIT
 from contracts.chat import ChatMessageReactionIngested, ChatMessageReplyIngested
 from contracts.feedback import FeedbackReactionReceived, FeedbackReplyReceived
 from contracts.ids import derived_id
+from contracts.subjects import subject_of
 from contracts.topics import REACTION_RECEIVED, REPLY_RECEIVED, Topic
 from servicekit.kafka.outcome import Ignored
 
@@ -22,7 +23,7 @@ TOPIC_OF: dict[type[Translated], Topic] = {
 def translate(event: About, original: IndexedMessage) -> Translated | Ignored:
     """The feedback event that `event` amounts to, or why it amounts to none.
 
-    The event id is derived from the source's, so that translating twice gives one event.
+    The event id is derived from the source's id and subject, so that translating twice gives one event.
     """
     if original.sender_type != "agent" or original.agent_id is None or original.content is None:
         return Ignored("not_about_an_agent")
@@ -63,7 +64,7 @@ def _reaction(
 def _about(event: About, original: IndexedMessage, agent: str, content: str, topic: Topic) -> dict[str, Any]:
     """What a reply and a reaction say alike: when, where, and of which answer."""
     return {
-        "event_id": str(derived_id(event.tenant, event.project, topic.name, event.event_id)),
+        "event_id": str(derived_id(event.tenant, event.project, topic.name, event.event_id, *subject_of(event))),
         "occurred_at": event.occurred_at,
         "sequence": event.sequence,
         "tenant": event.tenant,

@@ -59,8 +59,8 @@ def _shown(kind: str, slots: dict[str, Any]) -> Shown:
 
 
 async def parked(connection: asyncpg.Connection) -> set[tuple[str, str, str]]:
-    rows = await connection.fetch("select tenant, project, event_id from chat_bridge.parked")
-    return {(row[0], row[1], row[2]) for row in rows}
+    rows = await connection.fetch("select tenant, project, value from chat_bridge.parked")
+    return {(row[0], row[1], json.loads(row[2])["eventId"]) for row in rows}
 
 
 async def people_effective(connection: asyncpg.Connection) -> dict[Slot, tuple[str, UUID]]:

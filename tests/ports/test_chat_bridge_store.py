@@ -133,6 +133,14 @@ async def test_what_is_unparked_is_gone_and_unknown_keys_are_fine(store: Store) 
     assert await store.parked_by_tenant(["acme", "globex"]) == {"acme": 1}
 
 
+async def test_what_is_rewritten_keeps_its_place_and_what_is_gone_stays_gone(store: Store) -> None:
+    await store.park([waiting("e1"), waiting("e2")])
+    await store.rewrite([replace(waiting("e1"), value=b"short"), replace(waiting("e7"), value=b"short")])
+    await store.rewrite([])
+    pages = [event async for page in store.scan_parked("acme", 10) for event in page]
+    assert pages == [replace(waiting("e1"), value=b"short"), waiting("e2")]
+
+
 async def test_only_what_was_parked_before_the_moment_has_expired_oldest_first(store: Store) -> None:
     old, older, at_it = waiting("e1", parked_at=5), waiting("e2", parked_at=4), waiting("e3", parked_at=6)
     await store.park([old, older, at_it])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 from uuid import UUID
@@ -81,7 +82,9 @@ def _reported(world: World, records: Mapping[UUID, Record]) -> Iterator[str]:
 
 
 async def _parked(world: World, wanted: Recount) -> Any:
-    waiting = {(event.key.tenant, event.key.event_id) for event in await world.bridge.expired(1 << 62, 1 << 30)}
+    waiting = {
+        (event.key.tenant, json.loads(event.value)["eventId"]) for event in await world.bridge.expired(1 << 62, 1 << 30)
+    }
     for difference in _compared("P5: parked", dict.fromkeys(waiting, True), dict.fromkeys(wanted.parked, True)):
         yield difference
 

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Sequence
-from typing import Any
+from dataclasses import replace
+from typing import Any, cast
 
 import pytest
 from hand_clock import HandClock
 from logs import example
 
 from chat_bridge.consumer import ChatEvents
-from chat_bridge.erasure import _is_covered
+from chat_bridge.erasure import ChatBridgeErasures, _is_covered
 from chat_bridge.parking import Parking
 from chat_bridge.store_memory import MemoryStore
-from contracts.erasure import author_of
+from contracts.erasure import Person, author_of
 from contracts.instants import SECOND
 from contracts.topics import BY_NAME
 from servicekit.failures import LogUnavailable
@@ -107,6 +108,69 @@ async def test_what_was_read_and_parked_can_be_read_again() -> None:
     assert bridge.topics == ["feedback.reply.received"]
     await bridge.parking.sweep()
     assert await bridge.store.parked() == 0
+
+
+@pytest.mark.parametrize(
+    "another",
+    [
+        event(REACTION, 2, eventId="1", conversationId="conv-2"),
+        event(REACTION, 2, eventId="1", userId="eve"),
+        event(REACTION, 2, eventId="1", emoji="😢"),
+        event(REACTION, 2, eventId="1", action="removed", occurredAt="2026-03-01T09:32:00Z"),
+        event(REACTION, 2, eventId="1", messageId="msg-9"),
+    ],
+    ids=["conversation", "person", "emoji", "action", "message"],
+)
+@pytest.mark.parametrize("parked_first", [True, False])
+async def test_equal_ids_of_two_subjects_are_two_events(another: Received[Any], parked_first: bool) -> None:
+    """Whether they wait or not, and whichever came first: both are forwarded, and neither twice."""
+    bridge, one = Bridge(), event(REACTION, 1, eventId="1")
+    messages = [
+        event(MESSAGE, n, conversationId=about.event.conversation_id, messageId=about.event.message_id)
+        for n, about in enumerate((one, another), 8)
+    ]
+    batches = [(one,), (another,), (one, another)] if parked_first else []
+    for batch in (*batches, messages, (another, one) if not parked_first else ()):
+        await bridge.take(*batch)
+    await bridge.parking.sweep()
+    assert await bridge.store.parked() == 0
+    sent = [json.loads(message.value or b"") for message in bridge.log.messages]
+    assert len({said["eventId"] for said in sent}) == len(sent) == 2
+
+
+async def test_of_equal_ids_with_different_content_both_are_forwarded() -> None:
+    bridge = Bridge()
+    first, edited = event(REPLY, 1, eventId="1"), event(REPLY, 2, eventId="1", content="Is there a later bus?")
+    assert await bridge.take(first, edited, event(REPLY, 3, eventId="1")) == [WAITING, WAITING, UNCHANGED]
+    await bridge.take(event(MESSAGE, 4))
+    texts = [json.loads(message.value or b"")["replyContent"] for message in bridge.log.messages]
+    assert sorted(texts) == ["Is there a later bus?", "Is there a later one?"]
+
+
+async def test_a_copy_of_another_message_does_not_wait_along() -> None:
+    """It is of no use, and holds the words of somebody whose erasure would not find it."""
+    bridge = Bridge()
+    copy = json.loads(example(REPLY, "with_original"))["original"] | {"messageId": "another", "content": "my secret"}
+    stray = event(REPLY, 1, original=copy)
+    assert await bridge.take(stray) == [WAITING]
+    [[parked]] = [page async for page in bridge.store.scan_parked("acme", 10)]
+    assert b"secret" not in parked.value
+    await bridge.take(event(MESSAGE, 2))
+    assert bridge.topics == ["feedback.reply.received"]
+
+
+async def test_an_erasure_removes_the_copies_that_an_older_version_kept() -> None:
+    bridge = Bridge()
+    copy = json.loads(example(REPLY, "with_original"))["original"] | {"messageId": "another", "content": "my secret"}
+    stray = event(REPLY, 1, original=copy)
+    await bridge.take(stray)
+    [[parked]] = [page async for page in bridge.store.scan_parked("acme", 10)]
+    await bridge.store.rewrite([replace(parked, value=stray.raw.value or b"")])
+    erasures = ChatBridgeErasures(cast(Any, None), bridge.store)
+    assert await erasures.erase({Person("acme", "eve"): 1}) == 1
+    [[left]] = [page async for page in bridge.store.scan_parked("acme", 10)]
+    assert left == parked
+    assert await erasures.erase({Person("acme", "eve"): 1}) == 0
 
 
 async def test_the_age_is_counted_from_the_first_parking_and_is_not_over_at_its_last_moment() -> None:

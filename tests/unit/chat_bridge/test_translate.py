@@ -37,9 +37,10 @@ def reaction(**changes: Any) -> ChatMessageReactionIngested:
 
 def test_a_reply_names_the_answer_it_is_about() -> None:
     event = translate(reply(), original())
+    about = '"evt-5","conv-17","msg-7","user-42"'
     assert isinstance(event, FeedbackReplyReceived)
     assert json.loads(event.model_dump_json(by_alias=True, exclude_none=True)) == {
-        "eventId": str(uuid5(NAMESPACE, '["acme","support","feedback.reply.received","evt-5"]')),
+        "eventId": str(uuid5(NAMESPACE, f'["acme","support","feedback.reply.received",{about}]')),
         "occurredAt": "2026-03-01T09:30:00.000000Z",
         "tenant": "acme",
         "project": "support",
@@ -76,6 +77,19 @@ def test_a_reaction_keeps_its_emoji_as_it_was_written() -> None:
 def test_translating_twice_gives_one_event() -> None:
     assert translate(reply(), original()) == translate(reply(), original())
     assert translate(reply(), original()) != translate(reply(eventId="another"), original())
+
+
+@pytest.mark.parametrize(
+    ("event", "elsewhere"),
+    [(reply, {"conversationId": "c"}), (reply, {"messageId": "m"}), (reply, {"senderId": "eve"})]
+    + [(reaction, {name: "other"}) for name in ("conversationId", "messageId", "userId", "emoji")]
+    + [(reaction, {"action": "removed"})],
+)
+def test_an_event_id_names_an_event_only_together_with_its_subject(event: Any, elsewhere: dict[str, str]) -> None:
+    one, other = translate(event(), original()), translate(event(**elsewhere), original())
+    assert not isinstance(one, Ignored)
+    assert not isinstance(other, Ignored)
+    assert one.event_id != other.event_id
 
 
 def test_a_message_without_a_turn_is_its_own() -> None:

@@ -91,6 +91,17 @@ async def test_taking_back_an_emoji_that_was_never_in_the_table_leaves_no_trace(
     assert (announced["change"], announced["emoji"]) == ("created", "👍")
 
 
+async def test_an_event_that_comes_again_under_another_derived_id_stays_one_feedback(store, handler, log):
+    """What 0.1.0 derived of a chat event had an id without its subject: read again, it is merged with what it says."""
+    await handler.handle(batch(reaction("👍", event="as 0.1.0 derived it")))
+    assert await handler.handle(batch(reaction("👍", event="as it is derived"))) == [UNCHANGED]
+    first, second = [json.loads(message.value or b"") for message in log.sent]
+    assert second["feedbackId"] == first["feedbackId"]
+    assert (await store.totals()).stored == 1
+    differing = {name for name in first if first[name] != second[name]}
+    assert differing <= {"eventId", "revision", "recordedAt", "causationId", "change"}
+
+
 class LosesOnce:
     """A store in which another process writes first, at the first save."""
 
