@@ -125,7 +125,21 @@ KINDS = [
     Kind("wrong audience", {"aud": "another", "scope": EVERYTHING}, valid=False),
     Kind("wrong issuer", {"iss": "https://evil.example", "scope": EVERYTHING}, valid=False),
     Kind("no scope", {"scope": None}),
+    Kind("no scope, all projects", {"scope": None, "project": "*"}),
     *(Kind(f"scope {scope}", {"scope": scope}, frozenset({scope})) for scope in sorted(ALL_SCOPES)),
+    *(
+        Kind(f"scope {scope}, all projects", {"scope": scope, "project": "*"}, frozenset({scope}))
+        for scope in sorted(ALL_SCOPES)
+    ),
+    *(
+        Kind(
+            f"scope {scope}, other tenant, all projects",
+            {"scope": scope, "tenant": "globex", "project": "*"},
+            frozenset({scope}),
+            here=False,
+        )
+        for scope in sorted(ALL_SCOPES)
+    ),
     Kind("other project", {"project": "sales", "scope": EVERYTHING}, ALL_SCOPES, here=False),
     Kind("other tenant", {"tenant": "globex", "scope": EVERYTHING}, ALL_SCOPES, here=False),
     Kind(

@@ -1,0 +1,225 @@
+"""Every time limit of the documents, with one row on each side of its boundary.
+
+Retentions are those of `.env.example`, boundaries to the microsecond (feedback revisions: the millisecond).
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+import asyncpg
+import pytest
+import pytest_asyncio
+from logs import RecordingLog, example
+
+import chat_bridge.main
+import feedback.main
+import inference.main
+import reporting.main
+from chat_bridge.parking import Parking
+from chat_bridge.settings import ChatBridgeSettings
+from chat_bridge.store_postgres import PostgresStore
+from feedback.retention import store_expiries
+from feedback.settings import FeedbackSettings
+from inference.settings import InferenceSettings
+from reporting.settings import ReportingSettings
+from servicekit.clock import FixedClock
+from servicekit.database import open_pool
+from servicekit.retention import Expiry, Retention
+
+DAY = 86_400_000_000
+NOW = 1_893_456_000_000_000
+"""1 January 2030, microseconds."""
+SERVICES: Mapping[str, tuple[Any, Callable[[], Sequence[Expiry]]]] = {
+    "chat_bridge": (chat_bridge.main, lambda: chat_bridge.main.expiries(ChatBridgeSettings())),
+    "feedback": (
+        feedback.main,
+        lambda: [*feedback.main.expiries(FeedbackSettings()), *store_expiries(FeedbackSettings())],
+    ),
+    "inference": (inference.main, lambda: inference.main.expiries(InferenceSettings())),
+    "reporting": (
+        reporting.main,
+        lambda: reporting.main.expiries(ReportingSettings(message_days=40, feedback_days=50)),
+    ),
+}
+
+
+@dataclass(frozen=True)
+class Limit:
+    """A table whose rows expire `days` after `column`, in the column's unit; `also` are further values of the rows."""
+
+    service: str
+    table: str
+    column: str
+    days: int
+    unit: str = "timestamp"
+    also: Mapping[str, Any] = field(default_factory=dict)
+
+    def value(self, moment: int) -> Any:
+        """`moment` (microseconds) as the column holds it."""
+        match self.unit:
+            case "timestamp":
+                return datetime.fromtimestamp(moment / 1_000_000, UTC)
+            case "milliseconds":
+                return moment // 1_000
+            case _:
+                return moment
+
+    @property
+    def step(self) -> int:
+        """Microseconds of the least difference that the column holds."""
+        return 1_000 if self.unit == "milliseconds" else 1
+
+
+RATING = {"tenant": "acme", "label": "skip", "session_id_opaque": "0" * 64, "source": "api_end"}
+LIMITS = [
+    Limit("chat_bridge", "messages", "stored_at", 180),
+    Limit("feedback", "turns", "stored_at", 730),
+    Limit("feedback", "people", "stored_at", 730),
+    Limit("feedback", "session_feedback", "recorded_at", 180, also=RATING),
+    Limit("feedback", "erasure_receipts", "confirmed_at", 730, "microseconds"),
+    Limit("feedback", "erasure_requests", "requested_at", 730, "microseconds"),
+    Limit("feedback", "feedback", "revision", 30, "milliseconds", {"slots": None}),
+    Limit("inference", "messages", "stored_at", 365),
+    Limit("inference", "verdicts", "stored_at", 730),
+    Limit("inference", "turns", "stored_at", 730),
+    Limit("inference", "gate_answers", "settled_at", 30),
+    Limit("reporting", "messages", "occurred_at", 40, "microseconds"),
+    Limit("reporting", "feedbacks", "occurred_at", 50, "microseconds"),
+    Limit("reporting", "sessions", "recorded_at", 50, "microseconds"),
+    Limit("reporting", "deliveries", "created_at", 7, "microseconds"),
+    Limit("reporting", "forgotten", "revision", 30, "milliseconds"),
+]
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="session")
+async def pools(postgres_url: str) -> AsyncIterator[Mapping[str, asyncpg.Pool]]:
+    opened: dict[str, asyncpg.Pool] = {}
+    connection = await asyncpg.connect(postgres_url)
+    for service, (module, _) in SERVICES.items():
+        await connection.execute(f"drop schema if exists {service} cascade")
+        opened[service] = await open_pool(postgres_url, service, Path(module.__file__).parent / "migrations", size=1)
+    await connection.close()
+    yield opened
+    for pool in opened.values():
+        await pool.close()
+
+
+async def insert(pool: asyncpg.Pool, table: str, values: Mapping[str, Any]) -> None:
+    """Insert a row of `values`; other columns that must not be null get a value of their type."""
+    columns = await pool.fetch(
+        "select attname as name, atttypid::regtype::text as type from pg_attribute where attrelid = $1::regclass "
+        "and attnum > 0 and not attisdropped and attnotnull and not atthasdef and attidentity = ''",
+        table,
+    )
+    made = {row["name"]: _anything(row["type"]) for row in columns} | dict(values)
+    places = ", ".join(f"${number}" for number in range(1, len(made) + 1))
+    await pool.execute(f"insert into {table} ({', '.join(made)}) values ({places})", *made.values())
+
+
+def _anything(column_type: str) -> Any:
+    match column_type:
+        case "uuid":
+            return uuid4()
+        case "text":
+            return uuid4().hex
+        case "jsonb" | "json":
+            return "{}"
+        case "boolean":
+            return True
+        case "bytea":
+            return uuid4().bytes
+        case "timestamp with time zone":
+            return datetime.fromtimestamp(NOW / 1_000_000, UTC)
+        case _ if column_type.endswith("[]"):
+            return []
+        case _:
+            return 1
+
+
+def retention(service: str, pool: asyncpg.Pool) -> Retention:
+    return Retention(service, pool, FixedClock(NOW), SERVICES[service][1]())
+
+
+def test_every_expiry_has_a_row() -> None:
+    known = [(service, one.table) for service, (_, expiries) in SERVICES.items() for one in expiries()]
+    assert sorted(known) == sorted((limit.service, limit.table) for limit in LIMITS)
+
+
+@pytest.mark.parametrize("limit", LIMITS, ids=lambda limit: f"{limit.service}.{limit.table}")
+async def test_a_row_expires_when_it_is_older_than_its_days(pools: Mapping[str, asyncpg.Pool], limit: Limit) -> None:
+    pool = pools[limit.service]
+    await pool.execute(f"truncate {limit.table} cascade")
+    boundary = NOW - limit.days * DAY
+    kept = [limit.value(boundary), limit.value(NOW)]
+    for value in [*kept, limit.value(boundary - limit.step), limit.value(boundary - 100 * DAY)]:
+        await insert(pool, limit.table, {**limit.also, limit.column: value})
+    swept = retention(limit.service, pool)
+    assert (await swept.due())[limit.table] == 2
+    assert await swept.sweep() == {limit.table: 2}
+    left = await pool.fetch(f"select {limit.column} from {limit.table} order by 1")
+    assert [row[0] for row in left] == kept
+
+
+async def test_feedback_that_was_not_erased_never_expires(pools: Mapping[str, asyncpg.Pool]) -> None:
+    pool = pools["feedback"]
+    await pool.execute("truncate feedback")
+    await insert(pool, "feedback", {"revision": 1, "slots": "{}"})
+    assert await retention("feedback", pool).sweep() == {}
+    assert await pool.fetchval("select count(*) from feedback") == 1
+
+
+async def test_reports_keep_messages_feedback_and_sessions_unless_told_otherwise(
+    pools: Mapping[str, asyncpg.Pool],
+) -> None:
+    pool = pools["reporting"]
+    await pool.execute("truncate messages, feedbacks, sessions, deliveries, forgotten cascade")
+    for table, column in (("messages", "occurred_at"), ("feedbacks", "occurred_at"), ("sessions", "recorded_at")):
+        await insert(pool, table, {column: 1})
+    swept = Retention("reporting", pool, FixedClock(NOW), reporting.main.expiries(ReportingSettings()))
+    assert await swept.sweep() == {}
+
+
+@pytest.mark.parametrize("table", ["messages", "verdicts", "turns"])
+async def test_an_old_row_of_a_conversation_stays_while_another_message_is_younger(
+    pools: Mapping[str, asyncpg.Pool], table: str
+) -> None:
+    """The conversation is compared with all three parts of its name."""
+    pool = pools["inference"]
+    await pool.execute("truncate messages, verdicts, turns cascade")
+    days = {"messages": 365, "verdicts": 730, "turns": 730}[table]
+    boundary = NOW - days * DAY
+    place = {"tenant": "acme", "project": "support", "conversation_id": "c1"}
+    old = datetime.fromtimestamp((boundary - 1) / 1_000_000, UTC)
+    young = datetime.fromtimestamp((NOW - 365 * DAY) / 1_000_000, UTC)
+    for named in (place, place | {"tenant": "globex"}, place | {"project": "sales"}, place | {"conversation_id": "c2"}):
+        await insert(pool, table, {**named, "stored_at": old})
+    await insert(pool, "messages", {**place, "stored_at": young})
+    assert await retention("inference", pool).sweep() == {table: 3}
+    left = await pool.fetch(f"select tenant, project, conversation_id from {table} where stored_at = $1", old)
+    assert [dict(row) for row in left] == [place]
+
+
+async def test_a_parked_event_waits_seven_days_and_is_then_a_dead_letter(pools: Mapping[str, asyncpg.Pool]) -> None:
+    pool = pools["chat_bridge"]
+    await pool.execute("truncate messages, parked")
+    boundary = NOW - 7 * DAY
+    value = example("chat.message.reaction.ingested", "added")
+    for parked_at in (NOW, boundary, boundary - 1):
+        waiting = {
+            "topic": "chat.message.reaction.ingested",
+            "cause": f"chat.message.reaction.ingested:0:{parked_at}",
+            "value": value,
+        }
+        await insert(pool, "parked", {**waiting, "parked_at": parked_at, "record_key": None, "traceparent": None})
+    letters, clock = RecordingLog(), FixedClock(NOW)
+    settings = ChatBridgeSettings()
+    await Parking(PostgresStore(pool), letters, clock, int(settings.parked_days * DAY)).sweep()
+    left = await pool.fetch("select parked_at from parked order by 1")
+    assert [row["parked_at"] for row in left] == [boundary, NOW]
+    assert [message.topic for message in letters.messages] == ["chat.message.reaction.ingested.dlq"]

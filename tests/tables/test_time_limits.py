@@ -1,0 +1,157 @@
+"""Every documented limit in time that is not a table's retention: one moment on each side of the boundary."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import time
+from collections.abc import AsyncIterator
+
+import httpx
+import pytest
+import pytest_asyncio
+from hand_clock import HandClock
+from issuer import AUDIENCE, ISSUER, Issuer, issuer
+from logs import NOW, example, raw
+
+from chat_bridge.model import MessageKey
+from chat_bridge.source_http import HttpMessageSource
+from chat_bridge.sources import slack_signature, webhook_signature
+from chat_bridge.sources.webhook_map import Signature
+from contracts.erasure import is_erased
+from contracts.instants import format_instant
+from contracts.topics import TOPICS
+from servicekit.failures import Unavailable
+from servicekit.http.access import AuthSettings, issuer_of
+from servicekit.http.jwks import KeySet
+from servicekit.http.jwt import JwtAuthenticator
+from servicekit.kafka.records import Received, Unreadable, read
+from servicekit.kafka.topics import topic_config
+
+SECOND = 1_000_000
+DAY_MS = 86_400_000
+FIVE_MINUTES = 300 * SECOND
+COMPACTED = {"feedback.created", "feedback.erasure.requested"}
+"""Topics that docs/events.md calls compacted."""
+
+
+@pytest_asyncio.fixture
+async def source() -> AsyncIterator[Issuer]:
+    async with issuer() as running:
+        running.add("rsa")
+        yield running
+
+
+@pytest.mark.parametrize(
+    ("claims", "known"),
+    [
+        ({"exp": -25}, True),
+        ({"exp": -35}, False),
+        ({"nbf": 25}, True),
+        ({"nbf": 35}, False),
+        ({"iat": 25}, True),
+        ({"iat": 35}, False),
+    ],
+)
+async def test_tokens_have_a_leeway_of_30_seconds(source: Issuer, claims: dict[str, int], known: bool) -> None:
+    authenticator = issuer_of(AuthSettings(issuer=ISSUER, audience=AUDIENCE, jwks_url=source.url))
+    assert authenticator is not None
+    said = {name: int(time.time()) + seconds for name, seconds in claims.items()}
+    assert (await authenticator.authenticate(source.token("rsa", **said)) is not None) == known
+
+
+async def test_without_settings_a_token_has_the_same_leeway(source: Issuer) -> None:
+    authenticator = JwtAuthenticator(KeySet(source.url, HandClock()), issuer=ISSUER, audience=AUDIENCE)
+    assert await authenticator.authenticate(source.token("rsa", exp=int(time.time()) - 25)) is not None
+    assert await authenticator.authenticate(source.token("rsa", exp=int(time.time()) - 35)) is None
+
+
+async def test_keys_are_kept_ten_minutes_and_asked_for_again_every_ten_seconds(source: Issuer) -> None:
+    clock = HandClock()
+    keys = KeySet(source.url, clock)
+    for seconds, asked in ((0, 1), (599.5, 1), (0.5, 2)):
+        clock.forward(seconds)
+        assert await keys.key("rsa", "RS256") is not None
+        assert source.asked == asked, seconds
+    for seconds, asked in ((9.5, 2), (0.5, 3), (9.5, 3), (0.5, 4)):
+        clock.forward(seconds)
+        assert await keys.key("unknown", "RS256") is None
+        assert source.asked == asked, seconds
+
+
+async def test_keys_at_hand_are_used_for_a_day_while_the_issuer_is_away(source: Issuer) -> None:
+    clock = HandClock()
+    keys = KeySet(source.url, clock)
+    assert await keys.key("rsa", "RS256") is not None
+    source.status = 500
+    clock.forward(86_399)
+    assert await keys.key("rsa", "RS256") is not None
+    clock.forward(1)
+    with pytest.raises(Unavailable):
+        await keys.key("rsa", "RS256")
+
+
+@pytest.mark.parametrize(("age", "known"), [(300, True), (301, False), (-300, True), (-301, False)])
+def test_signed_requests_are_refused_beyond_five_minutes(age: int, known: bool) -> None:
+    now = 1_700_000_000
+    stamp = str(now - age)
+    digest = hmac.new(b"secret", f"v0:{stamp}:body".encode(), hashlib.sha256).hexdigest()
+    assert slack_signature.is_signed("secret", stamp, f"v0={digest}", b"body", now * SECOND) == known
+    how = Signature(kind="hmac-sha256", secret="SECRET", header="x-signature", signed="{timestamp}.{body}",
+                    timestamp_header="x-time")  # fmt: skip
+    digest = hmac.new(b"secret", f"{stamp}.body".encode(), hashlib.sha256).hexdigest()
+    headers = {"x-signature": digest, "x-time": stamp}
+    assert webhook_signature.is_signed(how, b"secret", headers, b"body", now * SECOND) == known
+
+
+@pytest.mark.parametrize(("ahead", "readable"), [(FIVE_MINUTES, True), (FIVE_MINUTES + 1, False)])
+def test_an_event_may_be_five_minutes_ahead_of_the_log(ahead: int, readable: bool) -> None:
+    topic = "chat.message.ingested"
+    record = raw(topic, example(topic, "human", occurredAt=format_instant(NOW + ahead)))
+    found = read(record, {one.name: one.event for one in TOPICS})
+    assert isinstance(found, Received) == readable
+    if isinstance(found, Unreadable):
+        assert found.reason == "future"
+
+
+def test_an_erasure_covers_what_was_said_up_to_five_minutes_later() -> None:
+    assert is_erased(NOW + FIVE_MINUTES, NOW)
+    assert not is_erased(NOW + FIVE_MINUTES + 1, NOW)
+
+
+def test_topics_and_their_tombstones_are_kept_seven_days() -> None:
+    """docs/events.md: compacted topics keep records for ever and null values for a week, within a day's lag."""
+    for topic in TOPICS:
+        config = topic_config(topic, 3)
+        if topic.name in COMPACTED:
+            expected = {
+                "retention.ms": "-1",
+                "cleanup.policy": "compact",
+                "delete.retention.ms": str(7 * DAY_MS),
+                "max.compaction.lag.ms": str(DAY_MS),
+                "segment.ms": str(DAY_MS),
+            }
+        else:
+            expected = {"retention.ms": str(7 * DAY_MS)}
+        assert config.items() >= expected.items(), topic.name
+        assert config["message.timestamp.type"] == "LogAppendTime"
+        assert config["min.insync.replicas"] == "2"
+        assert ("cleanup.policy" in config) == (topic.name in COMPACTED)
+
+
+async def test_a_message_source_rests_30_seconds_after_three_failures() -> None:
+    clock, asked = HandClock(), []
+
+    def refuse(request: httpx.Request) -> httpx.Response:
+        asked.append(request)
+        return httpx.Response(500)
+
+    source = HttpMessageSource("http://source.example", clock)
+    await source._client.aclose()
+    source._client = httpx.AsyncClient(transport=httpx.MockTransport(refuse))
+    key = MessageKey("acme", "support", "c1", "m1")
+    for seconds, requests in ((0, 1), (0, 2), (0, 3), (0, 3), (29.5, 3), (0.5, 4), (29.5, 4), (0.5, 5)):
+        clock.forward(seconds)
+        await source.fetch([key])
+        assert len(asked) == requests, seconds
+    await source.close()
