@@ -10,11 +10,11 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
-from uuid import uuid4
 
 import asyncpg
 import pytest
 import pytest_asyncio
+from filled_rows import insert
 from logs import RecordingLog, example
 
 import chat_bridge.main
@@ -108,38 +108,6 @@ async def pools(postgres_url: str) -> AsyncIterator[Mapping[str, asyncpg.Pool]]:
     yield opened
     for pool in opened.values():
         await pool.close()
-
-
-async def insert(pool: asyncpg.Pool, table: str, values: Mapping[str, Any]) -> None:
-    """Insert a row of `values`; other columns that must not be null get a value of their type."""
-    columns = await pool.fetch(
-        "select attname as name, atttypid::regtype::text as type from pg_attribute where attrelid = $1::regclass "
-        "and attnum > 0 and not attisdropped and attnotnull and not atthasdef and attidentity = ''",
-        table,
-    )
-    made = {row["name"]: _anything(row["type"]) for row in columns} | dict(values)
-    places = ", ".join(f"${number}" for number in range(1, len(made) + 1))
-    await pool.execute(f"insert into {table} ({', '.join(made)}) values ({places})", *made.values())
-
-
-def _anything(column_type: str) -> Any:
-    match column_type:
-        case "uuid":
-            return uuid4()
-        case "text":
-            return uuid4().hex
-        case "jsonb" | "json":
-            return "{}"
-        case "boolean":
-            return True
-        case "bytea":
-            return uuid4().bytes
-        case "timestamp with time zone":
-            return datetime.fromtimestamp(NOW / 1_000_000, UTC)
-        case _ if column_type.endswith("[]"):
-            return []
-        case _:
-            return 1
 
 
 def retention(service: str, pool: asyncpg.Pool) -> Retention:

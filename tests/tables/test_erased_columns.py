@@ -1,0 +1,230 @@
+"""Every place that holds a person's words, or what is made of them, before and after the person is erased.
+
+The places are columns of all services' tables, their queues, and the artifacts in the object store. Topics and dead
+letters forget by their retention (test_time_limits.py).
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import asyncpg
+import pytest
+from erasures import erased
+from filled_rows import insert
+from logs import NOW, example
+from running_stack import SCHEMAS, RunningStack, message, running_stack
+
+import chat_bridge.main
+import inference.main
+import reporting.main
+from chat_bridge.erasure import ChatBridgeErasures
+from chat_bridge.store_postgres import PostgresStore
+from contracts.erasure import Person
+from contracts.instants import MINUTE, format_instant
+from inference.erasure import InferenceErasures
+from reporting.erasure import ReportingErasures
+from servicekit.database import open_pool
+
+SECRET = "zanzibar-landlord-7431"
+HOLD_WORDS = {
+    "chat_bridge.parked.value",  # replies and reactions whose message is not known
+    "feedback.feedback.slots",
+    "inference.messages.text",
+    "inference.turns.user_text",
+    "inference.user_reactions.said",
+    "inference.user_reactions.correction",
+    "inference.user_reactions.tags",
+    "reporting.messages.content",
+    "reporting.feedbacks.text",
+    "reporting.feedbacks.tags",
+    "reporting.feedbacks.correction",
+    "reporting.deliveries.event",
+    "reporting.rollups.reason",  # tags, counted
+}
+"""Columns that hold the words of a person who says everything everywhere."""
+MADE_OF_WORDS = {"inference.turns.user_vector", "inference.turns.user_embedder"}
+"""Columns that are filled for a person's question; an answer's words are the agent's."""
+
+
+@asynccontextmanager
+async def stack_with_everything(url: str, folder: Path) -> AsyncIterator[RunningStack]:
+    """A stack with an object store, and a webhook whose receiver does not answer, so that deliveries wait."""
+    hooks = folder / "webhooks.toml"
+    hooks.write_text(
+        '[[endpoint]]\nname = "learner"\nurl = "http://127.0.0.1:9/"\ntenant = "acme"\nsecrets = ["HOOK_SECRET"]\n'
+        "private = true\n",
+        "utf-8",
+    )
+    (folder / "artifacts").mkdir()
+    settings = {
+        "HOOK_SECRET": "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw",
+        "REPORTING_WEBHOOKS": str(hooks),
+        "REPORTING_ARTIFACT_STORE_URL": f"file://{folder / 'artifacts'}",
+        "REPORTING_ARTIFACT_TURN_LOGS": "true",
+    }
+    with pytest.MonkeyPatch.context() as environment:
+        for name, value in settings.items():
+            environment.setenv(name, value)
+        async with running_stack(url) as running:
+            yield running
+
+
+async def columns_holding(stack: RunningStack, text: str) -> set[str]:
+    """`schema.table.column` of all columns in which any row holds `text`, as such or in bytes."""
+    connection = await asyncpg.connect(stack.database_url)
+    try:
+        columns = await connection.fetch(
+            "select table_schema, table_name, column_name from information_schema.columns join "
+            "information_schema.tables using (table_schema, table_name) "
+            "where table_type = 'BASE TABLE' and table_schema = any($1::text[])",
+            list(SCHEMAS),
+        )
+        found = set()
+        for schema, table, column in columns:
+            if await connection.fetchval(
+                f'select exists (select from "{schema}"."{table}" where strpos("{column}"::text, $1) > 0 '
+                f"or strpos(\"{column}\"::text, encode(convert_to($1, 'UTF8'), 'hex')) > 0)",
+                text,
+            ):
+                found.add(f"{schema}.{table}.{column}")
+        return found
+    finally:
+        await connection.close()
+
+
+async def filled_for_question(stack: RunningStack, conversation: str) -> set[str]:
+    """Of MADE_OF_WORDS the columns that are not null in the conversation."""
+    found = set()
+    for column in MADE_OF_WORDS:
+        _, table, name = column.split(".")
+        rows = await stack.rows(
+            f"select from inference.{table} where {name} is not null and conversation_id = '{conversation}'"
+        )
+        found |= {column} if rows else set()
+    return found
+
+
+def files_holding(folder: Path, text: str) -> list[str]:
+    return sorted(file.name for file in folder.rglob("*") if file.is_file() and text.encode() in file.read_bytes())
+
+
+async def eve_says_everything(stack: RunningStack) -> None:
+    await stack.publish(
+        message("q", "e1", turn="t1", senderId="eve", content=f"Where is {SECRET}?"),
+        message("a", "e1", turn="t1", agent="bot"),
+        message(
+            "no", "e1", turn="t2", senderId="eve", occurredAt="2026-01-01T10:01:00Z",
+            content=f"No, that's wrong, I asked for {SECRET}.",
+        ),
+        _reply("a", "r1"),
+        _reply("never-published", "r2"),
+    )  # fmt: skip
+    await stack.quiet()
+    body = {"reaction": "not_ok", "text": SECRET, "correction": SECRET, "tags": [SECRET], "user_id": "eve"}
+    async with stack.client() as http:
+        answer = await http.post("/conversations/acme/support/e1/turns/t1/feedback", json=body)
+    assert answer.status_code == 202, answer.text
+    await stack.quiet()
+    # Hours are counted once they have been left alone for a while.
+    await stack.rows("update reporting.stale_hours set marked_at = marked_at - interval '1 hour'")
+    for name in ("rollups", "artifacts"):
+        await _run_now(stack, name)
+
+
+def _reply(original: str, name: str) -> dict[str, Any]:
+    said = message(name, "e1", senderId="eve", occurredAt="2026-01-01T10:02:00Z", content=f"No: {SECRET}")
+    return said | {"topic": "chat.message.reply.ingested", "originalMessageId": original}
+
+
+async def _run_now(stack: RunningStack, name: str) -> None:
+    """Run a periodic task of reporting without waiting for its turn."""
+    [task] = [one for one in stack.stack.services["reporting"]._periodics if one.name == name]
+    await task.work()
+
+
+async def test_no_column_holds_an_erased_persons_words(own_database: str, tmp_path: Path) -> None:
+    async with stack_with_everything(own_database, tmp_path) as stack:
+        await eve_says_everything(stack)
+        assert await columns_holding(stack, SECRET) == HOLD_WORDS
+        assert await filled_for_question(stack, "e1") == MADE_OF_WORDS
+        assert files_holding(tmp_path / "artifacts", SECRET)
+
+        status = await erased(stack, "eve")
+        await stack.quiet()
+        for name in ("rollups", "artifacts"):
+            await _run_now(stack, name)
+        assert await columns_holding(stack, SECRET) == set()
+        assert await filled_for_question(stack, "e1") == set()
+        assert files_holding(tmp_path / "artifacts", SECRET) == []
+        assert all(receipt["removed"] > 0 for receipt in status["receipts"])
+
+
+@asynccontextmanager
+async def schema_of(url: str, module: Any) -> AsyncIterator[asyncpg.Pool]:
+    pool = await open_pool(url, module.PROGRAM.name, Path(module.__file__).parent / "migrations", size=1)
+    try:
+        yield pool
+    finally:
+        await pool.close()
+
+
+REACTION = "chat.message.reaction.ingested"
+MARGIN = 5 * MINUTE
+EVE = {Person("acme", "eve"): NOW}
+
+
+async def test_every_page_of_parked_events_is_looked_through(own_database: str) -> None:
+    """Events of eve lie at both edges of every page among those of somebody else, and in another tenant."""
+    pages, erase_at_once = 3, 1_000
+    hers = {edge for page in range(pages) for edge in (page * erase_at_once, (page + 1) * erase_at_once - 1)}
+    async with schema_of(own_database, chat_bridge.main) as pool:
+        rows = [
+            {"tenant": tenant, "topic": REACTION, "event_id": f"{number:06}", "record_key": None, "traceparent": None,
+             "value": example(REACTION, "added", userId="eve" if number in hers else "bob", tenant=tenant,
+                              occurredAt=format_instant(NOW))}
+            for tenant in ("acme", "globex")
+            for number in range(pages * erase_at_once)
+        ]  # fmt: skip
+        await insert(pool, "parked", *rows)
+        assert await ChatBridgeErasures(pool, PostgresStore(pool)).erase(EVE) == len(hers)
+        left = await pool.fetch("select tenant, count(*) from parked group by 1 order by 1")
+        assert [tuple(row) for row in left] == [("acme", len(rows) // 2 - len(hers)), ("globex", len(rows) // 2)]
+
+
+async def test_more_messages_than_one_statement_blanks_are_blanked(own_database: str) -> None:
+    """Of inference and reporting; what was said after the erasure's margin, by others, or elsewhere stays."""
+    kept = [("acme", "bob", NOW), ("globex", "eve", NOW), ("acme", "eve", NOW + MARGIN + 1)]
+    erased_rows = [("acme", "eve", NOW + MARGIN)] * 5_001
+    for module, text, role, ledger in (
+        (inference.main, "text", "role", lambda pool: InferenceErasures(pool, None)),  # type: ignore[arg-type]
+        (reporting.main, "content", "sender_type", ReportingErasures),
+    ):
+        async with schema_of(own_database, module) as pool:
+            at = "occurred_at" if module is reporting.main else "at"
+            rows = [
+                {"tenant": tenant, "sender_id": who, role: "human", text: "words", at: said_at, "message_id": f"m{n}",
+                 "version": b"\x01" + said_at.to_bytes(8, "big") + b"\0"}
+                for n, (tenant, who, said_at) in enumerate([*kept, *erased_rows])
+            ]  # fmt: skip
+            await insert(pool, "messages", *rows)
+            assert await ledger(pool).erase(EVE) == len(erased_rows)
+            left = await pool.fetch(
+                f"select tenant, sender_id, {at} from messages where {text} <> '' order by message_id"
+            )
+            assert [tuple(row) for row in left] == kept
+
+
+async def test_what_webhooks_wait_to_send_goes_before_its_tombstones_come(own_database: str) -> None:
+    kept = [("acme", "bob", NOW), ("globex", "eve", NOW), ("acme", "eve", NOW + MARGIN + 1)]
+    async with schema_of(own_database, reporting.main) as pool:
+        for tenant, who, said_at in [*kept, ("acme", "eve", NOW + MARGIN)]:
+            await insert(pool, "deliveries", {"tenant": tenant, "user_id": who, "occurred_at": said_at})
+        assert await ReportingErasures(pool).erase(EVE) == 1
+        left = await pool.fetch(
+            "select tenant, user_id, occurred_at from deliveries order by tenant, user_id, occurred_at"
+        )
+        assert [tuple(row) for row in left] == [kept[0], kept[2], kept[1]]
