@@ -37,6 +37,12 @@ MESSAGE_SOURCE = Counter(
     "Originals asked of the message source (found, unknown, resting), and requests that failed",
     ("outcome",),
 )
+SOURCE_REQUESTS = Counter(
+    "agent_feedback_source_requests_total",
+    "Requests of other platforms: published, ignored (nothing for us), refused (not understood), unsigned (signature "
+    "missing, wrong or too old) or unreadable (no JSON object)",
+    ("source", "outcome"),
+)
 LLM_GATE = Counter(
     "agent_feedback_llm_gate_total",
     "Questions to the LLM gate: known already, answered, or left to the rules because the endpoint was slow, broken, "

@@ -7,15 +7,14 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Depends, Header, Path, Request
 from pydantic import BaseModel, Field
 
-from chat_bridge.ingest import LINES_LIMIT, IngestProject, TooManyLines, check
+from chat_bridge.ingest import LINES_LIMIT, TooManyLines, check
+from chat_bridge.intake import Intake
 from contracts.base import Name
 from contracts.scopes import INGEST
-from servicekit.clock import Clock
-from servicekit.failures import Unavailable
 from servicekit.http.auth import caller_of
-from servicekit.http.log_writer import LogFull, LogWriter, trace_headers
+from servicekit.http.log_writer import trace_headers
 from servicekit.http.permissions import Permissions, needs
-from servicekit.http.refusals import documented, refusal, refusal_of, require_media_type
+from servicekit.http.refusals import documented, refusal, require_media_type
 
 INGEST_LIMIT = 8 * 1024 * 1024
 """Bytes of a request's lines."""
@@ -69,8 +68,8 @@ BODY: dict[str, Any] = {
 }
 
 
-def ingest_router(log: LogWriter, clock: Clock, judge_at: int | None = None) -> APIRouter:
-    """The route that takes chat events in. `judge_at` (microseconds) stands in for now against future events."""
+def ingest_router(intake: Intake) -> APIRouter:
+    """Return the route that accepts chat events."""
     router = APIRouter(dependencies=[Depends(caller_of)], tags=["ingest"])
 
     @router.post(EVENTS, responses=ANSWERS, openapi_extra=BODY)
@@ -85,14 +84,11 @@ def ingest_router(log: LogWriter, clock: Clock, judge_at: int | None = None) -> 
         Each line is checked by itself: those in order are taken, the others named with what is wrong.
         """
         require_media_type(request, [NDJSON, "application/ndjson", "application/jsonl"])
-        place = IngestProject(tenant, project, clock.now() if judge_at is None else judge_at)
         try:
-            checked = await check(await request.body(), place, trace_headers(traceparent))
-            await log.write(checked.messages)
+            checked = await check(await request.body(), intake.project(tenant, project), trace_headers(traceparent))
         except TooManyLines:
             raise refusal(413, f"More than {LINES_LIMIT} lines.") from None
-        except (LogFull, Unavailable) as error:
-            raise refusal_of(error) from None
+        await intake.write(checked.messages)
         refused = [
             RefusedEvent(line=one.line, reason=one.reason, detail=one.detail) for one in checked.refused[:REFUSED_SHOWN]
         ]

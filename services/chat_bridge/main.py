@@ -4,20 +4,15 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from chat_bridge import api
-from chat_bridge.api import INGEST_LIMIT, ingest_router
 from chat_bridge.asking import AskAgain
 from chat_bridge.consumer import ChatEvents
 from chat_bridge.erasure import ChatBridgeErasures
+from chat_bridge.intake import Intake
 from chat_bridge.parking import Parking
 from chat_bridge.retention import expiries
 from chat_bridge.settings import ChatBridgeSettings
 from chat_bridge.source_http import HttpMessageSource
-from chat_bridge.sources import api_slack, api_webhook
-from chat_bridge.sources.api_slack import SLACK_EVENTS, SLACK_LIMIT, slack_router
-from chat_bridge.sources.api_webhook import WEBHOOK_LIMIT, WEBHOOKS, webhook_router
-from chat_bridge.sources.slack import SlackApp
-from chat_bridge.sources.webhook_files import read_sources
+from chat_bridge.sources import registry
 from chat_bridge.store_postgres import PostgresStore
 from contracts.instants import DAY
 from servicekit.database import open_pool
@@ -50,15 +45,8 @@ async def build(settings: ChatBridgeSettings, surroundings: Surroundings) -> Ser
         service.every(Periodic("ask again", settings.message_source_again_seconds, asking.ask))
     service.facts["parked"] = store.parked
     log = LogWriter(service.producer, room=surroundings.room, seconds=settings.log_seconds)
-    secret = settings.slack_signing_secret.get_secret_value() if settings.slack_signing_secret else None
-    slack = SlackApp(settings.slack_tenant, settings.slack_project, settings.slack_agents)
-    clock, judge_at = surroundings.clock, surroundings.judge_at
-    sources = read_sources(settings.webhook_maps) if settings.webhook_maps else {}
-    service.routers += [
-        ingest_router(log, clock, judge_at),
-        slack_router(secret, slack, log, clock, judge_at),
-        webhook_router(sources, log, clock, judge_at),
-    ]
+    intake = Intake(log, surroundings.clock, surroundings.judge_at)
+    service.routers += registry.routers(intake, registry.open_sources(settings))
     return service
 
 
@@ -76,9 +64,6 @@ def _open_source(settings: ChatBridgeSettings, service: Service) -> HttpMessageS
     return source
 
 
-SURFACE = Surface(
-    {**api.PERMISSIONS, **api_slack.PERMISSIONS, **api_webhook.PERMISSIONS},
-    {"/ingest/": INGEST_LIMIT, SLACK_EVENTS: SLACK_LIMIT, WEBHOOKS: WEBHOOK_LIMIT},
-)
+SURFACE = Surface(registry.PERMISSIONS, registry.BODY_LIMITS)
 PROGRAM = Program("chat_bridge", ChatBridgeSettings, build, SURFACE)
 """The service as it is started on its own."""

@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from pydantic import Field, SecretStr
 from pydantic_settings import SettingsConfigDict
 
-from contracts.base import Id, Name
-from servicekit.settings import Settings
+from chat_bridge.sources.registry import SourceSettings
 
 
-class ChatBridgeSettings(Settings):
+class ChatBridgeSettings(SourceSettings):
     """`broker` is host:port[,host:port]; `database_url` a PostgreSQL address.
 
     `message_source_url` is asked for messages that were never published, for at most `message_source_seconds`, and
     every `message_source_again_seconds` for those that events still wait for. `log_seconds` is how long an HTTP
-    request waits for the log. Messages are forgotten `message_days` after they came in; 0 keeps them for ever. With
-    `slack_signing_secret` events of a Slack workspace are taken, into that tenant and project; `slack_agents` gives
-    agent ids by a bot's id or user id. `webhook_maps` is a folder of maps of other platforms' webhooks.
+    request waits for the log. Messages are forgotten `message_days` after they came in; 0 keeps them for ever. The
+    settings of sources are declared beside them (`sources/`).
     """
 
     model_config = SettingsConfigDict(env_prefix="CHAT_BRIDGE_")
@@ -34,8 +30,3 @@ class ChatBridgeSettings(Settings):
     message_source_token: SecretStr | None = None
     message_source_seconds: float = Field(default=2, gt=0, le=30)
     message_source_again_seconds: float = Field(default=60, gt=0)
-    slack_signing_secret: SecretStr | None = None
-    slack_tenant: Name = "default"
-    slack_project: Name = "slack"
-    slack_agents: dict[str, Id] = Field(default_factory=dict)
-    webhook_maps: Path | None = None

@@ -10,9 +10,7 @@ from typing import Any
 
 from fastapi import APIRouter
 
-from chat_bridge.api import ingest_router
-from chat_bridge.sources.api_slack import slack_router
-from chat_bridge.sources.api_webhook import webhook_router
+from chat_bridge.sources.registry import routers as bridge_routers
 from feedback.api import intake_router
 from feedback.api_erasure import erasure_router
 from feedback.api_reviews import reviews_router
@@ -28,9 +26,6 @@ from servicekit.http.reference import as_markdown
 PAGE = Path(__file__).parents[2] / "docs" / "http.md"
 MARK = "<!-- Everything below is made from the routes by `make docs`. -->\n"
 ROUTERS: tuple[Callable[..., APIRouter], ...] = (
-    ingest_router,
-    slack_router,
-    webhook_router,
     intake_router,
     reviews_router,
     sessions_router,
@@ -46,8 +41,10 @@ ROUTERS: tuple[Callable[..., APIRouter], ...] = (
 def openapi() -> dict[str, Any]:
     """The OpenAPI document of all services together, without any of them running."""
     app = application(_not_running)
-    for make in ROUTERS:
-        app.include_router(make(*(None for _ in inspect.signature(make).parameters)))
+    nothing: Any = None
+    made = (make(*(nothing for _ in inspect.signature(make).parameters)) for make in ROUTERS)
+    for router in (*bridge_routers(nothing, {}), *made):
+        app.include_router(router)
     return app.openapi()
 
 

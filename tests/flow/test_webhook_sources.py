@@ -9,26 +9,23 @@ import json
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
 import pytest_asyncio
+from platforms import ENVIRONMENT
+from platforms import TEAMS_KEY as KEY
 from running_stack import RunningStack, running_stack
 
-MAPS = Path(__file__).parents[2] / "examples" / "webhooks"
-KEY = base64.b64encode(b"a key of twenty-four byte").decode()
 BOT = "28:f5d48856-5b42-41a0-8c3a-c5f944b679b0"
 
 
 @asynccontextmanager
 async def stack_with_maps(database_url: str) -> AsyncIterator[RunningStack]:
     with pytest.MonkeyPatch.context() as environment:
-        environment.setenv("CHAT_BRIDGE_WEBHOOK_MAPS", str(MAPS))
-        environment.setenv("ZENDESK_SIGNING_SECRET", "zen")
-        environment.setenv("INTERCOM_CLIENT_SECRET", "inter")
-        environment.setenv("TEAMS_RELAY_SECRET", KEY)
+        for name, value in ENVIRONMENT.items():
+            environment.setenv(name, value)
         async with running_stack(database_url) as running:
             yield running
 
@@ -94,7 +91,7 @@ async def test_what_is_not_signed_or_old_or_nobodys_is_refused(stack: RunningSta
     assert (await send(stack, payload, key=base64.b64encode(b"guessed").decode())).status_code == 401
     assert (await send(stack, payload, at=time.time() - 3600)).status_code == 401
     assert (await send(stack, payload, source="intercom")).status_code == 401
-    assert (await send(stack, payload, source="discord")).status_code == 404
+    assert (await send(stack, payload, source="nobody")).status_code == 404
     async with stack.client(None) as http:
         assert (await http.post("/sources/webhooks/teams", json=payload)).status_code == 401
 

@@ -410,14 +410,6 @@ export interface FoundTarget {
   turns_back: number;
 }
 
-/** What became of a request. `challenge` is Slack's own, sent back when the address is set up. */
-export interface Heard {
-  /** published, ignored, refused or challenge. */
-  outcome: string;
-  /** What Slack asked to be sent back; else null. */
-  challenge?: string | null;
-}
-
 /** What became of the lines. */
 export interface Ingested {
   /** Lines that are in the log. */
@@ -820,6 +812,12 @@ export interface SessionsBody {
   bucket?: "hour" | "day" | "week";
 }
 
+/** The outcome of a request, unless the platform expects another response (docs/sources.md). */
+export interface SourceOutcome {
+  /** published; ignored: nothing for us; refused: not understood, and the same if sent again. */
+  outcome: string;
+}
+
 /** How a receiver stands. */
 export interface Standing {
   /** The endpoint's name in the file. */
@@ -860,12 +858,6 @@ export interface Summary {
   by_agent_version: NamedFigures[];
   /** People and machine. */
   by_origin: NamedFigures[];
-}
-
-/** What became of a request. */
-export interface Taken {
-  /** published, ignored or refused. */
-  outcome: string;
 }
 
 /** What would be left of the machine's verdicts if only those this sure were announced. */
@@ -1057,12 +1049,12 @@ export interface Operations {
   "POST /sources/slack/events": {
     query: Record<string, unknown>;
     body: Record<string, unknown>;
-    answer: Heard;
+    answer: SourceOutcome;
   };
   "POST /sources/webhooks/{source}": {
     query: Record<string, unknown>;
     body: Record<string, unknown>;
-    answer: Taken;
+    answer: SourceOutcome;
   };
   "POST /conversations/{tenant}/{project}/{conversation_id}/turns/{turn_id}/feedback": {
     query: Record<string, unknown>;

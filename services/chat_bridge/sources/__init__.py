@@ -1,1 +1,1 @@
-"""Chats of others that send their events over HTTP: each is checked, and said again as our chat events."""
+"""Platforms that send their own events over HTTP: each request is verified and becomes our chat events."""

@@ -15,6 +15,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
+from chat_bridge.sources.source import NotUnderstood
 from contracts.base import CONTENT_LIMIT
 from contracts.chat import DELETED
 from contracts.ids import derived_id
@@ -35,10 +36,6 @@ class SlackApp:
     tenant: str
     project: str
     agents: Mapping[str, str]
-
-
-class NotUnderstood(ValueError):
-    """An event does not read as Slack documents it. The message names what is missing, never its content."""
 
 
 def chat_event(payload: Mapping[str, Any], app: SlackApp) -> dict[str, Any] | None:

@@ -12,30 +12,36 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from chat_bridge.sources.slack import NotUnderstood
-from chat_bridge.sources.webhook_map import ITEM, Rule, Source
+from chat_bridge.sources.source import NotUnderstood, SourceAnswer
+from chat_bridge.sources.webhook_map import ITEM, MappedWebhook, Rule, Wanted
+from chat_bridge.sources.webhook_time import moment_of
 from contracts.base import CONTENT_LIMIT
 from contracts.chat import DELETED
 from contracts.ids import derived_id
-from contracts.instants import SECOND, format_instant, parse_instant
+from contracts.instants import format_instant
 from contracts.topics import CHAT_MESSAGE, CHAT_REACTION, CHAT_REPLY
 
 ITEMS_LIMIT: Final = 1_000
-"""Items of a rule's list."""
-_LAST_SECOND: Final = 253_402_300_799
+"""Items of a list that a rule names."""
 _BREAK: Final = re.compile(r"<(?:br|/p|/div|/li|/h[1-6]|/tr|/blockquote)\b[^<>]*>", re.IGNORECASE)
 _TAG: Final = re.compile(r"</?[A-Za-z!][^<>]*>")
 
 
-def chat_events(payload: Mapping[str, Any], source: Source) -> list[dict[str, Any]]:
-    """The chat events (each with its `topic`) of a payload: of every rule that fits, until one says ignore.
+def answer_to(payload: Mapping[str, Any], source: MappedWebhook) -> SourceAnswer | None:
+    """Return the first answer of the map that fits a payload, or None."""
+    found = next((one for one in source.map.answer if _fits(one.when, payload, None)), None)
+    return None if found is None else SourceAnswer(found.status, found.body)
 
-    Raises NotUnderstood where a rule fits and what it names is not there.
+
+def chat_events(payload: Mapping[str, Any], source: MappedWebhook) -> list[dict[str, Any]]:
+    """Return the chat events (each with its `topic`) of every rule that fits a payload, up to the first `ignore`.
+
+    Raises NotUnderstood if a rule fits but a value that it needs is missing or of another type.
     """
     events: list[dict[str, Any]] = []
     for rule in source.map.rule:
         for item in _items(rule, payload):
-            if not _fits(rule, payload, item):
+            if not _fits(rule.when, payload, item):
                 continue
             if rule.kind == "ignore":
                 return events
@@ -50,15 +56,20 @@ def _items(rule: Rule, payload: Mapping[str, Any]) -> Iterator[Any]:
     if rule.each is None:
         yield None
         return
-    items = _at(rule.each, payload, None)
-    if isinstance(items, list):
-        if len(items) > ITEMS_LIMIT:
-            raise NotUnderstood(f"{'.'.join(rule.each)} holds more than {ITEMS_LIMIT} items")
-        yield from items
+    items = _list_at(rule.each, payload)
+    passed_over = _list_at(rule.without, payload) if rule.without else []
+    yield from (item for item in items if item not in passed_over)
 
 
-def _fits(rule: Rule, payload: Mapping[str, Any], item: Any) -> bool:
-    for path, wanted in rule.when.items():
+def _list_at(path: tuple[str, ...], payload: Mapping[str, Any]) -> list[Any]:
+    found = _at(path, payload, None)
+    if isinstance(found, list) and len(found) > ITEMS_LIMIT:
+        raise NotUnderstood(f"{'.'.join(path)} holds more than {ITEMS_LIMIT} items")
+    return found if isinstance(found, list) else []
+
+
+def _fits(when: Mapping[str, Wanted], payload: Mapping[str, Any], item: Any) -> bool:
+    for path, wanted in when.items():
         found = _at(tuple(path.split(".")), payload, item)
         if not any(found is not None if value == "*" else _same(found, value) for value in wanted):
             return False
@@ -85,7 +96,7 @@ def _at(path: tuple[str, ...], payload: Any, item: Any) -> Any:
 class _Found:
     """A rule that fits a payload, at one item of its list."""
 
-    def __init__(self, rule: Rule, payload: Mapping[str, Any], item: Any, source: Source) -> None:
+    def __init__(self, rule: Rule, payload: Mapping[str, Any], item: Any, source: MappedWebhook) -> None:
         self._rule = rule
         self._payload = payload
         self._item = item
@@ -99,13 +110,15 @@ class _Found:
         if agent is None and rule.writers == "agents":
             return None
         conversation = "/".join([of.name, *(_escaped(self._scalar(path)) for path in rule.conversation)])
-        common = {
+        common: dict[str, Any] = {
             "tenant": of.map.tenant,
             "project": of.map.project,
             "occurredAt": format_instant(self._instant()),
             "conversationId": conversation,
             "messageId": self._id("message"),
         }
+        if self._is_given(rule.sequence):
+            common["sequence"] = self._sequence()
         if self._is_given(rule.thread):
             common["threadId"] = self._id("thread")
         if rule.kind == "reaction":
@@ -142,18 +155,16 @@ class _Found:
         return plain(text) if self._source.map.text == "html" else text.replace("\x00", "")[:CONTENT_LIMIT]
 
     def _instant(self) -> int:
-        at, unit = self._value("at"), self._source.map.time
-        if unit == "rfc3339":
-            try:
-                return parse_instant(at) if isinstance(at, str) else _no_time()
-            except ValueError:
-                return _no_time()
-        count = int(at) if isinstance(at, str) and at.isascii() and at.isdigit() and len(at) <= 16 else at
-        if isinstance(count, bool) or not isinstance(count, int | float):
-            return _no_time()
-        seconds = count if unit == "seconds" else count / 1_000
-        # Written so that NaN is refused, too.
-        return round(seconds * SECOND) if 0 <= seconds <= _LAST_SECOND else _no_time()
+        moment = moment_of(self._value("at"), self._rule.time or self._source.map.time)
+        if moment is None:
+            raise NotUnderstood("at is no time of the kind that the map names")
+        return moment
+
+    def _sequence(self) -> int:
+        value = self._value("sequence")
+        if type(value) is not int or not 0 <= value < 2**63:
+            raise NotUnderstood("sequence is no number from 0")
+        return value
 
     def _id(self, name: str) -> str:
         return self._scalar(getattr(self._rule, name), name)
@@ -178,7 +189,3 @@ def plain(text: str) -> str:
 
 def _escaped(part: str) -> str:
     return part.replace("%", "%25").replace("/", "%2F")
-
-
-def _no_time() -> int:
-    raise NotUnderstood("at is no time of the kind that the map names")

@@ -1,21 +1,33 @@
-"""Reads the maps of a folder, and the secrets that they name."""
+"""Mapped webhooks as sources: the maps of a folder, with the secrets that they name."""
 
 from __future__ import annotations
 
-import base64
-import binascii
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
+from typing import Final
 
-from pydantic import ValidationError
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
+from pydantic import Field, ValidationError
 
-from chat_bridge.sources.webhook_map import Signature, Source, WebhookMap
+from chat_bridge.sources.source import Source, SourceKind
+from chat_bridge.sources.webhook import answer_to, chat_events
+from chat_bridge.sources.webhook_map import MappedWebhook, Signature, WebhookMap
+from chat_bridge.sources.webhook_signature import decoded, is_signed
 from servicekit.failures import StartError
-from servicekit.settings import read_toml, secret_of
+from servicekit.settings import Settings, read_toml, secret_of
 
 
-def read_sources(folder: Path) -> Mapping[str, Source]:
-    """The maps of `folder` by the names of their files without `.toml`. Raises StartError, without their values."""
+class WebhookMapSettings(Settings):
+    """Maps of other platforms' webhooks."""
+
+    webhook_maps: Path | None = Field(
+        default=None, description="A folder of maps; NAME.toml sets up the source NAME. Without it there are none."
+    )
+
+
+def read_maps(folder: Path) -> Mapping[str, MappedWebhook]:
+    """Return the maps of `folder` by the names of their files without `.toml`. Raises StartError, without values."""
     try:
         paths = sorted(folder.glob("*.toml"))
     except OSError:
@@ -25,21 +37,55 @@ def read_sources(folder: Path) -> Mapping[str, Source]:
     return {path.stem: _read(path) for path in paths}
 
 
-def _read(path: Path) -> Source:
-    mapped = read_toml(path, WebhookMap)
+def source_of(mapped: MappedWebhook) -> Source:
+    """Return the source that a map describes."""
+    how = mapped.map.signature
+    return Source(
+        name=mapped.name,
+        tenant=mapped.map.tenant,
+        project=mapped.map.project,
+        verify=partial(is_signed, how, mapped.secret),
+        events=lambda payload: chat_events(payload, mapped),
+        answer=lambda payload: answer_to(payload, mapped),
+    )
+
+
+def _read(path: Path) -> MappedWebhook:
+    described = read_toml(path, WebhookMap)
     try:
-        return Source(name=path.stem, map=mapped, secret=_secret(mapped.signature))
+        return MappedWebhook(name=path.stem, map=described, secret=_key(described.signature))
     except ValidationError:
         raise StartError(
             f"The file {path} must have a name of letters, digits, dots, dashes and underscores."
         ) from None
 
 
-def _secret(signature: Signature) -> bytes:
+def _key(signature: Signature) -> bytes:
     text = secret_of(signature.secret)
-    if signature.key_encoding == "text":
-        return text.encode()
+    if signature.key_encoding == "base64":
+        text = text.removeprefix("whsec_")
     try:
-        return base64.b64decode(text.removeprefix("whsec_"), validate=True)
-    except binascii.Error:
-        raise StartError(f"The variable {signature.secret} does not hold base64.") from None
+        key = decoded(text, signature.key_encoding)
+    except ValueError:
+        raise StartError(f"The variable {signature.secret} does not hold {signature.key_encoding}.") from None
+    if signature.kind == "ed25519":
+        try:
+            Ed25519PublicKey.from_public_bytes(key)
+        except ValueError:
+            raise StartError(f"The variable {signature.secret} does not hold an Ed25519 public key.") from None
+    return key
+
+
+def _open(settings: WebhookMapSettings) -> dict[str, Source]:
+    if settings.webhook_maps is None:
+        return {}
+    return {name: source_of(mapped) for name, mapped in read_maps(settings.webhook_maps).items()}
+
+
+MAPPED_WEBHOOKS: Final = SourceKind(
+    name="webhook maps",
+    path="/sources/webhooks/{source:segment}",
+    summary="Take a webhook of a platform that a map describes",
+    settings=WebhookMapSettings,
+    open=_open,
+)

@@ -1,15 +1,25 @@
-"""How a map describes a platform's webhooks: how requests are signed, where in a payload lies what a chat event needs.
+"""The language of webhook maps: signatures, rules that find chat events in a payload, and answers.
 
-Pure; `webhook_files.py` reads the files.
+Pure; `webhook_files.py` reads the files. The descriptions are the reference in docs/sources.md.
 """
 
 from __future__ import annotations
 
 import re
-from typing import Annotated, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints, model_validator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    StringConstraints,
+    WithJsonSchema,
+    model_validator,
+)
 
+from chat_bridge.sources.webhook_time import TimeKind
 from contracts.base import Id, Name
 
 ITEM = "@"
@@ -25,9 +35,17 @@ def _as_list(value: object) -> object:
     return value if isinstance(value, list) else [value]
 
 
-Where = Annotated[tuple[Annotated[str, StringConstraints(min_length=1, max_length=100)], ...], BeforeValidator(_parts)]
-"""Names (of a list: numbers from 0) with dots between; `@` in front begins at the item of the rule's list."""
+Where = Annotated[
+    tuple[Annotated[str, StringConstraints(min_length=1, max_length=100)], ...],
+    BeforeValidator(_parts),
+    WithJsonSchema({"type": "string", "format": "path"}),
+]
+"""A path: names (of a list: numbers from 0) separated by dots; `@` first begins at the item of the rule's list."""
 Wanted = Annotated[list[str | int | bool], BeforeValidator(_as_list), Field(min_length=1)]
+When = Annotated[
+    dict[str, Wanted],
+    Field(description='The value of each path, or a list of values of which it holds one; `"*"` is any but null.'),
+]
 Header = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9-]{1,100}$"), AfterValidator(str.lower)]
 
 
@@ -36,23 +54,32 @@ class _Part(BaseModel):
 
 
 class Signature(_Part):
-    """How a request shows that it is the platform's.
+    """The proof that a request is the platform's."""
 
-    `secret` names the environment variable that holds the secret (or NAME_FILE a file with it); `header` holds
-    `prefix` and the signature, in `encoding`. What is signed is `signed`, with `{body}`, `{timestamp}` (the header
-    `timestamp_header`: Unix seconds or RFC 3339, at most `window_seconds` from now) and `{header:NAME}` filled in. Of
-    the kind `token` the header holds the secret itself.
-    """
-
-    kind: Literal["hmac-sha256", "hmac-sha1", "token"]
-    secret: Annotated[str, StringConstraints(pattern=r"^[A-Z][A-Z0-9_]{2,99}$")]
-    key_encoding: Literal["text", "base64"] = "text"
-    header: Header
-    prefix: str = ""
-    encoding: Literal["hex", "base64"] = "hex"
-    signed: str = "{body}"
-    timestamp_header: Header | None = None
-    window_seconds: Annotated[int, Field(ge=1, le=3600)] = 300
+    kind: Literal["hmac-sha256", "hmac-sha1", "ed25519", "token"] = Field(
+        description="The algorithm; with `token` the header holds the secret itself."
+    )
+    secret: Annotated[str, StringConstraints(pattern=r"^[A-Z][A-Z0-9_]{2,99}$")] = Field(
+        description="The environment variable that holds the secret, of `ed25519` the platform's public key; "
+        "or NAME_FILE names a file with it."
+    )
+    key_encoding: Literal["text", "base64", "hex"] = Field(
+        default="text", description="The encoding of the secret in its variable."
+    )
+    header: Header = Field(description="The header that holds the signature.")
+    prefix: str = Field(default="", description="The text before the signature in its header.")
+    encoding: Literal["hex", "base64"] = Field(default="hex", description="The encoding of the signature.")
+    signed: str = Field(
+        default="{body}",
+        description="The signed text: `{body}`, `{timestamp}`, `{header:NAME}` and plain text.",
+    )
+    timestamp_header: Header | None = Field(
+        default=None,
+        description="The header that holds the time of the request, as Unix seconds or RFC 3339; must be signed.",
+    )
+    window_seconds: Annotated[int, Field(ge=1, le=3600)] = Field(
+        default=300, description="The greatest difference between that time and ours; beyond it a request is refused."
+    )
 
     @model_validator(mode="after")
     def _covers_what_counts(self) -> Self:
@@ -66,30 +93,43 @@ class Signature(_Part):
         return self
 
     def pieces(self) -> list[str]:
-        """`signed` cut up: plain text and names of placeholders by turns, text first."""
+        """Split `signed` into plain texts and names of placeholders, which alternate; the first is a text."""
         return _PLACEHOLDER.split(self.signed)
 
 
 class Rule(_Part):
-    """What a payload means for which every path in `when` holds its value, or one of its values ("*": any but null).
+    """One chat event in a payload. Every rule that fits gives its event, up to the first `ignore` that fits."""
 
-    Without `when` every payload. With `each`, the path of a list, once for every item of it. `writers` "agents" passes
-    over whoever is not named in `agents`. A rule of the kind `ignore` ends the search.
-    """
-
-    kind: Literal["message", "deletion", "reaction", "ignore"]
-    when: dict[str, Wanted] = Field(default_factory=dict)
-    each: Where | None = None
-    writers: Literal["anyone", "agents"] = "anyone"
-    conversation: Annotated[list[Where], BeforeValidator(_as_list)] = Field(default_factory=list)
-    message: Where | None = None
-    author: Where | None = None
-    at: Where | None = None
-    text: Where | None = None
-    reply_to: Where | None = None
-    thread: Where | None = None
-    emoji: Where | None = None
-    action: Literal["added", "removed"] = "added"
+    kind: Literal["message", "deletion", "reaction", "ignore"] = Field(
+        description="The event; `ignore` ends the search. A deletion is the message again, without its words."
+    )
+    when: When = Field(default_factory=dict)
+    each: Where | None = Field(
+        default=None, description="The path of a list of at most 1,000 items: the rule applies to each item, as `@`."
+    )
+    without: Where | None = Field(
+        default=None, description="The path of a second list, whose items `each` passes over."
+    )
+    writers: Literal["anyone", "agents"] = Field(
+        default="anyone", description="`agents` passes over authors that `[agents]` does not name, such as the staff."
+    )
+    conversation: Annotated[list[Where], BeforeValidator(_as_list)] = Field(
+        default_factory=list, description="One path or several, which form the conversation's id after the map's name."
+    )
+    message: Where | None = Field(default=None, description="The message's id; of a reaction, the message reacted to.")
+    author: Where | None = Field(default=None, description="The id of the author, or of the person who reacted.")
+    at: Where | None = Field(default=None, description="The time.")
+    time: TimeKind | None = Field(default=None, description="The kind of that time, if not the map's.")
+    sequence: Where | None = Field(
+        default=None, description="A number, at least 0, that orders events of the same time."
+    )
+    text: Where | None = Field(default=None, description="The words of a message.")
+    reply_to: Where | None = Field(
+        default=None, description="The id of the message that this one answers: a person's message is then a reply."
+    )
+    thread: Where | None = Field(default=None, description="The id of the thread inside the conversation, if any.")
+    emoji: Where | None = Field(default=None, description="The emoji of a reaction, or its name in `[emojis]`.")
+    action: Literal["added", "removed"] = Field(default="added", description="The change of a reaction.")
 
     @model_validator(mode="after")
     def _has_what_its_kind_needs(self) -> Self:
@@ -104,25 +144,42 @@ class Rule(_Part):
         return self
 
 
+class MapAnswer(_Part):
+    """A response that the platform expects, once the events are in the log. The first that fits is sent."""
+
+    when: When = Field(default_factory=dict)
+    status: Annotated[int, Field(ge=200, le=299)] = Field(default=200, description="The status.")
+    body: dict[str, Any] | None = Field(default=None, description="The JSON object; empty if left out.")
+
+    @model_validator(mode="after")
+    def _may_have_its_body(self) -> Self:
+        if self.status == 204 and self.body is not None:
+            raise ValueError("204 has no body")
+        return self
+
+
 class WebhookMap(_Part):
-    """One platform's webhooks: into which tenant and project, by which rules.
+    """One platform's webhooks."""
 
-    `agents` gives agent ids by an author's id; everybody else is a person. `emojis` gives an emoji for what the
-    platform calls it.
-    """
+    tenant: Name = Field(description="The tenant of the events.")
+    project: Name = Field(description="The project of the events.")
+    time: TimeKind = Field(
+        default="rfc3339",
+        description="The kind of times: `iso8601` may lack an offset and is then UTC; `seconds` and `milliseconds` "
+        "count from 1970; `snowflake` is an id of Discord, which holds its time.",
+    )
+    text: Literal["plain", "html"] = Field(default="plain", description="The form of words; HTML becomes plain text.")
+    signature: Signature = Field(description="The section below.")
+    agents: dict[str, Id] = Field(
+        default_factory=dict, description="An agent's id by its author id; every other author is a person."
+    )
+    emojis: dict[str, str] = Field(default_factory=dict, description="An emoji by the platform's name for it.")
+    rule: Annotated[list[Rule], Field(min_length=1)] = Field(description="The section below.")
+    answer: list[MapAnswer] = Field(default_factory=list, description="The section below.")
 
-    tenant: Name
-    project: Name
-    time: Literal["rfc3339", "seconds", "milliseconds"] = "rfc3339"
-    text: Literal["plain", "html"] = "plain"
-    signature: Signature
-    agents: dict[str, Id] = Field(default_factory=dict)
-    emojis: dict[str, str] = Field(default_factory=dict)
-    rule: Annotated[list[Rule], Field(min_length=1)]
 
-
-class Source(_Part):
-    """A map by its name, with the secret that it names."""
+class MappedWebhook(_Part):
+    """A map by its name, with the secret or public key that it names."""
 
     name: Name
     map: WebhookMap

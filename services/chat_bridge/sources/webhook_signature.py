@@ -1,4 +1,4 @@
-"""Whether a request to a mapped webhook is its platform's. Pure."""
+"""Signatures of requests, over the raw body. Pure."""
 
 from __future__ import annotations
 
@@ -6,28 +6,52 @@ import base64
 import hmac
 from collections.abc import Mapping
 
+from cryptography.exceptions import InvalidSignature
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
+
+from chat_bridge.sources.source import SignedRequest
 from chat_bridge.sources.webhook_map import Signature
 from contracts.instants import SECOND, parse_instant
 
 
-def is_signed(how: Signature, secret: bytes, headers: Mapping[str, str], body: bytes, now: int) -> bool:
-    """Whether `headers` (names in lower case) hold the signature of `body` by `secret`, `now` being microseconds."""
+def is_signed(how: Signature, key: bytes, request: SignedRequest) -> bool:
+    """Return True if a header of `request` holds its signature under `key`, within the time window if it has one."""
+    headers = request.headers
     if how.timestamp_header is not None:
         sent_at = _moment(headers.get(how.timestamp_header, ""))
-        if sent_at is None or abs(now - sent_at) > how.window_seconds * SECOND:
+        if sent_at is None or abs(request.now - sent_at) > how.window_seconds * SECOND:
             return False
-    held = headers.get(how.header, "").encode("utf-8", "replace")
-    return hmac.compare_digest(how.prefix.encode() + _expected(how, secret, headers, body), held)
-
-
-def _expected(how: Signature, secret: bytes, headers: Mapping[str, str], body: bytes) -> bytes:
+    held = headers.get(how.header, "")
     if how.kind == "token":
-        return secret
+        return _same(how.prefix.encode() + key, held)
     signed = b"".join(
-        _filled(how, name, headers, body) if number % 2 else name.encode() for number, name in enumerate(how.pieces())
+        _filled(how, name, headers, request.body) if number % 2 else name.encode()
+        for number, name in enumerate(how.pieces())
     )
-    digest = hmac.digest(secret, signed, how.kind.removeprefix("hmac-"))
-    return digest.hex().encode() if how.encoding == "hex" else base64.b64encode(digest)
+    if how.kind == "ed25519":
+        return held.startswith(how.prefix) and _verifies(key, held.removeprefix(how.prefix), how.encoding, signed)
+    digest = hmac.digest(key, signed, how.kind.removeprefix("hmac-"))
+    expected = digest.hex().encode() if how.encoding == "hex" else base64.b64encode(digest)
+    return _same(how.prefix.encode() + expected, held)
+
+
+def decoded(text: str, encoding: str) -> bytes:
+    """Return the bytes that `text` writes as `text`, `hex` or `base64`. Raises ValueError."""
+    if encoding == "text":
+        return text.encode()
+    return bytes.fromhex(text) if encoding == "hex" else base64.b64decode(text, validate=True)
+
+
+def _same(expected: bytes, held: str) -> bool:
+    return hmac.compare_digest(expected, held.encode("utf-8", "replace"))
+
+
+def _verifies(public_key: bytes, signature: str, encoding: str, signed: bytes) -> bool:
+    try:
+        Ed25519PublicKey.from_public_bytes(public_key).verify(decoded(signature, encoding), signed)
+    except (InvalidSignature, ValueError):
+        return False
+    return True
 
 
 def _filled(how: Signature, name: str, headers: Mapping[str, str], body: bytes) -> bytes:
@@ -38,7 +62,7 @@ def _filled(how: Signature, name: str, headers: Mapping[str, str], body: bytes) 
 
 
 def _moment(text: str) -> int | None:
-    """Microseconds of Unix seconds or an RFC 3339 time, or None."""
+    """Return the microseconds of Unix seconds or of an RFC 3339 time, or None."""
     if text.isascii() and text.isdigit() and len(text) <= 12:
         return int(text) * SECOND
     try:

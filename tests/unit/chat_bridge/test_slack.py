@@ -11,8 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chat_bridge.ingest import IngestProject, check_line
-from chat_bridge.sources.slack import NotUnderstood, SlackApp, chat_event, plain
-from chat_bridge.sources.slack_signature import is_signed
+from chat_bridge.sources.slack import SlackApp, chat_event, plain
+from chat_bridge.sources.slack_workspace import SIGNATURE as HOW
+from chat_bridge.sources.source import NotUnderstood, SignedRequest
+from chat_bridge.sources.webhook_signature import is_signed as is_signed_as
 from contracts.chat import DELETED
 from contracts.instants import parse_instant
 from servicekit.kafka.producer import Message
@@ -31,6 +33,11 @@ BODY = (
 )
 SIGNATURE = "v0=a2114d57b48eac39b9ad189dd8316235a7b4a8d21a10bd27519666489c69b503"
 NOW = int(STAMP) * 1_000_000
+
+
+def is_signed(secret: str, stamp: str, signature: str, body: bytes, now: int) -> bool:
+    headers = {"x-slack-request-timestamp": stamp, "x-slack-signature": signature}
+    return is_signed_as(HOW, secret.encode(), SignedRequest(headers, body, now))
 
 
 def test_the_documented_request_is_signed() -> None:

@@ -14,32 +14,34 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from platforms import DISCORD_KEY, MAPS
+from platforms import SECRETS as PLATFORM_SECRETS
+from platforms import TEAMS_KEY as KEY
 
 from chat_bridge.ingest import IngestProject, check_line
-from chat_bridge.sources.slack import NotUnderstood
-from chat_bridge.sources.webhook import chat_events, plain
-from chat_bridge.sources.webhook_files import read_sources
-from chat_bridge.sources.webhook_map import Signature, Source, WebhookMap
-from chat_bridge.sources.webhook_signature import is_signed
+from chat_bridge.sources.source import NotUnderstood, SignedRequest, SourceAnswer
+from chat_bridge.sources.webhook import answer_to, chat_events, plain
+from chat_bridge.sources.webhook_files import read_maps
+from chat_bridge.sources.webhook_map import MappedWebhook, Signature, WebhookMap
+from chat_bridge.sources.webhook_signature import is_signed as is_signed_as
+from chat_bridge.sources.webhook_time import moment_of
 from contracts.chat import DELETED
 from contracts.instants import SECOND, parse_instant
 from servicekit.failures import StartError
 from servicekit.kafka.producer import Message
 
-MAPS = Path(__file__).parents[3] / "examples" / "webhooks"
-KEY = base64.b64encode(b"a key of twenty-four byte").decode()
-SECRETS = {"ZENDESK_SIGNING_SECRET": "zen", "INTERCOM_CLIENT_SECRET": "inter", "TEAMS_RELAY_SECRET": f"whsec_{KEY}"}
+SECRETS = PLATFORM_SECRETS | {"ZENDESK_SIGNING_SECRET": "zen", "INTERCOM_CLIENT_SECRET": "inter"}
 NOW = parse_instant("2030-01-01T00:00:00Z")
 
 
 @pytest.fixture
-def sources(monkeypatch: pytest.MonkeyPatch) -> dict[str, Source]:
+def sources(monkeypatch: pytest.MonkeyPatch) -> dict[str, MappedWebhook]:
     for name, value in SECRETS.items():
         monkeypatch.setenv(name, value)
-    return dict(read_sources(MAPS))
+    return dict(read_maps(MAPS))
 
 
-def sound(payload: dict[str, Any], source: Source) -> list[dict[str, Any]]:
+def sound(payload: dict[str, Any], source: MappedWebhook) -> list[dict[str, Any]]:
     """The chat events, held to what the consumers take, without what all of them share."""
     found = chat_events(payload, source)
     for event in found:
@@ -93,7 +95,7 @@ def zendesk(**comment: Any) -> dict[str, Any]:
     return {**ZENDESK, "event": {"comment": ZENDESK["event"]["comment"] | comment}}
 
 
-def test_a_ticket_comment_of_zendesk(sources: dict[str, Source]) -> None:
+def test_a_ticket_comment_of_zendesk(sources: dict[str, MappedWebhook]) -> None:
     assert sound(ZENDESK, sources["zendesk"]) == [
         {
             "topic": "chat.message.ingested",
@@ -120,7 +122,9 @@ def test_a_ticket_comment_of_zendesk(sources: dict[str, Source]) -> None:
         {},
     ],
 )
-def test_what_is_not_said_to_or_by_an_agent_is_ignored(sources: dict[str, Source], payload: dict[str, Any]) -> None:
+def test_what_is_not_said_to_or_by_an_agent_is_ignored(
+    sources: dict[str, MappedWebhook], payload: dict[str, Any]
+) -> None:
     assert sound(payload, sources["zendesk"]) == []
 
 
@@ -181,7 +185,7 @@ def part(number: int, kind: str, author: dict[str, str], body: str | None, of: s
     }
 
 
-def test_a_conversation_of_intercom(sources: dict[str, Source]) -> None:
+def test_a_conversation_of_intercom(sources: dict[str, MappedWebhook]) -> None:
     [first] = sound(intercom("conversation.user.created"), sources["intercom"])
     assert first == {
         "topic": "chat.message.ingested",
@@ -222,7 +226,7 @@ TEAMS: dict[str, Any] = {
 }
 
 
-def test_reactions_of_teams_come_and_go(sources: dict[str, Source]) -> None:
+def test_reactions_of_teams_come_and_go(sources: dict[str, MappedWebhook]) -> None:
     changed = TEAMS | {"reactionsAdded": [{"type": "like"}], "reactionsRemoved": [{"type": "heart"}, {"type": "fish"}]}
     found = sound(changed, sources["teams"])
     assert [(one["emoji"], one["action"]) for one in found] == [("👍", "added"), ("❤️", "removed"), ("fish", "removed")]
@@ -236,7 +240,7 @@ def test_reactions_of_teams_come_and_go(sources: dict[str, Source]) -> None:
     }
 
 
-def test_a_rule_may_name_the_thread(sources: dict[str, Source]) -> None:
+def test_a_rule_may_name_the_thread(sources: dict[str, MappedWebhook]) -> None:
     teams = sources["teams"]
     threaded = [rule.model_copy(update={"thread": ("channelData", "thread")}) for rule in teams.map.rule]
     source = teams.model_copy(update={"map": teams.map.model_copy(update={"rule": threaded})})
@@ -247,7 +251,7 @@ def test_a_rule_may_name_the_thread(sources: dict[str, Source]) -> None:
     assert "threadId" not in found
 
 
-def test_messages_of_teams_are_replies_edits_and_deletions(sources: dict[str, Source]) -> None:
+def test_messages_of_teams_are_replies_edits_and_deletions(sources: dict[str, MappedWebhook]) -> None:
     said = TEAMS | {"type": "message", "id": "1", "text": "<at>Bot</at> and <b>when</b>?"}
     [reply] = sound(said, sources["teams"])
     assert (reply["topic"], reply["originalMessageId"]) == ("chat.message.reply.ingested", "1575667808184")
@@ -275,36 +279,42 @@ def test_messages_of_teams_are_replies_edits_and_deletions(sources: dict[str, So
         zendesk(author={"id": None, "is_staff": False}),
     ],
 )
-def test_what_does_not_read_as_the_map_says_is_refused(sources: dict[str, Source], payload: dict[str, Any]) -> None:
+def test_what_does_not_read_as_the_map_says_is_refused(
+    sources: dict[str, MappedWebhook], payload: dict[str, Any]
+) -> None:
     with pytest.raises(NotUnderstood):
         chat_events(payload, sources["zendesk"])
 
 
 @pytest.mark.parametrize("at", [True, -1, 1e30, float("nan"), "12h", None, [1]])
-def test_a_time_that_is_none_is_refused(sources: dict[str, Source], at: Any) -> None:
+def test_a_time_that_is_none_is_refused(sources: dict[str, MappedWebhook], at: Any) -> None:
     payload = intercom("conversation.user.created")
     payload["data"]["item"]["created_at"] = at
     with pytest.raises(NotUnderstood):
         chat_events(payload, sources["intercom"])
 
 
-def test_a_list_without_end_is_refused(sources: dict[str, Source]) -> None:
+def test_a_list_without_end_is_refused(sources: dict[str, MappedWebhook]) -> None:
     with pytest.raises(NotUnderstood):
         chat_events(TEAMS | {"reactionsAdded": [{"type": "like"}] * 1_001}, sources["teams"])
 
 
-def test_ids_of_two_places_never_meet(sources: dict[str, Source]) -> None:
+def test_ids_of_two_places_never_meet(sources: dict[str, MappedWebhook]) -> None:
     two = sources["zendesk"].map.model_dump()
     two["rule"] = [
         {"kind": "message", "conversation": ["a", "b"], "message": "m", "author": "m", "at": "t", "text": "m"}
     ]
-    source = Source(name="z", map=WebhookMap.model_validate(two), secret=b"s")
+    source = MappedWebhook(name="z", map=WebhookMap.model_validate(two), secret=b"s")
     time = {"m": "1", "t": "2025-01-08T10:12:07Z"}
     ids = [sound({"a": a, "b": b} | time, source)[0]["conversationId"] for a, b in [("x/y", "z"), ("x", "y/z")]]
     assert ids == ["z/x%2Fy/z", "z/x/y%2Fz"]
 
 
 BODY = b'{"type": "message"}'
+
+
+def is_signed(how: Signature, secret: bytes, headers: dict[str, str], body: bytes, now: int) -> bool:
+    return is_signed_as(how, secret, SignedRequest(headers, body, now))
 
 
 def zendesk_headers(secret: bytes, body: bytes, stamp: str) -> dict[str, str]:
@@ -336,14 +346,14 @@ STAMP = "2029-12-31T23:59:00Z"
     ],
 )
 def test_a_signature_covers_time_and_body(
-    sources: dict[str, Source], change: Callable[[dict[str, str]], dict[str, str]], sent: bool
+    sources: dict[str, MappedWebhook], change: Callable[[dict[str, str]], dict[str, str]], sent: bool
 ) -> None:
     zen = sources["zendesk"]
     headers = change(zendesk_headers(b"zen", BODY, STAMP))
     assert is_signed(zen.map.signature, zen.secret, headers, BODY, NOW) is sent
 
 
-def test_signatures_of_other_kinds(sources: dict[str, Source]) -> None:
+def test_signatures_of_other_kinds(sources: dict[str, MappedWebhook]) -> None:
     inter = sources["intercom"]
     digest = hmac.new(b"inter", BODY, hashlib.sha1).hexdigest()
     assert is_signed(inter.map.signature, inter.secret, {"x-hub-signature": f"sha1={digest}"}, BODY, NOW)
@@ -358,6 +368,102 @@ def test_signatures_of_other_kinds(sources: dict[str, Source]) -> None:
     token = Signature(kind="token", secret="A_TOKEN", header="X-Api-Key")
     assert is_signed(token, b"abc", {"x-api-key": "abc"}, BODY, NOW)
     assert not is_signed(token, b"abc", {}, BODY, NOW)
+
+
+DISCORD_STAMP = str(NOW // SECOND)
+SIGNED = DISCORD_KEY.sign(DISCORD_STAMP.encode() + BODY).hex()
+
+
+@pytest.mark.parametrize(
+    ("signature", "stamp", "body", "sent"),
+    [
+        (SIGNED, DISCORD_STAMP, BODY, True),
+        (SIGNED.upper(), DISCORD_STAMP, BODY, True),
+        (SIGNED, DISCORD_STAMP, BODY + b" ", False),
+        (SIGNED, str(NOW // SECOND - 1), BODY, False),
+        (DISCORD_KEY.sign(BODY).hex(), DISCORD_STAMP, BODY, False),
+        (DISCORD_KEY.sign(str(NOW // SECOND - 301).encode() + BODY).hex(), str(NOW // SECOND - 301), BODY, False),
+        (SIGNED[:-1], DISCORD_STAMP, BODY, False),
+        (SIGNED + "00", DISCORD_STAMP, BODY, False),
+        ("", DISCORD_STAMP, BODY, False),
+        ("zz" * 64, DISCORD_STAMP, BODY, False),
+        ("0" * 128, DISCORD_STAMP, BODY, False),
+        ("\udcff", DISCORD_STAMP, BODY, False),
+    ],
+)
+def test_an_ed25519_signature_covers_time_and_body(
+    sources: dict[str, MappedWebhook], signature: str, stamp: str, body: bytes, sent: bool
+) -> None:
+    discord = sources["discord"]
+    headers = {"x-signature-ed25519": signature, "x-signature-timestamp": stamp}
+    assert is_signed(discord.map.signature, discord.secret, headers, body, NOW) is sent
+
+
+@pytest.mark.parametrize("key", ["not hex", "00", "ab" * 33])
+def test_a_public_key_that_is_none_does_not_start(key: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in (SECRETS | {"DISCORD_PUBLIC_KEY": key}).items():
+        monkeypatch.setenv(name, value)
+    with pytest.raises(StartError, match="DISCORD_PUBLIC_KEY does not hold") as raised:
+        read_maps(MAPS)
+    assert f" {key}" not in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    ("value", "kind", "moment"),
+    [
+        ("2024-10-18T18:41:21.109604", "iso8601", "2024-10-18T18:41:21.109604Z"),
+        ("2025-08-05T22:39:19.557970+02:00", "iso8601", "2025-08-05T20:39:19.557970Z"),
+        ("2024-10-18T18:41:21.109604", "rfc3339", None),
+        ("175928847299117063", "snowflake", "2016-04-30T11:18:25.796000Z"),
+        (175928847299117063, "snowflake", "2016-04-30T11:18:25.796000Z"),
+        (0, "snowflake", None),
+        (2**64, "snowflake", None),
+        (1.5, "snowflake", None),
+        (1.5, "seconds", "1970-01-01T00:00:01.500000Z"),
+        ("1400850973", "seconds", "2014-05-23T13:16:13.000000Z"),
+        (1400850973000, "milliseconds", "2014-05-23T13:16:13.000000Z"),
+        (10**400, "milliseconds", None),
+        (10**400, "seconds", None),
+        (float("inf"), "milliseconds", None),
+        ("1" * 5_000, "seconds", None),
+    ],
+)
+def test_times_of_every_kind(value: Any, kind: Any, moment: str | None) -> None:
+    assert moment_of(value, kind) == (None if moment is None else parse_instant(moment))
+
+
+def reaction_update(old: list[Any], new: list[Any], update_id: Any = 7) -> dict[str, Any]:
+    change = {"chat": {"id": -1}, "message_id": 2, "user": {"id": 5}, "date": 1_700_000_000}
+    return {"update_id": update_id, "message_reaction": change | {"old_reaction": old, "new_reaction": new}}
+
+
+def test_of_two_lists_only_the_differences_are_reactions(sources: dict[str, MappedWebhook]) -> None:
+    thumb, party, custom = ({"type": "emoji", "emoji": emoji} for emoji in "👍🎉👎")
+    paid = {"type": "paid"}
+    found = sound(reaction_update([thumb, party, paid], [custom, thumb]), sources["telegram"])
+    assert [(one["emoji"], one["action"], one["sequence"]) for one in found] == [
+        ("🎉", "removed", 7),
+        ("👎", "added", 7),
+    ]
+    with pytest.raises(NotUnderstood):
+        chat_events(reaction_update([], [thumb] * 1_001), sources["telegram"])
+    with pytest.raises(NotUnderstood):
+        chat_events(reaction_update([thumb] * 1_001, [party]), sources["telegram"])
+
+
+@pytest.mark.parametrize("sequence", [-1, 2**63, True, 1.0, "7", [7], 10**400])
+def test_a_sequence_that_is_none_is_refused(sources: dict[str, MappedWebhook], sequence: Any) -> None:
+    with pytest.raises(NotUnderstood):
+        chat_events(reaction_update([], [{"type": "emoji", "emoji": "👍"}], sequence), sources["telegram"])
+
+
+def test_the_first_answer_that_fits_is_sent(sources: dict[str, MappedWebhook]) -> None:
+    discord = sources["discord"]
+    assert answer_to({"type": 0}, discord) == SourceAnswer(204)
+    assert answer_to({"type": 1, "event": {}}, discord) == SourceAnswer(204)
+    assert answer_to({"type": 1}, discord) == SourceAnswer(200, {"type": 1})
+    assert answer_to({"type": True}, discord) is None
+    assert answer_to({}, discord) is None
 
 
 def test_words_of_html() -> None:
@@ -377,6 +483,8 @@ MAP = (MAPS / "zendesk.toml").read_text("utf-8")
         (MAP.replace('author = "event.comment.author.id"', ""), "needs author"),
         (MAP.replace('at = "time"', 'at = "a..b"'), "at"),
         (MAP.replace('encoding = "base64"', 'encodin = "base64"'), "unknown field"),
+        (MAP + "[[answer]]\nstatus = 204\nbody = {}", "204 has no body"),
+        (MAP + "[[answer]]\nstatus = 503", "answer"),
         (MAP.replace("ZENDESK_SIGNING_SECRET", "NOT_SET_ANYWHERE"), "NOT_SET_ANYWHERE"),
         ("rule = ", "cannot be read"),
     ],
@@ -387,16 +495,48 @@ def test_a_map_that_is_not_sound_does_not_start(
     monkeypatch.setenv("ZENDESK_SIGNING_SECRET", "zen")
     (tmp_path / "zendesk.toml").write_text(text, "utf-8")
     with pytest.raises(StartError, match=why):
-        read_sources(tmp_path)
+        read_maps(tmp_path)
 
 
 def test_a_folder_without_maps_does_not_start(tmp_path: Path) -> None:
     with pytest.raises(StartError, match=r"no \.toml"):
-        read_sources(tmp_path / "nowhere")
+        read_maps(tmp_path / "nowhere")
 
 
-FIELDS = ("type", "event", "comment", "author", "id", "is_staff", "body", "time", "detail", "reactionsAdded")
-KNOWN = st.sampled_from(["zen:event-type:ticket.comment_added", "messageReaction", "message", STAMP])
+FIELDS = (
+    "message",
+    "message_reaction",
+    "old_reaction",
+    "new_reaction",
+    "user",
+    "chat",
+    "date",
+    "update_id",
+    "data",
+    "type",
+    "event",
+    "comment",
+    "author",
+    "id",
+    "is_staff",
+    "body",
+    "time",
+    "detail",
+    "reactionsAdded",
+)
+KNOWN = st.sampled_from(
+    [
+        0,
+        1,
+        3,
+        "emoji",
+        "LOBBY_MESSAGE_CREATE",
+        "zen:event-type:ticket.comment_added",
+        "messageReaction",
+        "message",
+        STAMP,
+    ]
+)
 LEAVES = st.none() | st.booleans() | st.text(max_size=5) | st.integers() | st.floats() | KNOWN
 VALUES = st.recursive(
     LEAVES,
@@ -410,6 +550,7 @@ def test_nothing_else_is_ever_raised(payload: Any) -> None:
     with pytest.MonkeyPatch.context() as environment:
         for name, value in SECRETS.items():
             environment.setenv(name, value)
-        for source in read_sources(MAPS).values():
+        for source in read_maps(MAPS).values():
+            answer_to(payload, source)
             with suppress(NotUnderstood):
                 chat_events(payload, source)

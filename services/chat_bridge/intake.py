@@ -1,0 +1,33 @@
+"""The way of HTTP requests into the log, shared by every route that takes chat events."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from chat_bridge.ingest import IngestProject
+from servicekit.clock import Clock
+from servicekit.failures import Unavailable
+from servicekit.http.log_writer import LogFull, LogWriter
+from servicekit.http.refusals import refusal_of
+from servicekit.kafka.producer import Message
+
+
+@dataclass(frozen=True, slots=True)
+class Intake:
+    """Writer to the log, with its clock. `judge_at` (microseconds) replaces now in the check for future events."""
+
+    log: LogWriter
+    clock: Clock
+    judge_at: int | None = None
+
+    def project(self, tenant: str, project: str) -> IngestProject:
+        """Return the project whose events are checked now."""
+        return IngestProject(tenant, project, self.clock.now() if self.judge_at is None else self.judge_at)
+
+    async def write(self, messages: Sequence[Message]) -> None:
+        """Write `messages`, acknowledged on return. Raises the refusals 429 (log full) and 503 (no acknowledgement)."""
+        try:
+            await self.log.write(messages)
+        except (LogFull, Unavailable) as error:
+            raise refusal_of(error) from None

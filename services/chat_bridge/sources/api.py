@@ -1,0 +1,116 @@
+"""The route of every source: verify, read, write to the log, answer. Each request is counted by its outcome."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from fastapi import APIRouter, Request, Response
+from fastapi.responses import JSONResponse
+from pydantic import BaseModel, Field
+from pydantic_core import from_json
+
+from chat_bridge.ingest import check_line
+from chat_bridge.intake import Intake
+from chat_bridge.sources.source import NotUnderstood, Payload, SignedRequest, Source, SourceAnswer, SourceKind
+from servicekit.http.refusals import documented, refusal
+from servicekit.kafka.producer import Message
+from servicekit.logging import logger
+from servicekit.metrics import SOURCE_REQUESTS
+
+SOURCE_LIMIT = 1024 * 1024
+"""Bytes of a request's body."""
+log = logger("chat_bridge")
+
+
+class SourceOutcome(BaseModel):
+    """The outcome of a request, unless the platform expects another response (docs/sources.md)."""
+
+    outcome: str = Field(
+        description="published; ignored: nothing for us; refused: not understood, and the same if sent again.",
+        examples=["published"],
+    )
+
+
+ANSWERS = (
+    documented(401, "The signature is missing or wrong, or the request is too old.")
+    | documented(404, "No such source is set up.")
+    | documented(413, f"More than {SOURCE_LIMIT} bytes.")
+    | documented(422, "The body is not a JSON object.")
+    | documented(429, "The embedded log is full; send this again.")
+    | documented(503, "The log does not answer; send this again.")
+)
+_PARAMETER = {"name": "source", "in": "path", "required": True, "schema": {"type": "string"}}
+
+
+def source_router(kind: SourceKind, sources: Mapping[str, Source], intake: Intake) -> APIRouter:
+    """Return the route of `kind`. A verified request is refused only if the log could not take its events."""
+    router = APIRouter(tags=["sources"])
+    described: dict[str, Any] = {
+        "requestBody": {
+            "required": True,
+            "description": "One JSON object, as the platform sends it.",
+            "content": {"application/json": {"schema": {"type": "object"}}},
+        }
+    }
+    if "{source" in kind.path:
+        described["parameters"] = [_PARAMETER | {"description": "The source's name."}]
+
+    @router.post(
+        kind.path, name=kind.name, summary=kind.summary, description=kind.summary,
+        response_model=SourceOutcome, responses=ANSWERS, openapi_extra=described,
+    )  # fmt: skip
+    async def receive(request: Request) -> Response:
+        source = sources.get(request.path_params.get("source", kind.name))
+        if source is None:
+            raise refusal(404, "No such source is set up here.")
+        headers = {name.lower(): value for name, value in request.headers.items()}
+        signed = SignedRequest(headers, await request.body(), intake.clock.now())
+        if not source.verify(signed):
+            SOURCE_REQUESTS.labels(source.name, "unsigned").inc()
+            raise refusal(401, "The signature of this request is missing, wrong or too old.")
+        payload = _json_object(signed.body)
+        if payload is None:
+            SOURCE_REQUESTS.labels(source.name, "unreadable").inc()
+            raise refusal(422, "The body is not a JSON object.")
+        outcome = await _publish(source, payload, intake)
+        SOURCE_REQUESTS.labels(source.name, outcome).inc()
+        answer = source.answer(payload) or SourceAnswer(body={"outcome": outcome})
+        if answer.body is None:
+            return Response(status_code=answer.status, media_type="application/json")
+        return JSONResponse(answer.body, answer.status)
+
+    return router
+
+
+def _json_object(body: bytes) -> Payload | None:
+    try:
+        payload = from_json(body)
+    except ValueError:
+        return None
+    return payload if isinstance(payload, dict) else None
+
+
+async def _publish(source: Source, payload: Payload, intake: Intake) -> str:
+    """Write the valid events of `payload`. Returns `published`, `ignored` (no events) or `refused` (none valid).
+
+    Raises the refusals 429 and 503, on which platforms send a request again.
+    """
+    try:
+        events = source.events(payload)
+    except NotUnderstood as error:
+        log.warning("source_event_not_understood", source=source.name, why=str(error))
+        return "refused"
+    project = intake.project(source.tenant, source.project)
+    messages: list[Message] = []
+    for event in events:
+        checked = check_line(json.dumps(event, ensure_ascii=False).encode("utf-8", "replace"), project)
+        if isinstance(checked, Message):
+            messages.append(checked)
+        else:
+            log.warning("source_event_refused", source=source.name, reason=checked[0])
+    if messages:
+        await intake.write(messages)
+        return "published"
+    return "refused" if events else "ignored"

@@ -1,0 +1,42 @@
+"""Every way for chat events to come in over HTTP: `/ingest`, and a row for each kind of source.
+
+The routes, their permissions and body limits, the settings and docs/sources.md derive from it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from fastapi import APIRouter
+
+from chat_bridge import api
+from chat_bridge.intake import Intake
+from chat_bridge.sources.api import SOURCE_LIMIT, source_router
+from chat_bridge.sources.slack_workspace import SLACK, SlackSettings
+from chat_bridge.sources.source import Source, SourceKind
+from chat_bridge.sources.webhook_files import MAPPED_WEBHOOKS, WebhookMapSettings
+from servicekit.http.permissions import PUBLIC, Permissions
+
+SOURCES: Final[Sequence[SourceKind]] = (SLACK, MAPPED_WEBHOOKS)
+
+
+class SourceSettings(SlackSettings, WebhookMapSettings):
+    """The settings of all kinds of sources."""
+
+
+OpenSources = Mapping[str, Mapping[str, Source]]
+"""By the name of their kind, sources by their own name."""
+PERMISSIONS: Final[Permissions] = {**api.PERMISSIONS, **{("POST", kind.path): PUBLIC for kind in SOURCES}}
+"""Sources need no token: their platforms sign the requests."""
+BODY_LIMITS: Final = {"/ingest/": api.INGEST_LIMIT} | {kind.path.partition("{")[0]: SOURCE_LIMIT for kind in SOURCES}
+
+
+def open_sources(settings: Any) -> OpenSources:
+    """Return the sources that `settings` set up. Raises StartError."""
+    return {kind.name: kind.open(settings) for kind in SOURCES}
+
+
+def routers(intake: Intake, sources: OpenSources) -> list[APIRouter]:
+    """Return the routes of `/ingest` and of all sources. Routes are there without settings, too, and answer 404."""
+    return [api.ingest_router(intake), *(source_router(kind, sources.get(kind.name, {}), intake) for kind in SOURCES)]

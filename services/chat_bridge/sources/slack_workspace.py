@@ -1,0 +1,72 @@
+"""Slack's Events API as a source: its settings, its signature and the challenge that sets up the address."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from pydantic import Field, SecretStr
+
+from chat_bridge.sources.slack import SlackApp, chat_event
+from chat_bridge.sources.source import Payload, Source, SourceAnswer, SourceKind
+from chat_bridge.sources.webhook_map import Signature
+from chat_bridge.sources.webhook_signature import is_signed
+from contracts.base import Id, Name
+from servicekit.settings import Settings
+
+SIGNATURE: Final = Signature(
+    kind="hmac-sha256",
+    secret="CHAT_BRIDGE_SLACK_SIGNING_SECRET",  # noqa: S106 # a variable's name
+    header="x-slack-signature",
+    prefix="v0=",
+    signed="v0:{timestamp}:{body}",
+    timestamp_header="x-slack-request-timestamp",
+)
+
+
+class SlackSettings(Settings):
+    """A Slack app whose events are accepted."""
+
+    slack_signing_secret: SecretStr | None = Field(
+        default=None, description="The signing secret on the app's page; without it there is no such source."
+    )
+    slack_tenant: Name = Field(default="default", description="The tenant of the events.")
+    slack_project: Name = Field(default="slack", description="The project of the events.")
+    slack_agents: dict[str, Id] = Field(
+        default_factory=dict, description="A JSON object: an agent's id by the bot id, or the bot's user id."
+    )
+
+
+def _open(settings: SlackSettings) -> dict[str, Source]:
+    if not settings.slack_signing_secret:
+        return {}
+    key = settings.slack_signing_secret.get_secret_value().encode()
+    app = SlackApp(settings.slack_tenant, settings.slack_project, settings.slack_agents)
+    source = Source(
+        name=SLACK.name,
+        tenant=app.tenant,
+        project=app.project,
+        verify=lambda request: is_signed(SIGNATURE, key, request),
+        events=lambda payload: _events(payload, app),
+        answer=_answer,
+    )
+    return {source.name: source}
+
+
+def _events(payload: Payload, app: SlackApp) -> list[Payload]:
+    event = chat_event(payload, app) if payload.get("type") == "event_callback" else None
+    return [] if event is None else [event]
+
+
+def _answer(payload: Payload) -> SourceAnswer | None:
+    if payload.get("type") != "url_verification":
+        return None
+    return SourceAnswer(body={"outcome": "challenge", "challenge": str(payload.get("challenge", ""))[:1_000]})
+
+
+SLACK: Final = SourceKind(
+    name="slack",
+    path="/sources/slack/events",
+    summary="Take an event of a Slack workspace: messages, replies in threads, edits, deletions, reactions",
+    settings=SlackSettings,
+    open=_open,
+)
