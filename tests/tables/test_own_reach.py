@@ -20,7 +20,7 @@ TOKENS = {
         "ann", "acme", project, frozenset() if scope == "none" else frozenset({scope})
     )
     for project in ("support", "sales", None)
-    for scope in ("none", *ALL_SCOPES)
+    for scope in ("none", *sorted(ALL_SCOPES))
 }
 """Ann's tokens by "project scope"."""
 
