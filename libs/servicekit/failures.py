@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import traceback
+
 import asyncpg
 from aiokafka.errors import KafkaError, MessageSizeTooLargeError
 
@@ -95,6 +97,14 @@ def in_words(error: BaseException) -> str:
     if isinstance(error, Unavailable) and not isinstance(error, LogUnavailable):
         return str(error)
     return next((words for kind, words in _IN_WORDS if isinstance(error, kind)), type(error).__name__)
+
+
+def signature_of(error: BaseException) -> str:
+    """Return what tells one bug from another: exception type, and SQLSTATE or the line that raised it."""
+    if isinstance(error, asyncpg.PostgresError) and error.sqlstate is not None:
+        return f"{type(error).__name__} {error.sqlstate}"
+    frames = traceback.extract_tb(error.__traceback__, -1) if error.__traceback__ else ()
+    return f"{type(error).__name__} " + "".join(f"{one.filename.rsplit('/', 1)[-1]}:{one.lineno}" for one in frames)
 
 
 def permanent_reason(error: BaseException) -> str | None:

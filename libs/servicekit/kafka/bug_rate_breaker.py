@@ -1,52 +1,108 @@
-"""Holds a consumer whose own code keeps failing, so that a bad release does not empty a topic into the dead letters."""
+"""Holds a consumer whose own code keeps failing, so that a bad release does not empty a topic into the dead letters.
+
+Two conditions open it. Every record of a topic fails: a few bugs in a row, on records of several conversations. Or many
+of them fail: more than a tenth. A record that fails by itself, however often it is sent, meets neither condition: bugs
+of one conversation count a few times only, and other records succeed in between (see `Delivery`, which tries some).
+"""
 
 from __future__ import annotations
 
-from collections import defaultdict, deque
+from collections import Counter, defaultdict, deque
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from servicekit.clock import Clock
 
 WINDOW = 1_000
 """Records of a topic looked back on."""
+WINDOW_SECONDS = 600.0
+"""Seconds after which a record no longer counts, and a held topic is tried at full speed again."""
 LIMIT = 0.10
 """Share of bugs among them that opens the breaker."""
 MINIMUM = 100
-"""Records of a topic seen before the breaker can open: a first bad record alone proves nothing."""
+"""Records of a topic seen before a share of them can open the breaker."""
+SAME_BUGS = 5
+"""Bugs with the same signature in a row after which every record of the topic is suspected to fail."""
+ANY_BUGS = 20
+"""The same for bugs of any signature."""
+PER_CONVERSATION = 5
+"""Bugs of one conversation that count in the share: a hostile record can be sent any number of times."""
 PROBE_SECONDS = 60.0
 """Seconds between a bug and the next try while it is open."""
 
+Conversation = tuple[str, ...]
+
+
+class Bug(NamedTuple):
+    """A failure of our own code: what failed, as a short text without user data, and the record's conversation."""
+
+    signature: str
+    conversation: Conversation
+
+
+class _Run(NamedTuple):
+    """Consecutive records with the same result; `conversation` is that of a counted bug."""
+
+    at: float
+    records: int
+    conversation: Conversation | None
+
 
 @dataclass
-class _Window:
-    """The last records of one topic, as runs of (bugs, records)."""
+class _Topic:
+    """The last records of one topic, and the bugs since its last success."""
 
-    runs: deque[tuple[int, int]] = field(default_factory=deque)
-    bugs: int = 0
+    runs: deque[_Run] = field(default_factory=deque)
+    bugs: Counter[Conversation] = field(default_factory=Counter)
     records: int = 0
+    succeeded_at: float | None = None
+    failing: list[Bug] = field(default_factory=list)
+    condemned_at: float | None = None
 
-    def add(self, bugs: int, records: int) -> None:
-        self.runs.append((bugs, records))
-        self.bugs += bugs
-        self.records += records
-        while self.records - self.runs[0][1] >= WINDOW:
-            old_bugs, old_records = self.runs.popleft()
-            self.bugs -= old_bugs
-            self.records -= old_records
+    def add(self, run: _Run) -> None:
+        self.runs.append(run)
+        self.records += run.records
+        if run.conversation is not None:
+            self.bugs[run.conversation] += 1
+        while self.records - self.runs[0].records >= WINDOW:
+            self._forget()
+
+    def expire(self, before: float) -> None:
+        while self.runs and self.runs[0].at <= before:
+            self._forget()
+        if self.condemned_at is not None and self.condemned_at <= before:
+            self.condemned_at = None
+            self.failing.clear()
+
+    def _forget(self) -> None:
+        old = self.runs.popleft()
+        self.records -= old.records
+        if old.conversation is not None:
+            self.bugs -= Counter([old.conversation])
 
     @property
-    def bad(self) -> bool:
-        return self.records >= MINIMUM and self.bugs > LIMIT * self.records
+    def fails_as_a_whole(self) -> bool:
+        """Enough bugs in a row to suspect that every record fails."""
+        same = self.failing[-SAME_BUGS:]
+        one_bug = len(same) == SAME_BUGS and len({bug.signature for bug in same}) == 1
+        return one_bug or len(self.failing) >= ANY_BUGS
+
+    @property
+    def fails_too_often(self) -> bool:
+        return self.records >= MINIMUM and self.bugs.total() > LIMIT * self.records
 
 
 class BugRateBreaker:
-    """Open while more than 10 % of the last 1,000 records of a topic were bugs.
+    """Open while every record of a topic fails, or more than 10 % of its last 1,000 of the last ten minutes.
 
     While it is open, one record is tried. After a bug the next try waits; after a success twice as many are tried at
     once, until the share of bugs has fallen below the limit.
     """
 
-    def __init__(self) -> None:
-        self._windows: defaultdict[str, _Window] = defaultdict(_Window)
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._topics: defaultdict[str, _Topic] = defaultdict(_Topic)
         self._probe = 1
         self.resting = False
         """Whether the next try has to wait for `PROBE_SECONDS`."""
@@ -54,15 +110,46 @@ class BugRateBreaker:
     def handled(self, records: Mapping[str, int]) -> None:
         """Count records that were handled without a bug, by topic."""
         was_open = self.open
-        for topic, count in records.items():
-            self._windows[topic].add(0, count)
+        now = self._clock.monotonic()
+        for name, count in records.items():
+            topic = self._topics[name]
+            topic.add(_Run(now, count, None))
+            topic.succeeded_at = now
+            topic.condemned_at = None
+            topic.failing.clear()
         self._probe = self._probe * 2 if was_open and self.open else 1
 
-    def failed(self, topic: str) -> None:
+    def failed(self, name: str, bug: Bug) -> None:
         """Count a record that our own code failed on."""
-        self._windows[topic].add(1, 1)
+        topic = self._topics[name]
+        counts = topic.bugs[bug.conversation] < PER_CONVERSATION
+        topic.add(_Run(self._clock.monotonic(), 1, bug.conversation if counts else None))
+        topic.failing = [*topic.failing[1 - ANY_BUGS :], bug]
         self._probe = 1
         self.resting = self.open
+
+    def suspects(self, name: str) -> frozenset[Conversation]:
+        """Return the conversations of the bugs in a row if every record of the topic may fail, else none.
+
+        The caller then tries records of other conversations: `handled` clears the suspicion, `condemn` confirms it.
+        """
+        topic = self._topics[name]
+        if self.open or not topic.fails_as_a_whole:
+            return frozenset()
+        return frozenset(bug.conversation for bug in topic.failing)
+
+    def condemn(self, name: str) -> bool:
+        """Open the breaker since no record of the topic succeeds; return True if it did.
+
+        It stays closed if all bugs are of one conversation and others succeeded in the last ten minutes.
+        """
+        topic, now = self._topics[name], self._clock.monotonic()
+        lately = topic.succeeded_at is not None and now - topic.succeeded_at < WINDOW_SECONDS
+        if lately and len({bug.conversation for bug in topic.failing}) == 1:
+            return False
+        topic.condemned_at = now
+        self.resting = True
+        return True
 
     def rested(self) -> None:
         """Allow the next try."""
@@ -70,7 +157,19 @@ class BugRateBreaker:
 
     @property
     def open(self) -> bool:
-        return any(window.bad for window in self._windows.values())
+        return self.why is not None
+
+    @property
+    def why(self) -> str | None:
+        """The reason why the consumer is held, in words without user text, or None."""
+        expired = self._clock.monotonic() - WINDOW_SECONDS
+        for name, topic in self._topics.items():
+            topic.expire(expired)
+            if topic.condemned_at is not None:
+                return f"its own code fails on every record of {name} ({topic.failing[-1].signature})"
+            if topic.fails_too_often:
+                return f"its own code keeps failing on what it reads from {name}"
+        return None
 
     def allowed(self, records: int) -> int:
         """How many of `records` may be tried at once."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import random
 from collections import Counter
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, NamedTuple, Protocol
@@ -18,8 +18,8 @@ from contracts.base import Envelope
 from contracts.topics import Consumer, Topic, consumed_by
 from servicekit import metrics
 from servicekit.clock import Clock
-from servicekit.failures import in_words, is_outage, is_transient, permanent_reason
-from servicekit.kafka.bug_rate_breaker import PROBE_SECONDS, BugRateBreaker
+from servicekit.failures import in_words, is_outage, is_transient, permanent_reason, signature_of
+from servicekit.kafka.bug_rate_breaker import PROBE_SECONDS, Bug, BugRateBreaker, Conversation
 from servicekit.kafka.dead_letters import dead_letter
 from servicekit.kafka.outcome import DeadLettered, Ignored, Outcome, kind_of, reason_of
 from servicekit.kafka.producer import Producer
@@ -31,6 +31,8 @@ BISECT_AFTER = 5
 """Failures of a batch, while the probe succeeds, after which it is taken apart like a bug."""
 LETTERS_BYTES = 4 * 1024 * 1024
 """Bytes of records whose dead letters are written at once."""
+WITNESSES = 20
+"""Records of other conversations that are tried before a topic is held because every record seems to fail."""
 LONGEST_WAIT = 30.0
 """Seconds between two tries of a batch."""
 
@@ -131,6 +133,7 @@ class Delivery:
         judge_at: int | None = None,
         observers: Sequence[Observer] = (),
         backoff: Backoff | None = None,
+        probe: Callable[[], Awaitable[None]] | None = None,
     ) -> None:
         self.group = group
         self.topics: tuple[Topic, ...] = consumed_by(group)
@@ -138,6 +141,7 @@ class Delivery:
         self._keeps = {topic.name for topic in self.topics if topic.consumers[0] == group}
         self._handler = handler
         self._taken = (Received, Tombstone) if getattr(handler, "takes_tombstones", False) else (Received,)
+        self._probe = probe or handler.probe
         self._letters = letters
         self._clock = clock
         self._judge_at = judge_at
@@ -145,8 +149,9 @@ class Delivery:
         self.backoff = backoff or Backoff()
         self.repair_backoff = Backoff(pick=self.backoff.pick)
         """Ended by a stop alone: what a lost commit left behind is mended even after the partitions are gone."""
-        self.breaker = BugRateBreaker()
+        self.breaker = BugRateBreaker(clock)
         self.stall = Stall(clock)
+        self._at_work: Sequence[Any] = ()
         self.began = clock.monotonic()
         """When the records at work were begun with, in seconds of the monotonic clock."""
 
@@ -174,6 +179,7 @@ class Delivery:
         self.stall.gets_on()
         read_ones = [as_tombstone(raw) or read(raw, self._models, self._judge_at) for raw in records]
         good: list[Any] = [one for one in read_ones if isinstance(one, self._taken)]
+        self._at_work = good
         handled = await self._persist(good) if good else ()
         outcomes = self._outcomes(read_ones, handled)
         if len(outcomes) < len(records):
@@ -221,12 +227,14 @@ class Delivery:
                 return await self._handle(batch)
             except Exception as error:
                 attempt += 1
-                if not is_transient(error):
+                outage = await self._outage_behind(error)
+                if outage is None and not is_transient(error):
                     return await self._take_apart(batch, error)
-                self.stall.waits(in_words(error))
+                cause = error if outage is None or is_transient(error) else outage
+                self.stall.waits(in_words(cause))
                 metrics.RETRIES.labels(self.group).inc()
-                log.warning("batch_waits", group=self.group, attempt=attempt, error=type(error).__name__)
-                blamed = blamed + 1 if await self._batch_is_to_blame(error) else 0
+                log.warning("batch_waits", group=self.group, attempt=attempt, error=type(cause).__name__)
+                blamed = blamed + 1 if outage is None else 0
                 if blamed >= BISECT_AFTER:
                     return await self._take_apart(batch, error)
             await self.backoff.wait(attempt)
@@ -237,17 +245,22 @@ class Delivery:
         self.stall.gets_on()
         return outcomes
 
-    async def _batch_is_to_blame(self, error: Exception) -> bool:
-        """Whether a transient failure comes from the batch itself: it is no outage, and the database answers."""
+    async def _outage_behind(self, error: Exception) -> Exception | None:
+        """Return the outage that a failure comes from: `error` itself or what the probe raises; None without one.
+
+        A permanent error needs no probe. A bug does: on a schema that excludes this program any statement may fail.
+        """
         if is_outage(error):
-            return False
+            return error
+        if permanent_reason(error) is not None:
+            return None
         try:
-            await self._handler.probe()
-        except Exception as error:
-            if not is_transient(error):
+            await self._probe()
+        except Exception as outage:
+            if not is_transient(outage):
                 raise
-            return False
-        return True
+            return outage
+        return None
 
     async def _take_apart(self, batch: Sequence[Received[Any]], error: Exception) -> Sequence[Outcome]:
         """The outcomes of the first records of `batch`: of all, unless the breaker opens at one of them."""
@@ -263,11 +276,38 @@ class Delivery:
             metrics.BUGS.labels(self.group).inc()
             at = str(batch[0].raw.coordinates)
             log.error("bug", group=self.group, at=at, error=type(error).__name__, where=frames(error))
-            self.breaker.failed(batch[0].topic)
+            self.breaker.failed(batch[0].topic, Bug(signature_of(error), _conversation_of(batch[0])))
+            await self._hold_if_all_fail(batch[0].topic)
         else:
             self.breaker.handled({batch[0].topic: 1})
         self.stall.gets_on()
         return [DeadLettered(reason)]
+
+    async def _hold_if_all_fail(self, topic: str) -> None:
+        """Hold the group if bugs in a row mean that every record of `topic` fails, unless one of another kind succeeds.
+
+        Its witnesses are handled once more in their turn: a hostile record that is sent again and again must not hold
+        the group, and a bad release must not cost more than a few letters.
+        """
+        failed = self.breaker.suspects(topic)
+        if not failed:
+            return
+        for witness in self._others(topic, failed)[:WITNESSES]:
+            try:
+                await self._handle([witness])
+            except Exception as error:
+                log.debug("witness_failed", group=self.group, error=type(error).__name__)
+            else:
+                return
+        if self.breaker.condemn(topic):
+            log.error("group_held", group=self.group, why=self.breaker.why)
+
+    def _others(self, topic: str, failed: Collection[Conversation]) -> list[Any]:
+        """The batch's last record of each conversation not in `failed`, tenants without a failure first."""
+        last = {_conversation_of(one): one for one in self._at_work if one.topic == topic}
+        tenants = {conversation[0] for conversation in failed}
+        others = [conversation for conversation in reversed(last) if conversation not in failed]
+        return [last[one] for one in sorted(others, key=lambda conversation: conversation[0] in tenants)]
 
     async def _persist_part(self, batch: Sequence[Received[Any]]) -> Sequence[Outcome]:
         """A part is taken apart at its first failure; a single record gets as many tries as a whole batch."""
@@ -276,7 +316,7 @@ class Delivery:
         try:
             return await self._handle(batch)
         except Exception as error:
-            if is_transient(error) and not await self._batch_is_to_blame(error):
+            if await self._outage_behind(error) is not None:
                 return await self._persist(batch)
             return await self._take_apart(batch, error)
 
@@ -322,6 +362,14 @@ class Delivery:
                 self.stall.gets_on()
                 return
             await backoff.wait(attempt)
+
+
+def _conversation_of(one: Received[Any] | Tombstone) -> Conversation:
+    """Return what tells the records of one producer's conversation from others'."""
+    if isinstance(one, Tombstone):
+        return (one.key,)
+    event = one.event
+    return (event.tenant, getattr(event, "project", ""), getattr(event, "conversation_id", ""))
 
 
 def _pieces(refused: Sequence[Unreadable]) -> Iterator[Sequence[Unreadable]]:

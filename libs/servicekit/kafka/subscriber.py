@@ -286,8 +286,8 @@ class Subscription(ConsumerRebalanceListener):  # type: ignore[misc]  # aiokafka
         """
         if not self.assigned:
             return "it has no partitions"
-        if self.delivery.breaker.open:
-            return "it is held, because its own code keeps failing on what it reads"
+        if why := self.delivery.breaker.why:
+            return f"it is held, because {why}"
         if self._failing and self._clock.monotonic() - self._failing.since >= STUCK_SECONDS:
             return f"its batches keep failing ({self._failing.error}): the log line batch_failed says where"
         if not self.at_work and self._clock.monotonic() - self.polled_at >= 60:

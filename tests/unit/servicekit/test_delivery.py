@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -300,28 +301,115 @@ async def test_a_wait_ends_at_once_when_it_is_given_up() -> None:
             await waiting
 
 
+def apart(number: int) -> RawRecord:
+    """A message of a conversation of its own."""
+    return message(number, conversationId=f"c{number}")
+
+
 async def test_too_many_bugs_hold_the_consumer() -> None:
     def decide(message_id: str) -> None:
         if int(message_id[1:]) % 5 == 0:
             raise ValueError
 
     run = Run(Handler(decide))
-    await run.deliver(*(message(n) for n in range(1, 200)), message(200))
+    await run.deliver(*(apart(n) for n in range(1, 200)), apart(200))
     assert run.delivery.breaker.open
     assert run.backoff.waits
     assert set(run.backoff.waits) == {60.0}
 
 
-async def test_a_handler_that_always_fails_costs_a_hundred_letters_and_then_one_a_minute() -> None:
+async def test_a_handler_that_always_fails_costs_five_letters_and_then_one_a_minute() -> None:
+    def decide(_: str) -> None:
+        raise ValueError("user text")
+
+    run = Run(Handler(decide), backoff=NoWait(at_most=5))
+    with capture_logs() as logs, pytest.raises(Interrupted):
+        await run.deliver(*(apart(n) for n in range(1_000)))
+    assert run.backoff.waits == [60.0] * 6
+    assert len(run.log.messages) == 10
+    assert [record.coordinates.offset for record in run.committed] == list(range(10))
+    why = run.delivery.breaker.why or ""
+    assert re.fullmatch(rf"its own code fails on every record of {TOPIC} \(ValueError test_delivery\.py:\d+\)", why)
+    assert [line["why"] for line in logs if line["event"] == "group_held"] == [why]
+
+
+async def test_a_handler_that_always_fails_in_other_ways_costs_twenty_letters() -> None:
+    def decide(message_id: str) -> None:
+        raise (ValueError, TypeError, KeyError)[int(message_id[1:]) % 3]
+
+    run = Run(Handler(decide), backoff=NoWait(at_most=0))
+    with pytest.raises(Interrupted):
+        await run.deliver(*(apart(n) for n in range(1_000)))
+    assert len(run.log.messages) == 20
+
+
+async def test_a_new_release_that_always_fails_is_held_though_all_is_one_conversation() -> None:
     def decide(_: str) -> None:
         raise ValueError
 
-    run = Run(Handler(decide), backoff=NoWait(at_most=5))
+    run = Run(Handler(decide), backoff=NoWait(at_most=0))
     with pytest.raises(Interrupted):
-        await run.deliver(*(message(n) for n in range(1_000)))
-    assert run.backoff.waits == [60.0] * 6
-    assert len(run.log.messages) == 105
-    assert [record.coordinates.offset for record in run.committed] == list(range(105))
+        await run.deliver(*(message(n) for n in range(100)))
+    assert len(run.log.messages) == 5
+
+
+async def test_the_same_bug_of_one_sql_state_is_one_signature() -> None:
+    def decide(message_id: str) -> None:
+        if int(message_id[1:]) % 2:
+            raise asyncpg.UndefinedColumnError
+        raise asyncpg.UndefinedColumnError(message_id)
+
+    run = Run(Handler(decide), backoff=NoWait(at_most=0))
+    with pytest.raises(Interrupted):
+        await run.deliver(*(apart(n) for n in range(100)))
+    assert len(run.log.messages) == 5
+    assert "(UndefinedColumnError 42703)" in (run.delivery.breaker.why or "")
+
+
+async def test_a_hostile_record_that_is_sent_again_and_again_never_holds_the_group() -> None:
+    """Nor where it fills whole batches: others have succeeded before."""
+
+    def decide(message_id: str) -> None:
+        if message_id.startswith("m9"):
+            raise ValueError
+
+    run = Run(Handler(decide), backoff=NoWait(at_most=0))
+    await run.deliver(message(1))
+    await run.deliver(*(message(9_000 + n) for n in range(900)))
+    await run.deliver(*(message(n) for n in range(2, 50) if n != 9))
+    assert not run.delivery.breaker.open
+    assert run.seen[-1].outcome == STORED
+    assert len(run.log.messages) == 900
+
+
+async def test_bugs_in_a_row_do_not_hold_a_group_in_which_another_record_succeeds() -> None:
+    """A hostile tenant's conversations in a row, and one record of another tenant among them."""
+
+    def decide(message_id: str) -> None:
+        if message_id != "m10":
+            raise ValueError
+
+    run = Run(Handler(decide), backoff=NoWait(at_most=0))
+    records = [apart(n) for n in range(40)]
+    records[10] = message(10, tenant="other")
+    outcomes = await run.deliver(*records)
+    assert outcomes == [STORED if n == 10 else DeadLettered("bug") for n in range(40)]
+
+
+async def test_a_bug_while_the_probe_fails_waits_like_an_outage() -> None:
+    failures = 10
+
+    def decide(_: str) -> None:
+        nonlocal failures
+        failures -= 1
+        if failures > 0:
+            raise asyncpg.UndefinedColumnError
+        run.handler.probe_fails = False
+
+    run = Run(Handler(decide))
+    run.handler.probe_fails = True
+    assert await run.deliver(*(apart(n) for n in range(20))) == [STORED] * 20
+    assert (len(run.log.messages), len(run.backoff.waits)) == (0, 9)
 
 
 async def test_a_bug_that_goes_away_lets_the_rest_through_without_another_wait() -> None:
@@ -334,7 +422,7 @@ async def test_a_bug_that_goes_away_lets_the_rest_through_without_another_wait()
             raise ValueError
 
     run = Run(Handler(decide))
-    outcomes = await run.deliver(*(message(n) for n in range(5_000)))
+    outcomes = await run.deliver(*(apart(n) for n in range(5_000)))
     assert not run.delivery.breaker.open
     assert outcomes.count(STORED) == 5_000 - len(run.log.messages)
     assert [record.coordinates.offset for record in run.committed] == list(range(5_000))
@@ -350,11 +438,11 @@ async def test_bugs_of_one_topic_hold_the_consumer_however_busy_another_is() -> 
             return [STORED] * len(batch)
 
     run = Run(Picky(), backoff=NoWait(at_most=1))
-    await run.deliver(*(message(n) for n in range(3_000)))
-    bad = [raw(other, example(other, "added", eventId=f"r{n}"), n) for n in range(200)]
+    await run.deliver(*(apart(n) for n in range(3_000)))
+    bad = [raw(other, example(other, "added", eventId=f"r{n}", conversationId=f"c{n}"), n) for n in range(200)]
     with pytest.raises(Interrupted):
         await run.deliver(*bad)
-    assert len(run.log.messages) == 101
+    assert len(run.log.messages) == 6
 
 
 async def test_letters_that_cannot_be_written_are_logged_and_hold_readiness() -> None:
