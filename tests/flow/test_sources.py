@@ -1,10 +1,9 @@
-"""Every source of the registry over HTTP: its refusals, a log that is down, and Discord and Telegram up to feedback."""
+"""Every source of the registry over HTTP: its refusals, and Discord and Telegram up to feedback."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager
 from typing import Any
 
 import httpx
@@ -25,19 +24,13 @@ TELEGRAM_ANN = {"id": 5001, "is_bot": False, "first_name": "Ann"}
 GROUP = {"id": -1001, "type": "supergroup", "title": "Support"}
 
 
-@asynccontextmanager
-async def stack_with_sources(database_url: str) -> AsyncIterator[RunningStack]:
-    with pytest.MonkeyPatch.context() as environment:
-        for name, value in (ENVIRONMENT | {"CHAT_BRIDGE_LOG_SECONDS": "0.5"}).items():
-            environment.setenv(name, value)
-        async with running_stack(database_url) as running:
-            yield running
-
-
 @pytest_asyncio.fixture(scope="module", loop_scope="session")
 async def stack(postgres_url: str) -> AsyncIterator[RunningStack]:
-    async with stack_with_sources(postgres_url) as running:
-        yield running
+    with pytest.MonkeyPatch.context() as environment:
+        for name, value in ENVIRONMENT.items():
+            environment.setenv(name, value)
+        async with running_stack(postgres_url) as running:
+            yield running
 
 
 async def send(
@@ -105,18 +98,6 @@ async def test_an_unknown_payload_is_answered_and_counted(stack: RunningStack, n
     for payload in ({}, {"type": {"deeply": [None]}}, {"type": "of next year", "event": None, "message": []}):
         assert (await send(stack, name, payload)).status_code == 200
     assert counted(name, "ignored") - before == 3
-
-
-async def test_while_the_log_is_down_every_platform_is_told_to_send_again(own_database: str) -> None:
-    async with stack_with_sources(own_database) as stack:
-        for name, platform in PLATFORMS.items():
-            accepted = await send(stack, name, platform.message)
-            assert 200 <= accepted.status_code <= 204, name
-        await stack.quiet()
-        stack.broker.stop()
-        for name, platform in PLATFORMS.items():
-            answer = await send(stack, name, platform.message)
-            assert (answer.status_code, answer.headers["retry-after"]) == (503, "5"), name
 
 
 async def feedback_of(stack: RunningStack, conversation: str) -> tuple[str, list[tuple[str, str, str | None]]]:
