@@ -22,6 +22,7 @@ from detector.decide import announceable
 from detector.encoders.embedder import Embedder, WordLlamaEmbedder
 from detector.encoders.minilm import WIDTH, MiniLm
 from detector.encoders.minilm_files import fetched
+from detector.exchange import Exchange
 from detector.intent import NAMES, Asked, IntentModel, compare, distinct
 from detector.intent import WEIGHTS as INTENT_WEIGHTS
 from detector.learned import CLASSES, SENTENCE_WEIGHTS, VECTOR_SCALE, WEIGHTS, Numbers, assemble, probabilities
@@ -229,7 +230,7 @@ def main() -> None:
     rows = read_rows(make.DATA / "exchanges.jsonl") + list(talk())
     embedder = WordLlamaEmbedder()
     read = Reader(embedder, teach_intent(embedder)).read(
-        [neighbourhood(r["request"], r["answer"], r["message"]) for r in rows]
+        [Exchange.of(neighbourhood(r["request"], r["answer"], r["message"])) for r in rows]
     )
     known = features.matrix(read.evidence)
     heard = np.array([announceable(one) for one in read.evidence])

@@ -4,19 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
 
+from contracts.announced_from import ANNOUNCED_FROM
 from detector import features
 from detector.decide import Decision, decide
 from detector.encoders.embedder import Embedder, SentenceEncoder, WordLlamaEmbedder
 from detector.evidence import Evidence
+from detector.exchange import Exchange
 from detector.intent import IntentModel
 from detector.learned import SENTENCE_WEIGHTS, Layer, Opinion
-from detector.location import TOP_K, likeness, locate, named
+from detector.location import TOP_K, likeness, locate, place_at
 from detector.model import NEIGHBOURHOOD, Feedback, Neighbourhood, Reaction, Target, Verdict
 from detector.reading import Read, Reader
+from detector.referring import named_alone, names_in, points_back, restates, revises, topics_of
 from detector.rewording import Rewordings, Scale
 from detector.second_look import SecondLook
 
@@ -24,6 +27,15 @@ from detector.second_look import SecondLook
 QUOTE: Final = 10_000
 
 _REACTION: Final[dict[Feedback, Reaction | None]] = {"rejected": "not_ok", "accepted": "ok", "neutral": None}
+
+
+class JudgedExchange(NamedTuple):
+    """A message with the answer that it is held against, and what that makes of it."""
+
+    exchange: Exchange
+    evidence: Evidence
+    opinion: Opinion | None
+    decision: Decision
 
 
 class Detector:
@@ -76,31 +88,39 @@ class Detector:
 
     def judge(self, items: Sequence[Neighbourhood]) -> list[Verdict]:
         """One verdict for each item, in the same order."""
-        if not items:
-            return []
-        read = self._reader.read(items)
-        if self._rewordings is not None:
-            read = replace(read, evidence=self._rewordings.compared(read.evidence))
-        opinions = self._opinions(read)
-        return [
-            self._verdict(row, decide(evidence, opinion), opinion, read)
-            for row, (evidence, opinion) in enumerate(zip(read.evidence, opinions, strict=True))
-        ]
+        judged = self._judge([Exchange.of(item) for item in items])
+        older = self._older(judged)
+        return [self._verdict(*older.get(row, (one, None))) for row, one in enumerate(judged)]
 
     def locate(self, item: Neighbourhood, top_k: int = TOP_K) -> tuple[Target, ...]:
         """The agent messages that a message is most likely about, best first, whatever it says about them."""
-        return self._targets(0, self._reader.read([item]), top_k)
+        x = Exchange.of(item)
+        return self._ranked(x, self._reader.read([x]).evidence[0], top_k)
 
     def target(self, item: Neighbourhood, message_id: str | None = None) -> Target | None:
         """The agent message that feedback is about: that of `message_id` if given, else the likeliest."""
-        read = self._reader.read([item])
-        if message_id is None:
-            return self._target(0, read, look_back=True)
-        return next((one for one in self._targets(0, read, NEIGHBOURHOOD) if one.message_id == message_id), None)
+        [judged] = self._judge([Exchange.of(item)])
+        if message_id is not None:
+            ranked = self._ranked(judged.exchange, judged.evidence, NEIGHBOURHOOD)
+            return next((one for one in ranked if one.message_id == message_id), None)
+        named = self._named_alone(judged)
+        return named[0] if named else _addressed(judged)
 
     def same_intent(self, left: str, right: str) -> float:
         """Probability in [0, 1] that two requests want the same."""
         return (self._rewordings or self._reader).same_intent(left, right)
+
+    def _judge(self, exchanges: Sequence[Exchange]) -> list[JudgedExchange]:
+        if not exchanges:
+            return []
+        read = self._reader.read(exchanges)
+        if self._rewordings is not None:
+            read = replace(read, evidence=self._rewordings.compared(read.evidence))
+        opinions = self._opinions(read)
+        return [
+            JudgedExchange(x, evidence, opinion, decide(evidence, opinion))
+            for x, evidence, opinion in zip(exchanges, read.evidence, opinions, strict=True)
+        ]
 
     def _opinions(self, read: Read) -> list[Opinion | None]:
         """The learned layer's opinions; none where it has nothing to go by."""
@@ -111,44 +131,87 @@ class Detector:
         opinions = [o if _readable(e) else None for o, e in zip(found, read.evidence, strict=True)]
         return self._second.revised(read.evidence, opinions, known, read.answers) if self._second else opinions
 
-    def _verdict(self, row: int, decision: Decision, opinion: Opinion | None, read: Read) -> Verdict:
-        x, evidence = read.exchanges[row], read.evidence[row]
+    def _older(self, judged: Sequence[JudgedExchange]) -> dict[int, tuple[JudgedExchange, Target]]:
+        """What those messages say that name what an older answer alone holds, held against that answer."""
+        named = {
+            row: found
+            for row, one in enumerate(judged)
+            if one.decision.look_back and one.decision.feedback != "neutral"
+            if (found := self._named_alone(one)) is not None
+        }
+        if not named:
+            return {}
+        again = self._judge([judged[row].exchange.about(target.message_id) for row, (target, _) in named.items()])
+        earlier = [one.exchange.next_word() for one in again]
+        said = iter(self._judge([one for one in earlier if one is not None]))
+        spoken = [next(said).decision if one is not None else None for one in earlier]
+        return {
+            row: (one if one.decision.feedback == "rejected" else judged[row], target)
+            for (row, (target, names)), one, before in zip(named.items(), again, spoken, strict=True)
+            if one.decision.feedback == judged[row].decision.feedback
+            if not _settled_before(one.decision, before, names)
+        }
+
+    def _named_alone(self, one: JudgedExchange) -> tuple[Target, int] | None:
+        """The older answer that a message names by words that it alone holds, and how many; None if there is none."""
+        x, evidence = one.exchange, one.evidence
+        if x.answered is None or x.address.rule == "named" or restates(evidence.message, evidence.kinds):
+            return None
+        names = names_in(evidence.message, evidence.language)
+        latest = topics_of((evidence.answer, evidence.request), evidence.language)
+        back = points_back(evidence.message)
+        counts: dict[str, int] = {}
+        for answer, request in zip(x.candidates, x.requests, strict=True):
+            texts = self._reader.prepared(answer.text), self._reader.prepared(request.text if request else "")
+            if revises(evidence.answer, texts[0], evidence.language):
+                continue
+            if alone := named_alone(names, *texts, latest, points_back=back):
+                counts[answer.message_id] = len(alone)
+        if not counts:
+            return None
+        best = next(one for one in self._ranked(x, evidence, NEIGHBOURHOOD) if one.message_id in counts)
+        return replace(best, rule="older_named"), counts[best.message_id]
+
+    def _ranked(self, x: Exchange, evidence: Evidence, top_k: int) -> tuple[Target, ...]:
+        """The targets by words alone, best first."""
+        texts = [self._reader.prepared(c.text) for c in x.candidates]
+        vectors = self._reader.embed([x.message.text, *(c.text for c in x.candidates)])
+        cosines = np.clip(vectors[1:] @ vectors[0], 0.0, 1.0).tolist()
+        requests = [self._reader.prepared(request.text if request else "") for request in x.requests]
+        return locate(x.candidates, likeness(evidence.message, texts, cosines, requests), x.message.at, top_k)
+
+    def _verdict(self, one: JudgedExchange, target: Target | None) -> Verdict:
+        decision = one.decision
         return Verdict(
             feedback=decision.feedback,
             reaction=_REACTION[decision.feedback] if not decision.status_only else None,
             confidence=decision.confidence,
             correction_type=decision.correction_type,
-            user_said=x.message.text[:QUOTE],
-            target=self._target(row, read, decision.look_back) if decision.feedback != "neutral" else None,
+            user_said=one.exchange.message.text[:QUOTE],
+            target=(target or _addressed(one)) if decision.feedback != "neutral" else None,
             rules=decision.rules,
             decided_by=decision.decided_by,
             gate=decision.gate,
-            scores=_scores(evidence, opinion),
+            scores=_scores(one.evidence, one.opinion),
             status_only=decision.status_only,
             settled=decision.settled,
             encoder=self._encoder,
         )
 
-    def _targets(self, row: int, read: Read, top_k: int) -> tuple[Target, ...]:
-        x, evidence = read.exchanges[row], read.evidence[row]
-        texts = [self._reader.prepared(c.text) for c in x.candidates]
-        rows = [read.place[c.text] for c in x.candidates]
-        cosines = np.clip(read.vectors[rows] @ read.messages[row], 0.0, 1.0).tolist()
-        requests = [self._reader.prepared(text) for text in x.requests]
-        return locate(x.candidates, likeness(evidence.message, texts, cosines, requests), x.message.at, top_k)
 
-    def _target(self, row: int, read: Read, look_back: bool) -> Target | None:
-        """A message that names nothing of any answer is about the latest one."""
-        x, evidence = read.exchanges[row], read.evidence[row]
-        said = named(evidence.message)
-        texts = (*(c.text for c in x.candidates), *x.requests) if look_back else ()
-        if any(said & self._reader.prepared(text).content for text in texts):
-            found = self._targets(row, read, 1)
-        elif x.answered is not None:
-            found = locate([x.answered], [evidence.answer_similarity], x.message.at, 1)
-        else:
-            found = ()
-        return found[0] if found else None
+def _settled_before(said: Decision, before: Decision | None, names: int) -> bool:
+    """Whether the writer had turned the answer down before and been answered again: only a title brings it back."""
+    turned_down = before is not None and before.feedback == "rejected" and before.confidence >= ANNOUNCED_FROM
+    return turned_down and (said.feedback == "rejected" or names < 2)
+
+
+def _addressed(one: JudgedExchange) -> Target | None:
+    """The answer that a message is addressed to, as a target."""
+    x = one.exchange
+    if x.answered is None:
+        return None
+    place = x.candidates.index(x.answered)
+    return place_at(x.candidates, place, one.evidence.answer_similarity, x.message.at, x.address.rule)
 
 
 def _readable(evidence: Evidence) -> bool:

@@ -17,7 +17,7 @@ class Evidence:
     and answer, and of request and answer; `same_intent` the probability that both ask for the same thing; `silence` the
     microseconds since the agent's message, never negative (a clock that went backwards counts as no silence).
     `sentences` says the same of message and previous request by whole sentences, where they were compared that way.
-    `language` the message's; `answered` is False where no agent message stands before.
+    `language` the message's; `answered` is False where the message is addressed to no answer.
     """
 
     message: Prepared

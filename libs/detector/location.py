@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from itertools import chain
 from typing import Final
 
-from detector.model import Message, Target
+from detector.model import Message, Target, TargetRule
 from detector.text import Prepared
 
 SIMILARITY_WEIGHT: Final = 0.85
@@ -25,7 +25,7 @@ _JUDGING: Final = """
 wrong right correct incorrect error errors mistake bad good great nice perfect fine better best worse thank thanks job
 work works working worked like liked love loved hate help helps helpful answer answers said meant want wanted need still
 again never earlier before previous first last one ok okay yes bug problem broken fails failed fail idea try really
-actually sorry please well done
+actually sorry please well done sounds sound looks look seems seem thing things else recommend suggest way lot bit
 """
 #: Words that judge an answer or point at one, and name nothing in it.
 JUDGING: Final = frozenset(_JUDGING.split())
@@ -78,23 +78,31 @@ def locate(
     Recency falls with the number of agent messages in between: 1 for the latest, 1/2, 1/3, ... A candidate older than
     365 days before `now` is none; one that lies in the future (a clock that went backwards) is kept.
     """
-    scored: list[tuple[float, int, float, int]] = []
-    for place, (message, alike) in enumerate(zip(candidates, similarity, strict=True)):
-        if now - message.at > MAX_AGE_US:
-            continue
-        turns_back = len(candidates) - place
-        alike = min(1.0, max(0.0, float(alike)))
-        scored.append((-score(alike, turns_back), turns_back, alike, place))
-    scored.sort()
-    return tuple(
-        Target(
-            turn_id=candidates[place].turn_id,
-            message_id=candidates[place].message_id,
-            agent_id=candidates[place].agent_id or candidates[place].sender_id,
-            score=round(-lost, 6),
-            similarity=round(alike, 6),
-            recency=round(1.0 / turns_back, 6),
-            turns_back=turns_back,
-        )
-        for lost, turns_back, alike, place in scored[:top_k]
+    scored = [
+        target
+        for place, alike in enumerate(similarity)
+        if (target := place_at(candidates, place, alike, now)) is not None
+    ]
+    scored.sort(key=lambda one: (-one.score, one.turns_back))
+    return tuple(scored[:top_k])
+
+
+def place_at(
+    candidates: Sequence[Message], place: int, similarity: float, now: int, rule: TargetRule = "own_latest"
+) -> Target | None:
+    """The target that `candidates[place]` is; None where it is older than 365 days before `now`."""
+    message = candidates[place]
+    if now - message.at > MAX_AGE_US:
+        return None
+    turns_back = len(candidates) - place
+    alike = min(1.0, max(0.0, float(similarity)))
+    return Target(
+        turn_id=message.turn_id,
+        message_id=message.message_id,
+        agent_id=message.agent_id or message.sender_id,
+        score=round(score(alike, turns_back), 6),
+        similarity=round(alike, 6),
+        recency=round(1.0 / turns_back, 6),
+        turns_back=turns_back,
+        rule=rule,
     )

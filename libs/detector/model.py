@@ -18,6 +18,9 @@ Reaction = Literal["ok", "not_ok"]
 GateCall = Literal["ok", "not_ok", "neutral"]
 CorrectionType = Literal["explicit", "rephrased", "abandonment"]
 DecidedBy = Literal["rules", "learned", "llm"]
+#: What found a target: the message's own reply, the latest answer to its writer in its thread, or in the channel, or
+#: what an older answer alone holds.
+TargetRule = Literal["named", "thread", "own_latest", "older_named"]
 
 #: How many earlier messages of a conversation a verdict may depend on. Later or older ones never matter.
 NEIGHBOURHOOD: Final = 24
@@ -27,7 +30,8 @@ NEIGHBOURHOOD: Final = 24
 class Message:
     """One message of a conversation, by a person or by an agent.
 
-    `at` is in microseconds since the epoch; `agent_id` is None for a person's message.
+    `at` is in microseconds since the epoch; `agent_id` is None for a person's message. `reply_to` is the message that
+    it was written as a reply to, `thread_id` the thread that it stands in, None where the chat knows of none.
     """
 
     message_id: str
@@ -37,6 +41,8 @@ class Message:
     agent_id: str | None
     text: str
     at: int
+    reply_to: str | None = None
+    thread_id: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,26 +52,13 @@ class Neighbourhood:
     before: tuple[Message, ...]
     message: Message
 
-    def previous_agent(self) -> Message | None:
-        """The latest agent message before the judged one."""
-        return next((m for m in reversed(self.before) if m.role == "agent"), None)
-
-    def previous_human(self) -> Message | None:
-        """The request that the latest agent message answered: the latest human message before it."""
-        agent_seen = False
-        for earlier in reversed(self.before):
-            if earlier.role == "agent":
-                agent_seen = True
-            elif agent_seen:
-                return earlier
-        return None
-
 
 @dataclass(frozen=True, slots=True)
 class Target:
     """The agent message that a feedback is about.
 
-    `score` = 0.85 * `similarity` + 0.15 * `recency`; `turns_back` counts agent messages, 1 is the latest.
+    `score` = 0.85 * `similarity` + 0.15 * `recency`; `turns_back` counts agent messages, 1 is the latest. `rule` found
+    it.
     """
 
     turn_id: str
@@ -75,6 +68,7 @@ class Target:
     similarity: float
     recency: float
     turns_back: int
+    rule: TargetRule = "own_latest"
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,10 +10,11 @@ import numpy as np
 
 from detector.encoders.embedder import Embedder, Vectors, WordLlamaEmbedder, WordVectors
 from detector.evidence import Evidence
+from detector.exchange import Exchange
 from detector.intent import Asked, IntentModel, distinct
 from detector.language import own_language
-from detector.model import NEIGHBOURHOOD, Message, Neighbourhood
 from detector.patterns import Kind, Pattern, agent_hits, human_hits, kinds
+from detector.referring import speaks_of
 from detector.text import Prepared, prepare
 
 #: Texts remembered from batch to batch, and their characters: a conversation's messages come again with each new one.
@@ -21,50 +22,6 @@ REMEMBERED: Final = 16_384
 REMEMBERED_LENGTH: Final = 8_000_000
 #: Below this cosine two requests are not the same, whatever their words.
 WORTH_ALIGNING: Final = 0.6
-
-
-@dataclass(frozen=True, slots=True)
-class Exchange:
-    """The judged message with what it answers, and the agent messages that it may be about, oldest first.
-
-    `requests` are what those answer, one each.
-    """
-
-    message: Message
-    request: str
-    answered: Message | None
-    candidates: tuple[Message, ...]
-    requests: tuple[str, ...] = ()
-
-    @classmethod
-    def of(cls, item: Neighbourhood) -> Exchange:
-        """Looks at the last `NEIGHBOURHOOD` messages only, whatever was handed in."""
-        if len(item.before) > NEIGHBOURHOOD:
-            item = Neighbourhood(item.before[-NEIGHBOURHOOD:], item.message)
-        asked = item.previous_human()
-        agents = tuple(m for m in item.before if m.role == "agent")
-        return cls(item.message, asked.text if asked else "", item.previous_agent(), agents, _requests(item.before))
-
-    @property
-    def answer(self) -> str:
-        """The text of the latest agent message, or nothing."""
-        return self.answered.text if self.answered else ""
-
-    @property
-    def silence(self) -> int:
-        """Microseconds since the agent's message; a clock that went backwards counts as none."""
-        return max(0, self.message.at - self.answered.at) if self.answered else 0
-
-
-def _requests(before: Sequence[Message]) -> tuple[str, ...]:
-    """What each agent message answers: the latest human message before it, or nothing."""
-    found, asked = [], ""
-    for message in before:
-        if message.role == "agent":
-            found.append(asked)
-        else:
-            asked = message.text
-    return tuple(found)
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,9 +59,8 @@ class Reader:
         self._length = 0
         self._vectors: Vectors = np.zeros((0, embedder.dimension), dtype=np.float32)
 
-    def read(self, items: Sequence[Neighbourhood]) -> Read:
-        """Evidence of every item; all new texts of the batch are embedded in one call."""
-        exchanges = tuple(Exchange.of(item) for item in items)
+    def read(self, exchanges: Sequence[Exchange]) -> Read:
+        """Evidence of every exchange; all new texts of the batch are embedded in one call."""
         texts = dict.fromkeys(text for x in exchanges for text in (x.message.text, x.request, x.answer))
         texts.update(dict.fromkeys(c.text for x in exchanges for c in x.candidates))
         self._learn(texts)
@@ -114,7 +70,7 @@ class Reader:
         answers = vectors[[place[x.answer] for x in exchanges]]
         alike = np.stack([_cosine(messages, requests), _cosine(messages, answers), _cosine(requests, answers)], axis=1)
         evidence = tuple(self._evidence(x, row) for x, row in zip(exchanges, alike.tolist(), strict=True))
-        return Read(exchanges, evidence, messages, answers, place, vectors)
+        return Read(tuple(exchanges), evidence, messages, answers, place, vectors)
 
     @property
     def name(self) -> str:
@@ -172,8 +128,15 @@ class Reader:
             same_intent=self._same_intent(message, request, alike[0]),
             silence=x.silence,
             language=language,
-            answered=x.answered is not None,
+            answered=x.answered is not None and self._meant(x, language, found_kinds),
         )
+
+    def _meant(self, x: Exchange, language: str, found: frozenset[Kind]) -> bool:
+        """Whether the message is taken for one to the agent where other people take part."""
+        if x.address.own and x.aside is None:
+            return True
+        aside = None if x.aside is None else self.prepared(x.aside)
+        return speaks_of(self.prepared(x.message.text), language, found, self.prepared(x.answer), aside)
 
     def _same_intent(self, message: Prepared, request: Prepared, cosine: float) -> float:
         """Of an embedder without word vectors, or without a model, the cosine itself."""

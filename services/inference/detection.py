@@ -6,6 +6,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Final, Literal
 
+from detector.addressing import in_scope
 from detector.detector import Detector
 from detector.dialogue import UNRELATED
 from detector.location import MAX_AGE_US
@@ -57,7 +58,7 @@ async def detect(
     said = [one.indexed.message for one in stretch]
     before = tuple(one for one in said if (one.at, one.message_id) < place and one.message_id != message.message_id)
     asked = Neighbourhood(before[-NEIGHBOURHOOD:], message)
-    if look_back == "user" and asked.previous_agent() is None:
+    if look_back == "user" and not any(one.role == "agent" for one in in_scope(asked).before):
         return await _answered_elsewhere(turns, detector, where, message)
     [verdict] = detector.judge([asked])
     if gate is not None:

@@ -10,7 +10,7 @@ from detector.model import Neighbourhood, Target, Verdict
 
 def judge(item: Neighbourhood) -> Verdict:
     """Rejected, accepted or nothing, by a checksum of the neighbourhood; about the latest agent message."""
-    answered = item.previous_agent()
+    answered = next((one for one in reversed(item.before) if one.role == "agent"), None)
     found = "\n".join(f"{m.message_id}\t{m.text}" for m in (*item.before, item.message))
     feedback = ("rejected", "accepted", "neutral", "neutral")[zlib.crc32(found.encode()) % 4]
     target = None

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from hashlib import sha256
 from typing import Final
 
+from detector.addressing import addressed, in_scope, questions_of
 from detector.model import Message, Neighbourhood
 from detector.text import cap
 from inference.llm_gate.answer import SCHEMA
@@ -61,9 +62,10 @@ def question(model: str, where: ConversationKey, item: Neighbourhood) -> LlmQues
 
 
 def _shown(item: Neighbourhood) -> tuple[Message, ...]:
-    """The latest messages, and the answer that the judged one follows even if it lies further back."""
+    """The latest messages of its thread, and the answer that the judged one is addressed to even if it is older."""
+    item = in_scope(item)
     latest = item.before[-SHOWN:]
-    answered = item.previous_agent()
+    answered = addressed(item, questions_of(item.before)).answered
     return latest if answered is None or answered in latest else (answered, *latest)
 
 

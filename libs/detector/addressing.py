@@ -1,0 +1,173 @@
+"""Which answer a message is addressed to, by its reply, its thread and its writer, before its words are read.
+
+A thread is a conversation of its own: its messages and the one it hangs from. Outside of threads the channel is one,
+without what stands in its threads.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from detector.model import NEIGHBOURHOOD, Message, Neighbourhood, TargetRule
+
+#: A name at the beginning, and a question to its bearer: "carl, are you coming?".
+_CALLS: Final = re.compile(
+    r"(\w{2,30}), (?:are|can|could|do|did|have|will|would|were|hast|bist|kannst|kommst"
+    r"|tu|est-ce que tu|puedes|vienes)\b"
+)
+_NO_NAMES: Final = """
+no nope yes yeah yep ok okay hey hi hello sorry well so wait please thanks actually hm hmm oh ah and but also then now
+right sure great good nice really honestly seriously again nein ja doch bitte danke also hallo non oui merci bonjour
+salut alors sí gracias hola bueno pues
+"""
+#: Words that a message may begin with that call nobody.
+_OPENINGS: Final = frozenset(_NO_NAMES.split())
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """The answer that a message is addressed to; `answered` None: it is addressed to no answer.
+
+    `request` is what that answers, None where nothing is known of it. `rule` says how it was found. `own`: it answers
+    the writer, or nobody in particular. `aside`: what another person said since, if the agent has not answered that.
+    """
+
+    answered: Message | None
+    request: Message | None = None
+    rule: TargetRule = "own_latest"
+    own: bool = True
+    aside: Message | None = None
+
+
+NOBODY: Final = Address(None)
+
+
+def thread_of(message: Message) -> str | None:
+    """The thread that a message stands in; a message that opens a thread stands in the channel."""
+    return None if message.thread_id == message.message_id else message.thread_id
+
+
+def in_scope(item: Neighbourhood) -> Neighbourhood:
+    """The last `NEIGHBOURHOOD` messages of the judged one's thread, or of the channel without its threads."""
+    thread = thread_of(item.message)
+    before = tuple(one for one in item.before if thread_of(one) == thread or one.message_id == thread)
+    return Neighbourhood(before[-NEIGHBOURHOOD:], item.message)
+
+
+def questions_of(before: Sequence[Message]) -> tuple[Message | None, ...]:
+    """The question that each message of `before` answers; None of a person's, or where no person spoke before it.
+
+    An answer is for the message that it replies to or shares its turn with, for the person that it names, else for the
+    last who spoke. `before` is in scope.
+    """
+    found: list[Message | None] = []
+    asked: list[Message] = []
+    for place, message in enumerate(before):
+        if message.role == "human":
+            asked.append(message)
+            found.append(None)
+        else:
+            found.append(_question(message, asked, before[:place]))
+    return tuple(found)
+
+
+def addressed(item: Neighbourhood, questions: Sequence[Message | None]) -> Address:
+    """The answer that the message of `item` is addressed to. `questions` are those of `item.before`, which is in scope.
+
+    A named message holds; else the latest answer to the writer; else the latest answer to anybody, which is not theirs.
+    What calls another person, or follows a call to the writer, is addressed to no answer.
+    """
+    message, before = item.message, item.before
+    if message.reply_to is None and _calls_a_person(item):
+        return NOBODY
+    answers = [place for place, one in enumerate(before) if one.role == "agent"]
+    if message.reply_to is not None and not _is_root(message.reply_to, item):
+        return _named(message, before, questions, answers)
+    if not answers:
+        return NOBODY
+    own = [place for place in answers if _is_for(questions[place], message.sender_id)]
+    place = own[-1] if own else answers[-1]
+    rule: TargetRule = "own_latest" if thread_of(message) is None else "thread"
+    aside = _aside(item, questions, place)
+    if aside is not None and _opens_with(aside.text, message.sender_id, bare=True):
+        return NOBODY
+    return Address(before[place], questions[place] if own else None, rule, bool(own), aside)
+
+
+def _named(
+    message: Message, before: Sequence[Message], questions: Sequence[Message | None], answers: Sequence[int]
+) -> Address:
+    """A reply to an agent is about that answer, one to a question of one's own about its answer; any other is none."""
+    named = next((one for one in before if one.message_id == message.reply_to), None)
+    if named is None or (named.role == "human" and named.sender_id != message.sender_id):
+        return NOBODY
+    if named.role == "agent":
+        return Address(named, questions[before.index(named)], "named")
+    place = next((place for place in reversed(answers) if questions[place] is named), None)
+    return NOBODY if place is None else Address(before[place], named, "named")
+
+
+def _is_for(question: Message | None, person: str) -> bool:
+    return question is None or question.sender_id == person
+
+
+def _is_root(name: str, item: Neighbourhood) -> bool:
+    """Whether a message is the one its thread hangs from: a reply to that shows the place, not who is addressed."""
+    thread = thread_of(item.message)
+    if thread is None:
+        return False
+    return name == thread or (len(item.before) < NEIGHBOURHOOD and name in {one.message_id for one in item.before[:1]})
+
+
+def _question(answer: Message, asked: Sequence[Message], before: Sequence[Message]) -> Message | None:
+    latest = list(reversed(asked))
+    place_only = answer.thread_id is not None and (
+        answer.reply_to == answer.thread_id or (bool(before) and before[0].message_id == answer.reply_to)
+    )
+    if answer.reply_to is not None and not place_only:
+        for one in latest:
+            if one.message_id == answer.reply_to:
+                return one
+    for one in latest:
+        if one.turn_id == answer.turn_id:
+            return one
+    for one in latest:
+        if _opens_with(answer.text, one.sender_id):
+            return one
+    return latest[0] if latest else None
+
+
+def _calls_a_person(item: Neighbourhood) -> bool:
+    """Whether the message calls another person, where several take part: "@carl ...", "carl, are you coming?"."""
+    people = {one.sender_id for one in item.before if one.role == "human"} - {item.message.sender_id}
+    if not people:
+        return False
+    text = item.message.text.lstrip().lower()
+    called = _CALLS.match(text)
+    if called is None or called[1] in _OPENINGS:
+        return any(_opens_with(text, name) for name in people)
+    agents = {
+        name.lower() for one in item.before if one.role == "agent" for name in (one.sender_id, one.agent_id or "")
+    }
+    return called[1] not in agents
+
+
+def _opens_with(text: str, name: str, bare: bool = False) -> bool:
+    """Whether a text calls somebody: "@ann ...", "<@ann> ...", "ann, ...", or, where `bare`, "ann ..."."""
+    opened = text.lstrip()[: len(name) + 3].removeprefix("<")
+    at = opened.startswith("@")
+    opened = opened.removeprefix("@")
+    after = opened[len(name) : len(name) + 1]
+    return opened[: len(name)].lower() == name.lower() and after in (" ,:>" if at or bare else ",:") and after != ""
+
+
+def _aside(item: Neighbourhood, questions: Sequence[Message | None], since: int) -> Message | None:
+    """The last message of another person after place `since` that no agent has answered."""
+    answered = {question.message_id for question in questions[since:] if question}
+    for one in reversed(item.before[since + 1 :]):
+        if one.role == "human" and one.sender_id != item.message.sender_id and one.message_id not in answered:
+            return one
+    return None

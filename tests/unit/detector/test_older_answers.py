@@ -1,0 +1,96 @@
+"""When a message is about an older answer than the one it is addressed to."""
+
+from __future__ import annotations
+
+import pytest
+
+from detector.detector import Detector
+from detector.model import Message, Neighbourhood, Target, Verdict
+
+MINUTE = 60_000_000
+
+
+def judge(detector: Detector, *texts: str) -> Verdict:
+    """The verdict on the last of texts that one person and the agent say in turn: m0, m1 and so on."""
+    *before, judged = [
+        Message(
+            f"m{n}",
+            f"m{n}",
+            ("ann", "bot")[n % 2],
+            ("human", "agent")[n % 2],
+            "bot" if n % 2 else None,
+            text,
+            n * MINUTE,
+        )
+        for n, text in enumerate(texts)
+    ]
+    return detector.judge([Neighbourhood(tuple(before), judged)])[0]
+
+
+def target_of(verdict: Verdict) -> Target:
+    assert verdict.target is not None
+    return verdict.target
+
+
+TALK = (
+    "Suggest a starter for Sunday's dinner",
+    "How about beetroot carpaccio with walnuts?",
+    "What time does the sun set in Oslo today?",
+    "At 15:41.",
+)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "The beetroot carpaccio was terrible, that's wrong for kids",
+        "the starter you suggested was awful, wrong choice",
+    ],
+)
+def test_what_an_older_answer_alone_holds_names_it(detector: Detector, text: str) -> None:
+    verdict = judge(detector, *TALK, text)
+    assert verdict.feedback == "rejected"
+    assert (target_of(verdict).message_id, target_of(verdict).rule) == ("m1", "older_named")
+
+
+@pytest.mark.parametrize(
+    "text", ["That's wrong", "Wrong, the sunset in Oslo is later", "No, that's wrong. No walnuts!"]
+)
+def test_what_names_nothing_or_restates_stays_at_the_latest(detector: Detector, text: str) -> None:
+    verdict = judge(detector, *TALK, text)
+    assert verdict.feedback == "rejected"
+    assert (target_of(verdict).message_id, target_of(verdict).rule) == ("m3", "own_latest")
+
+
+def test_a_word_of_the_first_request_alone_names_no_older_answer(detector: Detector) -> None:
+    verdict = judge(
+        detector,
+        "Book a table for four on the terrace",
+        "A table inside, at eight.",
+        "Move it to nine",
+        "Moved: a table for two at nine.",
+        "That's wrong, on the terrace please",
+    )
+    assert target_of(verdict).message_id == "m3"
+
+
+def test_a_turn_that_was_turned_down_and_answered_again_is_not_turned_down_twice(detector: Detector) -> None:
+    begun = ("Name a river in Portugal", "The Guadalquivir.", "No, that's wrong", "The Tagus, near Lisbon.")
+    assert target_of(judge(detector, *begun, "the Guadalquivir answer was wrong and useless")).message_id == "m3"
+    liked = (*begun[:2], "Great, thanks! And one near Lisbon?", begun[3])
+    assert target_of(judge(detector, *liked, "the Guadalquivir answer was wrong and useless")).message_id == "m1"
+
+
+def test_three_corrections_in_a_row_are_each_about_the_answer_just_given(detector: Detector) -> None:
+    talk = [
+        "Write a haiku about the harbour at night",
+        "Night over the hills, / a fox listens to the wind, / leaves fall on the path.",
+        "That's wrong, no hills. The harbour!",
+        "Noon in the harbour, / gulls scream over empty boats, / ropes dry in the sun.",
+        "Still wrong: at night, not at noon",
+        "Night in the harbour.",
+        "That's not what I asked for, a haiku has three lines",
+    ]
+    for end in (3, 5, 7):
+        verdict = judge(detector, *talk[:end])
+        assert (verdict.feedback, target_of(verdict).message_id) == ("rejected", f"m{end - 2}")
