@@ -6,6 +6,8 @@ import pytest
 
 from detector.detector import Detector
 from detector.model import Message, Neighbourhood, Target, Verdict
+from detector.referring import named_alone
+from detector.text import prepare
 
 MINUTE = 60_000_000
 
@@ -94,3 +96,10 @@ def test_three_corrections_in_a_row_are_each_about_the_answer_just_given(detecto
     for end in (3, 5, 7):
         verdict = judge(detector, *talk[:end])
         assert (verdict.feedback, target_of(verdict).message_id) == ("rejected", f"m{end - 2}")
+
+
+def test_only_what_the_latest_exchange_lacks_names_an_older_answer() -> None:
+    names = frozenset({"walnuts", "sunset"})
+    answer, request = prepare("walnuts at sunset"), prepare("a starter")
+    held = {latest: named_alone(names, answer, request, latest, points_back=False) for latest in (frozenset(), names)}
+    assert held == {frozenset(): names, names: frozenset()}
