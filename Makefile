@@ -13,7 +13,7 @@ else
 endif
 
 .DEFAULT_GOAL := help
-.PHONY: help install run test test-real test-pages test-bridges check docs client lock train bench bench-peers chaos simulate mutants clean
+.PHONY: help install run test test-real test-pages test-bridges check docs client lock train bench bench-peers chaos simulate edges mutants clean
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 14
@@ -75,6 +75,10 @@ chaos: $(VENV)/.dev ## Break things for MINUTES=n (SEED=s) and prove that nothin
 SEEDS ?= 10000
 simulate: $(VENV)/.dev ## Run SEEDS=n simulated histories of crashes, delays and reorderings
 	@PYTHONPATH=tests $(BIN)/python -m simulation --seeds $(SEEDS)
+
+CASES ?= 20000
+edges: $(VENV)/.dev ## Send CASES=n requests of any form (SEED=s) to our HTTP server and to uvicorn's on h11, and compare
+	@PYTHONPATH=tests $(BIN)/python -m edges --cases $(CASES) $(if $(SEED),--seed $(SEED))
 
 mutants: $(VENV)/.dev ## Break the code in some hundred small ways, one at a time, and see that the tests notice (NAME=part of a name)
 	@PYTHONPATH=tests $(BIN)/python -m mutants $(if $(NAME),"$(NAME)")

@@ -62,7 +62,7 @@ async def http_rates(
         turns = await known_turns(shared.kafka.bootstrap, judging)
         loads = {
             **{f"explicit {n}": Load(judging, n, seconds, 202, in_turn(judgements(turns))) for n in clients},
-            **{f"bare {n}": Load(bare, n, seconds, 202, in_turn([post("/feedback", _BODY, TOKEN)])) for n in clients},
+            **{f"bare {n}": Load(bare, n, seconds, 202, in_turn([post("/feedback", BODY, TOKEN)])) for n in clients},
             "ingest": Load(ingesting, 1, seconds, 200, in_turn(_ingests(source))),
         }
         runs: dict[str, list[dict[str, Any]]] = {name: [] for name in loads}
@@ -96,12 +96,12 @@ def _figures(runs: dict[str, list[dict[str, Any]]], clients: Sequence[int]) -> d
     return by_clients[0] | ingest | {"by_clients": by_clients}
 
 
-_BODY: Final = json.dumps({"reaction": "not_ok", "text": "The price is out of date.", "tags": ["wrong"]}).encode()
+BODY: Final = json.dumps({"reaction": "not_ok", "text": "The price is out of date.", "tags": ["wrong"]}).encode()
 
 
 def judgements(turns: Sequence[str]) -> list[bytes]:
     """A POST for each turn."""
-    return [post(f"/conversations/acme/bench/{turn}/turns/{turn}/feedback", _BODY, TOKEN) for turn in turns]
+    return [post(f"/conversations/acme/bench/{turn}/turns/{turn}/feedback", BODY, TOKEN) for turn in turns]
 
 
 def _ingests(source: Path) -> list[bytes]:

@@ -69,7 +69,7 @@ HTTP_FAILURES = Counter(
 )
 HTTP_CLOSED = Counter(
     "agent_feedback_http_connections_closed_total",
-    "HTTP connections closed by us: too slow with a request's head (slow) or over 64 KiB of it (too large), to make "
-    "room for another (crowded), or because all others were at work (refused)",
+    "HTTP connections closed by us: too slow with a request (slow) or too large a body after a refusal (too large), a "
+    "response that is not read (not reading), to make room for another (crowded), or no room at all (refused)",
     ("reason",),
 )

@@ -7,6 +7,7 @@ from typing import Annotated, Self
 from pydantic import Field, field_validator, model_validator
 from pydantic_settings import NoDecode, SettingsConfigDict
 
+from contracts.base import Name
 from servicekit.clock import SystemClock
 from servicekit.failures import StartError
 from servicekit.http.auth import AccessToken, Authenticator
@@ -24,6 +25,9 @@ def _split(names: object) -> object:
 class AuthSettings(Settings):
     """From the environment with the prefix AUTH_. Either all of issuer, audience and jwks_url are set, or none.
 
+    A token whose tenant is `all_tenants` (and its project `*`) is one of all tenants; without this setting no token of
+    the issuer is.
+
     `algorithms` and `cors_origins` are lists with commas. `cors_origins` are the sites whose pages may call the HTTP
     API with a token of their own; empty means none.
     """
@@ -39,6 +43,7 @@ class AuthSettings(Settings):
     tenant_claim: str = "tenant"
     project_claim: str = "project"
     scope_claim: str = "scope"
+    all_tenants: Name | None = None
     cors_origins: Names = ()
 
     _algorithms = field_validator("algorithms", mode="before")(_split)
@@ -73,7 +78,13 @@ def issuer_of(settings: AuthSettings) -> Authenticator | None:
         audience=settings.audience,
         algorithms=settings.algorithms,
         leeway=settings.leeway_seconds,
-        claims=Claims(settings.subject_claim, settings.tenant_claim, settings.project_claim, settings.scope_claim),
+        claims=Claims(
+            settings.subject_claim,
+            settings.tenant_claim,
+            settings.project_claim,
+            settings.scope_claim,
+            settings.all_tenants,
+        ),
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -10,7 +11,7 @@ from typing import Any
 from fastapi import APIRouter, FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
 from fastapi.openapi.utils import get_openapi
-from fastapi.responses import HTMLResponse, JSONResponse
+from fastapi.responses import JSONResponse
 from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
 from starlette.middleware.cors import CORSMiddleware
 from starlette.middleware.gzip import GZipMiddleware
@@ -18,14 +19,16 @@ from starlette.types import ASGIApp
 
 from contracts.asyncapi import asyncapi
 from contracts.scopes import ADMIN
+from servicekit.coalesced import Coalesced
 from servicekit.http.answering import REQUEST_SECONDS, Answering
 from servicekit.http.auth import Authenticator
 from servicekit.http.descriptions import described
 from servicekit.http.direct import DirectCalls, DirectRoute
+from servicekit.http.documents import Document
 from servicekit.http.guard import Guard
 from servicekit.http.paths import template_of
-from servicekit.http.permissions import PUBLIC, Permissions, PermissionTable, merged, needs
-from servicekit.http.reference import reference_page
+from servicekit.http.permissions import PUBLIC, Need, Permissions, PermissionTable, merged
+from servicekit.http.reference import PAGE_HEADERS, reference_page
 from servicekit.http.refusals import BadRequest, RefusedPage, invalid
 from servicekit.http.server import BodyLimit
 
@@ -35,7 +38,7 @@ Warnings = Callable[[], Sequence[str]]
 OWN_ROUTES: Permissions = {
     ("GET", "/health/live"): PUBLIC,
     ("GET", "/health/ready"): PUBLIC,
-    ("GET", "/metrics"): needs(ADMIN),
+    ("GET", "/metrics"): Need(scopes=frozenset({ADMIN}), whole_platform=True),
     ("GET", "/openapi.json"): PUBLIC,
     ("GET", "/asyncapi.json"): PUBLIC,
     ("GET", "/docs"): PUBLIC,
@@ -69,18 +72,23 @@ def application(not_ready: NotReady, warnings: Warnings = tuple) -> FastAPI:
     app = FastAPI(
         title="agent-feedback",
         description="Feedback on AI agents: intake, queries, exports.",
+        openapi_url=None,
         docs_url=None,
         redoc_url=None,
         redirect_slashes=False,
     )
 
-    app.state.direct = {}
     app.openapi = partial(_openapi, app)  # type: ignore[method-assign]  # FastAPI's own way to change its document
+    app.state.documents = {
+        "/docs": Document(lambda: reference_page(app.openapi()).encode(), "text/html; charset=utf-8", PAGE_HEADERS),
+        "/openapi.json": Document(lambda: _as_json(app.openapi()), "application/json"),
+        "/asyncapi.json": Document(lambda: _as_json(asyncapi()), "application/json"),
+    }
+    app.state.direct = {("GET", path): document for path, document in app.state.documents.items()}
+    for path, document in app.state.documents.items():
+        app.add_route(path, document.answer, ["GET"], include_in_schema=False)
 
-    @app.get("/docs", include_in_schema=False)
-    async def reference() -> HTMLResponse:
-        """The OpenAPI document as a page that loads nothing."""
-        return reference_page(app.openapi())
+    why_not_ready = Coalesced(partial(_for_all, not_ready))
 
     @app.get("/health/live", tags=["health"])
     async def live() -> dict[str, str]:
@@ -90,7 +98,7 @@ def application(not_ready: NotReady, warnings: Warnings = tuple) -> FastAPI:
     @app.get("/health/ready", tags=["health"])
     async def ready(response: Response) -> dict[str, Any]:
         """200 once every part is up, else 503 and why; `warnings` where an operator should know something."""
-        why = await not_ready()
+        why = await why_not_ready(None)
         noted = {"warnings": list(warnings())} if warnings() else {}
         if why is not None:
             response.status_code = 503
@@ -101,11 +109,6 @@ def application(not_ready: NotReady, warnings: Warnings = tuple) -> FastAPI:
     async def metrics() -> Response:
         """Counters and gauges in the format of Prometheus."""
         return Response(generate_latest(), media_type=CONTENT_TYPE_LATEST)
-
-    @app.get("/asyncapi.json", include_in_schema=False)
-    async def topics() -> dict[str, Any]:
-        """The AsyncAPI document of the topics."""
-        return asyncapi()
 
     @app.exception_handler(RequestValidationError)
     async def unreadable(_: Request, error: RequestValidationError) -> JSONResponse:
@@ -130,6 +133,17 @@ def add_routes(app: FastAPI, routers: Iterable[APIRouter]) -> None:
             if isinstance(route, DirectRoute):
                 app.state.direct |= {(method, template_of(route.path)): route for method in route.methods or ()}
     app.openapi_schema = None
+    for document in app.state.documents.values():
+        document.forget()
+
+
+async def _for_all(not_ready: NotReady, askers: Sequence[None]) -> Sequence[str | None]:
+    """Ask once for all who ask at the same time."""
+    return [await not_ready()] * len(askers)
+
+
+def _as_json(document: dict[str, Any]) -> bytes:
+    return json.dumps(document, ensure_ascii=False, separators=(",", ":")).encode()
 
 
 def _openapi(app: FastAPI) -> dict[str, Any]:

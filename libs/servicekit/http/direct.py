@@ -15,6 +15,7 @@ from pydantic import BaseModel, ValidationError, create_model
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from servicekit.http.auth import caller_of
+from servicekit.http.documents import Document
 from servicekit.http.refusals import invalid
 
 
@@ -47,9 +48,12 @@ class DirectRoute(APIRoute):
 
 
 class DirectCalls:
-    """Calls the route of a request among `routes`, by method and template, else `app`. Stands behind the guard."""
+    """Calls the route of a request among `routes`, by method and template, else `app`. Stands behind the guard.
 
-    def __init__(self, app: ASGIApp, routes: Mapping[tuple[str, str], DirectRoute]) -> None:
+    `routes` are DirectRoutes and Documents.
+    """
+
+    def __init__(self, app: ASGIApp, routes: Mapping[tuple[str, str], DirectRoute | Document]) -> None:
         self._app = app
         self._routes = routes
 

@@ -1,42 +1,68 @@
-"""Sends an answer's head and body together."""
+"""Sends a response's head and body together, and leaves the closing of a connection to its owner."""
 
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from typing import Any, Final
 
 HELD_LIMIT: Final = 64 * 1024
-"""Bytes of an answer that are held until the event loop turns."""
+"""Bytes of a response that are held until the event loop turns."""
 
 
 class JoinedWrites:
     """`transport`, with all that is written in one turn of the event loop sent at once.
 
-    uvicorn writes an answer's head and body one after the other. Each would be a packet of its own that wakes the
-    client, which costs more than making the answer.
+    uvicorn writes a response's head and body one after the other. Each would be a packet of its own that wakes the
+    client, which costs more than making the response. `close` calls `on_close` if given, which closes or lingers.
     """
 
-    def __init__(self, transport: asyncio.Transport) -> None:
+    def __init__(self, transport: asyncio.Transport, on_close: Callable[[], None] | None = None) -> None:
         self._transport = transport
         self._loop = asyncio.get_running_loop()
         self._held = bytearray()
+        self._written = 0
+        self._on_close = on_close or self.close_now
+        self._closed = False
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._transport, name)
 
+    @property
+    def taken(self) -> int:
+        """Bytes that the operating system has taken from the connection so far; it takes more once the client reads."""
+        return self._written - self._transport.get_write_buffer_size()
+
+    def is_closing(self) -> bool:
+        return self._closed or self._transport.is_closing()
+
     def write(self, data: bytes) -> None:
+        if self._closed:
+            return
         if not self._held:
-            self._loop.call_soon(self._send)
+            self._loop.call_soon(self.flush)
         self._held += data
-        if len(self._held) > HELD_LIMIT:  # else a long answer made without a pause would never be told to wait
-            self._send()
+        if len(self._held) > HELD_LIMIT:  # else a long response made without a pause would never be told to wait
+            self.flush()
 
     def close(self) -> None:
-        """Send what is held, then close."""
-        self._send()
+        """Send what is held, then have the connection closed."""
+        if not self._closed:
+            self.flush()
+            self._closed = True
+            self._on_close()
+
+    def close_now(self) -> None:
+        """Close both sides once what was written is sent."""
         self._transport.close()
 
-    def _send(self) -> None:
+    def is_cut(self) -> bool:
+        """Return True if the connection is closed, or closes, on both sides."""
+        return self._transport.is_closing()
+
+    def flush(self) -> None:
+        """Send what is held."""
         held, self._held = self._held, bytearray()
         if held and not self._transport.is_closing():
+            self._written += len(held)
             self._transport.write(held)

@@ -26,12 +26,16 @@ _TOKEN = re.compile(r"[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+", re.ASCII)
 
 @dataclass(frozen=True)
 class Claims:
-    """Which claims say what. Scopes are read as one string with blanks between, or as a list."""
+    """Names of claims. Scopes are read as one string with blanks between, or as a list.
+
+    A tenant of the name `all_tenants` stands for all of them; None, the default, for none.
+    """
 
     subject: str = "sub"
     tenant: str = "tenant"
     project: str = "project"
     scope: str = "scope"
+    all_tenants: str | None = None
 
 
 class JwtAuthenticator:
@@ -98,6 +102,8 @@ def caller_of_claims(said: Mapping[str, Any], claims: Claims) -> Caller | None:
             project = _SCOPE.validate_python(project, strict=True)
     except ValidationError:
         return None
+    if tenant == claims.all_tenants:
+        return Caller(subject, scopes=_scopes(said.get(claims.scope))) if project == EVERY_PROJECT else None
     return Caller(subject, tenant, None if project == EVERY_PROJECT else project, _scopes(said.get(claims.scope)))
 
 

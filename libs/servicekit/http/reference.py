@@ -9,8 +9,6 @@ from collections.abc import Iterator
 from html import escape
 from typing import Any, Final
 
-from fastapi.responses import HTMLResponse
-
 from contracts.events_page import type_of
 
 _STYLE: Final = """
@@ -25,27 +23,28 @@ _POLICY: Final = (
     f"default-src 'none'; style-src 'sha256-{base64.b64encode(hashlib.sha256(_STYLE.encode()).digest()).decode()}'; "
     "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 )
+PAGE_HEADERS: Final = {"Content-Security-Policy": _POLICY, "Referrer-Policy": "no-referrer"}
 _HEAD: Final = "| {} | type | |\n|---|---|---|\n"
 
 
 def as_markdown(document: dict[str, Any]) -> str:
     """Every route with its parameters, body, answer and refusals."""
     routes = [_route(document, *place) for place in _operations(document)]
-    models = {name: schema for name, schema in document["components"]["schemas"].items() if _is_shown(document, name)}
+    schemas = document.get("components", {}).get("schemas", {})
+    models = {name: schema for name, schema in schemas.items() if _is_shown(document, name)}
     parts = [_model(document, name, schema) for name, schema in sorted(models.items())]
     return "\n".join(routes) + "\n## What the answers are made of\n\n" + "\n".join(parts)
 
 
-def reference_page(document: dict[str, Any]) -> HTMLResponse:
-    """The same as a page. It loads nothing, from here or elsewhere."""
+def reference_page(document: dict[str, Any]) -> str:
+    """Return the same as a page. It loads nothing, from here or elsewhere."""
     body = "".join(_blocks(as_markdown(document)))
-    text = (
+    return (
         f"<!doctype html><html lang=en><meta charset=utf-8><meta name=viewport content='width=device-width'>"
         f"<title>agent-feedback: HTTP reference</title><style>{_STYLE}</style><h1>HTTP reference</h1>"
         f"<p>The same for machines: <a href=/openapi.json>openapi.json</a>, "
         f"<a href=/asyncapi.json>asyncapi.json</a> (the topics).</p>{body}</html>"
     )
-    return HTMLResponse(text, headers={"Content-Security-Policy": _POLICY, "Referrer-Policy": "no-referrer"})
 
 
 def _operations(document: dict[str, Any]) -> Iterator[tuple[str, str, dict[str, Any]]]:

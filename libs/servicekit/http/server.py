@@ -14,7 +14,8 @@ from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from servicekit.failures import StartError
-from servicekit.http.connections import BoundedProtocol, Connections
+from servicekit.http.connections import Connections
+from servicekit.http.protocol import HttpConnection
 from servicekit.http.settings import HttpSettings
 
 BODY_LIMIT = 64 * 1024
@@ -52,10 +53,10 @@ class HttpServer:
         self._task: asyncio.Task[None] | None = None
 
     async def start(self, app: ASGIApp) -> None:
-        connections = Connections(self._settings.connections, self._settings.header_seconds)
+        connections = Connections(self._settings)
         config = uvicorn.Config(
             app,
-            http=cast("type[asyncio.Protocol]", partial(BoundedProtocol, connections=connections)),
+            http=cast("type[asyncio.Protocol]", partial(HttpConnection, connections=connections)),
             ws="none",
             log_config=None,
             lifespan="off",

@@ -21,7 +21,7 @@ from issuer import AUDIENCE, ISSUER, Issuer, issuer, key_for, public_jwk
 from servicekit.failures import StartError, Unavailable
 from servicekit.http.auth import Caller
 from servicekit.http.jwks import KeySet, keys_in
-from servicekit.http.jwt import JwtAuthenticator
+from servicekit.http.jwt import Claims, JwtAuthenticator, caller_of_claims
 
 NOW = int(time.time())
 
@@ -92,6 +92,20 @@ async def test_several_audiences_every_project_and_scopes_as_a_list(source: Issu
     token = source.token("rsa", aud=["other", AUDIENCE], project="*", scope=["erase", 7])
     caller = await accepting(source).authenticate(token)
     assert caller == Caller("ann", "acme", None, frozenset({"erase"}))
+
+
+@pytest.mark.parametrize(
+    ("named", "tenant", "project", "seen"),
+    [
+        ("platform", "platform", "*", Caller("ann", None, None, frozenset({"admin"}))),
+        ("platform", "platform", "support", None),
+        ("platform", "acme", "*", Caller("ann", "acme", None, frozenset({"admin"}))),
+        (None, "platform", "*", Caller("ann", "platform", None, frozenset({"admin"}))),
+    ],
+)
+def test_one_name_may_stand_for_all_tenants(named: str | None, tenant: str, project: str, seen: Caller | None) -> None:
+    said = {"sub": "ann", "tenant": tenant, "project": project, "scope": "admin"}
+    assert caller_of_claims(said, Claims(all_tenants=named)) == seen
 
 
 async def test_the_public_key_is_no_secret(source: Issuer) -> None:

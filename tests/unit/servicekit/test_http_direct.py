@@ -76,7 +76,8 @@ async def test_it_answers_as_fastapi_would(
 
 async def test_it_is_called_past_fastapi_and_answers_the_same_within(monkeypatch: pytest.MonkeyPatch) -> None:
     app = things(DirectRoute)
-    assert list(app.state.direct) == [("POST", "/things/{tenant}/{thing_id}")]
+    routes = [place for place, one in app.state.direct.items() if isinstance(one, DirectRoute)]
+    assert routes == [("POST", "/things/{tenant}/{thing_id}")]
     within = things(DirectRoute)
     within.state.direct.clear()
     for path in ("/things/acme/one%2Ftwo", "/things/acme/none", "/things/acme/%00"):

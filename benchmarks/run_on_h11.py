@@ -1,0 +1,24 @@
+"""One of our programs on uvicorn's own protocol on h11, without our bounds.
+
+python -m benchmarks.run_on_h11 MODULE [ARGUMENT ...]
+"""
+
+from __future__ import annotations
+
+import runpy
+import sys
+from typing import Any
+
+from uvicorn.protocols.http.h11_impl import H11Protocol
+
+from servicekit.http import server
+
+
+def _on_h11(*, connections: object, **options: Any) -> H11Protocol:
+    return H11Protocol(**options)
+
+
+if __name__ == "__main__":
+    server.HttpConnection = _on_h11  # type: ignore[assignment,misc]
+    del sys.argv[0]
+    runpy.run_module(sys.argv[0], run_name="__main__", alter_sys=True)

@@ -1,0 +1,60 @@
+"""Documents that are the same for every caller: made once, and sent with an ETag, compressed if the client takes it."""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+from collections.abc import Callable, Mapping
+from typing import NamedTuple
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+
+class _Made(NamedTuple):
+    content: bytes
+    packed: bytes
+    etag: str
+
+
+class Document:
+    """A document of `media_type`, made by `make` when it is first asked for. `headers` are part of every response."""
+
+    def __init__(self, make: Callable[[], bytes], media_type: str, headers: Mapping[str, str] | None = None) -> None:
+        self._make = make
+        self._media_type = media_type
+        self._headers = {
+            "Cache-Control": "no-cache",
+            "Vary": "Accept-Encoding",
+            "X-Content-Type-Options": "nosniff",
+            **(headers or {}),
+        }
+        self._made: _Made | None = None
+
+    def forget(self) -> None:
+        """Make the document again when it is next asked for."""
+        self._made = None
+
+    async def answer(self, request: Request, _: Mapping[str, str] | None = None) -> Response:
+        """Return the document, or 304 if the client has it."""
+        if self._made is None:
+            content = self._make()
+            etag = f'W/"{hashlib.sha256(content).hexdigest()[:32]}"'
+            self._made = _Made(content, gzip.compress(content, mtime=0), etag)
+        content, packed, etag = self._made
+        headers = {**self._headers, "ETag": etag}
+        if _names(request.headers.get("if-none-match", ""), etag):
+            return Response(status_code=304, headers=headers)
+        if not takes_gzip(request):
+            return Response(content, media_type=self._media_type, headers=headers)
+        return Response(packed, media_type=self._media_type, headers={**headers, "Content-Encoding": "gzip"})
+
+
+def takes_gzip(request: Request) -> bool:
+    """Return True if the client takes a response compressed by gzip."""
+    offers = [offer.replace(" ", "") for offer in request.headers.get("accept-encoding", "").lower().split(",")]
+    return any(offer == "gzip" or (offer.startswith("gzip;q=") and offer != "gzip;q=0") for offer in offers)
+
+
+def _names(condition: str, etag: str) -> bool:
+    return any(one.strip().removeprefix("W/") in ("*", etag.removeprefix("W/")) for one in condition.split(","))

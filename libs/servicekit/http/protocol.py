@@ -1,0 +1,308 @@
+"""HTTP/1.1 on one connection: uvicorn's protocol on llhttp, as a state machine bounded in bytes and seconds.
+
+llhttp leaves three things to its user: a body behind an offer of another protocol, the size of trailers, and requests
+that are pipelined faster than they are answered. uvicorn leaves open how long a client may take to read.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from typing import Any, Final
+
+import httptools
+from starlette.responses import JSONResponse
+from starlette.types import Receive, Scope, Send
+from uvicorn.protocols.http.flow_control import FlowControl
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+
+from servicekit.http.connections import Connections, State
+from servicekit.http.joined_writes import JoinedWrites
+from servicekit.http.refusals import RETRY_SECONDS
+
+HEAD_LIMIT: Final = 64 * 1024
+"""Bytes of a request in a row that belong to no body: its head, with the path, or what is around a body's chunks."""
+DISCARD_LIMIT: Final = 16 * 1024 * 1024
+"""Bytes that are discarded after a response: the rest of its request's body."""
+PIECE: Final = 2 * 1024
+"""Bytes that are parsed at once, which bounds the pipelined requests that are held."""
+HEALTH: Final = ("/health/live", "/health/ready")
+_FULL: Final = "Too many connections are open; send this again later."
+_FRAMING: Final = (b"content-length", b"transfer-encoding")
+
+
+def _last_answer(status: bytes, sentence: str) -> bytes:
+    """A response as it goes over the wire, after which the connection ends."""
+    body = json.dumps({"detail": sentence}).encode()
+    head = b"HTTP/1.1 %s\r\ncontent-type: application/json\r\nconnection: close\r\ncontent-length: %d\r\n\r\n"
+    return head % (status, len(body)) + body
+
+
+_UNREADABLE: Final = _last_answer(
+    b"400 Bad Request", "This cannot be read as an HTTP request: it breaks the protocol, or its address is too long."
+)
+_TOO_LARGE: Final = _last_answer(
+    b"431 Request Header Fields Too Large", f"The head of the request is larger than {HEAD_LIMIT} bytes."
+)
+
+
+class _Flow(FlowControl):
+    """Flow control that reads nothing while the connection holds bytes that were not parsed."""
+
+    held = False
+
+    def resume_reading(self) -> None:
+        if not self.held:
+            super().resume_reading()
+
+
+class HttpConnection(HttpToolsProtocol):
+    """A connection counted in `connections`."""
+
+    transport: JoinedWrites  # type: ignore[assignment] # has all that a transport has
+    flow: _Flow
+
+    def __init__(self, *args: Any, connections: Connections, **options: Any) -> None:
+        super().__init__(*args, **options)
+        self.state: State | None = None
+        self._connections = connections
+        self._reserved = False
+        self._unparsed = memoryview(b"")
+        self._bodiless = 0
+        """Bytes since a request began or a byte of its body came."""
+        self._discarded = 0
+        self._refusal: bytes | None = None
+        """The last response, if what came after the requests that are answered before it cannot be read."""
+        self._broken: object = None
+        """The cycle of the request whose body cannot be read."""
+        self._in_head = self._in_message = self._ended = self._resumes = False
+
+    # What the transport tells.
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override] # as uvicorn's
+        transport.set_write_buffer_limits(high=0)  # so that writing is paused as long as anything is unsent
+        super().connection_made(JoinedWrites(transport, self._end))  # type: ignore[arg-type]
+        self.flow = _Flow(self.transport)  # type: ignore[arg-type]
+        self._reserved = not self._connections.opened(self)
+        if self._reserved:
+            self.app = Crowded(self.app)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        super().connection_lost(exc)
+        self._connections.closed(self)
+
+    def data_received(self, data: bytes) -> None:
+        self._unset_keepalive_if_required()
+        if self.transport.is_closing():
+            self._discard(len(data))
+            return
+        self._unparsed = memoryview(bytes(self._unparsed) + data if self._unparsed else data)
+        self._parse()
+        self._settle()
+
+    def eof_received(self) -> bool:  # type: ignore[override] # as asyncio has it
+        """Keep the connection while requests that are whole wait for their responses."""
+        self._ended = True
+        self.transport.flush()
+        return self._answers_after_end()
+
+    def pause_writing(self) -> None:
+        super().pause_writing()
+        self._settle()
+
+    def resume_writing(self) -> None:
+        super().resume_writing()
+        self._settle()
+
+    # What the parser tells.
+
+    def on_message_begin(self) -> None:
+        if not self._resumes:
+            super().on_message_begin()
+            self._in_head = self._in_message = True
+            self._discarded = 0
+
+    def on_url(self, url: bytes) -> None:
+        if not self._resumes:
+            super().on_url(url)
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        if self._in_head:  # trailers are dropped: nothing reads them, and none of them stands for a field of the head
+            super().on_header(name, value)
+
+    def on_headers_complete(self) -> None:
+        if self._resumes:
+            return
+        if self.parser.get_method() == b"CONNECT":
+            raise ValueError("not a proxy")
+        codings = [value.strip().lower() for name, value in self.headers if name == b"transfer-encoding"]
+        if codings not in ([], [b"chunked"]):  # llhttp would refuse some of them after the application was called
+            raise ValueError("not chunked alone")
+        match self.parser.get_http_version():
+            case "1.1":
+                pass
+            case "1.0":
+                self.expect_100_continue = False  # such a client knows no interim response
+            case _:
+                raise ValueError("another version")
+        super().on_headers_complete()
+        self._in_head = False
+        if self._reserved:
+            self.cycle.keep_alive = False
+
+    def on_body(self, body: bytes) -> None:
+        self._bodiless = 0
+        if self.cycle.response_complete:
+            self._discard(len(body))
+        super().on_body(body)
+
+    def on_message_complete(self) -> None:
+        if self.parser.should_upgrade():
+            return  # the body is still to come
+        self._in_message = False
+        self._bodiless = 0
+        super().on_message_complete()
+
+    def on_response_complete(self) -> None:
+        if self._refusal is not None and (not self.pipeline or self.pipeline[-1][0] is self._broken):
+            self._end_with(self._refusal)
+        super().on_response_complete()
+        if not self.transport.is_closing():
+            self._parse()
+        if self._ended and not self._answers_after_end():
+            self.transport.close()
+        self._settle()
+
+    # What becomes of it.
+
+    def shutdown(self) -> None:
+        """Close the connection, after the response that is being made. Called when the server stops."""
+        if self.state is State.END:
+            self.abort()
+        else:
+            super().shutdown()
+
+    def abort(self) -> None:
+        self.transport.abort()
+
+    @property
+    def taken(self) -> int:
+        return self.transport.taken
+
+    @property
+    def _at_work(self) -> bool:
+        return self.cycle is not None and not self.cycle.response_complete
+
+    def _parse(self) -> None:
+        """Parse what has come, piece by piece, until a second request waits for its response."""
+        while self._unparsed and not self.pipeline and not self.transport.is_closing():
+            piece, self._unparsed = self._unparsed[:PIECE], self._unparsed[PIECE:]
+            self._bodiless += len(piece)
+            try:
+                self._feed(piece)
+            except httptools.HttpParserError:
+                self._refuse(_UNREADABLE)
+            if self._bodiless > HEAD_LIMIT:
+                self._refuse(_TOO_LARGE)
+            if self._refusal is not None or self._is_last():
+                self._unparsed = memoryview(b"")
+        self.flow.held = bool(self._unparsed)
+        if self.flow.held:
+            self.flow.pause_reading()
+        elif not self.pipeline:
+            self.flow.resume_reading()
+
+    def _feed(self, piece: memoryview) -> None:
+        """Parse `piece`. Behind a head that offers another protocol, go on with a body as that head describes it.
+
+        Raises HttpParserError.
+        """
+        try:
+            self.parser.feed_data(piece)
+            return
+        except httptools.HttpParserUpgrade as offer:
+            self._unparsed = memoryview(bytes(piece[offer.args[0] :]) + bytes(self._unparsed))
+        framing = [b"%s: %s\r\n" % header for header in self.headers if header[0] in _FRAMING]
+        self.parser = httptools.HttpRequestParser(self)
+        self.parser.set_dangerous_leniencies(lenient_data_after_close=True)
+        self._resumes = True
+        try:
+            self.parser.feed_data(b"POST / HTTP/1.1\r\n" + b"".join(framing) + b"\r\n")
+        finally:
+            self._resumes = False
+
+    def _refuse(self, answer: bytes) -> None:
+        """End the connection with `answer`, after the responses to the requests before."""
+        if self._refusal is not None:
+            return
+        self._refusal = answer
+        if self._in_message and not self._in_head:
+            self._broken = self.cycle
+            if self.cycle.response_complete:
+                self.transport.close()
+            elif not self.pipeline:
+                self._end_with(b"" if self.cycle.response_started else answer)
+        elif not self._at_work:
+            self._end_with(answer)
+
+    def _end_with(self, answer: bytes) -> None:
+        """Write the last response and close. The application of a request without a response learns of it."""
+        self.pipeline.clear()
+        if self._at_work:
+            self.cycle.disconnected = True
+            self.cycle.message_event.set()
+        self.transport.write(answer)
+        self.transport.close()
+
+    def _is_last(self) -> bool:
+        """Return True if the client gets no response to a request after this one."""
+        return self.cycle is not None and not self.cycle.keep_alive and not self._in_message
+
+    def _discard(self, size: int) -> None:
+        self._discarded += size
+        if self._discarded > DISCARD_LIMIT:
+            self._connections.too_large(self)
+
+    def _answers_after_end(self) -> bool:
+        """Return True if the client, which sends no more, has sent all of a request that is not answered."""
+        if self.transport.is_closing():
+            return False
+        is_whole = self._in_head or not self._in_message
+        return bool(self.pipeline or self._unparsed or self._refusal) or (self._at_work and is_whole)
+
+    def _end(self) -> None:
+        """Close our side. If the client may still be sending, its side is read to its end, so that it reads ours."""
+        transport = self.transport
+        if self._ended or not (self._in_message or self._unparsed or self._bodiless):
+            transport.close_now()
+        elif not transport.is_cut():
+            self._unparsed = memoryview(b"")
+            self.flow.held = False
+            self.flow.resume_reading()
+            transport.write_eof()
+        self._settle()
+
+    def _settle(self) -> None:
+        """Tell the registry which state this connection is in."""
+        if self.flow.write_paused:
+            state = State.READER
+        elif self.transport.is_closing():
+            state = State.END
+        elif self._at_work:
+            state = State.WORK
+        elif self._in_message and not self._in_head:
+            state = State.REST
+        else:
+            state = State.HEAD
+        self._connections.enters(self, state)
+
+
+class Crowded:
+    """Serves health from `app`, and answers any other request with 503."""
+
+    def __init__(self, app: Any) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        full = JSONResponse({"detail": _FULL}, 503, {"Retry-After": str(RETRY_SECONDS), "Connection": "close"})
+        await (self._app if scope["path"] in HEALTH else full)(scope, receive, send)

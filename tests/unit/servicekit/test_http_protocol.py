@@ -1,0 +1,212 @@
+"""What a client may do to a connection beyond well-formed requests and reading their responses, on a real socket."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import resource
+import shutil
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from time import monotonic
+
+import httpx
+import pytest
+from fastapi import Request, Response
+
+from servicekit import metrics
+from servicekit.http.application import Surface, application, guarded
+from servicekit.http.auth import AccessToken
+from servicekit.http.permissions import ANY_TOKEN, PUBLIC
+from servicekit.http.protocol import HEAD_LIMIT
+from servicekit.http.server import HttpServer
+from servicekit.http.settings import HttpSettings
+
+JAVA_PROGRAM = Path(__file__).parents[2] / "support" / "Http2Offer.java"
+BODY = "a rating, " * 500
+LARGE = 4_000_000
+
+
+@asynccontextmanager
+async def serving(**settings: float) -> AsyncIterator[int]:
+    async def ready() -> None:
+        return None
+
+    app = application(ready)
+
+    @app.post("/echo")
+    async def echo(request: Request) -> Response:
+        body = await request.body()
+        return Response(body, headers={"X-Trailer": request.headers.get("x-trailer", "none")})
+
+    @app.get("/large")
+    async def large() -> Response:
+        return Response(b"x" * LARGE)
+
+    server = HttpServer("127.0.0.1", 0, HttpSettings.model_validate(settings))
+    rows = {("POST", "/echo"): PUBLIC, ("GET", "/large"): PUBLIC, ("POST", "/closed"): ANY_TOKEN}
+    await server.start(guarded(app, AccessToken("t"), Surface(rows, body_limits={"/closed": LARGE})))
+    try:
+        yield server.port
+    finally:
+        await server.stop()
+
+
+async def run(*command: str) -> str:
+    process = await asyncio.create_subprocess_exec(
+        *command, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE
+    )
+    async with asyncio.timeout(60):
+        out, error = await process.communicate()
+    assert process.returncode == 0, error.decode()
+    return out.decode()
+
+
+@pytest.mark.parametrize("framing", ["length", "chunked"])
+async def test_an_offer_of_http2_by_java_loses_no_body(framing: str) -> None:
+    if shutil.which("java") is None:
+        pytest.skip("java is not installed")
+    async with serving() as port:
+        said = await run("java", str(JAVA_PROGRAM), f"http://127.0.0.1:{port}/echo", BODY, framing)
+    assert said == f"200 {BODY}"
+
+
+@pytest.mark.parametrize("option", [[], ["-H", "Transfer-Encoding: chunked"], ["-H", "Expect: 100-continue"]])
+async def test_an_offer_of_http2_by_curl_loses_no_body(option: list[str]) -> None:
+    if shutil.which("curl") is None:
+        pytest.skip("curl is not installed")
+    async with serving() as port:
+        address = f"http://127.0.0.1:{port}/echo"
+        said = await run("curl", "-sS", "--http2", *option, "-w", " %{http_version}", "-d", BODY, address)
+    assert said == f"{BODY} 1.1"
+
+
+async def test_requests_after_an_ignored_offer_are_answered() -> None:
+    offer = b"Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMA\r\n"
+    first = b"POST /echo HTTP/1.1\r\nHost: x\r\n" + offer + b"Content-Length: 5\r\n\r\nfirst"
+    last = b"POST /echo HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: 4\r\n\r\nlast"
+    async with serving() as port:
+        said = await exchanged(port, [first + last[:10], last[10:]])
+    assert [part.rpartition(b"\r\n")[2] for part in said.split(b"HTTP/1.1 200 OK")[1:]] == [b"first", b"last"]
+
+
+async def test_trailers_count_as_the_head_does_and_are_no_headers() -> None:
+    start = b"POST /echo HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n"
+    async with serving() as port:
+        said = await exchanged(port, [start + b"X-Trailer: 1\r\n\r\n"], end=True)
+        assert b" 200 " in said and b"x-trailer: none" in said and said.endswith(b"hello")
+        before = memory()
+        sent = await flooded(port, start, b"X-Flood: " + b"x" * 4_000 + b"\r\n", 60_000_000)
+        assert sent < 60_000_000
+        assert memory() - before < 30_000, "kilobytes"
+        said = await exchanged(port, [start, b"X-Flood: 1\r\n" * (HEAD_LIMIT // 10)])
+        assert said.startswith(b"HTTP/1.1 431 ") and b"connection: close" in said
+
+
+async def test_clients_that_do_not_read_are_cut_off_and_lock_nobody_out() -> None:
+    asked = b"GET /large HTTP/1.1\r\nHost: x\r\n\r\n" * 20
+    cut = metrics.HTTP_CLOSED.labels("not reading")._value.get()
+    async with serving(connections=8, response_seconds=1.5) as port:
+        idle = [await asyncio.open_connection("127.0.0.1", port, limit=1) for _ in range(8)]
+        for _, writer in idle:
+            writer.write(asked)
+        async with httpx.AsyncClient(base_url=f"http://127.0.0.1:{port}", timeout=20) as http:
+            async with asyncio.timeout(20):
+                while (await http.get("/openapi.json")).status_code != 503:  # until all are at work
+                    pass
+                assert (await http.get("/health/live")).status_code == 200
+                while metrics.HTTP_CLOSED.labels("not reading")._value.get() - cut < 8:
+                    assert (await http.get("/health/live")).status_code == 200
+                assert (await http.get("/openapi.json")).status_code == 200
+        for _, writer in idle:
+            writer.close()
+
+
+async def test_a_client_that_reads_slowly_gets_its_whole_response() -> None:
+    async with serving(response_seconds=0.5, header_seconds=0.5) as port:
+        reader, writer = await asyncio.open_connection("127.0.0.1", port, limit=16_384)
+        began = monotonic()
+        writer.write(b"GET /large HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+        got = 0
+        while data := await reader.read(65_536):
+            got += len(data)
+            await asyncio.sleep(0.04)
+        assert got > LARGE and monotonic() - began > 1.5
+        writer.close()
+
+
+@pytest.mark.parametrize(
+    ("path", "header", "status"),
+    [("/closed", "X: 1", 401), ("/nothing", "Authorization: Bearer t", 404), ("/echo", "X: 1", 413)],
+)
+async def test_a_refusal_of_a_large_body_arrives(path: str, header: str, status: int) -> None:
+    """The client sends all of the body before it reads, and may then ask again on the same connection."""
+    head = f"POST {path} HTTP/1.1\r\nHost: x\r\n{header}\r\nContent-Length: {LARGE}\r\n\r\n".encode()
+    async with serving() as port:
+        said = await exchanged(port, [head + b"x" * LARGE, WHOLE])
+    first, second = said.split(b"HTTP/1.1 ")[1:]
+    assert first.startswith(b"%d " % status) and json.loads(first.partition(b"\r\n\r\n")[2])["detail"]
+    assert second.startswith(b"200 ")
+
+
+WHOLE = b"GET /health/live HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"
+
+
+async def test_a_refused_body_without_end_is_read_up_to_a_limit() -> None:
+    start = b"POST /closed HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n"
+    async with serving() as port:
+        assert await flooded(port, start, b"4000\r\n" + b"x" * 0x4000 + b"\r\n", 90_000_000) < 90_000_000
+
+
+async def test_a_refused_body_that_stops_coming_ends_the_connection() -> None:
+    async with serving(header_seconds=0.5) as port:
+        began = monotonic()
+        said = await exchanged(port, [b"POST /closed HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\nx"])
+        assert said.startswith(b"HTTP/1.1 401 ") and 0.3 < monotonic() - began < 15
+
+
+async def test_pipelined_requests_take_little_memory() -> None:
+    """A few megabytes of requests, while the responses are not read."""
+    async with serving() as port:
+        before = memory()
+        sent = await flooded(port, b"GET /large HTTP/1.1\r\nHost: x\r\n\r\n", WHOLE[:-21] + b"\r\n" * 2, 20_000_000)
+        assert sent < 20_000_000
+        assert memory() - before < 60_000, "kilobytes"
+
+
+async def exchanged(port: int, pieces: list[bytes], *, end: bool = False) -> bytes:
+    """What the server says to `pieces`, sent one after the other, until it ends the connection (or we do)."""
+    reader, writer = await asyncio.open_connection("127.0.0.1", port)
+    with contextlib.suppress(ConnectionError):
+        for piece in pieces:
+            writer.write(piece)
+            await writer.drain()
+            await asyncio.sleep(0.01)
+        if end:
+            writer.write_eof()
+    async with asyncio.timeout(20):
+        said = await reader.read()
+    writer.close()
+    return said
+
+
+async def flooded(port: int, start: bytes, piece: bytes, limit: int) -> int:
+    """Send `piece` again and again without reading, until the server takes no more for a second; gives the bytes."""
+    _, writer = await asyncio.open_connection("127.0.0.1", port, limit=1)
+    writer.write(start)
+    sent = 0
+    with contextlib.suppress(ConnectionError, TimeoutError):
+        while sent < limit:
+            writer.write(piece * 16)
+            async with asyncio.timeout(1):
+                await writer.drain()
+            sent += 16 * len(piece)
+    writer.transport.abort()
+    return sent
+
+
+def memory() -> int:
+    """The most memory that this process has had, in kilobytes."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
