@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Annotated, Final, Literal, get_args
+from typing import Annotated, Final, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 from pydantic.alias_generators import to_camel
@@ -17,12 +16,13 @@ TEXT_LIMIT = 10_000
 RECORD_LIMIT = 1_048_576
 """Bytes of an inbound record's value."""
 
-Id = Annotated[str, StringConstraints(min_length=1, max_length=256, pattern=r"^[^\x00-\x1f\x7f-\x9f]+$")]
+ID_LIMIT = 256
+"""Characters of an id."""
+ID_PATTERN = r"^[^\x00-\x1f\x7f-\x9f]+$"
+Id = Annotated[str, StringConstraints(min_length=1, max_length=ID_LIMIT, pattern=ID_PATTERN)]
 """1 to 256 characters, none of them a control character."""
 Name = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9._-]{1,64}$")]
 """A tenant's or a project's name."""
-Content = Annotated[str, StringConstraints(max_length=CONTENT_LIMIT, pattern=r"^[^\x00]*[^\x00\s][^\x00]*$")]
-"""A message's text: not blank, no NUL."""
 Text = Annotated[str, StringConstraints(max_length=TEXT_LIMIT, pattern=r"^[^\x00]*$")]
 """Free text of a feedback, or a shortened content: no NUL, may be empty."""
 Label = Annotated[str, StringConstraints(min_length=1, max_length=128, pattern=r"^[^\x00-\x1f\x7f-\x9f]+$")]
@@ -31,9 +31,10 @@ Confidence = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
 Sequence64 = Annotated[int, Field(ge=0, le=2**63 - 1)]
 
 SenderType = Literal["human", "agent"]
-UserType = Literal["human", "agent", "anonymous", "registered", "paid", "privileged"]
-"""Who a person is to the platform. `agent` marks another agent's feedback."""
-_USER_TYPES: Final[Mapping[str, UserType]] = {name: name for name in get_args(UserType)}
+UserType = Label
+"""A platform's own word for a person's role. Only `agent` has a meaning: it marks another agent's feedback."""
+PERSON: Final = "human"
+"""The role of those whose platform names none."""
 Reaction = Literal["ok", "not_ok", "neutral"]
 Origin = Literal["user", "machine", "reviewer"]
 FeedbackType = Literal["implicit", "reaction", "explicit", "inferred"]
@@ -73,8 +74,3 @@ class Event(Envelope):
 
     project: Name
     """The project within the tenant."""
-
-
-def user_type_of(role: str | None) -> UserType:
-    """The kind of user that a platform's own word for a person's role names; `human` for any other word, or none."""
-    return _USER_TYPES.get(role or "", "human")

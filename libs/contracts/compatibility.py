@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -10,6 +12,13 @@ Facts = Mapping[str, Mapping[str, Any]]
 
 _UPPER = ("maxLength", "maximum", "maxItems", "maxProperties")
 _LOWER = ("minLength", "minimum", "minItems", "minProperties")
+_OF_NUMBERS = ("maximum", "minimum")
+"""Limits that take nothing away from a property which took no numbers."""
+_WIDER = {
+    r"^[^\x00]*[^\x00\s][^\x00]*$": r"^[^\x00]*$",
+    r"^[^\x00-\x1f\x7f-\x9f]+$": r"^[^\x00-\x1f\x7f-\x9f]*$",
+}
+"""Patterns, each with one that also matches every text that it matches."""
 
 
 def facts_of(schema: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
@@ -23,20 +32,48 @@ def incompatibilities(before: Facts, after: Facts) -> list[str]:
     """List, in sentences, what a message that was sound before may now fail on; empty where nothing breaks."""
     broken = [f"{path} is gone" for path in before if path not in after]
     added = [path for path in after if path not in before]
-    broken += [f"{path} is demanded and was not there" for path in added if after[path]["required"]]
+    broken += [
+        f"{path} is demanded and was not there"
+        for path in added
+        if after[path]["required"] and (_parent(path) in before or not _parent(path))
+    ]
     for path in before.keys() & after.keys():
         old, new = before[path], after[path]
         if new["required"] and not old["required"]:
             broken.append(f"{path} must now be there")
         if not set(old["types"]) <= set(new["types"]):
             broken.append(f"{path} no longer takes {sorted(set(old['types']) - set(new['types']))}")
-        if new["choices"] is not None and not set(old["choices"] or ["anything"]) <= set(new["choices"]):
+        if not all(_takes(new, choice) for choice in old["choices"] or ()):
             broken.append(f"{path} no longer takes every choice it took")
-        broken += [f"{path}: {name} is tighter" for name in _UPPER if new.get(name, 1e300) < old.get(name, 1e300)]
-        broken += [f"{path}: {name} is tighter" for name in _LOWER if new.get(name, -1e300) > old.get(name, -1e300)]
-        if new.get("pattern") not in (None, old.get("pattern")):
+        if old["choices"] is not None:
+            continue
+        if new["choices"] is not None:
+            broken.append(f"{path} no longer takes every choice it took")
+        broken += [f"{path}: {name} is tighter" for name in (*_UPPER, *_LOWER) if _is_tighter(name, old, new)]
+        if new.get("pattern") not in (None, old.get("pattern"), _WIDER.get(old.get("pattern", ""))):
             broken.append(f"{path}: its pattern changed")
     return sorted(broken)
+
+
+def _parent(path: str) -> str:
+    """Return the path of the object that `path` is a property of; empty for the event itself."""
+    return path.rpartition(".")[0].removesuffix("[]").removesuffix("{}")
+
+
+def _is_tighter(name: str, old: Mapping[str, Any], new: Mapping[str, Any]) -> bool:
+    if name in _OF_NUMBERS and not {"integer", "number"} & {*old["types"]}:
+        return False
+    if name in _UPPER:
+        return bool(new.get(name, math.inf) < old.get(name, math.inf))
+    return bool(new.get(name, -math.inf) > old.get(name, -math.inf))
+
+
+def _takes(fact: Mapping[str, Any], choice: str) -> bool:
+    """Return whether a property still takes a text that was one of its choices."""
+    if fact["choices"] is not None:
+        return choice in fact["choices"]
+    long_enough = fact.get("minLength", 0) <= len(choice) <= fact.get("maxLength", math.inf)
+    return long_enough and re.search(fact.get("pattern", ""), choice) is not None
 
 
 def _collect(

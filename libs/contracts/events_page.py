@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+from typing import Any, NamedTuple
 
 from contracts.asyncapi import examples_of
-from contracts.topics import FOREVER, TOPICS, Topic
+from contracts.topics import CHAT_MESSAGE, CHAT_REACTION, CHAT_REPLY, FOREVER, TOPICS, Topic
 
 HEAD = """\
 # Events
@@ -25,11 +25,90 @@ What a chat service sends and what a learner reads, field by field. The same des
 - Readers pass over fields that they do not know. Optional fields may be left out. Times are RFC 3339 with an offset.
 - What cannot be used goes to the topic's dead letters, `<topic>.dlq`, with its reason.
 """
+STYLES_HEAD = """
+## Other styles
+
+A chat service need not change its own style. These are read too, and every reader is given the same event:
+
+| | in the event | read as |
+|---|---|---|
+"""
+
+
+class Style(NamedTuple):
+    """A spelling that differs from the models' own: where its example is, which of its fields show it."""
+
+    title: str
+    topic: Topic
+    example: str
+    fields: tuple[str, ...]
+    read_as: str
+
+
+STYLES = (
+    Style(
+        "any role",
+        CHAT_REACTION,
+        "other_role",
+        ("userType",),
+        "a person, and the text is kept as the role; only `agent` is an agent",
+    ),
+    Style(
+        "an agent's message without `agentId`",
+        CHAT_MESSAGE,
+        "agent_by_sender",
+        ("senderId", "senderType"),
+        "`senderId` is the agent",
+    ),
+    Style(
+        "a picture or a sticker",
+        CHAT_REPLY,
+        "sticker",
+        ("content", "attachments"),
+        "a message without words: a reply is worth what any reply is, and no verdict is inferred",
+    ),
+    Style(
+        "a time with a space, without seconds, with `+0000`",
+        CHAT_MESSAGE,
+        "time_with_space",
+        ("occurredAt",),
+        "`2026-03-01T09:30:00.000000Z`",
+    ),
+    Style(
+        "a time in epoch milliseconds",
+        CHAT_MESSAGE,
+        "time_in_milliseconds",
+        ("occurredAt",),
+        "`2026-03-01T09:30:00.000000Z`; a number before 1973, such as one of seconds, is refused",
+    ),
+    Style(
+        "numeric ids",
+        CHAT_MESSAGE,
+        "numeric_ids",
+        ("eventId", "conversationId"),
+        'their digits, whatever the size: `9007199254740993` and `"9007199254740993"` are one id',
+    ),
+    Style("an empty optional id", CHAT_MESSAGE, "numeric_ids", ("turnId",), "no turn"),
+    Style(
+        "an emoji in another form",
+        CHAT_REACTION,
+        "heart",
+        ("emoji",),
+        "❤️: variants of a heart, skin tones and `:shortcodes:` are one emoji",
+    ),
+)
+"""Every spelling, in the order of the page."""
 
 
 def events_page() -> str:
     """The page as Markdown."""
-    return HEAD + "".join(_section(topic) for topic in TOPICS)
+    return HEAD + STYLES_HEAD + "".join(map(_style, STYLES)) + "".join(_section(topic) for topic in TOPICS)
+
+
+def _style(style: Style) -> str:
+    said = dict(examples_of(style.topic))[style.example]
+    shown = json.dumps({name: said[name] for name in style.fields}, ensure_ascii=False)
+    return f"| {style.title} | `{shown}` | {style.read_as} |\n"
 
 
 def _section(topic: Topic) -> str:

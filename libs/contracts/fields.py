@@ -11,13 +11,6 @@ from contracts.base import CorrectionType, Id, Label, Sequence64, Text, UserType
 ConversationId = Annotated[
     Id, Field(description="The conversation, such as a channel or a chat session; its events stay in order.")
 ]
-ThreadId = Annotated[
-    Id | None,
-    Field(
-        description="The thread inside the conversation, if the chat has threads: the id of the message that began it, "
-        "which need not carry it. Messages without one belong to the conversation outside its threads."
-    ),
-]
 TurnId = Annotated[
     Id, Field(description="The turn that the feedback is about: a person's question and the agent's answer to it.")
 ]
@@ -26,7 +19,10 @@ AgentMessageId = Annotated[Id, Field(description="The agent's message that the f
 UserId = Annotated[Id, Field(description="The person who gave the feedback.")]
 SaidByUserType = Annotated[
     UserType,
-    Field(description="Who that person is to the platform; `agent` marks the feedback of another agent."),
+    Field(
+        description="The platform's own word for that person's role, such as `registered`; `human` if it names none. "
+        "Only `agent` has a meaning: the feedback of another agent."
+    ),
 ]
 AgentContent = Annotated[
     Text, Field(description="The text of the agent's message, cut at 10,000 characters (see `truncated`).")

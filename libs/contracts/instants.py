@@ -15,9 +15,10 @@ _DAY_SECONDS = 86_400
 DAY = _DAY_SECONDS * SECOND
 
 _RFC3339 = re.compile(r"\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d(?:\.\d{1,12})?(?:[Zz]|[+-]\d\d:\d\d)", re.ASCII)
+_LOOSE = re.compile(r"\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d(?::\d\d(?:\.\d{1,12})?)? ?(?:[Zz]|[+-]\d\d:?\d\d)", re.ASCII)
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _CLOCK = tuple(f"{hour:02}:{minute:02}:" for hour in range(24) for minute in range(60))
-_LAST = 253_402_300_799_999_999
+LAST = 253_402_300_799_999_999
 """9999-12-31T23:59:59.999999Z, the last moment a datetime can hold."""
 
 
@@ -28,11 +29,26 @@ def parse_instant(text: str) -> int:
     """
     if not _RFC3339.fullmatch(text):
         raise ValueError("a time must be RFC 3339 with an offset, like 2026-01-31T12:00:00Z")
+    return _microseconds(text)
+
+
+def parse_loose_instant(text: str) -> int:
+    """Return the microseconds of a date-time with an offset, as chat services write it.
+
+    Besides RFC 3339 it may have a space instead of the `T` or before the offset, no seconds, or an offset without a
+    colon. Raises ValueError as `parse_instant` does.
+    """
+    if not _LOOSE.fullmatch(text):
+        raise ValueError("a time must be RFC 3339 with an offset, or a number of epoch milliseconds")
+    return _microseconds(text.replace(" ", "T", 1).replace(" ", ""))
+
+
+def _microseconds(text: str) -> int:
     since = datetime.fromisoformat(text.upper()) - _EPOCH
     moment = (since.days * _DAY_SECONDS + since.seconds) * SECOND + since.microseconds
     if moment < 0:
         raise ValueError("a time before 1970")
-    if moment > _LAST:
+    if moment > LAST:
         raise ValueError("a time after the year 9999")
     return moment
 
@@ -53,7 +69,7 @@ def _date(day: int) -> str:
 def _validate(value: object, info: ValidationInfo) -> int:
     if isinstance(value, str):
         return parse_instant(value)
-    if info.mode == "python" and type(value) is int and 0 <= value <= _LAST:
+    if info.mode == "python" and type(value) is int and 0 <= value <= LAST:
         return value
     raise ValueError("a time must be an RFC 3339 string")
 

@@ -44,6 +44,7 @@ def message_in(event: MessageEvent) -> ChatMessageIngested:
         sender_id=event.sender_id,
         sender_type=event.sender_type,
         content=event.content,
+        attachments=event.attachments,
         reply_to_message_id=event.original_message_id,
         agent_id=event.sender_id if event.sender_type == "agent" else None,
     )

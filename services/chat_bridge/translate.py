@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from chat_bridge.model import About, IndexedMessage
-from contracts.base import TEXT_LIMIT
+from contracts.base import PERSON, TEXT_LIMIT
 from contracts.chat import ChatMessageReactionIngested, ChatMessageReplyIngested
 from contracts.feedback import FeedbackReactionReceived, FeedbackReplyReceived
 from contracts.ids import derived_id
@@ -55,7 +55,7 @@ def _reaction(
         **_about(event, original, agent, content, REACTION_RECEIVED),
         truncated=original.truncated,
         reaction_user_id=event.user_id,
-        reaction_user_type=event.user_type,
+        reaction_user_type=event.user_type or PERSON,
         emoji=event.emoji,
         action=event.action,
     )

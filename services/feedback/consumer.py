@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 from uuid import UUID
 
@@ -17,14 +18,26 @@ from servicekit.kafka.outcome import STORED, UNCHANGED, Ignored, Outcome
 from servicekit.kafka.producer import Producer
 from servicekit.kafka.records import Received, inherited
 
+NO_PROJECTS: Mapping[tuple[str, str], Mapping[str, float]] = MappingProxyType({})
+
 
 class FeedbackEvents:
-    """The handler of the group `feedback`. `FeedbackWriter` keeps store, erasure ledger and log in step."""
+    """The handler of the group `feedback`. `FeedbackWriter` keeps store, erasure ledger and log in step.
 
-    def __init__(self, store: Store, producer: Producer, rewards: Mapping[str, float]) -> None:
+    `rewards` maps normalised emoji to -1..1; `project_rewards` replaces it for some tenants' projects.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        producer: Producer,
+        rewards: Mapping[str, float],
+        project_rewards: Mapping[tuple[str, str], Mapping[str, float]] = NO_PROJECTS,
+    ) -> None:
         self._store = store
         self._producer = producer
         self._rewards = rewards
+        self._project_rewards = project_rewards
 
     async def handle(self, batch: Sequence[Received[Any]]) -> Sequence[Outcome]:
         erasures, updates, outcomes = self._sorted(batch)
@@ -61,7 +74,8 @@ class FeedbackEvents:
             if isinstance(received.event, FeedbackErasureRequested):
                 erasures[index] = erasure_of(received.event, received.log_time)
                 continue
-            change = change_of(received.event, self._rewards)
+            rewards = self._project_rewards.get((received.event.tenant, received.event.project), self._rewards)
+            change = change_of(received.event, rewards)
             if isinstance(change, Ignored):
                 outcomes[index] = change
                 continue

@@ -6,26 +6,67 @@ import re
 from collections.abc import Mapping
 from functools import lru_cache
 from types import MappingProxyType
+from typing import NamedTuple
 
 import emoji
 
+RewardChanges = dict[str, float | None]
+"""Rewards by emoji, however written; None for an emoji that shall have none."""
+
+
+class EmojiReward(NamedTuple):
+    """A reward from -1 to 1 for each of some emoji, and the reason for it."""
+
+    emojis: str
+    value: float | None
+    reason: str
+
+
+EMOJI_REWARDS: tuple[EmojiReward, ...] = (
+    EmojiReward("👍", 0.6, "approval, the usual sign of a useful answer"),
+    EmojiReward("❤ 🧡 💛 💚 💙 💜 🤎 🖤 🤍 🩷 🩵 🩶 💕 💖 💗 💓 💞 💘 💝", 0.8, "affection: more than approval"),
+    EmojiReward("😍 🥰 🤩", 0.8, "delight: as much as a heart"),
+    EmojiReward("💯", 0.8, "full marks: the answer is entirely right"),
+    EmojiReward("😂 🤣 😆", 0.7, "amusement at an answer that is liked"),
+    EmojiReward("👏 🙌", 0.7, "applause: praise for the answer"),
+    EmojiReward("🎉 🥳", 0.7, "celebration: it worked"),
+    EmojiReward("🔥 🚀", 0.7, "enthusiasm"),
+    EmojiReward("🙏", 0.6, "thanks"),
+    EmojiReward("👌", 0.6, "approval, as a thumb up"),
+    EmojiReward("😀 😃 😄 😁 😊", 0.5, "a smile: friendlier than a reply, less than approval"),
+    EmojiReward("😮 😲 🤯", 0.5, "astonishment, mostly at something good"),
+    EmojiReward("😢 😞 ☹ 🙁 😕", -0.3, "sadness or confusion: the answer disappoints, without a verdict"),
+    EmojiReward("😒 🙄 🥱", -0.5, "annoyance or boredom"),
+    EmojiReward("👎 🤦", -0.6, "disapproval"),
+    EmojiReward("❌", -0.6, "marked as wrong"),
+    EmojiReward("😠 😡 🤬", -0.8, "anger"),
+    EmojiReward("💩 🤮", -0.8, "disgust"),
+    EmojiReward("👀 ✅ ✔ 👋", None, "says who looks, what is done or who is there, nothing of the answer"),
+    EmojiReward("🤔 😬 🙂 🙃 😅 😭 😱 💀", None, "is meant well and badly: a wrong reward is worse than none"),
+)
+"""The default table, in the order of the documentation. Emoji without a value are named to say why they have none."""
 DEFAULT_REWARDS: Mapping[str, float] = MappingProxyType(
-    {"👍": 0.6, "❤": 0.8, "😂": 0.7, "😮": 0.5, "😢": -0.3, "👎": -0.6}
+    {one: row.value for row in EMOJI_REWARDS if row.value is not None for one in row.emojis.split()}
 )
 """Reward by normalised emoji."""
 NAMES: Mapping[str, str] = MappingProxyType(
-    {"like": "👍", "love": "❤", "laugh": "😂", "wow": "😮", "sad": "😢", "dislike": "👎"}
+    {"like": "👍", "love": "❤", "laugh": "😂", "wow": "😮", "sad": "😢", "dislike": "👎", "<3": "❤"}
 )
 """Names that chats give their reactions, beside the shortcodes."""
 _SKIN_TONES = {chr(code): None for code in range(0x1F3FB, 0x1F400)}
 _VARIATION = {"\ufe0e": None, "\ufe0f": None}
-_DROPPED = str.maketrans({**_SKIN_TONES, **_VARIATION})
+_HEARTS = dict.fromkeys("♥♡❣❥", "❤")
+"""Other signs for the one red heart. Hearts of other colours are emoji of their own."""
+_DRAWN = str.maketrans({**_SKIN_TONES, **_VARIATION, **_HEARTS})
+_GENDER = re.compile("\u200d[♀♂]")
 _SKIN_TONE_NAME = re.compile(r"::?skin-tone-[1-6]:?$")
 
 
 @lru_cache(maxsize=4_096)
 def normalise(written: str) -> str:
-    """The bare emoji behind a skin tone, a variation selector, blanks, one of NAMES or a `:shortcode:`.
+    """Return the bare emoji without skin tone, gender, variation selector or blanks; NAMES and `:shortcodes:` are read.
+
+    The signs for a red heart are one emoji.
 
     Colons may be missing. An ASCII word that names no emoji comes back in lower case between colons, anything else
     without blanks around it.
@@ -34,9 +75,15 @@ def normalise(written: str) -> str:
     if text.isascii():
         name = _SKIN_TONE_NAME.sub("", text.lower()).strip(":")
         text = NAMES.get(name) or emoji.emojize(f":{name}:", language="alias")
-    return text.translate(_DROPPED)
+    return _GENDER.sub("", text.translate(_DRAWN))
 
 
 def reward_of(written: str, rewards: Mapping[str, float] = DEFAULT_REWARDS) -> float | None:
     """The reward of an emoji (-1 to 1), or None where the table does not hold it."""
     return rewards.get(normalise(written))
+
+
+def changed_rewards(rewards: Mapping[str, float], changes: RewardChanges) -> dict[str, float]:
+    """Return `rewards` with `changes`, whose emoji may be written in any form; null takes an emoji out."""
+    changed: dict[str, float | None] = {**rewards, **{normalise(emoji): value for emoji, value in changes.items()}}
+    return {emoji: value for emoji, value in changed.items() if value is not None}

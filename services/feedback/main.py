@@ -46,7 +46,7 @@ async def build(settings: FeedbackSettings, surroundings: Surroundings) -> Servi
     store = await open_store(settings.store_url, service)
     if isinstance(store, PostgresStore):
         service.expire(store.pool, store_expiries(settings))
-    service.consume("feedback", FeedbackEvents(store, service.producer, settings.rewards))
+    service.consume("feedback", FeedbackEvents(store, service.producer, settings.rewards, settings.project_rewards))
     service.facts["totals"] = store.totals
     await _open_intake(settings, service, store)
     return service

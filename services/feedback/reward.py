@@ -53,7 +53,7 @@ def change_of(event: Any, rewards: Mapping[str, float] = DEFAULT_REWARDS) -> Cha
 def _(event: FeedbackReplyReceived, rewards: Mapping[str, float] = DEFAULT_REWARDS) -> Change | Ignored:
     if event.reply_sender_id == event.agent_id:
         return Ignored("self_feedback")
-    payload = _payload(event, user_type=event.reply_sender_type, value=REPLY_VALUE, text=event.reply_content)
+    payload = _payload(event, user_type=event.reply_sender_type, value=REPLY_VALUE, text=event.reply_content or None)
     present = event.reply_content != DELETED
     key = _key(event, "chat", event.reply_sender_id, event.agent_id, event.message_id)
     return _change(event, key, "implicit", "user", ONLY_SLOT, present, payload)

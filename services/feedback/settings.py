@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Mapping
+
 from pydantic import Field, field_validator
 from pydantic_settings import SettingsConfigDict
 
 from contracts.base import Name
-from feedback.emojis import DEFAULT_REWARDS, normalise
+from feedback.emojis import DEFAULT_REWARDS, RewardChanges, changed_rewards
 from servicekit.settings import ReadSettings
+
+_PLACE = re.compile(r"[A-Za-z0-9._-]{1,64}/[A-Za-z0-9._-]{1,64}")
 
 
 class FeedbackSettings(ReadSettings):
-    """`store_url` picks the store by its scheme: postgresql, mongodb or memory. `emoji_rewards` extends the table.
+    """`store_url` picks the store by its scheme: postgresql, mongodb or memory.
+
+    `emoji_rewards` extends the default table for everybody, `emoji_rewards_of` for the projects that it names as
+    `tenant/project`; null takes an emoji out.
 
     `database_url` is where the turn registry is kept. `log_seconds` is how long a request waits for the log,
     `turn_seconds` how long for the registry to read on where it does not know a turn yet, `session_seconds` how long
@@ -26,7 +34,8 @@ class FeedbackSettings(ReadSettings):
 
     broker: str = "localhost:9092"
     store_url: str = "postgresql://localhost/agent_feedback"
-    emoji_rewards: dict[str, float] = Field(default_factory=dict)
+    emoji_rewards: RewardChanges = Field(default_factory=dict)
+    emoji_rewards_of: dict[str, RewardChanges] = Field(default_factory=dict)
     log_seconds: float = Field(default=5, gt=0, le=60)
     turn_days: float = Field(default=730, ge=0)
     stub_days: float = Field(default=30, ge=0)
@@ -38,13 +47,31 @@ class FeedbackSettings(ReadSettings):
 
     @field_validator("emoji_rewards")
     @classmethod
-    def _are_rewards(cls, rewards: dict[str, float]) -> dict[str, float]:
+    def _are_rewards(cls, rewards: RewardChanges) -> RewardChanges:
         for emoji, reward in rewards.items():
-            if not -1 <= reward <= 1:
+            if reward is not None and not -1 <= reward <= 1:
                 raise ValueError(f"the reward of {emoji!r} is {reward}, outside -1 to 1")
         return rewards
 
+    @field_validator("emoji_rewards_of")
+    @classmethod
+    def _are_rewards_of_projects(cls, tables: dict[str, RewardChanges]) -> dict[str, RewardChanges]:
+        for place, rewards in tables.items():
+            if not _PLACE.fullmatch(place):
+                raise ValueError(f"{place!r} is not tenant/project")
+            cls._are_rewards(rewards)
+        return tables
+
     @property
-    def rewards(self) -> dict[str, float]:
-        """Reward by normalised emoji, the built-in table extended by the setting."""
-        return {**DEFAULT_REWARDS, **{normalise(emoji): reward for emoji, reward in self.emoji_rewards.items()}}
+    def rewards(self) -> Mapping[str, float]:
+        """Reward by normalised emoji where `emoji_rewards_of` names no project."""
+        return changed_rewards(DEFAULT_REWARDS, self.emoji_rewards)
+
+    @property
+    def project_rewards(self) -> Mapping[tuple[str, str], Mapping[str, float]]:
+        """Reward by normalised emoji, by tenant and project."""
+        return {
+            (tenant, project): changed_rewards(self.rewards, changes)
+            for place, changes in self.emoji_rewards_of.items()
+            for tenant, project in [place.split("/")]
+        }

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Protocol
 from uuid import UUID, uuid4
 
-from contracts.base import Reaction, UserType, user_type_of
+from contracts.base import PERSON, Reaction, UserType
 from contracts.feedback import FeedbackExplicitReceived
 from contracts.ids import feedback_id
 from contracts.sources import REVIEW
@@ -93,7 +93,7 @@ class ExplicitIntake:
         Raises UnknownTurn, Behind, and Unavailable or LogFull of the log and the database.
         """
         answer, role = await self._answer(key, judgement.user_id)
-        event = explicit_event(key, answer, judgement, self._clock.now(), self._judge_at, user_type_of(role))
+        event = explicit_event(key, answer, judgement, self._clock.now(), self._judge_at, role or PERSON)
         value = event.model_dump_json(by_alias=True).encode()
         await self._log.write([Message(EXPLICIT_RECEIVED.name, EXPLICIT_RECEIVED.key(event), value, headers)])
         return Accepted(feedback_id_of(key, judgement), event.occurred_at)

@@ -5,7 +5,7 @@ From which confidence on stands in contracts/announced_from.py.
 
 from __future__ import annotations
 
-from contracts.base import TEXT_LIMIT, user_type_of
+from contracts.base import PERSON, TEXT_LIMIT
 from contracts.feedback import FeedbackInferredReceived, InferenceTarget
 from contracts.ids import derived_id, feedback_id
 from contracts.provenance import NO_PROVENANCE, Provenance
@@ -47,7 +47,7 @@ def announcement(
         detected_in_turn_id=message.turn_id,
         detected_in_message_id=message.message_id,
         user_id=message.sender_id,
-        user_type=user_type_of(indexed.user_type),
+        user_type=indexed.user_type or PERSON,
         verdict=None if target is None else "rejected" if verdict.feedback == "rejected" else "accepted",
         reaction=None if target is None else verdict.reaction,
         correction_type=verdict.correction_type if target else None,

@@ -15,12 +15,14 @@ from pydantic import ValidationError
 import contracts
 from contracts.asyncapi import asyncapi
 from contracts.compatibility import facts_of, incompatibilities
-from contracts.events_page import events_page
+from contracts.events_page import STYLES, events_page
 from contracts.export import schema_of, stale
 from contracts.topics import BY_NAME, TOPICS, Topic, consumed_by
 
 EXAMPLES = Path(contracts.__file__).parent / "examples"
 BASELINE = Path(contracts.__file__).parent / "schemas" / "baseline.json"
+STYLED = {(style.topic.name, style.example) for style in STYLES}
+"""Examples that are written in another spelling than they are read in: test_producer_styles.py."""
 GOLDEN = sorted(EXAMPLES.glob("*/v1/*.json"))
 
 
@@ -30,12 +32,15 @@ def test_golden_messages_are_read_and_written_alike(file: Path) -> None:
     given = json.loads(file.read_text("utf-8"))
     event = topic.event.model_validate_json(file.read_bytes(), by_alias=True, by_name=False)
     again = json.loads(event.model_dump_json(by_alias=True))
-    assert _known_part(given, again) == _known_part(again, given)
+    if (topic.name, file.stem) not in STYLED:
+        assert _known_part(given, again) == _known_part(again, given)
     assert topic.event.model_validate_json(json.dumps(again)) == event
 
 
 def _known_part(one: Any, other: Any) -> Any:
     """What of `one` the other has a name for, at every depth."""
+    if isinstance(one, list) and isinstance(other, list) and len(one) == len(other):
+        return [_known_part(*pair) for pair in zip(one, other, strict=True)]
     if isinstance(one, dict) and isinstance(other, dict):
         return {name: _known_part(value, other[name]) for name, value in one.items() if name in other}
     return one
@@ -85,18 +90,34 @@ def test_version_1_takes_every_message_it_took(topic: Topic) -> None:
     assert incompatibilities(baseline[topic.name], now) == []
 
 
+WRITTEN = r"^[^\x00]*[^\x00\s][^\x00]*$"
+
+
 def _changed(**properties: Any) -> dict[str, Any]:
-    return {"type": "object", "required": ["a"], "properties": {"a": {"type": "string", "maxLength": 5}, **properties}}
+    before = {
+        "a": {"type": "string", "maxLength": 5},
+        "c": {"type": "string", "enum": ["yes", "no"]},
+        "d": {"type": "object"},
+        "e": {"type": "string", "pattern": WRITTEN},
+    }
+    return {"type": "object", "required": ["a"], "properties": {**before, **properties}}
 
 
 @pytest.mark.parametrize(
     ("after", "why"),
     [
-        ({"type": "object", "properties": {}}, "a is gone"),
+        ({"properties": {name: of for name, of in _changed()["properties"].items() if name != "a"}}, "a is gone"),
         (_changed(a={"type": "integer"}), "a no longer takes ['string']"),
         (_changed(a={"type": "string", "maxLength": 4}), "a: maxLength is tighter"),
         (_changed(a={"type": "string", "maxLength": 5, "enum": ["x"]}), "a no longer takes every choice it took"),
         ({**_changed(b={"type": "string"}), "required": ["a", "b"]}, "b is demanded and was not there"),
+        (_changed(c={"type": "string", "maxLength": 1}), "c no longer takes every choice it took"),
+        (_changed(c={"type": "string", "enum": ["no"]}), "c no longer takes every choice it took"),
+        (
+            _changed(d={"type": "object", "properties": {"x": {}}, "required": ["x"]}),
+            "d.x is demanded and was not there",
+        ),
+        (_changed(e={"type": "string", "pattern": "^[a-z]$"}), "e: its pattern changed"),
     ],
 )
 def test_a_breaking_change_is_named(after: dict[str, Any], why: str) -> None:
@@ -104,29 +125,49 @@ def test_a_breaking_change_is_named(after: dict[str, Any], why: str) -> None:
 
 
 def test_a_wider_schema_breaks_nobody() -> None:
-    wider = _changed(a={"type": "string", "maxLength": 6}, b={"type": "string"})
+    wider = _changed(
+        a={"anyOf": [{"type": "string", "maxLength": 6}, {"type": "number", "minimum": 1}]},
+        b={"type": "string"},
+        c={"type": "string", "minLength": 1, "pattern": "^[a-z]+$"},
+        e={"type": "string", "pattern": r"^[^\x00]*$"},
+        f={"type": "array", "items": {"type": "object", "properties": {"x": {}}, "required": ["x"]}},
+    )
     assert incompatibilities(facts_of(_changed()), facts_of(wider)) == []
 
 
 @pytest.mark.parametrize(
     "change",
     [
-        {"eventId": 7},
+        {"eventId": 7.5},
+        {"eventId": True},
+        {"eventId": None},
+        {"eventId": 10**256},
         {"eventId": ""},
         {"eventId": "x" * 257},
         {"messageId": "a\u0000b"},
         {"tenant": "no blanks"},
         {"occurredAt": 1772357400},
+        {"occurredAt": 1772357400000000},
+        {"occurredAt": True},
+        {"occurredAt": float("nan")},
+        {"occurredAt": float("inf")},
         {"occurredAt": "1772357400"},
         {"occurredAt": "2026-03-01 09:30:00"},
         {"occurredAt": "2026-03-01T09:30:00"},
+        {"occurredAt": "2026-03-01T09Z"},
+        {"occurredAt": "2026-03-01  09:30Z"},
+        {"occurredAt": "20260301T093000Z"},
+        {"occurredAt": "2026-03-01T09:30:00+2500"},
         {"occurredAt": "2026-02-30T09:30:00Z"},
         {"occurredAt": "0001-01-01T00:00:00Z"},
-        {"content": " \n\t"},
+        {"content": None},
+        {"attachments": [{"url": "https://example.com/a.png"}]},
+        {"userType": "x" * 129},
+        {"userType": "a\nb"},
         {"content": "x" * 200_001},
         {"content": "nul \u0000"},
         {"senderType": "Human"},
-        {"senderType": "agent"},
+        {"senderType": "agent", "senderId": ""},
         {"sequence": -1},
         {"version": 2},
     ],
@@ -146,11 +187,17 @@ def test_unsound_messages_are_refused(change: dict[str, Any]) -> None:
         ("2026-03-01t09:30:00z", "2026-03-01T09:30:00.000000Z"),
         ("2026-03-01T11:30:00+02:00", "2026-03-01T09:30:00.000000Z"),
         ("2026-03-01T09:30:00.123456789Z", "2026-03-01T09:30:00.123456Z"),
+        ("2026-03-01 09:30:00Z", "2026-03-01T09:30:00.000000Z"),
+        ("2026-03-01T09:30Z", "2026-03-01T09:30:00.000000Z"),
+        ("2026-03-01T09:30:00+0000", "2026-03-01T09:30:00.000000Z"),
+        ("2026-03-01 11:30 +0200", "2026-03-01T09:30:00.000000Z"),
+        (1772357400000, "2026-03-01T09:30:00.000000Z"),
+        (1772357400000.5, "2026-03-01T09:30:00.000500Z"),
         ("1970-01-01T00:00:00Z", "1970-01-01T00:00:00.000000Z"),
         ("9999-12-31T23:59:59Z", "9999-12-31T23:59:59.000000Z"),
     ],
 )
-def test_times_come_out_in_one_form(written: str, kept: str) -> None:
+def test_times_come_out_in_one_form(written: object, kept: str) -> None:
     sound = json.loads((EXAMPLES / "chat.message.ingested" / "v1" / "least.json").read_text("utf-8"))
     event = BY_NAME["chat.message.ingested"].event.model_validate_json(json.dumps(sound | {"occurredAt": written}))
     assert json.loads(event.model_dump_json(by_alias=True))["occurredAt"] == kept

@@ -50,6 +50,46 @@ async def test_events_become_feedback(stack: RunningStack) -> None:
     assert (held.json()["reaction"], held.json()["emoji"]) == ("not_ok", "👎")
 
 
+async def test_events_of_another_style_become_feedback(stack: RunningStack) -> None:
+    """Numeric ids, times in milliseconds, an agent without `agentId`, roles of the platform's own, a picture."""
+    at = 1767261600000
+    common = {"conversationId": 77_000_000_000_000_001, "turnId": ""}
+    events = [
+        {"messageId": 1, "senderId": 42, "senderType": "human", "userType": "volunteer", "content": "Which train?"},
+        {"messageId": 2, "senderId": 9, "senderType": "agent", "content": "The 7:40 one."},
+        {"messageId": 3, "senderId": 42, "senderType": "human", "content": "", "attachments": [{"type": "image"}]},
+        {"messageId": 3, "originalMessageId": 2, "senderId": 42, "senderType": "human", "content": ""},
+        {"messageId": 2, "userId": 42, "userType": "volunteer", "emoji": "♥️"},
+    ]
+    topics = ["chat.message.ingested"] * 3 + ["chat.message.reply.ingested", "chat.message.reaction.ingested"]
+    styled = [
+        common | event | {"topic": topic, "eventId": number, "occurredAt": at + number * 1_000}
+        for number, (topic, event) in enumerate(zip(topics, events, strict=True), 1)
+    ]
+    answer = await send(stack, lines(*styled))
+    assert answer.json() == {"accepted": 5, "refused": [], "refused_total": 0}
+    await stack.quiet()
+    async with stack.client() as http:
+        found = await http.post(
+            "/conversations/acme/support/feedback/search",
+            json={
+                "conversation_id": "77000000000000001",
+                "start": "2026-01-01T00:00:00Z",
+                "end": "2026-02-01T00:00:00Z",
+            },
+        )
+    [shown] = found.json()["items"]
+    assert (shown["value"], shown["agent_id"], shown["turn_id"], shown["user_id"]) == (0.8, "9", "2", "42")
+    query = "select slots::text from feedback.feedback where conversation_id = '77000000000000001' and source_id = '3'"
+    [reply] = await stack.rows(query)
+    payload = json.loads(reply["slots"])[""]["payload"]
+    assert (payload["value"], payload["text"], payload["turn_id"]) == (0.4, None, "2")
+    roles = await stack.rows("select user_type from reporting.feedbacks where conversation_id = '77000000000000001'")
+    assert [row["user_type"] for row in roles] == ["volunteer"]
+    said = await stack.rows("select status from inference.verdicts where conversation_id = '77000000000000001'")
+    assert {row["status"] for row in said} == {"neutral"}
+
+
 async def test_each_line_is_checked_by_itself(stack: RunningStack) -> None:
     good = message("m-good", "c-lines", agent="bot")
     cases: list[tuple[Any, str | None]] = [
@@ -71,7 +111,7 @@ async def test_each_line_is_checked_by_itself(stack: RunningStack) -> None:
         (good | {"project": "sales"}, "other_project"),
         (without(good, "messageId"), "invalid_event"),
         (good | {"content": "nul \x00"}, "invalid_event"),
-        (good | {"content": "   "}, "invalid_event"),
+        (good | {"content": "   "}, None),
         (good | {"sequence": 10**30}, "invalid_event"),
         (good | {"qualityScore": 2}, "invalid_event"),
         (good | {"occurredAt": "2999-01-01T00:00:00Z"}, "future"),
@@ -85,7 +125,7 @@ async def test_each_line_is_checked_by_itself(stack: RunningStack) -> None:
     found = {one["line"]: one["reason"] for one in answer.json()["refused"]}
     expected = {number: reason for number, (_, reason) in enumerate(cases, 1) if reason}
     assert found == expected
-    assert answer.json()["accepted"] == 2
+    assert answer.json()["accepted"] == 3
     assert "globex" not in answer.text
 
 

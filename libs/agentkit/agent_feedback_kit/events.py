@@ -7,7 +7,7 @@ or with any Kafka producer: `event.topic`, `event.key` and `event.value` are wha
 from __future__ import annotations
 
 import json
-from collections.abc import Awaitable, Mapping
+from collections.abc import Awaitable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, Literal, Protocol
@@ -19,7 +19,6 @@ MESSAGE = "chat.message.ingested"
 REPLY = "chat.message.reply.ingested"
 REACTION = "chat.message.reaction.ingested"
 SenderType = Literal["human", "agent"]
-UserType = Literal["human", "agent", "anonymous", "registered", "paid", "privileged"]
 ValidationOutcome = Literal["APPROVE", "REVISE", "RETRY", "FAIL"]
 
 
@@ -61,6 +60,7 @@ def message(
     thread_id: str | None = None,
     user_type: str | None = None,
     reply_to_message_id: str | None = None,
+    attachments: Sequence[Mapping[str, str]] = (),
     intent: str | None = None,
     strategy: str | None = None,
     validation_outcome: ValidationOutcome | None = None,
@@ -73,7 +73,10 @@ def message(
     attributes: Mapping[str, str] | None = None,
     occurred_at: datetime | None = None,
 ) -> ChatEvent:
-    """A message was written; naming an `agent_id` makes it that agent's. An edit is the same id at a later time."""
+    """Build the event of a message; naming an `agent_id` makes it that agent's. An edit is the same id, later.
+
+    `attachments`: `{"type": "image", "url": "https://…"}`, at most 50; a message of pictures alone has the content "".
+    """
     return _event(
         channel,
         MESSAGE,
@@ -88,6 +91,7 @@ def message(
         threadId=thread_id,
         userType=user_type,
         replyToMessageId=reply_to_message_id,
+        attachments=_attachments(attachments),
         intent=intent,
         strategy=strategy,
         validationOutcome=validation_outcome,
@@ -110,6 +114,7 @@ def reply(
     sender_id: str,
     sender_type: SenderType = "human",
     thread_id: str | None = None,
+    attachments: Sequence[Mapping[str, str]] = (),
     original: Mapping[str, Any] | None = None,
     occurred_at: datetime | None = None,
 ) -> ChatEvent:
@@ -125,6 +130,7 @@ def reply(
         senderType=sender_type,
         threadId=thread_id,
         content=content,
+        attachments=_attachments(attachments),
         original=None if original is None else dict(original),
     )
 
@@ -135,7 +141,7 @@ def reaction(
     emoji: str,
     *,
     user_id: str,
-    user_type: UserType = "human",
+    user_type: str = "human",
     action: Literal["added", "removed"] = "added",
     thread_id: str | None = None,
     original: Mapping[str, Any] | None = None,
@@ -178,6 +184,10 @@ async def publish_to_kafka(producer: KafkaSends, *events: ChatEvent) -> None:
     """Send events with aiokafka, in order, each acknowledged. Other producers take the same three values."""
     for event in events:
         await producer.send_and_wait(event.topic, event.value, event.key)
+
+
+def _attachments(attachments: Sequence[Mapping[str, str]]) -> list[dict[str, str]] | None:
+    return [dict(one) for one in attachments] or None
 
 
 def _event(

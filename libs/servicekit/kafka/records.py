@@ -11,6 +11,7 @@ from aiokafka import ConsumerRecord
 from pydantic import ValidationError
 
 from contracts.base import RECORD_LIMIT, Envelope
+from contracts.inbound import SPELLING
 from contracts.instants import MINUTE
 from contracts.topics import BY_NAME, FOREIGN
 from servicekit.kafka.unpacking import UNPACKED_LIMIT
@@ -79,7 +80,7 @@ _WORDED = frozenset(
     (
         *("missing", "value_error", "literal_error", "string_type", "string_too_short", "string_too_long"),
         *("string_pattern_mismatch", "dict_type", "too_long", "int_type", "float_type", "bool_type", "finite_number"),
-        *("greater_than_equal", "less_than_equal"),
+        *("greater_than_equal", "less_than_equal", SPELLING),
     )
 )
 """Faults that pydantic puts into words without a word of the sender's; of any other only its name is shown."""

@@ -37,7 +37,7 @@ async def test_outcomes_stand_in_the_batchs_order_and_each_feedback_is_announced
         batch(
             reaction("👍", event="r1"),
             explicit("ok"),
-            reaction("🎉", event="r2"),
+            reaction("🤔", event="r2"),
             reaction("👍", event="r1"),
             reply(reply_sender_id="agent-a"),
             explicit("not_ok", at=1, event="x2"),
@@ -82,7 +82,7 @@ async def test_an_emoji_that_has_left_the_table_can_still_be_taken_back(store, h
 
 
 async def test_taking_back_an_emoji_that_was_never_in_the_table_leaves_no_trace(store, handler, log):
-    never = reaction("🎉", "removed", at=1, event="r2")
+    never = reaction("🤔", "removed", at=1, event="r2")
     assert await handler.handle(batch(never)) == [Ignored("unmapped_emoji")]
     assert (await store.totals()).stored == 0
     await handler.handle(batch(reaction("👍", event="r1")))
@@ -144,3 +144,9 @@ async def test_an_uncertain_batch_is_announced_as_it_stands_and_not_merged_again
     log.sent.clear()
     await handler.commit_lost(batch(explicit("ok"), explicit("neutral", at=9, event="never handled")))
     assert [json.loads(message.value or b"")["reaction"] for message in log.sent] == ["not_ok"]
+
+
+async def test_a_project_may_have_a_table_of_its_own(store, log):
+    handler = FeedbackEvents(store, log, DEFAULT_REWARDS, {("acme", "support"): {"🤔": 0.9}})
+    ours, theirs = reaction("🤔", event="r1"), reaction("🤔", event="r2").model_copy(update={"project": "sales"})
+    assert await handler.handle(batch(ours, theirs)) == [STORED, Ignored("unmapped_emoji")]

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
-from feedback.emojis import normalise, reward_of
+from feedback.emojis import DEFAULT_REWARDS, EMOJI_REWARDS, changed_rewards, normalise, reward_of
+
+PAGE = Path(__file__).parents[3] / "docs" / "emojis.md"
 
 
 @pytest.mark.parametrize(
@@ -42,6 +46,15 @@ from feedback.emojis import normalise, reward_of
         (" wow ", "😮"),
         ("sad", "😢"),
         ("dislike", "👎"),
+        ("♥️", "❤"),
+        ("♥", "❤"),
+        ("♡", "❤"),
+        ("❣️", "❤"),
+        (":hearts:", "❤"),
+        ("<3", "❤"),
+        ("💙", "💙"),
+        ("🤦🏽‍♀️", "🤦"),
+        ("🤦‍♂", "🤦"),
     ],
 )
 def test_a_written_form_leads_to_the_bare_emoji(written, bare):
@@ -55,7 +68,7 @@ def test_what_is_no_known_emoji_has_no_reward(written):
 
 @pytest.mark.parametrize(
     ("written", "reward"),
-    [("👍", 0.6), ("❤️", 0.8), ("😂", 0.7), ("😮", 0.5), ("😢", -0.3), ("👎🏿", -0.6), ("🎉", None)],
+    [("👍", 0.6), ("❤️", 0.8), ("😂", 0.7), ("😮", 0.5), ("😢", -0.3), ("👎🏿", -0.6), ("🤔", None)],
 )
 def test_the_specifications_rewards(written, reward):
     assert reward_of(written) == reward
@@ -63,3 +76,33 @@ def test_the_specifications_rewards(written, reward):
 
 def test_the_table_can_be_extended():
     assert reward_of(":tada:", {"🎉": 0.9}) == 0.9
+
+
+@pytest.mark.parametrize(
+    ("written", "reward"),
+    [
+        *((":clap:", 0.7), (":tada:", 0.7), (":pray:", 0.6), (":fire:", 0.7), (":100:", 0.8), (":heart_eyes:", 0.8)),
+        *((":rofl:", 0.7), ("♥️", 0.8), ("💜", 0.8), (":rage:", -0.8), (":x:", -0.6), (":eyes:", None)),
+    ],
+)
+def test_rewards_that_a_person_would_expect(written, reward):
+    assert reward_of(written) == reward
+
+
+def test_every_emoji_of_the_table_stands_in_it_once_and_bare():
+    emojis = [one for row in EMOJI_REWARDS for one in row.emojis.split()]
+    assert len(emojis) == len(set(emojis))
+    assert [normalise(one) for one in emojis] == emojis
+    assert all(row.value is None or -1 <= row.value <= 1 for row in EMOJI_REWARDS)
+
+
+def test_changes_are_written_in_any_form_and_may_take_an_emoji_out():
+    rewards = changed_rewards(DEFAULT_REWARDS, {":+1:": 0.9, "🤔": -0.1, "♥️": None})
+    assert (rewards["👍"], rewards["🤔"], "❤" in rewards, rewards["👎"]) == (0.9, -0.1, False, -0.6)
+
+
+def test_the_page_shows_the_table():
+    rows = [
+        f"| {row.emojis} | {'none' if row.value is None else row.value} | {row.reason} |\n" for row in EMOJI_REWARDS
+    ]
+    assert "".join(rows) in PAGE.read_text("utf-8")

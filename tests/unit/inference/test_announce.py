@@ -41,7 +41,7 @@ def test_an_event_says_how_the_answer_was_made_and_who_the_person_is() -> None:
     assert (event.track_id, event.agent_version, event.intent, event.model) == ("track-1", "7", "hours", None)
     assert (event.user_type, announced(said, verdict(TARGET)).user_type) == ("paid", "human")
     strange = replace(said, indexed=replace(said.indexed, user_type="head of sales"))
-    assert announced(strange, verdict(TARGET)).user_type == "human"
+    assert announced(strange, verdict(TARGET)).user_type == "head of sales"
 
 
 def test_nothing_found_and_nothing_announced_before_is_nothing_to_say() -> None:

@@ -32,3 +32,19 @@ def test_what_is_given_goes_before_the_environment(monkeypatch: pytest.MonkeyPat
     monkeypatch.setenv("FEEDBACK_TURN_DAYS", "")
     assert read_settings(FeedbackSettings, broker="ours:9092").broker == "ours:9092"
     assert read_settings(FeedbackSettings).turn_days == 730
+
+
+def test_a_projects_table_of_emoji_is_read_on_top_of_everybodys(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FEEDBACK_EMOJI_REWARDS", '{"🤔": 0.1}')
+    monkeypatch.setenv("FEEDBACK_EMOJI_REWARDS_OF", '{"acme/support": {":+1:": 1, "🔥": null}}')
+    settings = read_settings(FeedbackSettings)
+    [(place, rewards)] = settings.project_rewards.items()
+    assert (place, rewards["👍"], rewards["🤔"], "🔥" in rewards) == (("acme", "support"), 1, 0.1, False)
+    assert (settings.rewards["👍"], settings.rewards["🔥"]) == (0.6, 0.7)
+
+
+@pytest.mark.parametrize("text", ['{"acme": {}}', '{"acme/a/b": {}}', '{"a b/c": {}}', '{"acme/support": {"👍": 2}}'])
+def test_a_projects_table_that_is_not_sound_is_refused(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FEEDBACK_EMOJI_REWARDS_OF", text)
+    with pytest.raises(StartError, match="emoji_rewards_of"):
+        read_settings(FeedbackSettings)

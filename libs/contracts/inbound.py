@@ -1,0 +1,140 @@
+"""Field types of the events that chat services send: each accepts several spellings and yields one value.
+
+Normalising in the contract gives every reader the same event, so no index can tell two spellings apart.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated, Final
+
+from pydantic import (
+    BeforeValidator,
+    Field,
+    GetCoreSchemaHandler,
+    PlainSerializer,
+    StringConstraints,
+    ValidationInfo,
+    WithJsonSchema,
+)
+from pydantic_core import CoreSchema, core_schema
+
+from contracts.base import CONTENT_LIMIT, ID_LIMIT, ID_PATTERN, Id, Label, Model
+from contracts.instants import LAST, format_instant, parse_loose_instant
+
+OPTIONAL_PATTERN: Final = r"^[^\x00-\x1f\x7f-\x9f]*$"
+_EARLIEST_MS: Final = 100_000_000_000
+"""3 March 1973 in epoch milliseconds. A smaller number counts seconds, and would put a current event into 1970."""
+_LAST_MS: Final = LAST // 1_000
+
+
+def _instant(value: object, info: ValidationInfo) -> int:
+    if isinstance(value, str):
+        return parse_loose_instant(value)
+    if info.mode == "python" and type(value) is int and 0 <= value <= LAST:
+        return value
+    # False for NaN, too.
+    if isinstance(value, int | float) and type(value) is not bool and _EARLIEST_MS <= value <= _LAST_MS:
+        return round(value * 1_000)
+    raise ValueError("a time must be RFC 3339 with an offset, or a number of epoch milliseconds")
+
+
+def _digits(value: int) -> str:
+    text = str(value)
+    if len(text) > ID_LIMIT:
+        raise ValueError
+    return text
+
+
+def _empty(_: str) -> str:
+    return ""
+
+
+def _nothing(_: str) -> None:
+    return None
+
+
+@dataclass(frozen=True, slots=True)
+class _Or:
+    """Other spellings of a field, tried if its own type refuses the value: the usual spelling costs no Python call."""
+
+    others: tuple[CoreSchema, ...]
+    expected: str
+
+    def __get_pydantic_core_schema__(self, source: object, handler: GetCoreSchemaHandler) -> CoreSchema:
+        choices: list[CoreSchema | tuple[CoreSchema, str]] = [handler(source), *self.others]
+        return core_schema.union_schema(
+            choices, mode="left_to_right", custom_error_type=SPELLING, custom_error_message=self.expected
+        )
+
+
+SPELLING: Final = "spelling"
+"""Type of the validation error for a value in none of a field's spellings; its message holds nothing of the value."""
+_INTEGER: Final = core_schema.no_info_after_validator_function(_digits, core_schema.int_schema(strict=True))
+_EMPTY: Final = core_schema.no_info_after_validator_function(_nothing, core_schema.literal_schema([""]))
+_BLANK: Final = core_schema.no_info_after_validator_function(
+    _empty, core_schema.str_schema(max_length=CONTENT_LIMIT, pattern=r"^\s*$")
+)
+_AN_ID: Final = "must be an integer, or a text of 1 to 256 characters without control characters"
+_TEXT_OR_NUMBER: Final = [
+    {"type": "string", "minLength": 1, "maxLength": ID_LIMIT, "pattern": ID_PATTERN},
+    {"type": "integer"},
+]
+_OPTIONAL: Final = [
+    {"type": "string", "maxLength": ID_LIMIT, "pattern": "^[^\\x00-\\x1f\\x7f-\\x9f]*$"},
+    {"type": "integer"},
+]
+
+ProducerInstant = Annotated[
+    int,
+    BeforeValidator(_instant),
+    PlainSerializer(format_instant, return_type=str, when_used="json"),
+    WithJsonSchema(
+        {
+            "anyOf": [
+                {"type": "string", "format": "date-time"},
+                {"type": "number", "minimum": _EARLIEST_MS, "maximum": _LAST_MS},
+            ]
+        }
+    ),
+]
+"""Integer microseconds since the epoch in Python. In JSON an RFC 3339 text, whose `T` may be a space, whose seconds may
+be missing and whose offset may be `+0000`; or a number of epoch milliseconds."""
+ProducerId = Annotated[Id, _Or((_INTEGER,), _AN_ID), WithJsonSchema({"anyOf": _TEXT_OR_NUMBER})]
+"""An `Id`, or an integer, which is its digits."""
+OptionalId = Annotated[
+    Id | None, _Or((_INTEGER, _EMPTY), _AN_ID), WithJsonSchema({"anyOf": [*_OPTIONAL, {"type": "null"}]})
+]
+"""A `ProducerId` or nothing; an empty text is nothing."""
+Role = Annotated[
+    Label | None,
+    _Or((_EMPTY,), "must be a text of at most 128 characters without control characters"),
+    WithJsonSchema({"anyOf": [{"type": "string", "maxLength": 128, "pattern": OPTIONAL_PATTERN}, {"type": "null"}]}),
+]
+"""A platform's own word for somebody's role, or nothing; an empty text is nothing."""
+MessageContent = Annotated[
+    str,
+    StringConstraints(max_length=CONTENT_LIMIT, pattern=r"^[^\x00]*[^\x00\s][^\x00]*$"),
+    _Or((_BLANK,), f"must be a text of at most {CONTENT_LIMIT:,} characters without NUL"),
+    WithJsonSchema({"type": "string", "maxLength": CONTENT_LIMIT, "pattern": r"^[^\x00]*$"}),
+]
+"""A message's text without NUL. A blank one is empty: it says as little."""
+ATTACHMENTS_LIMIT: Final = 50
+"""Attachments of one message."""
+
+
+class Attachment(Model):
+    """Something sent along with a message. Only its kind and address are kept; nothing fetches it."""
+
+    type: Label
+    """The kind of attachment, such as `image`, `sticker` or a media type."""
+    url: Annotated[str, StringConstraints(max_length=2048, pattern=r"^[^\x00-\x1f\x7f-\x9f]*$")] | None = None
+    """The address of its content."""
+
+
+Attachments = Annotated[
+    tuple[Attachment, ...] | None,
+    Field(
+        max_length=ATTACHMENTS_LIMIT, description="Pictures, files and the like, for a message of little or no text."
+    ),
+]
