@@ -13,7 +13,7 @@ else
 endif
 
 .DEFAULT_GOAL := help
-.PHONY: help install run test test-real test-pages test-bridges check docs client lock train bench bench-peers chaos simulate edges mutants clean
+.PHONY: help install run test test-real test-pages test-bridges check docs client lock train bench bench-peers chaos simulate edges mutants mutants-map clean
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 14
@@ -45,7 +45,6 @@ check: $(VENV)/.dev ## Lint, types, import rules, exported schemas and docs, the
 	@$(BIN)/python -m standalone.http_page --check
 	@$(BIN)/python -m standalone.sources_page --check
 	@$(BIN)/python -m standalone.client_types --check
-	@PYTHONPATH=tests $(BIN)/python -m mutants --check
 	@$(BIN)/check-jsonschema -q --builtin-schema vendor.compose-spec deploy/compose.yaml
 	@echo "All checks passed."
 
@@ -80,8 +79,15 @@ CASES ?= 20000
 edges: $(VENV)/.dev ## Send CASES=n requests of any form (SEED=s) to our HTTP server and to uvicorn's on h11, and compare
 	@PYTHONPATH=tests $(BIN)/python -m edges --cases $(CASES) $(if $(SEED),--seed $(SEED))
 
-mutants: $(VENV)/.dev ## Break the code in some hundred small ways, one at a time, and see that the tests notice (NAME=part of a name)
-	@PYTHONPATH=tests $(BIN)/python -m mutants $(if $(NAME),"$(NAME)")
+N ?= 60
+mutants: $(VENV)/.dev .agent-feedback/mutants/map.json ## Break the code in N=n small ways, chosen by SEED=s, one at a time, and see if the tests notice (NAME=part of a path, FULL=1 all tests)
+	@PYTHONPATH=tests $(BIN)/python -m mutants -n $(N) $(if $(SEED),--seed $(SEED)) $(if $(NAME),--name $(NAME)) $(if $(FULL),--full)
+
+mutants-map: $(VENV)/.dev ## Run the tests and record the lines that each one runs, for `make mutants`
+	@PYTHONPATH=tests $(BIN)/python -m mutants --record
+
+.agent-feedback/mutants/map.json:
+	@$(MAKE) mutants-map
 
 # The kit comes from this repository, so no index has its hash.
 COMPILE = $(UV) pip compile -q --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-emit-find-links \

@@ -1,6 +1,6 @@
-"""Break the code in many small ways, one at a time, and see whether the tests notice: `python -m mutants`.
+"""Break the code in small ways, one at a time, and see if the tests notice: `python -m mutants`.
 
-Each mutant is applied to a copy of the working tree and the tests it names are run there. A survivor fails the run.
+Each mutant of the sample is applied to a copy of the working tree, and tests that run its line are run there.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import json
 import sys
 import tempfile
 import time
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, as_completed
 from dataclasses import asdict, dataclass
@@ -17,84 +18,83 @@ from pathlib import Path
 from queue import SimpleQueue
 from typing import Literal
 
-from mutants.catalogue import Mutant, catalogue, faults
-from mutants.tree import Tree
+from mutants.coverage_map import EVERYWHERE, MAP, CoverageMap, function_of, record
+from mutants.mutant import ROOT, Mutant
+from mutants.sampling import package_of, sample
+from mutants.tree import Run, Tree
 
 Outcome = Literal["noticed", "survived", "error"]
+BUDGET_SECONDS = 20.0
+"""Estimated duration of the tests that are chosen for a mutant."""
+WHOLE_SUITE_SECONDS = 3_600
 
 
 @dataclass(frozen=True, slots=True)
 class Result:
     """What became of one mutant. `detail` is the test that noticed it, or why the tests could not run."""
 
-    name: str
-    file: str
+    mutant: Mutant
     outcome: Outcome
     detail: str
+    tests: int
     seconds: float
 
 
 def main() -> int:
     options = _options()
-    mutants = catalogue()
-    broken = faults(mutants)
-    if broken:
-        print("\n".join(broken), file=sys.stderr)
+    if options.record is not None:
+        return record(options.record)
+    if not MAP.exists():
+        print("No map of the tests that run each line: make it with `make mutants-map`.", file=sys.stderr)
         return 2
-    chosen = [one for one in mutants if not options.names or any(name in one.name for name in options.names)]
-    if options.list or options.check:
-        if options.list:
-            print("\n".join(f"{one.name}\n    {one.file}\n    {' '.join(one.tests)}" for one in chosen))
+    covered = CoverageMap.read()
+    mutants = sample(options.n, options.seed, covered, options.name)
+    if options.list:
+        print("\n\n".join(one.diff(_text(one)) for one in mutants))
         return 0
-    if not chosen:
-        print(f"No mutant's name holds {' or '.join(options.names)}.", file=sys.stderr)
-        return 2
+    print(f"{len(mutants)} mutants of seed {options.seed}", file=sys.stderr)
     with tempfile.TemporaryDirectory(prefix="mutants-") as folder:
         Path(folder).chmod(0o755)  # an embedded PostgreSQL below it may run as another user
-        trees = [Tree(Path(folder) / str(number)) for number in range(min(options.jobs, len(chosen)))]
-        sound = trees[0].sound(sorted({test for one in chosen for test in one.tests}))
-        if sound.error or (sound.failed and not sound.which):
-            print(f"The tests do not run: {sound.error}", file=sys.stderr)
-            return 2
-        for failing in sound.which:
-            print(f"This fails without any mutant: {failing}", file=sys.stderr)
-        results = _shown(_run(chosen, trees, sound.which), len(chosen))
-    bad = [one for one in results if one.outcome != "noticed"]
-    if options.json:
-        print(json.dumps({"noticed": len(results) - len(bad), "results": [asdict(one) for one in results]}, indent=1))
-    else:
-        for one in bad:
-            print(f"{one.outcome}: {one.name} ({one.file}) {one.detail}".rstrip())
-        print(f"{len(results) - len(bad)} of {len(results)} mutants were noticed.")
-    return 1 if bad else 0
+        trees = [Tree(Path(folder) / str(number)) for number in range(options.jobs)]
+        results = _shown(_run(mutants, trees, covered, options.seconds), len(mutants))
+        if options.full:
+            results = [_again(one, trees[0]) if one.outcome == "survived" else one for one in results]
+    return _report(results, options.share, as_json=options.json)
 
 
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="mutants", description=__doc__)
-    parser.add_argument("names", nargs="*", metavar="NAME", help="only mutants whose name holds one of these")
+    parser.add_argument("-n", type=int, default=60, help="mutants (60)")
+    parser.add_argument("--seed", default=time.strftime("%Y-%m-%d"), help="what selects them (the date)")
+    parser.add_argument("--name", default="", help="only files whose path holds this")
+    parser.add_argument("--share", type=float, default=80, help="per cent that must be noticed (80)")
+    parser.add_argument("--seconds", type=int, default=30, help="the most that a mutant's tests may take (30)")
     parser.add_argument("--jobs", type=int, default=2, help="copies of the tree at work at once (2)")
+    parser.add_argument("--full", action="store_true", help="run all tests on those that survive")
     parser.add_argument("--json", action="store_true", help="the results as JSON on standard output")
-    parser.add_argument("--list", action="store_true", help="say which there are and run nothing")
-    parser.add_argument("--check", action="store_true", help="only see whether all of them still apply")
+    parser.add_argument("--list", action="store_true", help="print the mutants as diffs and run nothing")
+    parser.add_argument("--record", nargs="*", metavar="ARGUMENT", help="run the tests and record their lines")
     return parser.parse_args()
 
 
-def _run(mutants: Sequence[Mutant], trees: Sequence[Tree], failing: Sequence[str] = ()) -> Iterator[Result]:
-    """One result a mutant; those that count on a test which is `failing` anyway are errors."""
+def _run(mutants: Sequence[Mutant], trees: Sequence[Tree], covered: CoverageMap, seconds: int) -> Iterator[Result]:
     free: SimpleQueue[Tree] = SimpleQueue()
     for tree in trees:
         free.put(tree)
 
     def one(mutant: Mutant) -> Result:
-        if spoilt := mutant.counts_on(failing):
-            return Result(mutant.name, mutant.file, "error", f"{spoilt} fails without it, too", 0.0)
+        tests = covered.tests_of(mutant.file, mutant.line, BUDGET_SECONDS)
+        if not tests:
+            return Result(mutant, "survived", "no test runs its file", 0, 0.0)
         tree, began = free.get(), time.monotonic()
         try:
-            run = tree.test(mutant.tests, mutant)
+            run = tree.test(tests, mutant, seconds)
+            if run.failed and "::" in run.first and tree.run([function_of(run.first)], seconds).failed:
+                run = Run(False, error=f"{run.first} fails without it, too")
         finally:
             free.put(tree)
         outcome: Outcome = "error" if run.error else "noticed" if run.failed else "survived"
-        return Result(mutant.name, mutant.file, outcome, run.error or run.first, round(time.monotonic() - began, 1))
+        return Result(mutant, outcome, run.error or run.first, len(tests), round(time.monotonic() - began, 1))
 
     with ThreadPoolExecutor(len(trees)) as pool:
         futures: list[Future[Result]] = [pool.submit(one, mutant) for mutant in mutants]
@@ -102,13 +102,46 @@ def _run(mutants: Sequence[Mutant], trees: Sequence[Tree], failing: Sequence[str
             yield future.result()
 
 
+def _again(survivor: Result, tree: Tree) -> Result:
+    """Run all tests on a mutant that the chosen ones let pass."""
+    began = time.monotonic()
+    run = tree.test(EVERYWHERE, survivor.mutant, WHOLE_SUITE_SECONDS)
+    outcome: Outcome = "error" if run.error else "noticed" if run.failed else "survived"
+    return Result(survivor.mutant, outcome, run.error or run.first, -1, round(time.monotonic() - began, 1))
+
+
 def _shown(results: Iterator[Result], total: int) -> list[Result]:
     """The results, each with a line on standard error as it comes."""
     seen = []
     for number, one in enumerate(results, 1):
         seen.append(one)
-        print(f"[{number}/{total}] {one.outcome:8} {one.seconds:5.1f} s  {one.name}", file=sys.stderr, flush=True)
+        where = f"{one.mutant.file}:{one.mutant.line}"
+        print(f"[{number}/{total}] {one.outcome:8} {one.seconds:5.1f} s  {one.mutant.kind}: {where}", file=sys.stderr)
     return seen
+
+
+def _report(results: Sequence[Result], share: float, *, as_json: bool) -> int:
+    noticed = [one for one in results if one.outcome == "noticed"]
+    if as_json:
+        print(json.dumps([asdict(one) for one in results], indent=1))
+    else:
+        for one in results:
+            if one.outcome != "noticed":
+                print(f"{one.outcome} ({one.tests} tests) {one.detail}\n{one.mutant.diff(_text(one.mutant))}\n")
+    packages: dict[str, list[Result]] = defaultdict(list)
+    for one in results:
+        packages[package_of(one.mutant.file)].append(one)
+    for package, own in sorted(packages.items()):
+        print(f"{package}: {sum(one.outcome == 'noticed' for one in own)} of {len(own)}", file=sys.stderr)
+    reached = 100 * len(noticed) / max(1, len(results))
+    print(
+        f"{len(noticed)} of {len(results)} mutants were noticed: {reached:.0f} %, {share:g} % wanted.", file=sys.stderr
+    )
+    return 0 if results and reached >= share else 1
+
+
+def _text(mutant: Mutant) -> str:
+    return (ROOT / mutant.file).read_text("utf-8")
 
 
 if __name__ == "__main__":

@@ -5,8 +5,10 @@ The environment variable MUTANTS_COVERAGE names the data files' common prefix; e
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Iterator
+from pathlib import Path
 
 import coverage
 import pytest
@@ -21,6 +23,8 @@ class Recording:
         self._coverage = coverage.Coverage(
             data_file=prefix, data_suffix=True, source=list(_ROOTS), config_file=False, messages=False
         )
+        self._durations: dict[str, float] = {}
+        self._durations_file = Path(f"{prefix}.{os.getpid()}.json")
         self._coverage.start()
 
     @pytest.hookimpl(wrapper=True)
@@ -32,9 +36,13 @@ class Recording:
         finally:
             self._coverage.switch_context("")
 
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        self._durations[report.nodeid] = self._durations.get(report.nodeid, 0.0) + report.duration
+
     def pytest_sessionfinish(self) -> None:
         self._coverage.stop()
         self._coverage.save()
+        self._durations_file.write_text(json.dumps(self._durations), "utf-8")
 
 
 def pytest_configure(config: pytest.Config) -> None:

@@ -1,120 +1,127 @@
-"""The mutants still apply to the code as it reads, cover what they must, and the tool tells noticed from survived."""
+"""The generator makes the breakages that it says, the sample is spread and repeatable, and a run tells the outcomes."""
 
 from __future__ import annotations
 
-import json
-import subprocess
-import sys
-from dataclasses import replace
+import ast
+from collections import Counter
 from pathlib import Path
 
 import pytest
 
-from mutants.catalogue import ROOT, Mutant, catalogue, faults
+from mutants.coverage_map import CoverageMap
+from mutants.mutant import ROOT, Mutant
+from mutants.python_mutants import python_mutants
+from mutants.sampling import equivalents, package_of, product_files, sample
 from mutants.tree import Tree
 
-LEAST = 60
-DECIDING = (
-    "libs/servicekit/kafka/{delivery,subscriber,producer,records,positions,dead_letters,erasing}.py",
-    "libs/servicekit/kafka/{bug_rate_breaker,bounded_fetch,unpacking,members,stall}.py",
-    "services/*/store_*.py",
-    "services/*/consumer.py",
-    "services/*/turns/search_postgres.py",
-    "services/*/turns/statements.py",
-    "services/chat_bridge/{batch,parking,translate}.py",
-    "services/feedback/{reward,merge,erasure,announce,writer,registry,registry_postgres}.py",
-    "services/inference/{announce,neighbours}.py",
-    "services/reporting/mirror/{adopting,mirror,object_store,objects,receipts}.py",
-    "services/reporting/projection.py",
-    "services/reporting/queries/*.py",
-    "services/standalone/{ledger,dlq,fates}.py",
-)
-"""Files that load, join, write, commit or decide: each has a mutant."""
-WITHOUT = {
-    "services/feedback/store_mongo.py": "needs a server; the store contract holds it in tests/ports",
-    "services/inference/store_memory.py": "for tests",
-}
-"""Files among them that have none, and why."""
-MUTANT = Mutant(
-    "a stranger's cause is believed",
-    "libs/servicekit/kafka/records.py",
-    "return own if raw.coordinates.topic in FOREIGN else header(raw.headers, CAUSE) or own",
-    "return header(raw.headers, CAUSE) or own",
-    ("tests/unit/servicekit/test_cause.py",),
-    "here",
-)
+CAUSE = "libs/servicekit/kafka/records.py"
+TESTS = ("tests/unit/servicekit/test_cause.py",)
 
 
-def deciding() -> set[str]:
-    found: set[str] = set()
-    for pattern in DECIDING:
-        before, _, rest = pattern.partition("{")
-        names, _, after = rest.partition("}")
-        for name in names.split(","):
-            found |= {str(file.relative_to(ROOT)) for file in ROOT.glob(f"{before}{name}{after}")}
-    return {file for file in found if not file.endswith("__init__.py")}
-
-
-def test_all_mutants_still_apply() -> None:
-    assert faults(catalogue()) == []
-
-
-def test_whatever_loads_joins_writes_commits_or_decides_has_a_mutant() -> None:
-    mutants = catalogue()
-    assert len(mutants) >= LEAST
-    bare = deciding() - {mutant.file for mutant in mutants} - WITHOUT.keys()
-    assert not bare, "give each of these a mutant in tests/mutants/tables, or say in WITHOUT why it needs none"
+def lines_of(text: str) -> set[tuple[str, str]]:
+    return {(mutant.kind, mutant.changed_lines(text)[1]) for mutant in python_mutants("x.py", text)}
 
 
 @pytest.mark.parametrize(
-    ("change", "why"),
+    ("text", "kind", "line"),
     [
-        ({"before": "no such line"}, "`before` no longer stands in libs/servicekit/kafka/records.py"),
-        ({"before": "return"}, "times in libs/servicekit/kafka/records.py: make it longer"),
-        ({"after": MUTANT.before}, "`before` and `after` are the same"),
-        ({"file": "libs/gone.py"}, "No such file"),
-        ({"tests": ("tests/gone.py",)}, "no such tests: tests/gone.py"),
-        ({"tests": ()}, "none is named"),
+        ("a = b < c", "comparison", "a = b <= c"),
+        ("a = b < c", "comparison", "a = b > c"),
+        ("a = b not in c", "comparison", "a = b in c"),
+        ("a = b and c", "condition", "a = b or c"),
+        ("a = b and c", "dropped condition", "a = b"),
+        ("a = not b", "condition", "a = b"),
+        ("a = 7 * DAY", "arithmetic", "a = 7 // DAY"),
+        ("a = 7 * DAY", "constant", "a = 8 * DAY"),
+        ("a = True", "constant", "a = False"),
+        ("def f():\n    return a", "return value", "return None"),
+        ("def f():\n    if a: g()", "negated condition", "if not (a): g()"),
+        ("async def f():\n    await g()", "missing await", "g()"),
+        ("def f():\n    self.g()", "deleted statement", "pass"),
+        ("a = 'ü' if b else c", "negated condition", "a = 'ü' if not (b) else c"),
+        ("a = 'select b from c where d < $1 and e = $2'", "SQL comparison",
+         "a = 'select b from c where d <= $1 and e = $2'"),
+        ("a = 'select b from c where d < $1 and e is null'", "SQL dropped condition",
+         "a = 'select b from c where d < $1'"),
+        ("a = 'update c set d = $1, e = excluded.e where f = $2'", "SQL dropped column",
+         "a = 'update c set d = $1 where f = $2'"),
+        ("a = 'select b from c order by b desc limit 1'", "SQL order", "a = 'select b from c order by b asc limit 1'"),
     ],
+)  # fmt: skip
+def test_each_operator(text: str, kind: str, line: str) -> None:
+    assert (kind, line) in lines_of(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ['"""Not 1 < 2."""', "def f(a: Literal[1]) -> int: ...", "assert a < b", "def f():\n    log.info('x', n=1)"],
 )
-def test_a_mutant_that_cannot_be_run_is_a_fault(change: dict[str, object], why: str) -> None:
-    (fault,) = faults([replace(MUTANT, **change)])  # type: ignore[arg-type]
-    assert why in fault
-    assert "tests/mutants/tables/here" in fault
+def test_nothing_is_broken_that_no_test_could_notice(text: str) -> None:
+    assert lines_of(text) == set()
 
 
-def test_two_mutants_of_one_name_are_a_fault() -> None:
-    assert faults([MUTANT, MUTANT]) == [
-        'tests/mutants/tables/here, "a stranger\'s cause is believed": the name is taken'
-    ]
+def test_every_mutant_of_the_product_can_be_compiled() -> None:
+    for file in product_files()[::20]:
+        text = (ROOT / file).read_text("utf-8")
+        for mutant in python_mutants(file, text):
+            broken = mutant.applied_to(text)
+            assert broken != text
+            ast.parse(broken)
+
+
+def test_a_sample_is_the_same_for_a_seed_and_takes_packages_in_turn() -> None:
+    nothing = CoverageMap({}, {})
+    first = sample(27, "a", nothing)
+    assert first == sample(27, "a", nothing)
+    assert first != sample(27, "b", nothing)
+    assert set(Counter(package_of(mutant.file) for mutant in first).values()) == {3}
+    assert all(mutant.file.startswith("services/feedback/") for mutant in sample(5, "a", nothing, "services/feedback/"))
+
+
+def test_lines_that_tests_run_come_first() -> None:
+    file = "libs/contracts/erasure.py"
+    lines = {number: ["tests/unit/a.py::test_a"] for number in range(60, 75)}
+    chosen = [sample(1, str(seed), CoverageMap({file: lines}, {}), file)[0] for seed in range(40)]
+    executed = sum(60 <= mutant.line < 75 for mutant in chosen)
+    assert executed > 20
+
+
+def test_equivalent_mutants_are_left_out() -> None:
+    known = equivalents()
+    for mutant in (one for file in sorted({file for file, _, _ in known}) for one in _of_file(file)):
+        text = (ROOT / mutant.file).read_text("utf-8")
+        assert (mutant.file, *mutant.changed_lines(text)) not in known
+
+
+def _of_file(file: str) -> list[Mutant]:
+    return sample(10_000, "a", CoverageMap({}, {}), file)
+
+
+def test_the_most_specific_tests_are_chosen_within_their_time() -> None:
+    wide, near, slow = "tests/unit/a.py::test_wide", "tests/unit/b.py::test_near", "tests/unit/c.py::test_slow"
+    lines = {"x.py": {1: [wide, near, slow], 2: [near]}, "y.py": {number: [wide] for number in range(50)}}
+    covered = CoverageMap(lines, {wide: 1.0, near: 1.0, slow: 90.0})
+    assert covered.tests_of("x.py", 1, 20) == [near, wide]
+    assert covered.tests_of("x.py", 9, 20) == [near, wide]
+    assert covered.tests_of("x.py", 1, 2) == [near]
+    assert covered.tests_of("z.py", 1, 20) == []
+
+
+def of(before: str, after: str) -> Mutant:
+    text = (ROOT / CAUSE).read_text("utf-8")
+    start = text.index(before)
+    return Mutant(CAUSE, start, start + len(before), after, "by hand", text.count("\n", 0, start) + 1, before)
 
 
 def test_a_mutant_is_noticed_in_a_copy_and_the_tree_stays_whole(tmp_path: Path) -> None:
     tree = Tree(tmp_path)
-    assert not tree.sound(MUTANT.tests).failed
-    run = tree.test(MUTANT.tests, MUTANT)
+    condition = "own if raw.coordinates.topic in FOREIGN else "
+    run = tree.test(TESTS, of(condition, ""), 120)
     assert (run.failed, run.error) == (True, "")
     assert "test_cause.py" in run.first
-    harmless = replace(MUTANT, after=f"{MUTANT.before}  # the same")
-    assert not tree.test(MUTANT.tests, harmless).failed
+    assert not tree.test(TESTS, of(condition, condition + "False or "), 120).failed
+    assert tree.test(TESTS, of("from __future__", "from __past__"), 120).failed
     for root in (ROOT, tmp_path):
-        assert MUTANT.before in (root / MUTANT.file).read_text("utf-8")
-    assert tree.sound(["tests/unit/servicekit/test_cause.py::no_such_test"]).error
-
-
-def test_the_command_selects_by_name_and_answers_as_json() -> None:
-    command = [sys.executable, "-m", "mutants", "--json", "a stranger's cause is believed"]
-    done = subprocess.run(
-        command, cwd=ROOT, env={"PYTHONPATH": "tests", "PATH": "/usr/bin:/bin"}, capture_output=True, text=True
-    )
-    assert done.returncode == 0, done.stderr
-    printed = json.loads(done.stdout)
-    assert (printed["noticed"], [one["outcome"] for one in printed["results"]]) == (1, ["noticed"])
-    assert "[1/1] noticed" in done.stderr
-
-
-def test_a_mutant_that_counts_on_a_failing_test_is_no_proof() -> None:
-    failing = "tests/unit/servicekit/test_cause.py::test_a_cause"
-    assert MUTANT.counts_on([failing]) == failing
-    assert replace(MUTANT, tests=("tests/unit",)).counts_on([failing]) == failing
-    assert MUTANT.counts_on(["tests/unit/servicekit/test_delivery.py::test_a_cause"]) is None
+        assert condition in (root / CAUSE).read_text("utf-8")
+    with pytest.raises(ValueError, match="has changed"):
+        of(condition, "").applied_to("")

@@ -10,14 +10,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from mutants.catalogue import ROOT, Mutant
+from mutants.mutant import ROOT, Mutant
 
-LONGEST_SECONDS = 240
-"""After that a mutant's run is ended: the breakage made something wait for ever, and that is noticed."""
-LONGEST_SOUND_SECONDS = 3_600
-"""The same for the run of all tests without a mutant."""
 _FAILED = 1
-"""pytest's answer where tests ran and some failed."""
+"""pytest's exit status if tests ran and some failed."""
+_BROKEN = (2, 4)
+"""pytest's exit statuses if tests, or what they share, cannot be imported."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,35 +45,36 @@ class Tree:
                 shutil.copyfile(source, target)
         self._check_imports()
 
-    def sound(self, tests: Sequence[str]) -> Run:
-        """Run all of `tests` without a mutant; those that fail get a second chance, for the machine may be busy."""
-        run = self._run(tests, LONGEST_SOUND_SECONDS)
-        return self._run(run.which, LONGEST_SOUND_SECONDS) if run.failed and run.which else run
+    def test(self, arguments: Sequence[str], mutant: Mutant, seconds: int) -> Run:
+        """Run pytest with `arguments` and `mutant` in place, up to the first failure; then restore the copy.
 
-    def test(self, tests: Sequence[str], mutant: Mutant) -> Run:
-        """Run `tests` with `mutant` in place up to the first failure; the copy is whole again afterwards."""
+        A single test that takes `seconds` fails: the breakage made it wait for ever.
+        """
         file = self.folder / mutant.file
         whole = file.read_text("utf-8")
         file.write_text(mutant.applied_to(whole), "utf-8")
         try:
-            return self._run(["-x", *tests], LONGEST_SECONDS)
+            return self.run(["-x", *arguments], seconds)
         finally:
             file.write_text(whole, "utf-8")
 
-    def _run(self, tests: Sequence[str], seconds: int) -> Run:
-        options = ["-q", "-n", "0", "-m", "not real and not browser", "-p", "no:cacheprovider", "--no-header"]
-        command = [sys.executable, "-m", "pytest", *options, *tests]
+    def run(self, arguments: Sequence[str], seconds: int) -> Run:
+        """Run pytest with `arguments` on the copy as it is."""
+        options = ["-q", "-n", "0", "-m", "not real and not browser and not bridges", "-p", "no:cacheprovider"]
+        command = [sys.executable, "-m", "pytest", *options, "--no-header", f"--timeout={seconds}", *arguments]
         try:
-            done = self._start(command, seconds)
+            done = self._start(command, 2 * seconds)
         except subprocess.TimeoutExpired:
-            return Run(True, (f"no end after {seconds} s",))
+            return Run(False, error=f"no end after {2 * seconds} s")
         lines = done.stdout.splitlines()
         if done.returncode in (0, _FAILED):
             failed = (line.split(" ", 1)[1] for line in lines if line.startswith(("FAILED ", "ERROR ")))
             return Run(done.returncode == _FAILED, tuple(line.partition(" - ")[0] for line in failed))
+        if done.returncode in _BROKEN:
+            return Run(True, ("the tests cannot be imported or collected",))
         return Run(False, error="; ".join(lines[-3:]) or done.stderr[-300:])
 
-    def _start(self, command: list[str], seconds: int = LONGEST_SECONDS) -> subprocess.CompletedProcess[str]:
+    def _start(self, command: list[str], seconds: int) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
             command, cwd=self.folder, env=self._environment(), capture_output=True, text=True, timeout=seconds
         )
@@ -87,6 +86,6 @@ class Tree:
 
     def _check_imports(self) -> None:
         command = [sys.executable, "-c", "import servicekit, reporting; print(servicekit.__file__, reporting.__file__)"]
-        places = self._start(command).stdout.split()
+        places = self._start(command, 60).stdout.split()
         if len(places) != 2 or not all(Path(place).is_relative_to(self.folder) for place in places):
             raise RuntimeError(f"the copy's tests would not import the copy's code, but {' '.join(places)}")

@@ -1,0 +1,125 @@
+"""The tests that run each line of the product, as `python -m mutants --record` has measured them."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from coverage import CoverageData
+
+from mutants.mutant import ROOT
+
+FOLDER = ROOT / ".agent-feedback" / "mutants"
+MAP = FOLDER / "map.json"
+EVERYWHERE = ("-m", "not real and not browser and not bridges")
+_FILE_SECONDS = {"flow": 8.0, "ports": 3.0, "simulation": 3.0, "clients": 10.0, "tables": 6.0}
+"""Start-up of the servers that a folder's tests share, in seconds."""
+
+
+class CoverageMap:
+    """Lines by file, each with the tests that run it; `seconds` are the durations of tests."""
+
+    def __init__(self, lines: Mapping[str, Mapping[int, Sequence[str]]], seconds: Mapping[str, float]) -> None:
+        self._lines = lines
+        self._seconds = seconds
+        self._breadth: dict[str, int] = defaultdict(int)
+        for by_line in lines.values():
+            for tests in by_line.values():
+                for test in tests:
+                    self._breadth[test] += 1
+
+    @classmethod
+    def read(cls, path: Path = MAP) -> CoverageMap:
+        """Read the recorded map. Raises FileNotFoundError if none was recorded."""
+        said = json.loads(path.read_text("utf-8"))
+        names = said["tests"]
+        lines = {
+            file: {int(line): [names[number] for number in tests] for line, tests in by_line.items()}
+            for file, by_line in said["lines"].items()
+        }
+        return cls(lines, said["seconds"])
+
+    def is_executed(self, file: str, line: int) -> bool:
+        """Return True if any test runs the line, as opposed to its import or nothing at all."""
+        return bool(self._lines.get(file, {}).get(line))
+
+    def tests_of(self, file: str, line: int, budget: float) -> list[str]:
+        """Return the tests to run for a line, the most specific first, as many as take about `budget` seconds.
+
+        Of a line that runs at import, those of the file: a table's rows are read by whoever uses it.
+        """
+        by_line = self._lines.get(file, {})
+        in_file: dict[str, int] = defaultdict(int)
+        for tests in by_line.values():
+            for test in tests:
+                in_file[test] += 1
+        candidates = by_line.get(line) or list(in_file)
+        ranked = sorted(
+            candidates, key=lambda test: (self._cost(test) > budget / 2, -in_file[test] / self._breadth[test], test)
+        )
+        chosen: list[str] = []
+        files: set[str] = set()
+        left = budget
+        for test in ranked:
+            file_of_test = test.partition("::")[0]
+            cost = self._seconds.get(test, 0.1) + (0 if file_of_test in files else self._start_up(file_of_test))
+            if chosen and cost > left:
+                continue
+            chosen.append(test)
+            files.add(file_of_test)
+            left -= cost
+        return chosen
+
+    def _cost(self, test: str) -> float:
+        return self._seconds.get(test, 0.1) + self._start_up(test.partition("::")[0])
+
+    @staticmethod
+    def _start_up(file: str) -> float:
+        return _FILE_SECONDS.get(Path(file).parts[1], 0.5)
+
+
+def record(arguments: Sequence[str]) -> int:
+    """Run the tests (all, or those of `arguments`) with coverage and write the map. Returns pytest's exit status."""
+    FOLDER.mkdir(parents=True, exist_ok=True)
+    for old in FOLDER.glob("coverage.*"):
+        old.unlink()
+    environment = {**os.environ, "MUTANTS_COVERAGE": str(FOLDER / "coverage")}
+    environment["PYTHONPATH"] = os.pathsep.join(["tests", environment.get("PYTHONPATH", "")])
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "mutants.recording", "-n", "2", "--dist", "worksteal"]
+    status = subprocess.run([*command, *EVERYWHERE, *arguments], cwd=ROOT, env=environment, check=False).returncode
+    write_map(ROOT)
+    return status
+
+
+def write_map(root: Path) -> None:
+    """Merge the data files of the last recording, made in `root`, into the map."""
+    found: dict[str, dict[int, set[str]]] = defaultdict(lambda: defaultdict(set))
+    seconds: dict[str, float] = defaultdict(float)
+    for path in sorted(FOLDER.glob("coverage.*")):
+        if path.suffix == ".json":
+            for test, taken in json.loads(path.read_text("utf-8")).items():
+                seconds[function_of(test)] += taken
+            continue
+        data = CoverageData(str(path))
+        data.read()
+        for measured in data.measured_files():
+            file = str(Path(measured).relative_to(root))
+            for line, contexts in data.contexts_by_lineno(measured).items():
+                found[file][line] |= {function_of(context) for context in contexts if context}
+    names = sorted({test for by_line in found.values() for tests in by_line.values() for test in tests})
+    numbers = {name: number for number, name in enumerate(names)}
+    lines = {
+        file: {line: sorted(numbers[test] for test in tests) for line, tests in by_line.items()}
+        for file, by_line in found.items()
+    }
+    MAP.write_text(json.dumps({"tests": names, "seconds": seconds, "lines": lines}), "utf-8")
+
+
+def function_of(test: str) -> str:
+    """Return a test's name without its parameters, which may hold anything."""
+    return test.partition("[")[0]

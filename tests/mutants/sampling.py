@@ -1,0 +1,93 @@
+"""Selects mutants by a seed: the same share of every package, lines that tests run before lines that none runs."""
+
+from __future__ import annotations
+
+import random
+import subprocess
+import tomllib
+from collections import defaultdict
+from collections.abc import Collection, Mapping, Sequence
+from pathlib import Path
+
+from mutants.coverage_map import CoverageMap
+from mutants.mutant import ROOT, Mutant
+from mutants.python_mutants import python_mutants
+
+EQUIVALENTS = Path(__file__).with_name("equivalents.toml")
+_UNEXECUTED = 0.1
+"""The weight of a line that no test runs, compared with one that a test runs."""
+_AT_IMPORT = 0.5
+"""The weight of a line that runs at import."""
+
+
+def product_files() -> list[str]:
+    """Return the Python files of libs and services, without agentkit's and contracts' generated or sample data."""
+    listed = subprocess.run(
+        ["git", "ls-files", "libs/*.py", "services/*.py"], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    return sorted(file for file in listed.stdout.split() if (ROOT / file).is_file())
+
+
+def package_of(file: str) -> str:
+    return "/".join(Path(file).parts[:2])
+
+
+def equivalents(path: Path = EQUIVALENTS) -> set[tuple[str, str, str]]:
+    """Return the (file, line before, line after) of mutants that change no behaviour."""
+    return {(one["file"], one["before"], one["after"]) for one in tomllib.loads(path.read_text("utf-8"))["equivalent"]}
+
+
+def sample(count: int, seed: str, covered: CoverageMap, named: str = "") -> list[Mutant]:
+    """Return `count` mutants of files whose path holds `named`, or as many as there are.
+
+    Packages take turns. Within one, a mutant's chance is by its line and by how rare its operator is there.
+    """
+    rng = random.Random(seed)
+    known = equivalents()
+    packages: dict[str, list[tuple[float, Mutant]]] = defaultdict(list)
+    for file in product_files():
+        if named not in file:
+            continue
+        text = (ROOT / file).read_text("utf-8")
+        mutants = [one for one in python_mutants(file, text) if (file, *one.changed_lines(text)) not in known]
+        packages[package_of(file)] += [(_weight(one, covered), one) for one in mutants]
+    return _in_turn({package: _ranked(found, rng) for package, found in sorted(packages.items())}, count)
+
+
+def _weight(mutant: Mutant, covered: CoverageMap) -> float:
+    if covered.is_executed(mutant.file, mutant.line):
+        return 1.0
+    return _AT_IMPORT if covered.tests_of(mutant.file, mutant.line, 1) else _UNEXECUTED
+
+
+def _ranked(found: Sequence[tuple[float, Mutant]], rng: random.Random) -> list[Mutant]:
+    """Weighted sampling without replacement (Efraimidis and Spirakis): the greatest keys come first."""
+    kinds: dict[str, int] = defaultdict(int)
+    for _, mutant in found:
+        kinds[mutant.kind] += 1
+    keyed = [
+        (rng.random() ** (kinds[mutant.kind] ** 0.5 / weight), number) for number, (weight, mutant) in enumerate(found)
+    ]
+    return [found[number][1] for _, number in sorted(keyed, reverse=True)]
+
+
+def _in_turn(packages: Mapping[str, Sequence[Mutant]], count: int) -> list[Mutant]:
+    """Take one mutant of each package after another, at most one of a line."""
+    chosen: list[Mutant] = []
+    lines: set[tuple[str, int]] = set()
+    left = {package: list(mutants) for package, mutants in packages.items()}
+    while len(chosen) < count and any(left.values()):
+        for mutants in left.values():
+            mutant = _next(mutants, lines)
+            if mutant is not None and len(chosen) < count:
+                chosen.append(mutant)
+                lines.add((mutant.file, mutant.line))
+    return chosen
+
+
+def _next(mutants: list[Mutant], lines: Collection[tuple[str, int]]) -> Mutant | None:
+    while mutants:
+        mutant = mutants.pop(0)
+        if (mutant.file, mutant.line) not in lines:
+            return mutant
+    return None
