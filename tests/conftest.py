@@ -25,6 +25,7 @@ from standalone.embedded.postgres import EmbeddedPostgres
 sys.path.insert(0, str(Path(__file__).parent / "support"))
 sys.path.append(str(Path(__file__).parent))
 
+from assertion_last import pytest_runtest_makereport  # noqa: F401 # pytest calls it
 from reporting_database import empty_read_models
 from reporting_events import batch
 
