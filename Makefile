@@ -48,6 +48,11 @@ check: $(VENV)/.dev ## Lint, types, import rules, exported schemas and docs, the
 	@$(BIN)/check-jsonschema -q --builtin-schema vendor.compose-spec deploy/compose.yaml
 	@echo "All checks passed."
 
+.PHONY: format
+format: $(VENV)/.dev ## Format the Python code, and fix what the linter can
+	@$(BIN)/ruff check -q --fix-only .
+	@$(BIN)/ruff format -q .
+
 docs: $(VENV)/.dev ## Write what is made from the code: JSON schemas, docs/events.md, docs/asyncapi.json, docs/http.md, docs/sources.md, the client's types
 	@$(BIN)/python -m contracts.export
 	@$(BIN)/python -m standalone.http_page

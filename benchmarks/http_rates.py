@@ -29,7 +29,7 @@ from servicekit.clock import SystemClock
 from servicekit.kafka.producer import BatchProducer, Message
 from standalone.embedded.ports import free_port
 
-TOKEN: Final = "benchmark"
+TOKEN: Final = "benchmark-of-http"
 TURNS: Final = 2_000
 LINES: Final = 500
 """Events in the body of one ingest."""

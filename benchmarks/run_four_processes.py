@@ -76,7 +76,7 @@ def _start(job: Job, name: str) -> tuple[subprocess.Popen[bytes], int]:
         f"{prefix}_BROKER": str(job.bootstrap),
         f"{prefix}_DATABASE_URL": job.database_url,
         "FEEDBACK_STORE_URL": job.database_url,
-        "AGENT_FEEDBACK_TOKEN": "bench",
+        "AGENT_FEEDBACK_TOKEN": "bench-four-procs",
     }
     process = subprocess.Popen(
         [sys.executable, "-m", "standalone", "run", name, "--port", str(port)],

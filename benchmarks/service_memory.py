@@ -49,7 +49,7 @@ def _one(command: list[str], service: str, broker: str, database: str) -> tuple[
         f"{service.upper()}_BROKER": broker,
         f"{service.upper()}_DATABASE_URL": database,
         "FEEDBACK_STORE_URL": database,
-        "AGENT_FEEDBACK_TOKEN": "measuring",
+        "AGENT_FEEDBACK_TOKEN": "measuring-memory",
     }
     process = subprocess.Popen([*command, "--port", str(port)], env=variables, stderr=subprocess.DEVNULL)
     try:

@@ -25,4 +25,9 @@ def _complaint(fault: Any) -> str:
         del place[0]
     if fault.get("type") == "extra_forbidden":
         return ": ".join([*filter(None, [".".join(place[:-1])]), "an unknown field"])
-    return f"{'.'.join(place) or 'body'}: {fault['msg']}"
+    return f"{'.'.join(place) or 'body'}: {rule_of(fault)}"
+
+
+def rule_of(fault: Any) -> str:
+    """Return the rule that was violated, in pydantic's words or in a validator's own."""
+    return str(fault["msg"]).removeprefix("Value error, ")

@@ -138,6 +138,8 @@ def columns_of(rows: Sequence[Sequence[Any]], width: int) -> list[list[Any]]:
 
 async def _connected(url: str, how: dict[str, Any], say: Say) -> asyncpg.Connection:
     """A connection as soon as the database gives one. Raises StartError where it never will."""
+    if not url.startswith(("postgresql://", "postgres://")):
+        raise StartError(f"{shown(url)} is not an address of PostgreSQL: it must begin with postgresql://.")
     tries = 0
     while True:
         try:

@@ -12,13 +12,12 @@ import signal
 import sys
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import Any
 
 import uvloop
-from dotenv import load_dotenv
 
 from servicekit.allocator import share_one_arena
+from servicekit.env_file import read_env_file
 from servicekit.failures import StartError, is_transient
 from servicekit.faults import VARIABLE, faults_named
 from servicekit.garbage_collection import tune_gc
@@ -58,24 +57,19 @@ def main(program: Program) -> None:
     parser.add_argument("--host", default="127.0.0.1", help="the address to listen on (default: %(default)s)")
     parser.add_argument("--port", default=8080, type=int, help="the HTTP port; 0 takes a free one (default: 8080)")
     options = parser.parse_args()
-    read_env_file()
     if not 0 <= options.port <= 65535:
         parser.error("--port takes a number from 0 to 65535")
     configure_logging()
     raise_again()
     share_one_arena()
     try:
+        read_env_file()
         uvloop.run(run_program(program, options.host, options.port, os.environ.get("AGENT_FEEDBACK_TOKEN")))
     except StartError as error:
         sys.stderr.write(f"{error}\n")
         sys.exit(NOT_STARTED)
     except KeyboardInterrupt:
         sys.exit(130)
-
-
-def read_env_file() -> None:
-    """Take settings from the file `.env` of the folder we are in, where there is one; the environment goes before."""
-    load_dotenv(Path(".env"))
 
 
 async def run_program(program: Program, host: str, port: int, token: str | None) -> None:

@@ -101,7 +101,7 @@ def configure_logging(level: str = "INFO", *, quiet: bool = False) -> None:
     for name in _SILENT:
         logging.getLogger(name).setLevel(logging.CRITICAL)
     for name in KAFKA_LIBRARIES:
-        logging.getLogger(name).setLevel(logging.ERROR if quiet else logging.WARNING)
+        logging.getLogger(name).setLevel(logging.ERROR if quiet else max(threshold, logging.WARNING))
     structlog.configure(
         processors=[
             structlog.processors.add_log_level,

@@ -3,30 +3,52 @@
 from __future__ import annotations
 
 import os
+import re
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Annotated, Any, TypeVar, get_origin
+from urllib.parse import urlsplit
 
-from pydantic import BaseModel, Field, ValidationError
-from pydantic_settings import (
-    BaseSettings,
-    EnvSettingsSource,
-    PydanticBaseSettingsSource,
-    SettingsConfigDict,
-    SettingsError,
-)
+from pydantic import AfterValidator, BaseModel, Field, ValidationError
+from pydantic.fields import FieldInfo
+from pydantic_settings import BaseSettings, EnvSettingsSource, PydanticBaseSettingsSource, SettingsConfigDict
 
-from servicekit.complaints import sentence
+from servicekit.complaints import rule_of, sentence
+from servicekit.env_file import FROM_FILE, place_of
 from servicekit.failures import StartError
+from servicekit.toml_places import place_in
 
 S = TypeVar("S", bound=BaseSettings)
 M = TypeVar("M", bound=BaseModel)
-FROM_FILE = "_FILE"
-"""Ends the name of a variable that names a file with the value, such as a mounted secret."""
+_JSON_RULES = {"dict_type": 'must be a JSON object, such as {"name": "value"}', "list_type": "must be a JSON array"}
+"""Rules of values that are given as JSON, by pydantic's type of the error."""
+_AT = re.compile(r"\(at (?:line (\d+), column (\d+)|end of document)\)")
 
 
-class _Files(EnvSettingsSource):
+def _postgres_url(url: str) -> str:
+    if urlsplit(url).scheme not in ("postgresql", "postgres"):
+        raise ValueError("must begin with postgresql://")
+    return url
+
+
+PostgresUrl = Annotated[str, AfterValidator(_postgres_url)]
+
+
+class _Variables(EnvSettingsSource):
+    """Values of environment variables. Raises StartError if one should be JSON and is not."""
+
+    def decode_complex_value(self, field_name: str, field: FieldInfo, value: Any) -> Any:
+        try:
+            return super().decode_complex_value(field_name, field, value)
+        except ValueError:
+            origin = get_origin(field.annotation)
+            kind = "dict_type" if isinstance(origin, type) and issubclass(origin, Mapping) else "list_type"
+            variable = f"{self.env_prefix}{field_name}".upper()
+            raise StartError(f"{place_of(variable)}: {_JSON_RULES[kind]}.") from None
+
+
+class _Files(_Variables):
     """Values out of the files that variables called NAME_FILE name."""
 
     def _load_env_vars(self) -> Mapping[str, str | None]:
@@ -57,13 +79,13 @@ class Settings(BaseSettings):
         dotenv_settings: PydanticBaseSettingsSource,
         file_secret_settings: PydanticBaseSettingsSource,
     ) -> tuple[PydanticBaseSettingsSource, ...]:
-        return init_settings, env_settings, _Files(settings_cls)
+        return init_settings, _Variables(settings_cls), _Files(settings_cls)
 
 
 class ReadSettings(Settings):
     """What a service with answers to callers is set to: the connections that read for them are their own."""
 
-    database_url: str = "postgresql://localhost/agent_feedback"
+    database_url: PostgresUrl = "postgresql://localhost/agent_feedback"
     """PostgreSQL's address; the service keeps to the schema of its name in it."""
     read_pool_size: int = Field(default=3, ge=1, le=100)
     """Database connections of HTTP at most; further requests wait for one."""
@@ -72,28 +94,60 @@ class ReadSettings(Settings):
 
 
 def read_settings(settings: type[S], **given: Any) -> S:
-    """The settings as the environment has them, but for those `given` by their fields' names.
+    """Return the settings as the environment has them, except for those `given` by their fields' names.
 
-    Raises StartError, without their values, where they are not sound.
+    Raises StartError, which names the variables, their files and the violated rules, but no values.
     """
     try:
         return settings(**given)
     except ValidationError as error:
-        why = sentence(error.errors(include_url=False, include_context=False, include_input=False))
-    except SettingsError as error:  # names the field that is not the JSON it should be
-        why = str(error)
-    raise StartError(f"The settings {settings.model_config.get('env_prefix', '')}* are not sound: {why}.")
+        faults = error.errors(include_url=False, include_context=False, include_input=False)
+    raise StartError("; ".join(dict.fromkeys(_setting_fault(settings, fault) for fault in faults)) + ".")
+
+
+def _setting_fault(settings: type[BaseSettings], fault: Any) -> str:
+    rule = _JSON_RULES.get(fault["type"]) or rule_of(fault)
+    if not fault["loc"]:  # a rule about several settings, which names them itself
+        return rule
+    return f"{place_of(_variable(settings, str(fault['loc'][0])))}: {rule}"
+
+
+def _variable(settings: type[BaseSettings], name: str) -> str:
+    """Return the variable of the field or alias `name`: of several aliases the one that is set."""
+    if name in settings.model_fields:
+        return f"{settings.model_config.get('env_prefix', '')}{name}".upper()
+    for field in settings.model_fields.values():
+        aliases = getattr(field.validation_alias, "choices", ())
+        if name in aliases:
+            return next((str(alias) for alias in aliases if os.environ.get(str(alias))), name)
+    return name
 
 
 def read_toml(path: Path, model: type[M]) -> M:
-    """The TOML file `path` as `model`. Raises StartError, without its values, where it is not sound."""
+    """Return the TOML file `path` as `model`.
+
+    Raises StartError with the line and column of a fault and the violated rule, but no values.
+    """
     try:
-        return model.model_validate(tomllib.loads(path.read_text("utf-8")))
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        text = path.read_text("utf-8")
+        return model.model_validate(tomllib.loads(text))
+    except (OSError, UnicodeDecodeError) as error:
         raise StartError(f"The file {path} cannot be read: {type(error).__name__}.") from None
+    except tomllib.TOMLDecodeError as error:
+        raise StartError(f"The file {path} is not TOML{_toml_place(text, error)}.") from None
     except ValidationError as error:
         faults = error.errors(include_url=False, include_context=False, include_input=False)
-        raise StartError(f"The file {path} is not sound: {sentence(faults)}.") from None
+        line, column = place_in(text, faults[0]["loc"])
+        raise StartError(f"The file {path} is not valid at line {line}, column {column}: {sentence(faults)}.") from None
+
+
+def _toml_place(text: str, error: tomllib.TOMLDecodeError) -> str:
+    found = _AT.search(str(error))
+    if found is None:
+        return ""
+    lines = text.split("\n")
+    line, column = (found[1], found[2]) if found[1] else (len(lines), len(lines[-1]) + 1)
+    return f" at line {line}, column {column}"
 
 
 def secret_of(variable: str) -> str:

@@ -6,6 +6,7 @@ from pydantic import Field, SecretStr
 from pydantic_settings import SettingsConfigDict
 
 from chat_bridge.sources.registry import SourceSettings
+from servicekit.settings import PostgresUrl
 
 
 class ChatBridgeSettings(SourceSettings):
@@ -20,7 +21,7 @@ class ChatBridgeSettings(SourceSettings):
     model_config = SettingsConfigDict(env_prefix="CHAT_BRIDGE_")
 
     broker: str = "localhost:9092"
-    database_url: str = "postgresql://localhost/agent_feedback"
+    database_url: PostgresUrl = "postgresql://localhost/agent_feedback"
     message_days: float = Field(default=180, ge=0)
     parked_days: float = Field(default=7, gt=0)
     parked_limit: int = Field(default=100_000, ge=1)

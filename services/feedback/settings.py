@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from urllib.parse import urlsplit
 
 from pydantic import Field, field_validator
 from pydantic_settings import SettingsConfigDict
@@ -13,6 +14,7 @@ from feedback.emojis import DEFAULT_REWARDS, RewardChanges, changed_rewards
 from servicekit.settings import ReadSettings
 
 _PLACE = re.compile(r"[A-Za-z0-9._-]{1,64}/[A-Za-z0-9._-]{1,64}")
+STORE_SCHEMES = frozenset({"postgresql", "postgres", "mongodb", "mongodb+srv", "memory"})
 
 
 class FeedbackSettings(ReadSettings):
@@ -44,6 +46,13 @@ class FeedbackSettings(ReadSettings):
     session_seconds: float = Field(default=0.8, gt=0, le=60)
     session_days: int = Field(default=180, ge=1, le=3650)
     default_tenant: Name = "default"
+
+    @field_validator("store_url")
+    @classmethod
+    def _is_a_store(cls, url: str) -> str:
+        if urlsplit(url).scheme not in STORE_SCHEMES:
+            raise ValueError("must begin with postgresql://, mongodb:// or memory://")
+        return url
 
     @field_validator("emoji_rewards")
     @classmethod

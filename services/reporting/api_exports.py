@@ -25,10 +25,11 @@ from reporting.exports.files import (
     check_available,
     examples,
 )
+from reporting.queries.projects import is_known
 from reporting.selection import Filters, Project
 from servicekit.http.auth import caller_of
 from servicekit.http.permissions import Permissions, needs
-from servicekit.http.refusals import refusal
+from servicekit.http.refusals import documented, refusal
 
 EXPORT = PROJECT + "/exports/{wanted:segment}"
 PERMISSIONS: Permissions = {("GET", EXPORT): needs(READ)}
@@ -54,7 +55,12 @@ def exports_router(pool: asyncpg.Pool) -> APIRouter:
     """Return the route that streams exports."""
     router = APIRouter(dependencies=[Depends(caller_of)], responses=FAILURES, tags=["exports"])
 
-    @router.get(EXPORT, summary="Export training examples", response_class=StreamingResponse)
+    @router.get(
+        EXPORT,
+        summary="Export training examples",
+        response_class=StreamingResponse,
+        responses=documented(404, "Nothing was ever said in the project."),
+    )
     async def export(
         tenant: TenantPath,
         project: ProjectPath,
@@ -65,12 +71,15 @@ def exports_router(pool: asyncpg.Pool) -> APIRouter:
 
         `kto`: prompt, completion, label. `dpo`: prompt, chosen, rejected, from corrections and from the same request
         answered badly, then well. `sft`: prompt, completion, from accepted answers and corrections. `events`: the
-        feedbacks themselves. `detector`: machine verdicts beside people's. What was erased is left out.
+        feedbacks themselves. `detector`: machine verdicts beside people's. What was erased is left out. An unknown
+        project is a 404.
         """
         try:
             check_available(question.file)
         except ParquetMissing:
             raise refusal(422, "file: parquet needs agent-feedback[parquet] on the server; ask for jsonl") from None
+        if not await is_known(pool, Project(tenant, project)):
+            raise refusal(404, f"Nothing was ever said in the project {project} of the tenant {tenant}.")
         rows = examples(cases(pool, Project(tenant, project), question.span, question.filters_for(wanted)), wanted)
         stream = as_jsonl(rows) if question.file == "jsonl" else as_parquet(rows, wanted)
         # The first piece is made before the answer begins, so that a database that is down is a 503.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import os
+from enum import StrEnum
 from importlib import metadata
 from pathlib import Path
 from typing import Annotated
@@ -39,6 +40,15 @@ def options(
     ] = False,
 ) -> None:
     """Feedback on AI agents: what people do with an agent's answers, as one stream of reward events."""
+
+
+class LogLevel(StrEnum):
+    """Levels of log lines."""
+
+    debug = "debug"
+    info = "info"
+    warning = "warning"
+    error = "error"
 
 
 Broker = Annotated[
@@ -88,6 +98,10 @@ def up(
     database: Annotated[
         str | None, typer.Option(help="A PostgreSQL address to use instead of the embedded one.")
     ] = None,
+    log_level: Annotated[
+        LogLevel | None,
+        typer.Option(help="Log lines of this level and above; else warnings, and errors of Kafka's libraries."),
+    ] = None,
 ) -> None:
     """Start everything in this process, replay files into it, and serve.
 
@@ -99,7 +113,7 @@ def up(
     if host not in ("127.0.0.1", "::1", "localhost"):
         raise typer.BadParameter("Only loopback addresses: the access token alone is no protection on a network.")
     files = _checked_files(replay or [])
-    configure_logging(quiet=True)
+    configure_logging(quiet=True) if log_level is None else configure_logging(log_level)
     if port is None:
         port = 0 if exit else 8080
     options = Options(files, sample, exit, as_json, host, port, state, token, broker, instant(now), fates, database)
@@ -151,14 +165,19 @@ def run(
 
     `.env.example` shows all of them. A variable that is set goes before the file.
     """
-    from servicekit.launcher import read_env_file, run_program
+    from servicekit.env_file import read_env_file
+    from servicekit.launcher import run_program
 
     if service not in SERVICES:
         raise typer.BadParameter(f"{service} is none of {', '.join(SERVICES)}.")
     configure_logging()
-    read_env_file()
     program = importlib.import_module(f"{service}.main").PROGRAM
-    run_work(run_program(program, host, port, token or os.environ.get("AGENT_FEEDBACK_TOKEN")))
+
+    async def work() -> None:
+        read_env_file()
+        await run_program(program, host, port, token or os.environ.get("AGENT_FEEDBACK_TOKEN"))
+
+    run_work(work())
 
 
 @app.command()

@@ -19,6 +19,7 @@ from contracts.instants import parse_instant
 from servicekit.allocator import share_one_arena
 from servicekit.failures import StartError, in_words, is_transient
 from servicekit.interrupts import raise_again
+from standalone.broker_watch import BrokerLost
 from standalone.embedded.local_kafka import LocalKafkaError
 from standalone.embedded.memory_broker import MemoryBrokerError
 from standalone.embedded.postgres import EmbeddedPostgresError
@@ -67,7 +68,7 @@ def show(text: str) -> None:
 
 
 def run(work: Coroutine[Any, Any, T]) -> T:
-    """Run to the end; what keeps it from starting is one sentence and exit code 3."""
+    """Run to the end. A failed start exits with code 3 and a lost broker with code 1, each with one sentence."""
     raise_again()
     share_one_arena()
     try:
@@ -75,6 +76,9 @@ def run(work: Coroutine[Any, Any, T]) -> T:
     except (StartError, EmbeddedPostgresError, LocalKafkaError, MemoryBrokerError) as error:
         say(str(error), "red")
         raise typer.Exit(NOT_STARTED) from None
+    except BrokerLost as error:
+        say(str(error), "red")
+        raise typer.Exit(FAILED) from None
     except KeyboardInterrupt:
         raise typer.Exit(INTERRUPTED) from None
 

@@ -20,14 +20,15 @@ from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeE
 from servicekit.clock import SystemClock
 from servicekit.database import shown, wait_for_database
 from servicekit.garbage_collection import tune_gc
-from servicekit.http.access import AuthSettings, issuer_of
+from servicekit.http.access import AuthSettings, access_token, issuer_of
 from servicekit.http.application import add_routes, application, guarded
-from servicekit.http.auth import AccessToken, AnyOf, Authenticator
+from servicekit.http.auth import AnyOf, Authenticator
 from servicekit.http.server import HttpServer
 from servicekit.http.settings import HttpSettings
 from servicekit.service import Surroundings
 from servicekit.settings import read_settings
 from standalone.api import SURFACE, routers_of
+from standalone.broker_watch import while_answered
 from standalone.embedded.holdback import Holdback
 from standalone.embedded.holding_producer import HoldingProducer
 from standalone.embedded.postgres import EmbeddedPostgres
@@ -129,7 +130,10 @@ async def up(options: Options, console: Console, say: Say) -> dict[str, Any] | N
             await _replay(options, files, stack, account)
             return await once_answered(lambda: summary(stack, account, outcomes, time.monotonic() - began), say)
 
-        facts = await _unless(stopping, asyncio.create_task(taken_in()))
+        work = taken_in()
+        if options.patience is not None and options.broker != "memory":
+            work = while_answered(work, stack.intake.bootstrap, options.patience)
+        facts = await _unless(stopping, asyncio.create_task(work))
         if facts is None:
             return None
         if options.fates is not None:
@@ -147,7 +151,8 @@ async def up(options: Options, console: Console, say: Say) -> dict[str, Any] | N
 def _authenticator(auth: AuthSettings, token: str) -> Authenticator:
     """The access token opens everything, for the operator of this machine; an issuer's tokens what their scopes say."""
     issuer = issuer_of(auth)
-    return AccessToken(token) if issuer is None else AnyOf(AccessToken(token), issuer)
+    ours = access_token(token)
+    return ours if issuer is None else AnyOf(ours, issuer)
 
 
 async def _start(options: Options, state: StateFolder, outcomes: Outcomes, parts: AsyncExitStack, say: Say) -> Stack:

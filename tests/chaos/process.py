@@ -14,7 +14,7 @@ from pathlib import Path
 
 from standalone.embedded.children import ended, spawn
 
-TOKEN = "chaos"
+TOKEN = "chaos-of-sixteen"
 ROOT = Path(__file__).resolve().parents[2]
 
 

@@ -263,8 +263,8 @@ async def test_a_database_that_does_not_answer_is_waited_for() -> None:
 
 
 async def test_serving_needs_the_token_and_survives_wrong_requests() -> None:
-    async with state_folder() as state, serving(state, "--token", "letmein") as (url, token):
-        assert token == "letmein"
+    async with state_folder() as state, serving(state, "--token", "let-me-in-please") as (url, token):
+        assert token == "let-me-in-please"
         second = await agent_feedback("up", "--exit", "--json", "--port", "0", "--state", state)
         assert second.code == 3
         assert "is in use by another run (process" in second.err
@@ -375,9 +375,39 @@ async def test_settings_that_are_not_sound(command: tuple[str, ...]) -> None:
     async with state_folder() as state:
         ended = await agent_feedback(*command, "--state", state, FEEDBACK_EMOJI_REWARDS="hush")
     assert (ended.code, ended.out) == (3, "")
-    assert "The settings FEEDBACK_* are not sound: " in ended.err
+    assert "FEEDBACK_EMOJI_REWARDS: must be a JSON object" in ended.err
     assert "Traceback" not in ended.err
     assert "hush" not in ended.err
+
+
+async def test_a_token_that_could_be_guessed_starts_nothing() -> None:
+    async with state_folder() as state:
+        ended = await agent_feedback("up", "--exit", "--state", state, "--token", "x")
+    service = await agent_feedback("run", "feedback", "--port", "0", AGENT_FEEDBACK_TOKEN="x")
+    said = (
+        "The access token (AGENT_FEEDBACK_TOKEN or --token) is shorter than 16 characters: "
+        "make one with `openssl rand -hex 24`."
+    )
+    assert (ended.code, ended.err.strip()) == (service.code, service.err.strip()) == (3, said)
+
+
+async def test_a_database_of_another_kind_is_refused_at_once() -> None:
+    async with state_folder() as state:
+        ended = await agent_feedback("up", "--exit", "--state", state, "--database", "mysql://me:secret@host/db")
+    assert ended.code == 3
+    said = "mysql://host/db is not an address of PostgreSQL: it must begin with postgresql://."
+    assert ended.err.strip() == said
+
+
+async def test_the_log_level_decides_what_is_logged() -> None:
+    async def events(*level: str) -> set[str]:
+        async with state_folder() as state:
+            ended = await agent_feedback("up", "--exit", "--json", "--state", state, *level)
+        assert ended.code == 0, ended.err
+        return {json.loads(line)["level"] for line in ended.err.splitlines() if line.startswith("{")}
+
+    assert await events() == set()
+    assert "debug" in await events("--log-level", "debug")
 
 
 async def test_the_version() -> None:
@@ -387,7 +417,7 @@ async def test_the_version() -> None:
 
 async def test_settings_come_from_the_file_too_and_the_environment_goes_before(tmp_path: Path) -> None:
     (tmp_path / ".env").write_text("AGENT_FEEDBACK_TOKEN=\nCHAT_BRIDGE_PARKED_DAYS=-1\nFEEDBACK_LOG_SECONDS=-1\n")
-    environment = {**os.environ, "FEEDBACK_LOG_SECONDS": "-2", "AGENT_FEEDBACK_TOKEN": "test"}
+    environment = {**os.environ, "FEEDBACK_LOG_SECONDS": "-2", "AGENT_FEEDBACK_TOKEN": "sixteen-letters."}
 
     async def refusal(*program: str) -> str:
         process = await asyncio.create_subprocess_exec(
@@ -398,7 +428,7 @@ async def test_settings_come_from_the_file_too_and_the_environment_goes_before(t
         assert process.returncode == 3
         return err.decode()
 
-    assert "parked_days" in await refusal("chat_bridge")
-    assert "parked_days" in await refusal("standalone", "run", "chat_bridge")
+    assert f"CHAT_BRIDGE_PARKED_DAYS in {tmp_path / '.env'}: " in await refusal("chat_bridge")
+    assert "CHAT_BRIDGE_PARKED_DAYS in " in await refusal("standalone", "run", "chat_bridge")
     (tmp_path / ".env").write_text("FEEDBACK_LOG_SECONDS=3\n")
-    assert "log_seconds" in await refusal("feedback")
+    assert (await refusal("feedback")).startswith("FEEDBACK_LOG_SECONDS: ")

@@ -116,3 +116,8 @@ async def test_the_command_writes_a_file_and_its_manifest(tmp_path: Path) -> Non
         assert {"prompt", "completion", "label"} <= json.loads(lines[0]).keys()
         wrong = await agent_feedback("export", "kto", "--out", tmp_path / "no" / "such.jsonl", *where)
         assert (wrong.code, "cannot be written" in wrong.err) == (1, True)
+        nowhere = tmp_path / "nowhere.jsonl"
+        ended = await agent_feedback("export", "kto", "--out", nowhere, *where[:3], "no-such", *where[4:])
+        assert (ended.code, ended.out) == (1, "")
+        assert "Nothing was ever said in the project no-such of the tenant demo." in ended.err
+        assert not nowhere.exists()

@@ -53,7 +53,7 @@ async def test_a_service_starts_with_its_own_extra_alone(
         f"{service.upper()}_BROKER": kafka.bootstrap,
         f"{service.upper()}_DATABASE_URL": postgres_url,
         "FEEDBACK_STORE_URL": postgres_url,
-        "AGENT_FEEDBACK_TOKEN": "test",
+        "AGENT_FEEDBACK_TOKEN": "sixteen-letters.",
     }
     with log.open("wb") as out:
         process = await asyncio.create_subprocess_exec(
@@ -65,7 +65,8 @@ async def test_a_service_starts_with_its_own_extra_alone(
                 assert process.returncode is None, log.read_text()
                 await asyncio.sleep(0.1)
             assert await _is_up(http, "/health/live")
-            assert (await http.get("/openapi.json", headers={"Authorization": "Bearer test"})).status_code == 200
+            token = {"Authorization": "Bearer sixteen-letters."}
+            assert (await http.get("/openapi.json", headers=token)).status_code == 200
         connection = await asyncpg.connect(postgres_url)
         assert await connection.fetchval(f"select count(*) from {service}.migrations") > 0
         await connection.close()

@@ -53,7 +53,7 @@ class Members:
             f"{prefix}_BROKER": self._broker,
             f"{prefix}_DATABASE_URL": self._database_url,
             "FEEDBACK_STORE_URL": self._database_url,
-            "AGENT_FEEDBACK_TOKEN": "test",
+            "AGENT_FEEDBACK_TOKEN": "sixteen-letters.",
         }
         with self._log.open("ab") as out:
             process = await asyncio.create_subprocess_exec(

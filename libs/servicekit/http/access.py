@@ -13,6 +13,8 @@ from servicekit.failures import StartError
 from servicekit.http.auth import AccessToken, Authenticator
 from servicekit.settings import Settings
 
+TOKEN_LENGTH = 16
+"""Characters that an access token has at least."""
 _ADDRESS = r"^https?://[^\x00-\x20]+$"
 Names = Annotated[tuple[str, ...], NoDecode]
 """In the environment a list with commas."""
@@ -58,9 +60,10 @@ class AuthSettings(Settings):
 
     @model_validator(mode="after")
     def _all_or_none(self) -> Self:
-        given = [value is not None for value in (self.issuer, self.audience, self.jwks_url)]
-        if any(given) and not all(given):
-            raise ValueError("AUTH_ISSUER, AUTH_AUDIENCE and AUTH_JWKS_URL belong together: set all three")
+        given = {"AUTH_ISSUER": self.issuer, "AUTH_AUDIENCE": self.audience, "AUTH_JWKS_URL": self.jwks_url}
+        missing = [name for name, value in given.items() if value is None]
+        if 0 < len(missing) < len(given):
+            raise ValueError(f"{' and '.join(missing)} must be set, too: {', '.join(given)} belong together")
         return self
 
 
@@ -88,6 +91,16 @@ def issuer_of(settings: AuthSettings) -> Authenticator | None:
     )
 
 
+def access_token(token: str) -> AccessToken:
+    """Return the authenticator of `token`. Raises StartError if it is short enough to be guessed."""
+    if len(token) < TOKEN_LENGTH:
+        raise StartError(
+            f"The access token (AGENT_FEEDBACK_TOKEN or --token) is shorter than {TOKEN_LENGTH} characters: "
+            "make one with `openssl rand -hex 24`."
+        )
+    return AccessToken(token)
+
+
 def authenticator_for(settings: AuthSettings, token: str | None) -> Authenticator:
     """JSON Web Tokens where an issuer is set, else the one access token.
 
@@ -98,7 +111,7 @@ def authenticator_for(settings: AuthSettings, token: str | None) -> Authenticato
     if issuer is None:
         if not token:
             raise StartError("Set AUTH_ISSUER, AUTH_AUDIENCE and AUTH_JWKS_URL, or AGENT_FEEDBACK_TOKEN.")
-        return AccessToken(token)
+        return access_token(token)
     if token:
         raise StartError("Set either AUTH_ISSUER or AGENT_FEEDBACK_TOKEN, not both.")
     return issuer

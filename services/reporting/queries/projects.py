@@ -51,6 +51,10 @@ with recursive known as (
 )
 select agent_id from known limit $3
 """
+_KNOWN: Final = """
+select exists (select from messages where tenant = $1 and project = $2)
+    or exists (select from feedbacks where tenant = $1 and project = $2)
+"""
 _FIRST: Final = """
 select occurred_at from feedbacks where tenant = $1 and project = $2 and reaction is not null
 order by occurred_at limit 1
@@ -61,6 +65,12 @@ async def projects(pool: asyncpg.Pool, tenant: str | None, project: str | None) 
     """List the projects a caller bound to `tenant` and `project` (None: any) may see, last written to first."""
     rows = await pool.fetch(_PROJECTS, tenant, project, MOST_PROJECTS)
     return [Project(row["tenant"], row["project"]) for row in rows]
+
+
+async def is_known(pool: asyncpg.Pool, at: Project) -> bool:
+    """Return True if there is any message or feedback record of the project."""
+    known: bool = await pool.fetchval(_KNOWN, *at)
+    return known
 
 
 async def first_reaction(pool: asyncpg.Pool, at: Project) -> int | None:

@@ -486,7 +486,7 @@ MAP = (MAPS / "zendesk.toml").read_text("utf-8")
         (MAP + "[[answer]]\nstatus = 204\nbody = {}", "204 has no body"),
         (MAP + "[[answer]]\nstatus = 503", "answer"),
         (MAP.replace("ZENDESK_SIGNING_SECRET", "NOT_SET_ANYWHERE"), "NOT_SET_ANYWHERE"),
-        ("rule = ", "cannot be read"),
+        ("rule = ", "is not TOML at line 1, column 8"),
     ],
 )
 def test_a_map_that_is_not_sound_does_not_start(

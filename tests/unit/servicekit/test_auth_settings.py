@@ -23,7 +23,7 @@ def with_environment(monkeypatch: pytest.MonkeyPatch, **values: str) -> AuthSett
 
 def test_an_issuer_or_a_token_but_not_both_and_not_neither(monkeypatch: pytest.MonkeyPatch) -> None:
     plain = with_environment(monkeypatch)
-    assert isinstance(authenticator_for(plain, "secret"), AccessToken)
+    assert isinstance(authenticator_for(plain, "sixteen letters."), AccessToken)
     with pytest.raises(StartError, match="AUTH_ISSUER"):
         authenticator_for(plain, None)
     issued = with_environment(monkeypatch, **ALL)

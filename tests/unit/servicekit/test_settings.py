@@ -1,14 +1,22 @@
-"""What settings make of what the environment holds."""
+"""Settings from the environment, `.env` and TOML files, and the sentences on faults in them."""
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
 
+from chat_bridge.settings import ChatBridgeSettings
+from chat_bridge.sources.webhook_files import read_maps
 from feedback.settings import FeedbackSettings
+from reporting.settings import ReportingSettings
+from reporting.webhooks.endpoints import read_endpoints
+from servicekit.env_file import read_env_file
 from servicekit.failures import StartError
-from servicekit.settings import read_settings
+from servicekit.http.access import AuthSettings, access_token
+from servicekit.settings import Settings, read_settings
+from servicekit.toml_places import place_in
 
 
 @pytest.mark.parametrize("from_file", [False, True], ids=["variable", "file"])
@@ -18,12 +26,11 @@ def test_a_value_that_is_not_the_json_it_should_be_is_one_sentence_without_it(
 ) -> None:
     file = tmp_path / "rewards"
     file.write_text(text + ("." if not text.strip() else ""))
-    monkeypatch.setenv("FEEDBACK_EMOJI_REWARDS" + "_FILE" * from_file, str(file) if from_file else text)
+    variable = "FEEDBACK_EMOJI_REWARDS" + "_FILE" * from_file
+    monkeypatch.setenv(variable, str(file) if from_file else text)
     with pytest.raises(StartError) as refused:
         read_settings(FeedbackSettings)
-    assert str(refused.value).startswith("The settings FEEDBACK_* are not sound: ")
-    assert "emoji_rewards" in str(refused.value)
-    assert "hush" not in str(refused.value)
+    assert str(refused.value) == f'{variable}: must be a JSON object, such as {{"name": "value"}}.'
     assert refused.value.__cause__ is None
 
 
@@ -46,5 +53,162 @@ def test_a_projects_table_of_emoji_is_read_on_top_of_everybodys(monkeypatch: pyt
 @pytest.mark.parametrize("text", ['{"acme": {}}', '{"acme/a/b": {}}', '{"a b/c": {}}', '{"acme/support": {"👍": 2}}'])
 def test_a_projects_table_that_is_not_sound_is_refused(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("FEEDBACK_EMOJI_REWARDS_OF", text)
-    with pytest.raises(StartError, match="emoji_rewards_of"):
+    with pytest.raises(StartError, match="FEEDBACK_EMOJI_REWARDS_OF"):
         read_settings(FeedbackSettings)
+
+
+@pytest.mark.parametrize(
+    ("settings", "variables", "said"),
+    [
+        (
+            FeedbackSettings,
+            {"FEEDBACK_STORE_URL": "mysql://me:secret@host/db"},
+            "FEEDBACK_STORE_URL: must begin with postgresql://, mongodb:// or memory://.",
+        ),
+        (
+            FeedbackSettings,
+            {"FEEDBACK_DATABASE_URL": "mysql://me:secret@host/db"},
+            "FEEDBACK_DATABASE_URL: must begin with postgresql://.",
+        ),
+        (
+            ChatBridgeSettings,
+            {"CHAT_BRIDGE_DATABASE_URL": "me:secret@host"},
+            "CHAT_BRIDGE_DATABASE_URL: must begin with postgresql://.",
+        ),
+        (
+            ChatBridgeSettings,
+            {"CHAT_BRIDGE_SLACK_AGENTS": "B0=secret"},
+            'CHAT_BRIDGE_SLACK_AGENTS: must be a JSON object, such as {"name": "value"}.',
+        ),
+        (
+            ChatBridgeSettings,
+            {"CHAT_BRIDGE_SLACK_AGENTS": '["secret"]'},
+            'CHAT_BRIDGE_SLACK_AGENTS: must be a JSON object, such as {"name": "value"}.',
+        ),
+        (
+            AuthSettings,
+            {"AUTH_ISSUER": "https://secret"},
+            "AUTH_AUDIENCE and AUTH_JWKS_URL must be set, too: "
+            "AUTH_ISSUER, AUTH_AUDIENCE, AUTH_JWKS_URL belong together.",
+        ),
+        (
+            ReportingSettings,
+            {"TRACE_URL_TEMPLATE": "secret"},
+            "TRACE_URL_TEMPLATE: String should match pattern '^https?://[^\\x00-\\x20]*\\{trace_id\\}[^\\x00-\\x20]*$'.",
+        ),
+        (
+            ReportingSettings,
+            {"REPORTING_READ_POOL_SIZE": "secret", "REPORTING_POOL_SIZE": "1"},
+            "REPORTING_READ_POOL_SIZE: Input should be a valid integer, unable to parse string as an integer; "
+            "REPORTING_POOL_SIZE: Input should be greater than or equal to 2.",
+        ),
+    ],
+    ids=lambda value: "+".join(value) if isinstance(value, dict) else "",
+)
+def test_a_setting_that_is_not_valid_is_named_by_its_variable(
+    settings: type[Settings], variables: dict[str, str], said: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    with pytest.raises(StartError) as refused:
+        read_settings(settings)
+    assert str(refused.value) == said
+    assert "secret" not in said
+
+
+def test_a_setting_from_the_env_file_is_named_with_that_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = tmp_path / ".env"
+    monkeypatch.setattr(os, "environ", dict(os.environ))
+    file.write_text("# ours\nREPORTING_POOL_SIZE=secret\nexport REPORTING_MESSAGE_DAYS='-1'\n")
+    monkeypatch.setitem(os.environ, "REPORTING_MESSAGE_DAYS", "-2")
+    read_env_file(file)
+    with pytest.raises(StartError) as refused:
+        read_settings(ReportingSettings)
+    assert str(refused.value) == (
+        f"REPORTING_POOL_SIZE in {file}: Input should be a valid integer, unable to parse string as an integer; "
+        "REPORTING_MESSAGE_DAYS: Input should be greater than or equal to 0."
+    )
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (b"A=1\nthis is a secret\n", "Line 2 of the file {} is not NAME=value."),
+        (b"A=1\n\n=secret\n", "Line 2 of the file {} is not NAME=value."),
+        (b"A=\xff\n", "The file {} cannot be read: UnicodeDecodeError."),
+    ],
+)
+def test_an_env_file_that_is_not_one_is_named_with_the_line(content: bytes, said: str, tmp_path: Path) -> None:
+    file = tmp_path / ".env"
+    file.write_bytes(content)
+    with pytest.raises(StartError) as refused:
+        read_env_file(file)
+    assert str(refused.value) == said.format(file)
+
+
+ENDPOINT = '[[endpoint]]\nname = "crm"\nurl = "https://crm.example/hook"\ntenant = "acme"\nsecrets = ["CRM_SECRET"]\n'
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ('[[endpoint]]\nname = "crm"\nurl = secret\n', "is not TOML at line 3, column 7."),
+        ('[[endpoint]]\nname = "secret', "is not TOML at line 2, column 15."),
+        (
+            ENDPOINT + "\n" + ENDPOINT.replace('"acme"', "7"),
+            "is not valid at line 10, column 1: endpoint.1.tenant: Input should be a valid string.",
+        ),
+        (
+            ENDPOINT + "\n# another\n  [[endpoint]]\n" + ENDPOINT.split("\n", 2)[2],
+            "is not valid at line 8, column 3: endpoint.1.name: Field required.",
+        ),
+        (ENDPOINT + "  secret = 1\n", "is not valid at line 6, column 3: endpoint.0: an unknown field."),
+        (
+            ENDPOINT.replace('["CRM_SECRET"]', '[\n  "CRM_SECRET",\n  "secret",\n]'),
+            "is not valid at line 5, column 1: endpoint.0.secrets.1: String should match pattern "
+            "'^[A-Z][A-Z0-9_]{2,99}$'.",
+        ),
+        ("", "is not valid at line 1, column 1: endpoint: Field required."),
+    ],
+)
+def test_a_fault_in_a_webhooks_file_is_named_with_line_and_column(text: str, said: str, tmp_path: Path) -> None:
+    file = tmp_path / "webhooks.toml"
+    file.write_text(text)
+    with pytest.raises(StartError) as refused:
+        read_endpoints(file)
+    assert str(refused.value) == f"The file {file} {said}"
+
+
+def test_a_fault_in_a_webhook_map_is_named_with_line_and_column(tmp_path: Path) -> None:
+    (tmp_path / "forum.toml").write_text('tenant = "acme"\nproject = "support"\n[signature]\nkind = "secret"\n')
+    with pytest.raises(StartError, match=r"forum\.toml is not valid at line 4, column 1: signature\.kind: "):
+        read_maps(tmp_path)
+
+
+def test_the_place_in_a_long_file_is_found_in_few_looks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each look reads the file's beginning once: one for each line would take minutes for a long file."""
+    import tomllib
+
+    looks = 0
+    loads = tomllib.loads
+
+    def counted(text: str) -> object:
+        nonlocal looks
+        looks += 1
+        return loads(text)
+
+    monkeypatch.setattr(tomllib, "loads", counted)
+    text = "".join(f"[[rule]]\nkind = 'message'\nat = {number}\n" for number in range(1_000))
+    assert place_in(text, ("rule", 700, "at")) == (2103, 1)
+    assert looks < 40
+
+
+@pytest.mark.parametrize("token", ["x", "fifteen letters"])
+def test_a_token_that_could_be_guessed_is_refused_in_one_sentence(token: str) -> None:
+    with pytest.raises(StartError) as refused:
+        access_token(token)
+    assert str(refused.value) == (
+        "The access token (AGENT_FEEDBACK_TOKEN or --token) is shorter than 16 characters: "
+        "make one with `openssl rand -hex 24`."
+    )
+    access_token("sixteen letters.")
