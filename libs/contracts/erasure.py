@@ -60,9 +60,16 @@ def latest(erasures: Iterable[Erasure]) -> dict[Person, Erasure]:
     return found
 
 
-def is_erased(occurred_at: int, erased_at: int | None) -> bool:
-    """Return whether what was said at `occurred_at` is covered by its person's erasure, if there was one."""
-    return erased_at is not None and occurred_at <= erased_at + ERASURE_MARGIN
+def is_erased(occurred_at: int, erased_at: int | None, log_time: int | None = None) -> bool:
+    """Return whether what was said at `occurred_at` is covered by its person's erasure, if there was one.
+
+    `log_time` is when the log first took it in, however often it was replayed since. Whatever time it says, nothing
+    was said later than that and the margin.
+    """
+    if erased_at is None:
+        return False
+    said_at = occurred_at if log_time is None else min(occurred_at, log_time + ERASURE_MARGIN)
+    return said_at <= erased_at + ERASURE_MARGIN
 
 
 def author_of(event: Envelope | None) -> Person | None:

@@ -91,6 +91,10 @@ class FeedbackExplicitReceived(ProvenanceFields, Event):
     tags: Tags = ()
     correction: Correction = None
     reviews: Reviews = None
+    timed_by_log: bool = False
+    """Whether the log's time counts instead of `occurredAt`, which is then the writer's clock."""
+    given_at: Instant | None = None
+    """The person's own time, if they gave one; with `timedByLog` it counts unless it is after the log's."""
 
 
 class InferenceTarget(Model):

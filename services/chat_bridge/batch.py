@@ -178,7 +178,7 @@ def _parked(event: ChatEvent, now: int) -> ParkedEvent:
         value=value if received.event.original is None else without_copy(received.event),
         cause=received.cause,
         traceparent=header(received.raw.headers, TRACEPARENT),
-        log_time=received.log_time,
+        log_time=received.first_log_time,
         parked_at=now,
     )
 

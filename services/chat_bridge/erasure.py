@@ -39,7 +39,7 @@ class ChatBridgeErasures(ErasureLedger):
 def _is_covered(parked: ParkedEvent, erased: ErasedAt) -> bool:
     event = _event(parked)
     author = author_of(event)
-    return author is not None and is_erased(event.occurred_at, erased.get(author))
+    return author is not None and is_erased(event.occurred_at, erased.get(author), parked.log_time)
 
 
 def _without_copy(parked: ParkedEvent) -> ParkedEvent | None:

@@ -57,7 +57,7 @@ class ParkedKey(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ParkedEvent:
-    """A reply or reaction that waits for its original. Times in microseconds."""
+    """A reply or reaction that waits for its original. Times in microseconds; `log_time` is the first one."""
 
     key: ParkedKey
     original: MessageKey

@@ -14,7 +14,7 @@ from servicekit.kafka.dead_letters import dead_letter
 from servicekit.kafka.delivery import Observation, Observer, observe
 from servicekit.kafka.outcome import STORED, DeadLettered, Outcome
 from servicekit.kafka.producer import Message, Producer
-from servicekit.kafka.records import CAUSE, TRACEPARENT, Coordinates, Headers, RawRecord, event_in
+from servicekit.kafka.records import CAUSE, LOG_TIME, TRACEPARENT, Coordinates, Headers, RawRecord, event_in
 
 SWEEP_BATCH = 500
 
@@ -75,7 +75,7 @@ def message_of(event: Translated, headers: Headers) -> Message:
 
 
 def _headers(parked: ParkedEvent) -> Headers:
-    headers = [(CAUSE, parked.cause.encode())]
+    headers = [(CAUSE, parked.cause.encode()), (LOG_TIME, str(parked.log_time).encode())]
     if parked.traceparent:
         headers.append((TRACEPARENT, parked.traceparent.encode()))
     return headers

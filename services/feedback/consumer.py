@@ -72,14 +72,14 @@ class FeedbackEvents:
         outcomes: dict[int, Outcome] = {}
         for index, received in enumerate(batch):
             if isinstance(received.event, FeedbackErasureRequested):
-                erasures[index] = erasure_of(received.event, received.log_time)
+                erasures[index] = erasure_of(received.event, received.first_log_time)
                 continue
             rewards = self._project_rewards.get((received.event.tenant, received.event.project), self._rewards)
             change = change_of(received.event, rewards)
             if isinstance(change, Ignored):
                 outcomes[index] = change
                 continue
-            id_, update = change.key.feedback_id, BatchChange(index, change, received.log_time)
+            id_, update = change.key.feedback_id, BatchChange(index, change, received.log_time, received.first_log_time)
             before = updates[id_].changes if id_ in updates else ()
             updates[id_] = PendingUpdate(change.key, (*before, update), inherited(received))
         return erasures, updates, outcomes

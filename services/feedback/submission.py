@@ -10,6 +10,7 @@ from uuid import UUID, uuid4
 from contracts.base import PERSON, Reaction, UserType
 from contracts.feedback import FeedbackExplicitReceived
 from contracts.ids import feedback_id
+from contracts.log_time import at_log_time
 from contracts.sources import REVIEW
 from contracts.topics import EXPLICIT_RECEIVED
 from feedback.reach import Ends
@@ -95,7 +96,9 @@ class ExplicitIntake:
         answer, role = await self._answer(key, judgement.user_id)
         event = explicit_event(key, answer, judgement, self._clock.now(), self._judge_at, role or PERSON)
         value = event.model_dump_json(by_alias=True).encode()
-        await self._log.write([Message(EXPLICIT_RECEIVED.name, EXPLICIT_RECEIVED.key(event), value, headers)])
+        [place] = await self._log.write([Message(EXPLICIT_RECEIVED.name, EXPLICIT_RECEIVED.key(event), value, headers)])
+        if place.log_time is not None:
+            event = at_log_time(event, place.log_time, place.offset, self._judge_at)
         return Accepted(feedback_id_of(key, judgement), event.occurred_at)
 
     async def _answer(self, key: TurnKey, user_id: str) -> tuple[AgentAnswer, str | None]:
@@ -146,9 +149,9 @@ def explicit_event(
 ) -> FeedbackExplicitReceived:
     """The event of a judgement that came in at `now` (microseconds). Pure but for the random event id.
 
-    A time in the future becomes now, or `judge_at` where that is before now. Where it counts for another moment than
-    now, the moment of arrival is its sequence: of two judgements of one moment the one that came in later holds. What
-    is taken back drops text, tags and correction.
+    The log's time decides when it counts (`contracts/log_time.py`). For a log without one, and for older consumers, a
+    time in the future becomes now, or `judge_at` where that is before now; where it counts for another moment than now,
+    the moment of arrival is its sequence. What is taken back drops text, tags and correction.
     """
     latest = now if judge_at is None else min(now, judge_at)
     occurred_at = latest if judgement.ts is None else min(judgement.ts, latest)
@@ -172,5 +175,7 @@ def explicit_event(
         tags=said.tags,
         correction=said.correction or None,
         reviews=None if said.reviews is None else str(said.reviews),
+        timed_by_log=True,
+        given_at=judgement.ts,
         **answer.provenance.fields(),
     )

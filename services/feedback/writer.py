@@ -19,11 +19,16 @@ from servicekit.kafka.records import Headers
 
 @dataclass(frozen=True, slots=True)
 class BatchChange:
-    """A change, its index in the batch, and its log time in microseconds."""
+    """A change and its index in the batch.
+
+    `log_time` raises the revision; `first_log_time` is that of the dead letter's record where the event was replayed,
+    and decides what an erasure covers. In microseconds.
+    """
 
     index: int
     change: Change
     log_time: int
+    first_log_time: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,7 +160,7 @@ def _merged(stored: Record | None, update: PendingUpdate, erased_at: int | None)
     log_time = 0 if record is stored else erased_at or 0
     outcomes: dict[int, Outcome] = {}
     for one in update.changes:
-        if is_erased(one.change.entry.stamp.occurred_at, erased_at):
+        if is_erased(one.change.entry.stamp.occurred_at, erased_at, one.first_log_time):
             outcomes[one.index] = ERASED
             continue
         if not applies(record, one.change):

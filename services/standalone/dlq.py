@@ -14,13 +14,13 @@ from contracts.topics import BY_NAME, TOPICS
 from servicekit.kafka.cluster import Bootstrap
 from servicekit.kafka.producer import Message, Producer
 from servicekit.kafka.reader import records_of
-from servicekit.kafka.records import CAUSE, TRACEPARENT, Coordinates, RefusedBatch
+from servicekit.kafka.records import CAUSE, LOG_TIME, TRACEPARENT, Coordinates, RefusedBatch
 from servicekit.kafka.settings import MESSAGE_LIMIT
 from standalone.terminal import say
 
 REPLAY_BATCH = 200
-_KEPT = (CAUSE, TRACEPARENT)
-"""Headers that a replayed record takes over; the rest said why it was set aside."""
+_KEPT = {CAUSE: CAUSE, TRACEPARENT: TRACEPARENT, "timestamp": LOG_TIME}
+"""Headers that a replayed record takes over, and their names there; the rest said why it was set aside."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,9 +85,9 @@ def letter_of(record: ConsumerRecord) -> Letter:
 
 
 def message_again(letter: Letter) -> Message:
-    """The record to send once more: original bytes and key, and the headers that say where it came from."""
+    """The record to send once more: original bytes and key, and the headers that say where and when it came."""
     key = None if letter.key is None else letter.key.decode("utf-8", "replace")
-    kept = [(name, value) for name, value in letter.headers if name in _KEPT and value is not None]
+    kept = [(_KEPT[name], value) for name, value in letter.headers if name in _KEPT and value is not None]
     return Message(letter.topic, key, letter.value, kept)
 
 

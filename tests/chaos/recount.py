@@ -200,7 +200,10 @@ def _turn(original: dict[str, Any]) -> str:
 
 
 def _derived(event: dict[str, Any], topic: str) -> str:
-    return str(_uuid(event["tenant"], event["project"], DERIVED[topic], event["eventId"]))
+    subject = [event["conversationId"], event["messageId"], event["senderId" if topic == REPLY else "userId"]]
+    if topic == REACTION:
+        subject += [event["emoji"], event.get("action", "added")]
+    return str(_uuid(event["tenant"], event["project"], DERIVED[topic], event["eventId"], *subject))
 
 
 def _uuid(*parts: str) -> UUID:

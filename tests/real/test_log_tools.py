@@ -176,7 +176,11 @@ async def test_dead_letters_are_listed_shown_and_sent_again_as_they_were(place: 
     async with consumer:
         consumer.assign([TopicPartition(CHAT_REPLY.name, n) for n in range(CHAT_REPLY.partitions)])
         again = await asyncio.wait_for(consumer.getone(), 30)
-    assert (again.key, again.value, again.headers) == (b"acme/p/c1", b"\xff\x00broken", ())
+    assert (again.key, again.value, again.headers) == (
+        b"acme/p/c1",
+        b"\xff\x00broken",
+        (("agent-feedback-log-time", b"7"),),
+    )
 
 
 async def test_a_letter_that_is_not_there_is_said_to_be_missing(place: Place) -> None:

@@ -5,12 +5,13 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import Callable, Sequence
+from itertools import islice
 
 from aiokafka.errors import KafkaError, MessageSizeTooLargeError
 
 from servicekit.coalesced import Coalesced
 from servicekit.failures import Unavailable
-from servicekit.kafka.producer import Message, Producer, bytes_of
+from servicekit.kafka.producer import Message, Producer, Written, bytes_of
 from servicekit.kafka.records import TRACEPARENT, Headers
 from servicekit.kafka.settings import MESSAGE_LIMIT
 
@@ -46,8 +47,10 @@ class LogWriter:
         self._waiting_bytes = 0
         self._send = Coalesced(self._send_together, most=_TOGETHER, weigh=len)
 
-    async def write(self, messages: Sequence[Message]) -> None:
-        """Write all of `messages`, acknowledged on return. The time limit counts anew for every 500 of them.
+    async def write(self, messages: Sequence[Message]) -> list[Written]:
+        """Write all of `messages`, acknowledged on return; gives each one's place.
+
+        The time limit counts anew for every 500 of them.
 
         Raises LogFull where nothing was written for want of room, MessageSizeTooLargeError where one is larger than a
         topic takes, Unavailable where the log did not acknowledge in time: then any part may have been written, or
@@ -55,10 +58,12 @@ class LogWriter:
         """
         if not self._room(bytes_of(messages)):
             raise LogFull
+        written: list[Written] = []
         for start in range(0, len(messages), _AT_ONCE):
-            await self._write(messages[start : start + _AT_ONCE])
+            written += await self._write(messages[start : start + _AT_ONCE])
+        return written
 
-    async def _write(self, messages: Sequence[Message]) -> None:
+    async def _write(self, messages: Sequence[Message]) -> Sequence[Written]:
         sizes = [message.size for message in messages]
         size = sum(sizes)
         if self._waiting_bytes and self._waiting_bytes + size > _WAITING_LIMIT:
@@ -69,15 +74,15 @@ class LogWriter:
         try:
             # A write given up on here goes on by itself: cutting it off would break the producer under its other users.
             async with asyncio.timeout(self._seconds):
-                await self._send(messages)
+                return await self._send(messages)
         except (KafkaError, OSError, TimeoutError, Unavailable) as error:
             raise Unavailable("the log", type(error).__name__) from None
         finally:
             self._waiting_bytes -= size
 
-    async def _send_together(self, requests: Sequence[Sequence[Message]]) -> list[None]:
-        await self._producer.send([message for messages in requests for message in messages])
-        return [None] * len(requests)
+    async def _send_together(self, requests: Sequence[Sequence[Message]]) -> list[Sequence[Written]]:
+        written = iter(await self._producer.send([message for messages in requests for message in messages]))
+        return [list(islice(written, len(messages))) for messages in requests]
 
 
 def trace_headers(traceparent: str | None) -> Headers:

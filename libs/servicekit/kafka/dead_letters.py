@@ -29,7 +29,7 @@ def dead_letter(raw: RawRecord, *, service: str, reason: str, error_class: str, 
         ("topic", at.topic.encode()),
         ("partition", str(at.partition).encode()),
         ("offset", str(at.offset).encode()),
-        ("timestamp", str(raw.log_time).encode()),
+        ("timestamp", str(raw.first_log_time).encode()),
         ("service", service.encode()),
     ]
     cause = header(raw.headers, CAUSE)

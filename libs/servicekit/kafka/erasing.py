@@ -53,7 +53,9 @@ class ErasingHandler:
         people = {author for author in authors if author is not None}
         before = await self._erasures.erased_at(people) if people else {}
         for index, author in enumerate(authors) if before else ():
-            if author is not None and is_erased(batch[index].event.occurred_at, before.get(author)):
+            if author is not None and is_erased(
+                batch[index].event.occurred_at, before.get(author), batch[index].first_log_time
+            ):
                 outcomes[index] = ERASED
         left = [index for index in range(len(batch)) if index not in outcomes]
         if left:
@@ -77,7 +79,7 @@ class ErasingHandler:
             if _is_request(received):
                 outcomes[index] = TOMBSTONE
                 if isinstance(received, Received):
-                    found[index] = erasure_of(received.event, received.log_time)
+                    found[index] = erasure_of(received.event, received.first_log_time)
         if not found:
             return outcomes
         newest = latest(found.values())

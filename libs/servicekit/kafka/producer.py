@@ -16,8 +16,11 @@ from contracts.ids import partition_of
 from contracts.topics import BY_NAME
 from servicekit.failures import LogUnavailable
 from servicekit.kafka.cluster import Bootstrap, client_options
-from servicekit.kafka.records import Headers
+from servicekit.kafka.records import LOG_APPEND_TIME, Headers
 from servicekit.kafka.settings import MESSAGE_LIMIT, PRODUCER_SETTINGS
+
+_EARLIEST_MS = 10**12
+"""2001-09-09: no log is older."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,11 +43,12 @@ class Message:
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """Where a message went."""
+    """Where a message went. `log_time` is the log's own time in microseconds, None where it has none."""
 
     topic: str
     partition: int
     offset: int
+    log_time: int | None = None
 
 
 class Producer(Protocol):
@@ -152,7 +156,8 @@ class BatchProducer:
         for future, (topic, partition, held) in zip(futures, counted, strict=True):
             metadata = await future
             base = int(getattr(metadata, "offset", -1))
-            places.update((index, Written(topic, partition, base + n)) for n, index in enumerate(held))
+            at = _log_time(metadata)
+            places.update((index, Written(topic, partition, base + n, at)) for n, index in enumerate(held))
         return [places[index] for index in range(len(messages))]
 
     async def _partition(self, producer: AIOKafkaProducer, message: Message) -> int:
@@ -171,6 +176,13 @@ class BatchProducer:
                 # stop() was still flushing: what it holds must not be written behind what its successor writes.
                 await producer._sender.close()
                 await producer.client.close()
+
+
+def _log_time(metadata: object) -> int | None:
+    """When the log says that it took a batch in. librdkafka's cluster in memory answers 1234 to all of them."""
+    at = getattr(metadata, "timestamp", None)
+    by_log = getattr(metadata, "timestamp_type", None) == LOG_APPEND_TIME
+    return at * 1_000 if by_log and at is not None and at > _EARLIEST_MS else None
 
 
 def fixed_partition(topic: str, key: str) -> int:

@@ -13,6 +13,7 @@ from pydantic import ValidationError
 from contracts.base import RECORD_LIMIT, Envelope
 from contracts.inbound import SPELLING
 from contracts.instants import MINUTE
+from contracts.log_time import at_log_time
 from contracts.topics import BY_NAME, FOREIGN
 from servicekit.kafka.unpacking import UNPACKED_LIMIT
 
@@ -22,10 +23,13 @@ Headers = Sequence[tuple[str, bytes]]
 CAUSE = "cause"
 """Header of a derived record: the coordinates of the chat record it comes from."""
 TRACEPARENT = "traceparent"
+LOG_TIME = "agent-feedback-log-time"
+"""Header of a replayed dead letter and of what derives from it: the log time of its first record, in microseconds."""
 REVISION = "revision"
 """Header of a tombstone: the revision that it ends."""
 _REVISION_DIGITS = 18
 """Digits of a revision at most: milliseconds have 13, and what has 18 still fits 64 bits."""
+_LOG_TIME_DIGITS = 18
 LOG_APPEND_TIME = 1
 """A record's `timestamp_type` where its time is the log's own, not its producer's."""
 FUTURE_LIMIT = 5 * MINUTE
@@ -56,6 +60,10 @@ class RefusedBatch(NamedTuple):
 class RawRecord(NamedTuple):
     """A record as bytes. `log_time` is the log's own time in microseconds (or the reader's, where the log has none).
 
+    `first_log_time` is the one to go by for what a person said: a replayed dead letter keeps that of its first record.
+    It is read from a header, of anybody's records too, and therefore only believed where it is earlier: what it says
+    may lie in an erasure then, nothing else. `log_timed` says that the log has a time of its own.
+
     Where `refused` is there, it stands for all records of that batch, and lies at the last one's offset.
     """
 
@@ -65,15 +73,29 @@ class RawRecord(NamedTuple):
     headers: Headers
     log_time: int
     refused: RefusedBatch | None = None
+    replay_of: int | None = None
+    log_timed: bool = False
+
+    @property
+    def first_log_time(self) -> int:
+        return self.log_time if self.replay_of is None else self.replay_of
 
 
 def raw_record(record: ConsumerRecord, now: int) -> RawRecord:
     """What a consumer has fetched, as bytes; `now` in microseconds counts where the log has no time of its own."""
-    log_time = record.timestamp * 1_000 if record.timestamp_type == LOG_APPEND_TIME else now
+    log_timed = record.timestamp_type == LOG_APPEND_TIME
+    log_time = record.timestamp * 1_000 if log_timed else now
     at = Coordinates(record.topic, record.partition, record.offset)
     if isinstance(record.value, RefusedBatch):
         return RawRecord(at, None, None, (), log_time, record.value)
-    return RawRecord(at, record.key, record.value, record.headers, log_time)
+    replay_of = _replay_of(record.headers, log_time) if record.headers else None
+    return RawRecord(at, record.key, record.value, record.headers, log_time, None, replay_of, log_timed)
+
+
+def _replay_of(headers: Headers, log_time: int) -> int | None:
+    named = header(headers, LOG_TIME) or ""
+    earlier = named.isdecimal() and len(named) <= _LOG_TIME_DIGITS and int(named) < log_time
+    return int(named) if earlier else None
 
 
 _WORDED = frozenset(
@@ -99,6 +121,10 @@ class Received(NamedTuple, Generic[E]):
     @property
     def log_time(self) -> int:
         return self.raw.log_time
+
+    @property
+    def first_log_time(self) -> int:
+        return self.raw.first_log_time
 
     @property
     def cause(self) -> str:
@@ -151,8 +177,10 @@ def cause_of(raw: RawRecord) -> str:
 
 
 def inherited(received: Received[Any]) -> list[tuple[str, bytes]]:
-    """The headers a derived record takes over: the cause, and the trace it belongs to."""
+    """The headers a derived record takes over: the cause, the first log time of a replay, and the trace."""
     headers = [(CAUSE, received.cause.encode())]
+    if received.raw.replay_of is not None:
+        headers.append((LOG_TIME, str(received.raw.replay_of).encode()))
     trace = header(received.raw.headers, TRACEPARENT)
     if trace:
         headers.append((TRACEPARENT, trace.encode()))
@@ -173,7 +201,7 @@ def read(raw: RawRecord, models: Mapping[str, type[E]], judged_at: int | None = 
     """The record's event, or why it has none. Never raises.
 
     `models` gives each topic's event. `judged_at` (microseconds) stands in for the log's time in the check that an
-    event is not from the future.
+    event is not from the future, and where events are timed by the log.
     """
     value = raw.value
     if raw.refused is not None:
@@ -191,6 +219,8 @@ def read(raw: RawRecord, models: Mapping[str, type[E]], judged_at: int | None = 
         return Unreadable(raw, *_why(error))
     except (ValueError, RecursionError) as error:
         return Unreadable(raw, "invalid_json", type(error).__name__)
+    if raw.log_timed:
+        event = at_log_time(event, raw.first_log_time, raw.coordinates.offset, judged_at)
     if event.occurred_at > (raw.log_time if judged_at is None else judged_at) + FUTURE_LIMIT:
         return Unreadable(raw, "future", "occurredAt is more than five minutes ahead of the log")
     if value.count(b'"tenant"') > 1 and _repeats_a_key(value):

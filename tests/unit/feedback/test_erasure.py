@@ -27,6 +27,15 @@ def test_an_erasure_covers_five_minutes_more(occurred_at, erased_at, covered):
     assert is_erased(occurred_at, erased_at) is covered
 
 
+def test_a_replayed_event_is_as_old_as_its_first_record():
+    """What it says of its own time reaches no further than the log let it in then."""
+    late = 1_000 + 100 * FIVE_MINUTES
+    assert not is_erased(late, 1_000)
+    assert is_erased(late, 1_000, log_time=1_000)
+    assert not is_erased(late, 1_000, log_time=1_001)
+    assert is_erased(1_000, 1_000, log_time=late)
+
+
 def made_of(**slots: int) -> Record:
     return Record(key(), "reaction", "user", {slot: entry(at) for slot, at in slots.items()}, 7, 5)
 

@@ -20,6 +20,7 @@ from standalone.dlq import Filter, Letter, facts_of, letter_of, message_again, r
 
 SECOND = 1_000_000
 TRACE = ("traceparent", b"00-1-2-01")
+LOGGED = ("agent-feedback-log-time", b"3000000")
 CAUSE = ("cause", b"chat.message.ingested:1:7")
 
 
@@ -110,10 +111,10 @@ def test_every_filter_must_admit_a_letter(wanted: Filter, admitted: bool) -> Non
 
 def test_what_is_sent_again_is_the_record_as_it_was() -> None:
     ours = letter(b"\xff\x00", topic=INFERRED_RECEIVED.name, headers=(CAUSE, TRACE, ("own", b"thing")))
-    assert message_again(ours) == Message(INFERRED_RECEIVED.name, "acme/p/c1", b"\xff\x00", [CAUSE])
+    assert message_again(ours) == Message(INFERRED_RECEIVED.name, "acme/p/c1", b"\xff\x00", [LOGGED, CAUSE])
     theirs = message_again(letter(b"\xff\x00", headers=(CAUSE,)))
-    assert theirs == Message(CHAT_REPLY.name, "acme/p/c1", b"\xff\x00", [])
-    assert message_again(letter(key=None, headers=())) == Message(CHAT_REPLY.name, None, b"{broken", [])
+    assert theirs == Message(CHAT_REPLY.name, "acme/p/c1", b"\xff\x00", [LOGGED])
+    assert message_again(letter(key=None, headers=())) == Message(CHAT_REPLY.name, None, b"{broken", [LOGGED])
 
 
 async def test_equal_letters_are_sent_once_and_empty_ones_never() -> None:

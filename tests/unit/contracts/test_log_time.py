@@ -1,0 +1,66 @@
+"""When judgements, erasures and ratings count, and which other event the log's time never touches."""
+
+from __future__ import annotations
+
+from typing import Any
+from uuid import UUID
+
+import pytest
+from feedback_events import START, erasure, explicit, reaction
+
+from contracts.feedback import FeedbackSessionCreated
+from contracts.log_time import at_log_time
+
+LOG, LATER = START + 1_000, START + 2_000
+
+
+def judged(offset: int = 7, judged_at: int | None = None, **said: Any) -> tuple[int, int | None]:
+    event = at_log_time(explicit(**{"timed_by_log": True} | said), LOG, offset, judged_at)
+    return event.occurred_at, event.sequence
+
+
+@pytest.mark.parametrize("clock", [-3_600, 0, 3_600], ids=["an hour behind", "right", "an hour ahead"])
+def test_a_judgement_without_a_time_counts_for_the_logs(clock: float) -> None:
+    assert judged(at=clock) == (LOG, LOG + 7)
+
+
+@pytest.mark.parametrize(("given", "counts"), [(START, START), (LOG, LOG), (LATER, LOG)])
+def test_a_persons_own_time_counts_unless_it_is_after_the_logs(given: int, counts: int) -> None:
+    assert judged(given_at=given) == (counts, LOG + 7)
+
+
+def test_of_one_moment_the_later_record_holds() -> None:
+    assert judged(offset=1_041) < judged(offset=1_042)
+
+
+def test_judging_as_if_on_another_day_replaces_a_later_log_time_alone() -> None:
+    assert judged(judged_at=START)[0] == START
+    assert judged(judged_at=LATER)[0] == LOG
+
+
+def test_a_judgement_that_an_older_process_wrote_stays_as_it_is() -> None:
+    event = explicit(at=9)
+    assert at_log_time(event, LOG, 0) is event
+
+
+def test_an_erasure_counts_for_the_logs_time() -> None:
+    assert at_log_time(erasure(at=3_600), LOG, 0).occurred_at == LOG
+    assert at_log_time(erasure(at=-3_600), LOG, 0).occurred_at == LOG
+
+
+def test_a_rating_is_never_later_than_the_log() -> None:
+    def rating(at: int) -> FeedbackSessionCreated:
+        return FeedbackSessionCreated(
+            event_id="e", occurred_at=at, tenant="acme", id=UUID(int=7),
+            session_id_opaque="0" * 64, user_id_or_null=None, recorded_at=at, label="positive", turn_count_at_end=1,
+            source="api_end",
+        )  # fmt: skip
+
+    late = at_log_time(rating(LATER), LOG, 0)
+    assert (late.occurred_at, late.recorded_at) == (LOG, LOG)
+    assert at_log_time(rating(START), LOG, 0) == rating(START)
+
+
+def test_what_producers_say_of_chats_stays_as_it_is() -> None:
+    event = reaction(at=9)
+    assert at_log_time(event, LOG, 0) is event

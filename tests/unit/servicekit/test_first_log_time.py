@@ -1,0 +1,35 @@
+"""The log time that a replayed record brings along, and which claims of one are believed."""
+
+from __future__ import annotations
+
+import pytest
+from aiokafka import ConsumerRecord
+
+from servicekit.kafka.records import LOG_APPEND_TIME, LOG_TIME, raw_record
+
+MILLISECONDS = 1_790_000_000_000
+OWN = MILLISECONDS * 1_000
+
+
+def fetched(*claims: bytes | None, timestamp_type: int = LOG_APPEND_TIME) -> ConsumerRecord:
+    headers = tuple((LOG_TIME, claim) for claim in claims)
+    return ConsumerRecord("t", 0, 3, MILLISECONDS, timestamp_type, None, b"{}", None, 0, 2, headers)
+
+
+def test_an_earlier_time_is_believed_and_changes_no_other() -> None:
+    raw = raw_record(fetched(str(OWN - 1).encode()), now=5)
+    assert (raw.first_log_time, raw.log_time) == (OWN - 1, OWN)
+
+
+@pytest.mark.parametrize(
+    "claim", [None, b"", b"soon", b"-5", b"1.5", b"\xff", b"9" * 19, str(OWN).encode(), str(OWN + 1).encode()]
+)
+def test_any_other_claim_is_passed_over(claim: bytes | None) -> None:
+    raw = raw_record(fetched(claim), now=5)
+    assert (raw.first_log_time, raw.replay_of) == (OWN, None)
+
+
+def test_without_a_time_of_the_logs_the_readers_counts() -> None:
+    raw = raw_record(fetched(timestamp_type=0), now=7)
+    assert (raw.first_log_time, raw.log_time, raw.log_timed) == (7, 7, False)
+    assert raw_record(fetched(), now=7).log_timed
