@@ -29,7 +29,10 @@ def facts_of(schema: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
 
 
 def incompatibilities(before: Facts, after: Facts) -> list[str]:
-    """List, in sentences, what a message that was sound before may now fail on; empty where nothing breaks."""
+    """List, in sentences, what a message that was sound before may now fail on; empty where nothing breaks.
+
+    An added optional field breaks nothing: an invalid one of an inbound event is dropped (`optional_fields.py`).
+    """
     broken = [f"{path} is gone" for path in before if path not in after]
     added = [path for path in after if path not in before]
     broken += [

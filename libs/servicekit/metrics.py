@@ -21,6 +21,11 @@ GAPS = Counter(
     "Positions found outside the log: records deleted before they were read",
     ("group",),
 )
+DROPPED_FIELDS = Counter(
+    "agent_feedback_dropped_fields_total",
+    "Invalid optional fields of chat events, which count as not sent",
+    ("topic", "field"),
+)
 FOREIGN_MEMBERS = Gauge(
     "agent_feedback_foreign_members", "Members of the consumer group that are no process of ours", ("group",)
 )

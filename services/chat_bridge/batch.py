@@ -175,7 +175,7 @@ def _parked(event: ChatEvent, now: int) -> ParkedEvent:
         key=_parked_key(event),
         original=original_key(received.event),
         record_key=received.raw.key,
-        value=value if received.event.original is None else without_copy(received.event),
+        value=value if received.event.original is None and not received.dropped else without_copy(received.event),
         cause=received.cause,
         traceparent=header(received.raw.headers, TRACEPARENT),
         log_time=received.first_log_time,

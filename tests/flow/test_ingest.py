@@ -113,7 +113,7 @@ async def test_each_line_is_checked_by_itself(stack: RunningStack) -> None:
         (good | {"content": "nul \x00"}, "invalid_event"),
         (good | {"content": "   "}, None),
         (good | {"sequence": 10**30}, "invalid_event"),
-        (good | {"qualityScore": 2}, "invalid_event"),
+        (good | {"agentId": 2.5}, "invalid_event"),
         (good | {"occurredAt": "2999-01-01T00:00:00Z"}, "future"),
         (good | {"content": "x" * 200_001}, "invalid_event"),
         (b'{"tenant":"globex",' + json.dumps(good).encode()[1:], "repeated_key"),

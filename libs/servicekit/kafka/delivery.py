@@ -179,6 +179,7 @@ class Delivery:
         self.stall.gets_on()
         read_ones = [as_tombstone(raw) or read(raw, self._models, self._judge_at) for raw in records]
         good: list[Any] = [one for one in read_ones if isinstance(one, self._taken)]
+        self._count_dropped(good)
         self._at_work = good
         handled = await self._persist(good) if good else ()
         outcomes = self._outcomes(read_ones, handled)
@@ -199,6 +200,13 @@ class Delivery:
         metrics.BATCH_SECONDS.labels(self.group).observe(self._clock.monotonic() - self.began)
         metrics.BREAKER.labels(self.group).set(self.breaker.open)
         return len(records)
+
+    def _count_dropped(self, good: Sequence[Received[Any] | Tombstone]) -> None:
+        """Count the invalid optional fields that were dropped, in one of the groups that read the topic."""
+        for one in good:
+            if isinstance(one, Received) and one.dropped and one.topic in self._keeps:
+                for name in one.dropped:
+                    metrics.DROPPED_FIELDS.labels(one.topic, name).inc()
 
     def _outcomes(
         self, read_ones: Sequence[Received[Any] | Tombstone | Unreadable], handled: Sequence[Outcome]

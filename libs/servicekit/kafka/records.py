@@ -9,11 +9,13 @@ from typing import Any, Generic, NamedTuple, TypeVar
 
 from aiokafka import ConsumerRecord
 from pydantic import ValidationError
+from pydantic_core import from_json, to_json
 
 from contracts.base import RECORD_LIMIT, Envelope
 from contracts.inbound import SPELLING
 from contracts.instants import MINUTE
 from contracts.log_time import at_log_time
+from contracts.optional_fields import droppable
 from contracts.topics import BY_NAME, FOREIGN
 from servicekit.kafka.unpacking import UNPACKED_LIMIT
 
@@ -109,10 +111,14 @@ _WORDED = frozenset(
 
 
 class Received(NamedTuple, Generic[E]):
-    """A record that was read: its event, where it lies, and when the log took it in."""
+    """A record that was read: its event, where it lies, and when the log took it in.
+
+    `dropped` names, as on the wire, the optional fields that were invalid and count as not sent.
+    """
 
     event: E
     raw: RawRecord
+    dropped: Sequence[str] = ()
 
     @property
     def topic(self) -> str:
@@ -213,8 +219,14 @@ def read(raw: RawRecord, models: Mapping[str, type[E]], judged_at: int | None = 
     model = models.get(raw.coordinates.topic)
     if model is None:
         return Unreadable(raw, "unknown_topic", "no event belongs to this topic")
+    dropped: Sequence[str] = ()
     try:
-        event = event_in(value, model)
+        try:
+            event = event_in(value, model)
+        except ValidationError as error:
+            if not (dropped := _droppable(raw, model, error)):
+                raise
+            event = event_in(_without(value, dropped), model)
     except ValidationError as error:
         return Unreadable(raw, *_why(error))
     except (ValueError, RecursionError) as error:
@@ -225,7 +237,20 @@ def read(raw: RawRecord, models: Mapping[str, type[E]], judged_at: int | None = 
         return Unreadable(raw, "future", "occurredAt is more than five minutes ahead of the log")
     if value.count(b'"tenant"') > 1 and _repeats_a_key(value):
         return Unreadable(raw, "repeated_key", "a name stands twice in the object")
-    return Received(event, raw)
+    return Received(event, raw, dropped)
+
+
+def _droppable(raw: RawRecord, model: type[Envelope], error: ValidationError) -> Sequence[str]:
+    """The invalid fields of an inbound event, in order; none where it is refused for one of them."""
+    if raw.coordinates.topic not in FOREIGN:
+        return ()
+    found = error.errors(include_url=False, include_context=False, include_input=False)
+    faulty = {str(one["loc"][0]) if one["loc"] else "" for one in found}
+    return sorted(faulty) if faulty <= droppable(model) else ()
+
+
+def _without(value: bytes, names: Sequence[str]) -> bytes:
+    return to_json({name: said for name, said in from_json(value).items() if name not in names})
 
 
 def event_in(value: bytes, model: type[E]) -> E:

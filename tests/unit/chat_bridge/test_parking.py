@@ -147,6 +147,19 @@ async def test_of_equal_ids_with_different_content_both_are_forwarded() -> None:
     assert sorted(texts) == ["Is there a later bus?", "Is there a later one?"]
 
 
+async def test_an_event_with_a_dropped_field_can_be_read_again() -> None:
+    bridge = Bridge()
+    value = example(REACTION, "added", threadId={"name": "x"})
+    one = read(
+        RawRecord(Coordinates(REACTION, 2, 7), b"key", value, (), 1_800_000_000_000_000),
+        {REACTION: BY_NAME[REACTION].event},
+    )
+    assert isinstance(one, Received)
+    assert await bridge.take(one) == [WAITING]
+    await bridge.take(event(MESSAGE, 8))
+    assert bridge.topics == ["feedback.reaction.received"]
+
+
 async def test_a_copy_of_another_message_does_not_wait_along() -> None:
     """It is of no use, and holds the words of somebody whose erasure would not find it."""
     bridge = Bridge()

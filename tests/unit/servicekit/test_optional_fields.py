@@ -1,0 +1,67 @@
+"""Invalid optional fields of inbound events: dropped and counted, unless the event would say something else."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from logs import example, raw
+
+import contracts
+from contracts.compatibility import facts_of
+from contracts.optional_fields import DECISIVE, droppable
+from contracts.topics import BY_NAME, CHAT_TOPICS, FEEDBACK_CREATED
+from servicekit.kafka.records import Received, Unreadable, read
+
+BASELINE = Path(contracts.__file__).parent / "schemas" / "baseline.json"
+NAMES = {"chat.message.ingested": "agent", "chat.message.reply.ingested": "reply"}
+MODELS = {topic.name: topic.event for topic in BY_NAME.values()}
+NONSENSE = {"of": ["another", "kind"]}
+FIELDS = [(topic.name, name) for topic in CHAT_TOPICS for name in sorted(droppable(topic.event))]
+
+
+def with_field(topic: str, **fields: Any) -> Received[Any] | Unreadable:
+    return read(raw(topic, example(topic, NAMES.get(topic, "added"), **fields)), MODELS)
+
+
+@pytest.mark.parametrize(("topic", "name"), FIELDS)
+def test_an_invalid_optional_field_counts_as_not_sent(topic: str, name: str) -> None:
+    found = with_field(topic, **{name: NONSENSE})
+    assert isinstance(found, Received)
+    assert found.dropped == [name]
+    sent = json.loads(example(topic, NAMES.get(topic, "added")))
+    sent.pop(name, None)
+    assert found.event == MODELS[topic].model_validate_json(json.dumps(sent))
+
+
+def test_several_are_dropped_together_and_unknown_fields_stay_harmless() -> None:
+    found = with_field("chat.message.ingested", strategy=7, qualityScore=2, anything=NONSENSE)
+    assert isinstance(found, Received)
+    assert found.dropped == ["qualityScore", "strategy"]
+    assert (found.event.strategy, found.event.quality_score) == (None, None)
+
+
+@pytest.mark.parametrize("fields", [{"messageId": NONSENSE}, {"turnId": NONSENSE}, {"sequence": -1}, {"version": 2}])
+def test_an_event_that_would_say_something_else_is_refused(fields: dict[str, Any]) -> None:
+    assert isinstance(with_field("chat.message.ingested", **fields), Unreadable)
+    assert isinstance(with_field("chat.message.ingested", **fields, strategy=7), Unreadable)
+
+
+def test_an_invalid_action_is_no_added_emoji() -> None:
+    assert isinstance(with_field("chat.message.reaction.ingested", action="taken away"), Unreadable)
+
+
+def test_our_own_events_are_read_strictly() -> None:
+    created = FEEDBACK_CREATED.name
+    assert isinstance(read(raw(created, example(created, "created", reviews=NONSENSE)), MODELS), Unreadable)
+
+
+def test_no_field_that_producers_did_not_know_is_decisive() -> None:
+    baseline = json.loads(BASELINE.read_text("utf-8"))
+    for topic in CHAT_TOPICS:
+        known = set(baseline[topic.name])
+        fields = topic.event.model_fields
+        assert {fields[name].alias for name in DECISIVE & fields.keys()} <= known
+        assert known <= set(facts_of(topic.event.model_json_schema(by_alias=True, mode="validation")))
