@@ -10,6 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from agent_feedback_kit.answers import Label
 from agent_feedback_kit.sessions.record import MemoryMode
 from contracts.base import Id, Name
+from contracts.scopes import ON_BEHALF
 from feedback.sessions import SessionEnd, Sessions
 from servicekit.failures import Unavailable
 from servicekit.http.auth import Caller, caller_of
@@ -37,7 +38,9 @@ class GivenEnd(BaseModel):
         default="local", description="Incognito: without the user, in this process's memory only, never announced."
     )
     idempotency_key: Id | None = Field(
-        default=None, description="A person's rating of the thread that is sent again under its key is one rating."
+        default=None,
+        description="With the scope on_behalf, ratings of one person and thread count once for each key; else, and "
+        "without a key, a person rates a thread once.",
     )
 
 
@@ -79,7 +82,10 @@ def sessions_router(sessions: Sessions, default_tenant: str) -> APIRouter:
         thread_id: Annotated[Id, Path(examples=["c-42"])],
         caller: Annotated[Caller, Depends(caller_of)],
     ) -> EndedSession | Response:
-        """End a session, with its rating or without one. The answer is the same whether the rating could be kept."""
+        """End a session, with its rating or without one. The answer is the same whether the rating could be kept.
+
+        Without the scope on_behalf, a rating of a thread in which others asked, and the caller did not, is not kept.
+        """
         raw = await request.body()
         if raw:
             require_media_type(request, [JSON])
@@ -103,6 +109,7 @@ def sessions_router(sessions: Sessions, default_tenant: str) -> APIRouter:
                     given.feedback,
                     MemoryMode(given.memory_mode),
                     given.idempotency_key,
+                    ON_BEHALF in caller.scopes,
                 )
             )
         return EndedSession()

@@ -102,6 +102,13 @@ class Registry(Protocol):
         """How many turns of a conversation are known, in all of the tenant's projects where `project` is None."""
         ...
 
+    async def is_of_others(self, tenant: str, conversation_id: str, user_id: str) -> bool:
+        """Return True if the asker of every known turn of a conversation is known, and none of them is the person.
+
+        False for a conversation without known turns.
+        """
+        ...
+
     async def ping(self) -> None:
         """Raise if the database does not answer."""
         ...

@@ -57,6 +57,10 @@ left join lateral (
 order by wanted.n
 """
 _COUNT = "select count(*) from turns where tenant = $1 and conversation_id = $2"
+_IS_OF_OTHERS = """
+select coalesce(bool_and(user_id is not null and user_id <> $3), false) from turns
+where tenant = $1 and conversation_id = $2
+"""
 _COUNT_IN = _COUNT + " and project = $3"
 
 
@@ -96,6 +100,9 @@ class PostgresRegistry(Registry):
         if project is None:
             return int(await self._pool.fetchval(_COUNT, tenant, conversation_id))
         return int(await self._pool.fetchval(_COUNT_IN, tenant, conversation_id, project))
+
+    async def is_of_others(self, tenant: str, conversation_id: str, user_id: str) -> bool:
+        return bool(await self._pool.fetchval(_IS_OF_OTHERS, tenant, conversation_id, user_id))
 
     async def ping(self) -> None:
         await self._pool.execute("select 1")

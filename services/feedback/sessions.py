@@ -36,11 +36,19 @@ class Ratings(SessionFeedbackBackend, Protocol):
 
 class Turns(Protocol):
     async def count(self, tenant: str, project: str | None, conversation_id: str) -> int: ...
+    async def is_of_others(self, tenant: str, conversation_id: str, user_id: str) -> bool: ...
+
+
+class ThreadOfOthers(Exception):
+    """A person without the scope on_behalf rated a thread in which others asked, and they did not."""
 
 
 @dataclass(frozen=True, slots=True)
 class SessionEnd:
-    """What a caller said at a session's end. The thread is a conversation; `project` None means all the tenant's."""
+    """What a caller said at a session's end. The thread is a conversation; `project` None means all the tenant's.
+
+    `speaks_for_others` says that the caller has the scope on_behalf.
+    """
 
     tenant: str
     project: str | None
@@ -49,13 +57,17 @@ class SessionEnd:
     label: Label
     mode: MemoryMode = MemoryMode.LOCAL
     idempotency_key: str | None = None
+    speaks_for_others: bool = False
 
     @property
-    def own_key(self) -> str | None:
-        """The caller's key, kept apart from whoever else names it, or names it for another session."""
-        if self.idempotency_key is None:
-            return None
-        return str(derived_id("session rating", self.thread_id, self.user_id, self.idempotency_key))
+    def own_key(self) -> str:
+        """The key under which a rating counts once: the person and the thread.
+
+        Only a caller that speaks for others counts further ratings, by keys of its own: else a person could add as
+        many as they like.
+        """
+        named = [self.idempotency_key] if self.speaks_for_others and self.idempotency_key is not None else []
+        return str(derived_id("session rating", self.thread_id, self.user_id, *named))
 
 
 class SessionAnnouncer:
@@ -122,7 +134,7 @@ class Sessions:
             end.thread_id,
             end.label,
             "api_end",
-            turn_count=lambda: self._turns.count(end.tenant, end.project, end.thread_id),
+            turn_count=lambda: self._turn_count(end),
             mode=end.mode,
             user_id=end.user_id,
             tenant=end.tenant,
@@ -133,6 +145,12 @@ class Sessions:
         if kept is not None and not incognito:
             self._announcer.wake()
         return kept
+
+    async def _turn_count(self, end: SessionEnd) -> int:
+        """Return how many turns the thread has. Raises ThreadOfOthers."""
+        if not end.speaks_for_others and await self._turns.is_of_others(end.tenant, end.thread_id, end.user_id):
+            raise ThreadOfOthers
+        return await self._turns.count(end.tenant, end.project, end.thread_id)
 
     async def count(self, tenant: str, thread_id: str, user_id: str | None = None) -> int:
         """How many ratings of a person a thread has; with `user_id` None, of all. Raises Unavailable.

@@ -198,6 +198,33 @@ async def test_sent_again_under_one_key_is_one_rating(stack: RunningStack) -> No
     assert len(await rows(stack, "c-again")) == 1
 
 
+async def test_a_person_rates_a_thread_once(stack: RunningStack) -> None:
+    """Neither by asking again nor by new keys does a visitor add ratings."""
+    for number in range(30):
+        sent = {"feedback": "negative"} | ({"idempotency_key": f"k{number}"} if number % 2 else {})
+        assert await end(stack, "c-often", json=sent) == ENDED
+    assert len(await rows(stack, "c-often")) == 1
+
+
+async def test_a_caller_for_others_counts_by_keys(stack: RunningStack) -> None:
+    for key in ("monday", "tuesday", "tuesday", None, None):
+        sent = {"feedback": "positive", "user_id": "ann", "idempotency_key": key}
+        assert await end(stack, "c-backend", "acme", json=sent) == ENDED
+    assert len(await rows(stack, "c-backend")) == 3
+
+
+async def test_a_thread_of_others_is_not_rated(stack: RunningStack) -> None:
+    """The answer does not tell whether the thread exists."""
+    await stack.publish(*exchange("c-anns", "t1"))
+    await stack.quiet()
+    for token in ("reviewer", "ann"):
+        assert await end(stack, "c-anns", token, json={"feedback": "negative"}) == ENDED
+    assert [row["user_id_or_null"] for row in await rows(stack, "c-anns")] == ["ann"]
+    sent = {"feedback": "positive", "user_id": "rita"}
+    assert await end(stack, "c-anns", "acme", json=sent) == ENDED
+    assert sorted(row["user_id_or_null"] for row in await rows(stack, "c-anns")) == ["ann", "rita"]
+
+
 async def test_a_key_takes_nobody_elses_rating(stack: RunningStack) -> None:
     """Such as a key that is the thread's id: whoever uses it first would keep all others from being counted."""
     body = {"feedback": "positive", "idempotency_key": "c-mine"}

@@ -1109,7 +1109,7 @@ export interface Operations {
       project?: string | null;
       /** Incognito: without the user, in this process's memory only, never announced. */
       memory_mode?: "local" | "synced" | "incognito";
-      /** A person's rating of the thread that is sent again under its key is one rating. */
+      /** With the scope on_behalf, ratings of one person and thread count once for each key; else, and without a key, a person rates a thread once. */
       idempotency_key?: string | null;
     };
     answer: EndedSession;
