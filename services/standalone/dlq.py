@@ -14,7 +14,7 @@ from contracts.topics import BY_NAME, TOPICS
 from servicekit.kafka.cluster import Bootstrap
 from servicekit.kafka.producer import Message, Producer
 from servicekit.kafka.reader import records_of
-from servicekit.kafka.records import CAUSE, LOG_TIME, TRACEPARENT, Coordinates, RefusedBatch
+from servicekit.kafka.records import CAUSE, LOG_TIME, TRACEPARENT, Coordinates, RefusedBatch, header
 from servicekit.kafka.settings import MESSAGE_LIMIT
 from standalone.terminal import say
 
@@ -103,7 +103,14 @@ def facts_of(letter: Letter) -> dict[str, Any]:
         "detail": letter.detail,
         "service": letter.service,
         "bytes": None if letter.value is None else len(letter.value),
+        "records": _count(letter),
     }
+
+
+def _count(letter: Letter) -> int:
+    """Return how many equal records the letter stands for."""
+    named = header(letter.headers, "count") or ""
+    return int(named) if named.isdecimal() and len(named) < 10 else 1
 
 
 async def letters(bootstrap: Bootstrap, wanted: Filter) -> AsyncIterator[Letter]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -92,6 +92,14 @@ async def letters(bootstrap: str) -> list[Letter]:
     for topic in TOPICS:
         for record in await records_of(bootstrap, topic.dead_letters):
             said = {name: value.decode("ascii", "replace") for name, value in record.headers if value is not None}
-            place = said["topic"], int(said["partition"]), int(said["offset"])
-            found.append(Letter(place, said["reason"], said.get("sha256") or digest(record.value)))
+            for offset in _offsets(said.get("offsets", said["offset"])):
+                place = said["topic"], int(said["partition"]), offset
+                found.append(Letter(place, said["reason"], said.get("sha256") or digest(record.value)))
     return found
+
+
+def _offsets(ranges: str) -> Iterator[int]:
+    """The offsets of the equal records that a letter stands for, from `3-7,9`."""
+    for one in ranges.split(","):
+        first, _, last = one.partition("-")
+        yield from range(int(first), int(last or first) + 1)

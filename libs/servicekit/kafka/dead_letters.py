@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Sequence
 
 from contracts.topics import BY_NAME, FOREIGN
 from servicekit.kafka.producer import Message
-from servicekit.kafka.records import CAUSE, RawRecord, header
+from servicekit.kafka.records import CAUSE, RawRecord, Unreadable, header
 from servicekit.kafka.settings import MESSAGE_LIMIT
 
 _MARGIN = 8_192
@@ -14,12 +15,33 @@ _KEY_LIMIT = 1_024
 _CAUSE_LIMIT = 512
 
 
-def dead_letter(raw: RawRecord, *, service: str, reason: str, error_class: str, detail: str = "") -> Message:
+_OFFSETS_LIMIT = 1_000
+"""Characters of the header that names the offsets of equal records."""
+
+
+def equal_records(refused: Sequence[Unreadable]) -> list[tuple[Unreadable, list[int]]]:
+    """Join records of a partition that are equal and have the same reason: the first, and the offsets of all.
+
+    A few hundred kilobytes may hold a million empty records; one letter each would hold the partition for minutes.
+    """
+    found: dict[object, tuple[Unreadable, list[int]]] = {}
+    for one in refused:
+        raw = one.raw
+        at = raw.coordinates
+        same = (at.topic, at.partition, one.reason, raw.key, raw.value, tuple(raw.headers), raw.refused)
+        found.setdefault(same, (one, []))[1].append(at.offset)
+    return list(found.values())
+
+
+def dead_letter(
+    raw: RawRecord, *, service: str, reason: str, error_class: str, detail: str = "", offsets: Sequence[int] = ()
+) -> Message:
     """The letter for `raw`. One too large to write keeps the SHA-256 of its value and its coordinates only; a key of
     more than 1,024 bytes is left out. A batch too large to unpack has one letter, with the SHA-256 of its compressed
     bytes and its first offset besides; one that cannot be read has its first offset.
 
-    `detail` says what was wrong in words without user text.
+    `detail` says what was wrong in words without user text. `offsets` are those of all equal records that the letter
+    stands for, ascending; of several it has their count and, as ranges in up to 1,000 characters, their offsets.
     """
     at = raw.coordinates
     headers: list[tuple[str, bytes]] = [
@@ -45,6 +67,21 @@ def dead_letter(raw: RawRecord, *, service: str, reason: str, error_class: str, 
             headers.append(("sha256", raw.refused.sha256.encode()))
             headers.append(("bytes", str(raw.refused.packed).encode()))
         headers.append(("first-offset", str(raw.refused.first).encode()))
+    if len(offsets) > 1:
+        headers.append(("count", str(len(offsets)).encode()))
+        headers.append(("offsets", _ranges(offsets).encode()))
     topic = BY_NAME[at.topic].dead_letters if at.topic in BY_NAME else f"{at.topic}.dlq"
     key = None if raw.key is None or len(raw.key) > _KEY_LIMIT else raw.key.decode("utf-8", "replace")
     return Message(topic, key, value, headers)
+
+
+def _ranges(offsets: Sequence[int]) -> str:
+    """Ascending offsets in text, neighbours as one range: `3-7,9`. What is beyond the limit is left out."""
+    found: list[list[int]] = []
+    for offset in offsets:
+        if found and found[-1][1] == offset - 1:
+            found[-1][1] = offset
+        else:
+            found.append([offset, offset])
+    text = ",".join(str(first) if first == last else f"{first}-{last}" for first, last in found)
+    return text if len(text) <= _OFFSETS_LIMIT else text[:_OFFSETS_LIMIT].rpartition(",")[0]

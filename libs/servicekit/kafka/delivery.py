@@ -20,7 +20,7 @@ from servicekit import metrics
 from servicekit.clock import Clock
 from servicekit.failures import in_words, is_outage, is_transient, permanent_reason, signature_of
 from servicekit.kafka.bug_rate_breaker import PROBE_SECONDS, Bug, BugRateBreaker, Conversation
-from servicekit.kafka.dead_letters import dead_letter
+from servicekit.kafka.dead_letters import dead_letter, equal_records
 from servicekit.kafka.outcome import DeadLettered, Ignored, Outcome, kind_of, reason_of
 from servicekit.kafka.producer import Producer
 from servicekit.kafka.records import RawRecord, Received, Tombstone, Unreadable, as_tombstone, cause_of, read
@@ -329,10 +329,18 @@ class Delivery:
             return await self._take_apart(batch, error)
 
     async def _set_aside(self, refused: Sequence[Unreadable]) -> None:
-        """Write the letters, a few megabytes at a time, each acknowledged before the next are made."""
-        for piece in _pieces(refused):
+        """Write one letter for equal records, a few megabytes at a time, each acknowledged before the next are made."""
+        offsets = {id(one): found for one, found in equal_records(refused)}
+        for piece in _pieces([one for one in refused if id(one) in offsets]):
             letters = [
-                dead_letter(one.raw, service=self.group, reason=one.reason, error_class="permanent", detail=one.detail)
+                dead_letter(
+                    one.raw,
+                    service=self.group,
+                    reason=one.reason,
+                    error_class="permanent",
+                    detail=one.detail,
+                    offsets=offsets[id(one)],
+                )
                 for one in piece
             ]
             await self._until_up(partial(self._letters.send, letters), self.backoff, self._letters_wait)

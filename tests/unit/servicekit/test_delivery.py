@@ -474,8 +474,27 @@ async def test_letters_that_cannot_be_written_are_logged_and_hold_readiness() ->
 async def test_letters_are_written_a_few_megabytes_at_a_time() -> None:
     log = PieceLog()
     run = Run(Handler(), log)
-    await run.deliver(*(raw(TOPIC, b" " * 1_000_000, n) for n in range(9)))
+    await run.deliver(*(raw(TOPIC, b"%d" % n + b" " * 1_000_000, n) for n in range(9)))
     assert log.pieces == [4, 4, 1]
+
+
+async def test_equal_records_become_one_letter_with_their_count() -> None:
+    run = Run(Handler())
+    many = [raw(TOPIC, b"" if n % 2 else b"{", n) for n in range(20_000)]
+    records = [*many, message(20_000), raw(TOPIC, b"", 20_002), raw(TOPIC, b"", 20_003), raw(TOPIC, b"{", 20_005, 1)]
+    outcomes = await run.deliver(*records)
+    assert outcomes.count(DeadLettered("invalid_json")) == len(records) - 1 and len(run.committed) == len(records)
+    said = [{name: value.decode() for name, value in letter.headers} for letter in run.log.messages]
+    assert [(one["offset"], one.get("count")) for one in said] == [("0", "10000"), ("1", "10002"), ("20005", None)]
+    assert said[0]["offsets"].startswith("0,2,4,6,") and len(said[0]["offsets"]) <= 1_000
+    assert [letter.value for letter in run.log.messages] == [b"{", b"", b"{"]
+
+
+async def test_a_letter_names_the_offsets_of_its_equals_as_ranges() -> None:
+    run = Run(Handler())
+    await run.deliver(*(raw(TOPIC, b"", n) for n in (3, 4, 5, 9, 20, 21)))
+    [letter] = run.log.messages
+    assert dict(letter.headers)["offsets"] == b"3-5,9,20-21"
 
 
 class PieceLog(RecordingLog):

@@ -81,7 +81,14 @@ def test_a_letter_shows_where_it_lies_and_why_but_not_its_content() -> None:
         "detail": "no JSON",
         "service": "chat_bridge",
         "bytes": 12,
+        "records": 1,
     }
+
+
+@pytest.mark.parametrize(("count", "records"), [(b"800000", 800_000), (b"x", 1), (b"9" * 5_000, 1), (b"\xff", 1)])
+def test_a_letter_says_how_many_equal_records_it_stands_for(count: bytes, records: int) -> None:
+    several = letter_of(record(Message("feedback.created.dlq", None, b"x", [("count", count)]), 1, 0))
+    assert facts_of(several)["records"] == records
 
 
 def test_a_record_that_somebody_else_put_there_is_still_a_letter() -> None:
