@@ -48,6 +48,16 @@ check: $(VENV)/.dev ## Lint, types, import rules, exported schemas and docs, the
 	@$(BIN)/check-jsonschema -q --builtin-schema vendor.compose-spec deploy/compose.yaml
 	@echo "All checks passed."
 
+RELEASE := .agent-feedback/release
+$(RELEASE)/.installed: requirements-release.txt
+	@$(PYTHON) -m venv $(RELEASE)
+	@$(RELEASE)/bin/python -m pip install -q --disable-pip-version-check --require-hashes -r requirements-release.txt
+	@touch $@
+
+.PHONY: release
+release: $(RELEASE)/.installed ## Build everything that is published into dist/, with checksums and an SBOM; upload nothing
+	@deploy/release $(RELEASE)
+
 .PHONY: format
 format: $(VENV)/.dev ## Format the Python code, and fix what the linter can
 	@$(BIN)/ruff check -q --fix-only .
@@ -100,6 +110,7 @@ COMPILE = $(UV) pip compile -q --universal --python-version 3.11 --generate-hash
 lock: ## Pin all dependencies with hashes (needs uv)
 	@$(COMPILE) --upgrade --extra standalone --extra local --extra encoder pyproject.toml -o requirements.txt
 	@$(COMPILE) --extra standalone --extra local --extra encoder --group dev -c requirements.txt pyproject.toml -o requirements-dev.txt
+	@$(COMPILE) --group release -o requirements-release.txt
 
 clean: ## Remove the environment and the local state
 	@rm -rf $(VENV) .agent-feedback

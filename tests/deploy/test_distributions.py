@@ -39,6 +39,12 @@ def test_the_application_requires_the_kit_of_its_own_version() -> None:
     assert f"agent-feedback-kit=={KIT['project']['version']}" in APPLICATION["project"]["dependencies"]
 
 
+def test_every_distribution_has_the_licence() -> None:
+    licence = (ROOT / "LICENSE").read_text()
+    for folder in ("libs/agentkit", "clients/typescript"):
+        assert (ROOT / folder / "LICENSE").read_text() == licence, folder
+
+
 def test_no_lock_names_the_kit() -> None:
     """The kit comes from this repository, so a lock with hashes could not be installed with it."""
     for lock in ROOT.glob("requirements*.txt"):
