@@ -109,6 +109,9 @@ class InferenceTarget(Model):
     """How recent that turn is, 0 to 1."""
     turns_back: Annotated[int, Field(ge=1)]
     """How many turns before the person's message it lies; 1 is the last answer."""
+    rule: Literal["named", "thread", "own_latest", "older_named"] | None = None
+    """What found it: the message's own reply, the latest answer to its writer in its thread, or in the channel, or
+    words that an older answer alone holds."""
 
 
 class FeedbackInferredReceived(ProvenanceFields, Event):

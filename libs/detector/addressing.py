@@ -64,14 +64,28 @@ def questions_of(before: Sequence[Message]) -> tuple[Message | None, ...]:
     last who spoke. `before` is in scope.
     """
     found: list[Message | None] = []
-    asked: list[Message] = []
     for place, message in enumerate(before):
-        if message.role == "human":
-            asked.append(message)
-            found.append(None)
-        else:
-            found.append(_question(message, asked, before[:place]))
+        found.append(None if message.role == "human" else question_of(message, before[:place]))
     return tuple(found)
+
+
+def question_of(answer: Message, before: Sequence[Message]) -> Message | None:
+    """The question that an agent's message answers, among the messages before it, which are in scope."""
+    latest = [one for one in reversed(before) if one.role == "human"]
+    place_only = answer.thread_id is not None and (
+        answer.reply_to == answer.thread_id or (bool(before) and before[0].message_id == answer.reply_to)
+    )
+    if answer.reply_to is not None and not place_only:
+        for one in latest:
+            if one.message_id == answer.reply_to:
+                return one
+    for one in latest:
+        if one.turn_id == answer.turn_id:
+            return one
+    for one in latest:
+        if _opens_with(answer.text, one.sender_id):
+            return one
+    return latest[0] if latest else None
 
 
 def addressed(item: Neighbourhood, questions: Sequence[Message | None]) -> Address:
@@ -120,24 +134,6 @@ def _is_root(name: str, item: Neighbourhood) -> bool:
     if thread is None:
         return False
     return name == thread or (len(item.before) < NEIGHBOURHOOD and name in {one.message_id for one in item.before[:1]})
-
-
-def _question(answer: Message, asked: Sequence[Message], before: Sequence[Message]) -> Message | None:
-    latest = list(reversed(asked))
-    place_only = answer.thread_id is not None and (
-        answer.reply_to == answer.thread_id or (bool(before) and before[0].message_id == answer.reply_to)
-    )
-    if answer.reply_to is not None and not place_only:
-        for one in latest:
-            if one.message_id == answer.reply_to:
-                return one
-    for one in latest:
-        if one.turn_id == answer.turn_id:
-            return one
-    for one in latest:
-        if _opens_with(answer.text, one.sender_id):
-            return one
-    return latest[0] if latest else None
 
 
 def _calls_a_person(item: Neighbourhood) -> bool:

@@ -73,4 +73,5 @@ def _target(target: Target | None) -> InferenceTarget | None:
         similarity=target.similarity,
         recency=target.recency,
         turns_back=target.turns_back,
+        rule=target.rule,
     )

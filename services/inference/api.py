@@ -108,7 +108,9 @@ def inference_router(
         name = body.message_id or body.turn_id or UNNAMED
         at = clock.now() if body.ts is None else body.ts
         author = body.user_id or caller.subject
-        message = Message(name, body.turn_id or name, author, "human", None, body.text, at)
+        thread = None if body.thread_id == body.message_id else body.thread_id
+        place = body.reply_to_message_id, thread
+        message = Message(name, body.turn_id or name, author, "human", None, body.text, at, *place)
         where = ConversationKey(tenant, project, conversation_id)
         found = await detect(store, turns, detector, where, message, gate, body.look_back)
         return Detected.of(found)

@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict
 from contracts.base import CorrectionType
 from contracts.instants import format_instant
 from contracts.reasons import reason_in_words
-from detector.model import DecidedBy, Feedback, GateCall, Reaction, Verdict
+from detector.model import DecidedBy, Feedback, GateCall, Reaction, TargetRule, Verdict
 from inference.detection import Detection
 from inference.planner import render
 from inference.turns.candidates import Candidate
@@ -33,6 +33,9 @@ class FoundTarget(BaseModel):
     """How recent that turn is, 0 to 1."""
     turns_back: int
     """How many turns back it lies; 1 is the last answer."""
+    rule: TargetRule
+    """What found it: the message's own reply, the latest answer to its writer in its thread, or in the channel, or
+    words that an older answer alone holds."""
 
 
 class FoundCandidate(FoundTarget):

@@ -34,6 +34,8 @@ class NewMessage(Body):
         default="conversation", description="`user`: candidates among all of the person's turns."
     )
     user_id: Id | None = Field(default=None, description="Who wrote it, if not the caller.")
+    reply_to_message_id: Id | None = Field(default=None, description="The message that it replies to.")
+    thread_id: Id | None = Field(default=None, description="The thread that it stands in, inside the conversation.")
 
 
 class StrategySearch(Body):

@@ -136,6 +136,8 @@ def indexed(event: MessageEvent) -> IndexedMessage:
         agent_id=said.agent_id if from_agent else None,
         text=words_of(said.content)[:TEXT_LIMIT],
         at=said.occurred_at,
+        reply_to=said.reply_to_message_id,
+        thread_id=None if said.thread_id == said.message_id else said.thread_id,
     )
     return IndexedMessage(
         ConversationKey(said.tenant, said.project, said.conversation_id),
@@ -151,5 +153,5 @@ def collapse(messages: Iterable[IndexedMessage]) -> list[IndexedMessage]:
     kept: dict[MessageKey, IndexedMessage] = {}
     for one in messages:
         held = kept.get(one.key)
-        kept[one.key] = one if held is None else replace(held.merged(one), stood_at=())
+        kept[one.key] = one if held is None else replace(held.merged(one), stood_at=(), stood_in=())
     return list(kept.values())

@@ -54,7 +54,7 @@ async def detect(
     stands for the answer.
     """
     place = (message.at, message.message_id)
-    [stretch] = await store.around([Place(where, *place)], NEIGHBOURHOOD + 1)
+    [stretch] = await store.around([Place(where, *place, message.thread_id or "")], NEIGHBOURHOOD + 1)
     said = [one.indexed.message for one in stretch]
     before = tuple(one for one in said if (one.at, one.message_id) < place and one.message_id != message.message_id)
     asked = Neighbourhood(before[-NEIGHBOURHOOD:], message)
@@ -66,7 +66,7 @@ async def detect(
     found: tuple[Candidate, ...] = ()
     if look_back == "user" and _says_something(verdict):
         found = await _among_all_turns(turns, where, message)
-    latest = list(await turns.latest(where, message.at, LOOKED_BACK))
+    latest = list(await turns.latest(where, message.at, LOOKED_BACK, message.thread_id or ""))
     about = latest[0] if latest else None
     if verdict.target is not None and not verdict.status_only:
         key = TurnKey(*where, verdict.target.turn_id)

@@ -8,12 +8,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from detector.model import NEIGHBOURHOOD, Neighbourhood
-from inference.store import ConversationKey, Place, Placed
+from inference.store import Place, Placed, Scope
 
 
 @dataclass(frozen=True, slots=True)
 class Stretch:
-    """Messages of a conversation in order, and the numbers of those that depend on a message which came or changed.
+    """Messages of a scope in order, and the numbers of those that depend on a message which came or changed.
 
     Before each dependent one stands all of its neighbourhood; elsewhere messages may be missing.
     """
@@ -26,24 +26,26 @@ class Stretch:
         return self.rows[max(0, number - NEIGHBOURHOOD) : number]
 
 
-def stretches_of(conversations: Iterable[Sequence[Placed]], places: Iterable[Place]) -> list[Stretch]:
-    """Which of each conversation's ordered rows depend on what stands, or stood, at `places`.
+def stretches_of(scopes: Iterable[Sequence[Placed]], places: Iterable[Place]) -> list[Stretch]:
+    """Which of each scope's ordered rows, given as `Store.around` does, depend on what stands, or stood, at `places`.
 
     A message depends on itself and on the `NEIGHBOURHOOD` messages before it.
     """
-    asked: defaultdict[ConversationKey, list[tuple[int, str]]] = defaultdict(list)
+    asked: defaultdict[Scope, list[tuple[int, str]]] = defaultdict(list)
     for place in places:
-        asked[place.conversation].append((place.at, place.message_id))
-    return [_stretch(rows, asked[rows[0].indexed.conversation]) for rows in conversations if rows]
+        asked[place.scope].append((place.at, place.message_id))
+    return [_stretch(rows, scope, asked[scope]) for scope, rows in zip(sorted(asked), scopes, strict=True)]
 
 
-def _stretch(rows: Sequence[Placed], asked: Iterable[tuple[int, str]]) -> Stretch:
+def _stretch(rows: Sequence[Placed], scope: Scope, asked: Iterable[tuple[int, str]]) -> Stretch:
     order = [placed.place for placed in rows]
     dependent: set[int] = set()
     for place in asked:
         first = bisect_left(order, place)
         stands = first < len(order) and order[first] == place
         dependent.update(range(first, min(len(order), first + NEIGHBOURHOOD + stands)))
+    # The message that a thread hangs from depends on the channel.
+    dependent = {number for number in dependent if rows[number].indexed.thread == scope.thread}
     return Stretch(rows, sorted(dependent))
 
 

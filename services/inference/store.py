@@ -33,8 +33,8 @@ class MessageKey(NamedTuple):
 class IndexedMessage:
     """A message in its conversation: what the version that holds says, at the time of the earliest one.
 
-    `stood_at` holds the times at which it stood before an earlier version came, the latest first. `user_type` is the
-    person's role as the platform names it.
+    `stood_at` holds the times at which it stood before an earlier version came, the latest first; `stood_in` likewise
+    the threads. `user_type` is the person's role as the platform names it.
     """
 
     conversation: ConversationKey
@@ -43,6 +43,12 @@ class IndexedMessage:
     provenance: Provenance = NO_PROVENANCE
     user_type: str | None = None
     stood_at: tuple[int, ...] = ()
+    stood_in: tuple[str, ...] = ()
+
+    @cached_property
+    def thread(self) -> str:
+        """The thread that it stands in; empty: the channel."""
+        return self.message.thread_id or ""
 
     @cached_property
     def key(self) -> MessageKey:
@@ -54,13 +60,25 @@ class IndexedMessage:
         return self.message, self.provenance, self.user_type
 
     def merged(self, other: IndexedMessage) -> IndexedMessage:
-        """The message after another of its versions came; the very same object where that one adds nothing."""
+        """The message after another of its versions came; the very same object where that one adds nothing.
+
+        Not every event names reply and thread, so what one names holds; of two the greater.
+        """
         at = min(self.message.at, other.message.at)
-        if other.version <= self.version and at == self.message.at:
+        thread = max(self.thread, other.thread)
+        reply_to = max(self.message.reply_to or "", other.message.reply_to or "")
+        same = (self.message.at, self.thread, self.message.reply_to or "") == (at, thread, reply_to)
+        if other.version <= self.version and same:
             return self
         holds = other if other.version > self.version else self
         moved = (self.message.at,) if at < self.message.at else ()
-        return replace(holds, message=replace(holds.message, at=at), stood_at=(*moved, *self.stood_at)[:PLACES_KEPT])
+        left = (self.thread,) if thread > self.thread else ()
+        return replace(
+            holds,
+            message=replace(holds.message, at=at, reply_to=reply_to or None, thread_id=thread or None),
+            stood_at=(*moved, *self.stood_at)[:PLACES_KEPT],
+            stood_in=(*left, *self.stood_in)[:PLACES_KEPT],
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,11 +100,24 @@ class Placed:
 
 
 class Place(NamedTuple):
-    """Where a message stands in a conversation, stood or would stand."""
+    """Where a message stands in a thread of a conversation, stood or would stand; empty `thread`: the channel."""
 
     conversation: ConversationKey
     at: int
     message_id: str
+    thread: str = ""
+
+    @property
+    def scope(self) -> Scope:
+        """The thread."""
+        return Scope(self.conversation, self.thread)
+
+
+class Scope(NamedTuple):
+    """A thread of a conversation with the message it hangs from, or the channel without what stands in its threads."""
+
+    conversation: ConversationKey
+    thread: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,13 +138,17 @@ class Store(Protocol):
         ...
 
     async def places(self, keys: Collection[MessageKey]) -> Sequence[Place]:
-        """Where the known ones of `keys` stand, and where they stood: what is behind may depend on them."""
+        """Where the known ones of `keys` stand, and where they stood: what is behind may depend on them.
+
+        A message that a thread hangs from stands in that thread, too.
+        """
         ...
 
     async def around(self, places: Collection[Place], reach: int) -> Sequence[Sequence[Placed]]:
-        """For each conversation the messages at these places, with `reach` messages before and after each of them.
+        """For each scope, in order, the messages at these places, with `reach` messages before and after each of them.
 
-        In order of (at, message_id), each once. Between two places that are far apart messages are missing.
+        In order of (at, message_id), each once. Between two places that are far apart messages are missing. With a
+        thread comes the message it hangs from.
         """
         ...
 

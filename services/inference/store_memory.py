@@ -6,7 +6,7 @@ from bisect import bisect_left
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 
-from inference.store import ConversationKey, Emission, IndexedMessage, MessageKey, Place, Placed
+from inference.store import ConversationKey, Emission, IndexedMessage, MessageKey, Place, Placed, Scope
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,17 +46,18 @@ class MemoryStore:
     async def places(self, keys: Collection[MessageKey]) -> Sequence[Place]:
         found = (self._held.get(ConversationKey(*key[:3]), {}).get(key) for key in sorted(set(keys)))
         return [
-            Place(held.indexed.conversation, at, held.indexed.message.message_id)
+            Place(held.indexed.conversation, at, held.indexed.message.message_id, thread)
             for held in found
             if held is not None
+            for thread in dict.fromkeys((held.indexed.thread, *held.indexed.stood_in, *self._begun(held.indexed)))
             for at in dict.fromkeys((held.indexed.message.at, *held.indexed.stood_at))
         ]
 
     async def around(self, places: Collection[Place], reach: int) -> Sequence[Sequence[Placed]]:
-        by_conversation: dict[ConversationKey, list[tuple[int, str]]] = {}
+        by_scope: dict[Scope, list[tuple[int, str]]] = {}
         for place in places:
-            by_conversation.setdefault(place.conversation, []).append((place.at, place.message_id))
-        return [self._around(conversation, asked, reach) for conversation, asked in sorted(by_conversation.items())]
+            by_scope.setdefault(place.scope, []).append((place.at, place.message_id))
+        return [self._around(scope, asked, reach) for scope, asked in sorted(by_scope.items())]
 
     async def emitting(self, emissions: Collection[Emission]) -> None:
         for one in emissions:
@@ -70,14 +71,24 @@ class MemoryStore:
     async def ping(self) -> None:
         return None
 
-    def _around(self, conversation: ConversationKey, asked: Sequence[tuple[int, str]], reach: int) -> list[Placed]:
-        rows = sorted(self._held.get(conversation, {}).values(), key=lambda held: held.place)
+    def _begun(self, root: IndexedMessage) -> Sequence[str]:
+        """The thread that hangs from a message, if there is one."""
+        name = root.message.message_id
+        return [name] if any(h.indexed.thread == name for h in self._held[root.conversation].values()) else []
+
+    def _around(self, scope: Scope, asked: Sequence[tuple[int, str]], reach: int) -> list[Placed]:
+        rows = [
+            held
+            for held in self._held.get(scope.conversation, {}).values()
+            if scope.thread in (held.indexed.thread, held.indexed.message.message_id)
+        ]
+        rows.sort(key=lambda held: held.place)
         places = [held.place for held in rows]
-        near: set[int] = set()
+        near = {n for n, held in enumerate(rows) if held.indexed.message.message_id == scope.thread}
         for place in asked:
             at = bisect_left(places, place)
             near.update(range(max(0, at - reach), min(len(rows), at + reach + 1)))
-        known = self._evaluation(conversation)
+        known = self._evaluation(scope.conversation)
         return [Placed(rows[n].indexed, known, rows[n].emitted_turn_id, rows[n].emitted_agent_id) for n in sorted(near)]
 
     def _evaluation(self, conversation: ConversationKey) -> int:

@@ -18,51 +18,70 @@ _KEY: Final = "tenant, project, conversation_id, message_id"
 _SAID: Final = ("turn_id", "sender_id", "role", "agent_id", "text", "about", "user_type")
 _LATER: Final = "excluded.version > m.version"
 _EARLIER: Final = "excluded.at < m.at"
+_ELSEWHERE: Final = 'excluded.thread collate "C" > m.thread collate "C"'
+_REPLIES: Final = """(excluded.reply_to is not null and (m.reply_to is null
+    or excluded.reply_to collate "C" > m.reply_to collate "C"))"""
 _HELD_SAID: Final = ", ".join(f"m.{name}" for name in _SAID)
 _NEW_SAID: Final = ", ".join(f"excluded.{name}" for name in _SAID)
 _INDEX: Final = f"""
-insert into messages as m ({_KEY}, {", ".join(_SAID)}, at, version)
+insert into messages as m ({_KEY}, {", ".join(_SAID)}, at, version, reply_to, thread)
 select * from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[],
-                     $9::text[], $10::text[], $11::text[], $12::bigint[], $13::bytea[])
+                     $9::text[], $10::text[], $11::text[], $12::bigint[], $13::bytea[], $14::text[], $15::text[])
 on conflict ({_KEY}) do update set
     {", ".join(f"{name} = case when {_LATER} then excluded.{name} else m.{name} end" for name in _SAID)},
     at = least(m.at, excluded.at), version = greatest(m.version, excluded.version),
     stood_at = case when {_EARLIER} then (m.at || m.stood_at)[1:{PLACES_KEPT}] else m.stood_at end,
-    versions = m.versions
-        + case when {_EARLIER} or ({_LATER} and ({_NEW_SAID}) is distinct from ({_HELD_SAID})) then 1 else 0 end
-where {_EARLIER} or {_LATER}
+    thread = case when {_ELSEWHERE} then excluded.thread else m.thread end,
+    stood_in = case when {_ELSEWHERE} then (m.thread || m.stood_in)[1:{PLACES_KEPT}] else m.stood_in end,
+    reply_to = case when {_REPLIES} then excluded.reply_to else m.reply_to end,
+    versions = m.versions + case when {_EARLIER} or {_ELSEWHERE} or {_REPLIES}
+        or ({_LATER} and ({_NEW_SAID}) is distinct from ({_HELD_SAID})) then 1 else 0 end
+where {_EARLIER} or {_LATER} or {_ELSEWHERE} or {_REPLIES}
 returning {_KEY}
 """
-_ROW: Final = f"m.message_id, m.at, m.version, m.stood_at, m.emitted_turn_id, m.emitted_agent_id, {_HELD_SAID}"
+_ROW: Final = f"""m.message_id, m.at, m.version, m.stood_at, m.emitted_turn_id, m.emitted_agent_id,
+    m.reply_to, m.thread, m.stood_in, {_HELD_SAID}"""
 _IN: Final = "m.tenant = s.tenant and m.project = s.project and m.conversation_id = s.conversation_id"
+_IN_THREAD: Final = f"{_IN} and hashtextextended(m.thread, 0) = hashtextextended(s.thread, 0) and m.thread = s.thread"
 _ENDLESS: Final = 2**63 - 1
 # From each place on up to the next, and from each back to the one before: no message is read for two places.
 _AROUND: Final = f"""
 with places as (
     select *, lag(at, 1, -1::bigint) over w as before_at, lag(message_id, 1, '') over w as before_id,
         lead(at, 1, {_ENDLESS}) over w as after_at, lead(message_id, 1, '') over w as after_id
-    from unnest($1::int[], $2::text[], $3::text[], $4::text[], $5::bigint[], $6::text[])
-        as p (n, tenant, project, conversation_id, at, message_id)
+    from unnest($1::int[], $2::text[], $3::text[], $4::text[], $5::bigint[], $6::text[], $7::text[])
+        as p (n, tenant, project, conversation_id, at, message_id, thread)
     window w as (partition by n order by at, message_id)
+), scopes as (
+    select distinct n, tenant, project, conversation_id, thread from places
 ), rows as (
     select s.n, r.* from places s, lateral (
-        (select {_ROW} from messages m where {_IN} and (m.at, m.message_id) < (s.at, s.message_id)
+        (select {_ROW} from messages m where {_IN_THREAD} and (m.at, m.message_id) < (s.at, s.message_id)
             and (m.at, m.message_id) > (s.before_at, s.before_id)
-         order by m.at desc, m.message_id desc limit $7)
+         order by m.at desc, m.message_id desc limit $8)
         union all
-        (select {_ROW} from messages m where {_IN} and (m.at, m.message_id) >= (s.at, s.message_id)
+        (select {_ROW} from messages m where {_IN_THREAD} and (m.at, m.message_id) >= (s.at, s.message_id)
             and (m.at, m.message_id) < (s.after_at, s.after_id)
-         order by m.at, m.message_id limit $7 + 1)
+         order by m.at, m.message_id limit $8 + 1)
     ) r
+    union all
+    select s.n, {_ROW} from scopes s join messages m on {_IN} and m.message_id = s.thread and m.thread <> s.thread
+    where s.thread <> ''
 ), known as (
-    select s.n, sum(m.versions)::bigint as evaluation
-    from (select distinct n, tenant, project, conversation_id from places) s join messages m on {_IN} group by s.n
+    select s.tenant, s.project, s.conversation_id, sum(m.versions)::bigint as evaluation
+    from (select distinct tenant, project, conversation_id from scopes) s join messages m on {_IN}
+    group by s.tenant, s.project, s.conversation_id
 )
-select distinct on (n, at, message_id) * from rows join known using (n) order by n, at, message_id
+select distinct on (n, at, message_id) rows.*, known.evaluation
+from rows join scopes using (n) join known using (tenant, project, conversation_id) order by n, at, message_id
 """
 _PLACES: Final = f"""
-select {_KEY}, m.at || m.stood_at as places from messages m
-join unnest($1::text[], $2::text[], $3::text[], $4::text[]) as wanted ({_KEY}) using ({_KEY})
+select {_KEY}, m.at || m.stood_at as places, m.thread || m.stood_in || case when exists (
+    select from messages o where o.tenant = m.tenant and o.project = m.project
+        and o.conversation_id = m.conversation_id and o.thread = m.message_id
+        and hashtextextended(o.thread, 0) = hashtextextended(m.message_id, 0)
+    ) then array[m.message_id] else '{{}}' end as threads
+from messages m join unnest($1::text[], $2::text[], $3::text[], $4::text[]) as wanted ({_KEY}) using ({_KEY})
 """
 _EMITTING: Final = f"""
 update messages m set emitted_turn_id = e.turn_id, emitted_agent_id = e.agent_id
@@ -88,23 +107,24 @@ class PostgresStore:
 
     async def index(self, messages: Collection[IndexedMessage]) -> set[MessageKey]:
         rows = [_values(one) for one in sorted(messages, key=lambda one: one.key)]
-        return {MessageKey(*row) for row in await self._pool.fetch(_INDEX, *columns_of(rows, 13))}
+        return {MessageKey(*row) for row in await self._pool.fetch(_INDEX, *columns_of(rows, 15))}
 
     async def places(self, keys: Collection[MessageKey]) -> Sequence[Place]:
         found = await self._pool.fetch(_PLACES, *columns_of(sorted(set(keys)), 4))
         return [
-            Place(ConversationKey(tenant, project, conversation), at, message)
-            for tenant, project, conversation, message, places in found
+            Place(ConversationKey(tenant, project, conversation), at, message, thread)
+            for tenant, project, conversation, message, places, threads in found
+            for thread in dict.fromkeys(threads)
             for at in dict.fromkeys(places)
         ]
 
     async def around(self, places: Collection[Place], reach: int) -> Sequence[Sequence[Placed]]:
-        conversations = sorted({place.conversation for place in places})
-        numbers = {conversation: n for n, conversation in enumerate(conversations)}
-        rows = [(numbers[place.conversation], *place.conversation, *place[1:]) for place in sorted(set(places))]
-        found = await self._pool.fetch(_AROUND, *columns_of(rows, 6), reach)
+        scopes = sorted({place.scope for place in places})
+        numbers = {scope: n for n, scope in enumerate(scopes)}
+        rows = [(numbers[place.scope], *place.conversation, *place[1:]) for place in sorted(set(places))]
+        found = await self._pool.fetch(_AROUND, *columns_of(rows, 7), reach)
         by_number = {n: list(group) for n, group in groupby(found, key=lambda row: row["n"])}
-        return [[_placed(row, one) for row in by_number.get(n, ())] for n, one in enumerate(conversations)]
+        return [[_placed(row, one.conversation) for row in by_number.get(n, ())] for n, one in enumerate(scopes)]
 
     async def emitting(self, emissions: Collection[Emission]) -> None:
         rows = [(*one.key, one.turn_id, one.agent_id) for one in sorted(emissions, key=lambda one: one.key)]
@@ -123,16 +143,34 @@ def _values(indexed: IndexedMessage) -> tuple[Any, ...]:
     message = indexed.message
     said = (message.turn_id, message.sender_id, message.role, message.agent_id, message.text)
     about = None if indexed.provenance == NO_PROVENANCE else json.dumps(indexed.provenance.fields())
-    return (*indexed.key, *said, about, indexed.user_type, message.at, indexed.version)
+    return (
+        *indexed.key,
+        *said,
+        about,
+        indexed.user_type,
+        message.at,
+        indexed.version,
+        message.reply_to,
+        indexed.thread,
+    )
 
 
 def _indexed(row: asyncpg.Record, conversation: ConversationKey) -> IndexedMessage:
     message = Message(
-        row["message_id"], row["turn_id"], row["sender_id"], row["role"], row["agent_id"], row["text"], row["at"]
+        message_id=row["message_id"],
+        turn_id=row["turn_id"],
+        sender_id=row["sender_id"],
+        role=row["role"],
+        agent_id=row["agent_id"],
+        text=row["text"],
+        at=row["at"],
+        reply_to=row["reply_to"],
+        thread_id=row["thread"] or None,
     )
     about = row["about"]
     provenance = NO_PROVENANCE if about is None else Provenance(**json.loads(about))
-    return IndexedMessage(conversation, message, row["version"], provenance, row["user_type"], tuple(row["stood_at"]))
+    stood = tuple(row["stood_at"]), tuple(row["stood_in"])
+    return IndexedMessage(conversation, message, row["version"], provenance, row["user_type"], *stood)
 
 
 def _placed(row: asyncpg.Record, conversation: ConversationKey) -> Placed:

@@ -212,3 +212,37 @@ async def test_a_look_is_outdated_by_whatever_the_conversation_gets(store: Store
     assert await store.outdated([first])
     assert await store.outdated([first, last])
     assert not await store.outdated([])
+
+
+def posted(message_id: str, at: int, thread: str | None = None, reply_to: str | None = None) -> IndexedMessage:
+    held = said(message_id, at)
+    return replace(held, message=replace(held.message, thread_id=thread, reply_to=reply_to))
+
+
+async def test_a_thread_is_read_with_the_message_it_hangs_from_and_the_channel_without_threads(store: Store) -> None:
+    await store.index([posted("root", 1), posted("b", 2), posted("t1", 3, "root"), posted("c", 4)])
+    await store.index([posted("t2", 5, "root"), posted("u1", 6, "other"), posted("d", 7)])
+    scopes = [Place(HERE, 9, "z"), Place(HERE, 9, "z", "root"), Place(HERE, 9, "z", "other")]
+    channel, other, root = await store.around(scopes, 2)
+    assert (ids(channel), ids(other), ids(root)) == (["c", "d"], ["u1"], ["root", "t1", "t2"])
+    assert [one.indexed.message.thread_id for one in root] == [None, "root", "root"]
+    assert {one.evaluation for one in (*channel, *other, *root)} == {7}
+
+
+async def test_what_a_thread_hangs_from_stands_in_the_thread_too(store: Store) -> None:
+    await store.index([posted("root", 1), posted("b", 2), posted("t1", 3, "root")])
+    assert {place.thread for place in await store.places([key("root")])} == {"", "root"}
+    assert {place.thread for place in await store.places([key("b")])} == {""}
+    assert {place.thread for place in await store.places([key("t1")])} == {"root"}
+
+
+async def test_reply_and_thread_hold_whichever_version_names_them(store: Store) -> None:
+    versions = [posted("a", 1), posted("a", 2, "t"), posted("a", 3, None, "q"), posted("a", 4)]
+    for number, order in enumerate(permutations(versions)):
+        for one in order:
+            await store.index([replace(one, message=replace(one.message, message_id=f"a{number:02}"))])
+    (found,) = await store.around([Place(HERE, 0, "", "t")], 100)
+    assert {(one.indexed.message.thread_id, one.indexed.message.reply_to) for one in found} == {("t", "q")}
+    assert len(found) == 24
+    left = await store.places([key("a00")])
+    assert {place.thread for place in left} == {"", "t"}, "what is behind where it stood may depend on it"

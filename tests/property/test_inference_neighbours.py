@@ -74,6 +74,10 @@ def said(number: int, at: int, text: str = "hi") -> ChatMessageIngested:
     return message(f"m{number:05}", content=text, agent="bot" if number % 2 else None, turn=None, at=at)
 
 
+def threaded(number: int, at: int, thread: int | None) -> ChatMessageIngested:
+    return said(number, at).model_copy(update={"thread_id": None if thread is None else f"m{thread:05}"})
+
+
 def expected(events: Sequence[ChatMessageIngested]) -> dict[str, tuple[str, str]]:
     """The verdicts on all messages, judged one by one over the whole conversation."""
     store = MemoryStore()
@@ -155,3 +159,31 @@ def test_an_edit_in_a_conversation_of_20_000_messages_reads_two_neighbourhoods()
     bench.take(said(10, 30_000, "edited"), said(20_000, 20_000))
     assert bench.store.read <= 2 * (2 * NEIGHBOURHOOD + 1)
     assert bench.detector.judged <= NEIGHBOURHOOD + 2
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    threads=st.lists(st.one_of(st.none(), st.integers(0, 3)), min_size=1, max_size=60),
+    edited=st.integers(0, 59),
+    order=st.integers(0, 2**32),
+)
+def test_threads_end_in_the_verdicts_that_each_would_have_alone(
+    threads: list[int | None], edited: int, order: int
+) -> None:
+    rng = random.Random(order)
+    events = [threaded(number, number, thread if thread != number else None) for number, thread in enumerate(threads)]
+    number = edited % len(events)
+    events.append(events[number].model_copy(update={"occurred_at": 10_000, "content": "edited"}))
+    wanted: dict[str, tuple[str, str]] = {}
+    for thread in {event.thread_id for event in events}:
+        own = [one for one in events if one.thread_id == thread or one.message_id == thread]
+        found = expected([one.model_copy(update={"thread_id": None}) for one in own])
+        inside = {one.message_id for one in own if one.thread_id == thread}
+        wanted |= {name: verdict for name, verdict in found.items() if name in inside}
+    rng.shuffle(events)
+    bench = Bench()
+    while events:
+        size = rng.randint(1, 10)
+        bench.take(*events[:size])
+        events = events[size:]
+    assert bench.ledger.live() == wanted

@@ -301,6 +301,8 @@ export interface FoundCandidate {
   recency: number;
   /** How many turns back it lies; 1 is the last answer. */
   turns_back: number;
+  /** What found it: the message's own reply, the latest answer to its writer in its thread, or in the channel, or words that an older answer alone holds. */
+  rule: "named" | "thread" | "own_latest" | "older_named";
   /** The conversation, also called thread. */
   conversation_id: string;
 }
@@ -408,6 +410,8 @@ export interface FoundTarget {
   recency: number;
   /** How many turns back it lies; 1 is the last answer. */
   turns_back: number;
+  /** What found it: the message's own reply, the latest answer to its writer in its thread, or in the channel, or words that an older answer alone holds. */
+  rule: "named" | "thread" | "own_latest" | "older_named";
 }
 
 /** What became of the lines. */
@@ -1329,6 +1333,10 @@ export interface Operations {
       look_back?: "conversation" | "user";
       /** Who wrote it, if not the caller. */
       user_id?: string | null;
+      /** The message that it replies to. */
+      reply_to_message_id?: string | null;
+      /** The thread that it stands in, inside the conversation. */
+      thread_id?: string | null;
     };
     answer: Detected;
   };

@@ -9,6 +9,7 @@ from typing import TypeVar
 from contracts.base import TEXT_LIMIT
 from contracts.chat import words_of
 from contracts.versions import COPY, MessageEvent, message_in, version_of
+from detector.addressing import question_of
 from inference.neighbours import Stretch
 from inference.store import Placed
 from inference.turns.rules import TurnKey
@@ -108,16 +109,18 @@ def facts_of(event: MessageEvent, version: bytes | None = None) -> Facts:
 
 
 def questions_of(stretch: Stretch) -> list[Facts]:
-    """What those dependent agent messages answer that are turns of their own: the latest human message of each one's
-    neighbourhood. None is given, too, for an earlier look may have found one that a message has moved away from since.
+    """What those dependent agent messages answer that are turns of their own, as the detector reads it.
+
+    None is given, too, for an earlier look may have found a question that a message has moved away from since.
     """
     found: list[Facts] = []
     for number in stretch.dependent:
         placed = stretch.rows[number]
         message = placed.indexed.message
         if message.role == "agent" and message.turn_id == message.message_id:
-            before = reversed(stretch.before(number))
-            found.append(_asked(placed, next((one for one in before if one.indexed.message.role == "human"), None)))
+            before = stretch.before(number)
+            asked = question_of(message, [one.indexed.message for one in before])
+            found.append(_asked(placed, next((one for one in before if one.indexed.message is asked), None)))
     return found
 
 

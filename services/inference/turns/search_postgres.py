@@ -28,6 +28,9 @@ CONSIDERED: Final = 50
 SCANNED: Final = 10_000
 """Turns of each group that are compared, the best first: a tenth of a second's work at most."""
 
+READ_BACK: Final = 100
+"""Turns or messages that are looked through for the latest turns of a thread, or of the channel without its threads."""
+
 _FIELDS: Final = """t.tenant, t.project, t.conversation_id, t.turn_id, t.user_id, t.user_text, t.agent_id,
     t.agent_message_id, t.assistant_text, t.at, t.intent, t.strategy, t.validation_outcome, t.quality_score, t.track_id,
     t.bundle_id, t.machine_status, t.machine_confidence, t.machine_detected_in, t.machine_message_id, t.user_status,
@@ -44,9 +47,22 @@ _IN: Final = "t.tenant = $1 and t.project = $2 and t.conversation_id = $3"
 _FIND: Final = (
     f"select {_FIELDS} from (select *, null::float8 as similarity from turns) t {_WORDS} where {_IN} and t.turn_id = $4"
 )
+# Turns of a thread are found by its messages; those of the channel among the latest turns of the conversation.
 _LATEST: Final = f"""
+with near as (
+    (select turn_id from turns t where $6 = '' and {_IN} and t.at <= $4 and t.assistant_text is not null
+     order by t.at desc, t.turn_id desc limit {READ_BACK})
+    union
+    (select m.turn_id from messages m
+     where $6 <> '' and m.tenant = $1 and m.project = $2 and m.conversation_id = $3 and m.thread = $6
+       and hashtextextended(m.thread, 0) = hashtextextended($6, 0) and m.at <= $4
+     order by m.at desc, m.message_id desc limit {READ_BACK})
+)
 select {_FIELDS} from (
-    select *, null::float8 as similarity from turns t where {_IN} and t.at <= $4 and t.assistant_text is not null
+    select t.*, null::float8 as similarity from near join turns t using (turn_id)
+    left join messages a on a.message_id = t.agent_message_id and a.conversation_id = $3 and a.tenant = $1
+        and a.project = $2
+    where {_IN} and t.at <= $4 and t.assistant_text is not null and coalesce(a.thread, '') = $6
     order by t.at desc, t.turn_id desc limit $5) t {_WORDS}
 order by t.at desc, t.turn_id desc
 """
@@ -85,8 +101,8 @@ class PostgresTurnSearch:
         row = await self._pool.fetchrow(_FIND, *key)
         return None if row is None else _turn(row)
 
-    async def latest(self, where: ConversationKey, until: int, limit: int) -> Sequence[Turn]:
-        return [_turn(row) for row in await self._pool.fetch(_LATEST, *where, until, limit)]
+    async def latest(self, where: ConversationKey, until: int, limit: int, thread: str = "") -> Sequence[Turn]:
+        return [_turn(row) for row in await self._pool.fetch(_LATEST, *where, until, limit, thread)]
 
     async def nearby(self, looked: Looked, text: str) -> Sequence[Answered]:
         vector = self._vectors.of(text)

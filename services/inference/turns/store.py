@@ -72,8 +72,8 @@ class TurnSearch(Protocol):
         """What is known of a turn."""
         ...
 
-    async def latest(self, where: ConversationKey, until: int, limit: int) -> Sequence[Turn]:
-        """The answered turns of a conversation from at most `until` (microseconds), newest first."""
+    async def latest(self, where: ConversationKey, until: int, limit: int, thread: str = "") -> Sequence[Turn]:
+        """The answered turns of a thread, or of the channel, from at most `until` (microseconds), newest first."""
         ...
 
     async def nearby(self, looked: Looked, text: str) -> Sequence[Answered]:

@@ -125,4 +125,4 @@ def test_an_answer_that_is_its_own_turn_answers_the_latest_question_before_it() 
     assert facts.key.turn_id == "a1"
     assert facts.question is not None
     assert (facts.question.text, facts.question.version) == ("text q1", looked_at(4))
-    assert questions_of(*stretches_of([rows], [])) == []
+    assert questions_of(*stretches_of([rows], [Place(where, 9, "z")])) == []

@@ -170,9 +170,17 @@ def detect(
     user_id: str | None = None,
     ts: str | None = None,
     look_back: str | None = None,
+    reply_to_message_id: str | None = None,
+    thread_id: str | None = None,
 ) -> Call[Detected]:
-    """What a new message says of the answers before it. Publishes nothing."""
-    body = _given(text=text, turn_id=turn_id, message_id=message_id, user_id=user_id, ts=ts, look_back=look_back)
+    """What a new message says of the answers before it. Publishes nothing.
+
+    `user_id` wrote it, by default the token's person; `reply_to_message_id` is the message that it replies to,
+    `thread_id` the thread that it stands in. They decide which answer it is about where several people take part.
+    """
+    place_in = _given(reply_to_message_id=reply_to_message_id, thread_id=thread_id)
+    said = _given(text=text, turn_id=turn_id, message_id=message_id, user_id=user_id, ts=ts, look_back=look_back)
+    body = {**said, **place_in}
     return _one("POST", place.path(conversation_id, "detect"), body, Detected)
 
 

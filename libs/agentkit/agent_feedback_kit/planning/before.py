@@ -46,6 +46,8 @@ async def before_planning(
     message_id: str | None = None,
     intent: str | None = None,
     watermark: str | None = None,
+    reply_to_message_id: str | None = None,
+    thread_id: str | None = None,
     budget: float = BUDGET_SECONDS,
 ) -> Planning:
     """What the new message `text` says of the last answer, what was said of turns, and which strategies worked.
@@ -54,7 +56,9 @@ async def before_planning(
     or gone gives nothing, and a WARNING in the log.
     """
     try:
-        asked = _questions(client.place, conversation_id, text, user_id, turn_id, message_id, intent, watermark)
+        said = {"user_id": user_id, "turn_id": turn_id, "message_id": message_id}
+        said |= {"reply_to_message_id": reply_to_message_id, "thread_id": thread_id}
+        asked = _questions(client.place, conversation_id, text, said, intent, watermark)
         tasks = {name: asyncio.create_task(client.send(call, within=budget)) for name, call in asked.items()}
         done, slow = await asyncio.wait(tasks.values(), timeout=budget)
         for task in slow:
@@ -75,11 +79,15 @@ def before_planning_blocking(
     message_id: str | None = None,
     intent: str | None = None,
     watermark: str | None = None,
+    reply_to_message_id: str | None = None,
+    thread_id: str | None = None,
     budget: float = BUDGET_SECONDS,
 ) -> Planning:
     """`before_planning` for programs without asyncio: three threads, the same time, the same promises."""
     try:
-        asked = _questions(client.place, conversation_id, text, user_id, turn_id, message_id, intent, watermark)
+        said = {"user_id": user_id, "turn_id": turn_id, "message_id": message_id}
+        said |= {"reply_to_message_id": reply_to_message_id, "thread_id": thread_id}
+        asked = _questions(client.place, conversation_id, text, said, intent, watermark)
         threads = ThreadPoolExecutor(len(asked), thread_name_prefix="before_planning")
         try:
             futures = {name: threads.submit(client.send, call, budget) for name, call in asked.items()}
@@ -95,14 +103,12 @@ def _questions(
     place: Place,
     conversation_id: str,
     text: str,
-    user_id: str | None,
-    turn_id: str | None,
-    message_id: str | None,
+    said: Mapping[str, str | None],
     intent: str | None,
     watermark: str | None,
 ) -> dict[str, Call[Any]]:
     return {
-        "detect": calls.detect(place, conversation_id, text, turn_id=turn_id, message_id=message_id, user_id=user_id),
+        "detect": calls.detect(place, conversation_id, text, **said),
         "latest": calls.latest(place, conversation_id, watermark=watermark),
         "strategies": calls.search_strategies(place, text=text, intent=intent),
     }

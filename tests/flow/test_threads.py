@@ -1,0 +1,62 @@
+"""Two threads in one channel, as Slack names them: each is a conversation of its own from the chat to the reports."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from running_stack import RunningStack, message
+
+BASE = "/conversations/acme/support"
+
+
+def said(name: str, minute: int, content: str, thread: str | None, **fields: Any) -> Any:
+    """A message of a thread, which replies to the thread's root as Slack and Teams have it."""
+    place = {"threadId": thread, "replyToMessageId": thread} if thread not in (None, name) else {}
+    at = f"2026-01-03T10:{minute:02}:00Z"
+    return message(name, "channel", turn=None, content=content, occurredAt=at, **place, **fields)
+
+
+def two_threads() -> Sequence[Any]:
+    """Thread r1 is about trams, r2 about plants; each answer of r2 comes right after one of r1."""
+    return [
+        said("r1", 0, "Which tram goes to the zoo?", None, senderId="eva"),
+        said("r2", 1, "Who waters the plants in August?", None, senderId="kai"),
+        said("a1", 2, "Tram 4 goes to the zoo.", "r1", agent="bot"),
+        said("a2", 3, "Kim waters the plants.", "r2", agent="bot"),
+        said("q1", 4, "That's wrong", "r1", senderId="eva"),
+        said("q2", 5, "Thanks, perfect!", "r2", senderId="kai"),
+        said("a3", 6, "Sorry: tram 9 goes to the zoo.", "r1", agent="bot"),
+    ]
+
+
+async def test_verdicts_and_planner_keep_threads_apart(stack: RunningStack) -> None:
+    await stack.publish(*two_threads())
+    await stack.quiet()
+    async with stack.client() as http:
+        found = await http.post(f"{BASE}/feedback/search", json={"conversation_id": "channel", "origin": "machine"})
+        here = {"message_id": "q9", "ts": "2026-01-03T10:09:00Z"}
+        body = {"text": "That is still wrong", "thread_id": "r1", "reply_to_message_id": "r1", "user_id": "eva", **here}
+        kai = {"thread_id": "r2", "reply_to_message_id": "r2", "user_id": "kai"}
+        tram = (await http.post(f"{BASE}/channel/detect", json=body)).json()
+        plants = (await http.post(f"{BASE}/channel/detect", json={**body, **kai})).json()
+        channel = (await http.post(f"{BASE}/channel/detect", json={"text": "That's wrong", **here})).json()
+    assert {item["turn_id"]: item["reaction"] for item in found.json()["items"]} == {"a1": "not_ok", "a2": "ok"}
+    assert (tram["target"]["turn_id"], tram["target"]["rule"], tram["rejections_in_a_row"]) == ("a3", "thread", 2)
+    assert "be more careful" in tram["planner_markdown"]
+    assert "tram 9" in tram["planner_markdown"]
+    assert "plants" not in tram["planner_markdown"]
+    assert plants["target"]["turn_id"] == "a2"
+    assert channel["target"] is None, "no agent has spoken outside of the threads"
+
+
+async def test_a_root_that_comes_late_has_its_thread_judged_again(stack: RunningStack) -> None:
+    late, *early = [
+        {**one, "conversationId": "late"} for one in two_threads() if one["messageId"] in ("r1", "a1", "q1")
+    ]
+    await stack.publish(*early)
+    await stack.quiet()
+    await stack.publish(late)
+    await stack.quiet()
+    [row] = await stack.rows("select user_text from inference.turns where conversation_id = 'late' and turn_id = 'a1'")
+    assert row["user_text"] == "Which tram goes to the zoo?"
