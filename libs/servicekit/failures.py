@@ -31,6 +31,14 @@ class LogUnavailable(Unavailable):
         super().__init__("the log", why)
 
 
+class SchemaIncompatible(Unavailable):
+    """The database's schema is newer than this program can use; the message is one sentence."""
+
+    def __init__(self, sentence: str) -> None:
+        Exception.__init__(self, sentence)
+        self.what = "the schema"
+
+
 class StartError(Exception):
     """The program cannot start; the message is one sentence that says what to do."""
 

@@ -76,6 +76,7 @@ async def run_program(program: Program, host: str, port: int, token: str | None)
     """Run until SIGINT or SIGTERM; stops within 20 s of one.
 
     `token` None is the one in the file that AGENT_FEEDBACK_TOKEN_FILE names, else callers bring tokens of AUTH_ISSUER.
+    Raises StartError if the service cannot start, or if a later release makes its schema too new for it.
     """
     token = token or content_of("AGENT_FEEDBACK_TOKEN")
     auth, http = read_settings(AuthSettings), read_settings(HttpSettings)
@@ -103,8 +104,12 @@ async def run_program(program: Program, host: str, port: int, token: str | None)
         service = starting.result()
         add_routes(app, service.routers)
         log.info("running", service=program.name, port=server.port)
-        await waiting
+        leaving = asyncio.create_task(service.left.wait())
+        await asyncio.wait({waiting, leaving}, return_when=asyncio.FIRST_COMPLETED)
+        leaving.cancel()
         log.info("stopping", service=program.name)
+        if service.superseded:
+            raise StartError(service.superseded)
     finally:
         waiting.cancel()
         await server.stop()

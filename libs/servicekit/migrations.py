@@ -14,7 +14,7 @@ from pathlib import Path
 
 import asyncpg
 
-from servicekit.failures import StartError
+from servicekit.failures import SchemaIncompatible, StartError
 
 _COMPATIBLE_FROM = re.compile(r"-- compatible_from: (\d{4})$", re.MULTILINE)
 _TABLE = """
@@ -106,3 +106,10 @@ async def migrate(connection: asyncpg.Connection, schema: str, folder: Path) -> 
                 )
             elif rows[file.name]["checksum"] != file.checksum:
                 raise StartError(f"The migration {file.name} of {schema} was changed after it was applied: restore it.")
+
+
+async def check_schema(pool: asyncpg.Pool, schema: str, files: Sequence[Migration]) -> None:
+    """Raise SchemaIncompatible if a later release has brought `schema` to a version that this program cannot use."""
+    rows = await pool.fetch(f"select name, compatible_from from {schema}.migrations", timeout=2)
+    if why := incompatibility(schema, files, {row["name"]: row["compatible_from"] for row in rows}):
+        raise SchemaIncompatible(why)

@@ -7,6 +7,8 @@ import contextlib
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
 from typing import Any
 
 import asyncpg
@@ -18,7 +20,7 @@ from agent_feedback_kit.deadlines import within
 from contracts.topics import Consumer
 from servicekit import metrics
 from servicekit.clock import Clock, SystemClock
-from servicekit.failures import is_transient
+from servicekit.failures import SchemaIncompatible, is_transient
 from servicekit.kafka.broker import build_broker
 from servicekit.kafka.cluster import Bootstrap, client_options
 from servicekit.kafka.delivery import Delivery, Handler, Observer
@@ -27,9 +29,12 @@ from servicekit.kafka.producer import BatchProducer, Producer
 from servicekit.kafka.settings import LETTER_COMPRESSION
 from servicekit.kafka.subscriber import Committed, Subscription
 from servicekit.logging import frames, logger
+from servicekit.migrations import check_schema, read_migrations
 from servicekit.retention import SWEEP_SECONDS, Expiry, Retention
 
 MEMBERS_SECONDS = 30.0
+SCHEMA_SECONDS = 5.0
+"""Seconds between two looks at the version of the schema."""
 PROBE_SECONDS = 2.0
 log = logger("service")
 
@@ -85,8 +90,13 @@ class Service:
         self._periodics: list[Periodic] = []
         self._tasks: list[asyncio.Task[None]] = []
         self._probes: list[Callable[[], Awaitable[None]]] = []
+        self._schemas: list[Callable[[], Awaitable[None]]] = []
         self._broker: KafkaBroker | None = None
         self.started = False
+        self.superseded: str | None = None
+        """Why the service has left its groups for good: a later release has changed its schema incompatibly."""
+        self.left = asyncio.Event()
+        """Set once the service is superseded."""
         surroundings.on_made(self)
 
     def consume(self, group: Consumer, handler: Handler) -> None:
@@ -98,6 +108,7 @@ class Service:
             clock=self.surroundings.clock,
             judge_at=self.surroundings.judge_at,
             observers=self.surroundings.observers,
+            probe=partial(self._probe, handler),
         )
         self.subscriptions.append(Subscription(delivery, self.surroundings.clock, self.surroundings.on_commit))
         self._probes.append(handler.probe)
@@ -110,6 +121,10 @@ class Service:
         retention = Retention(self.name, pool, self.surroundings.clock, expiries)
         self.every(Periodic("retention", SWEEP_SECONDS, retention.sweep, delay=SWEEP_SECONDS))
 
+    def check(self, pool: asyncpg.Pool, migrations: Path) -> None:
+        """Leave the groups once `pool`'s schema has become newer than the program's own `migrations` can use."""
+        self._schemas.append(partial(check_schema, pool, self.name, read_migrations(migrations)))
+
     async def start(self) -> None:
         await self.batch_producer.start()
         self._broker = build_broker(
@@ -117,6 +132,7 @@ class Service:
         )
         await self._broker.start()
         self.every(Periodic("lag", 5.0, self.lag))
+        self.every(Periodic("schema", SCHEMA_SECONDS, self.look_at_schema, delay=SCHEMA_SECONDS))
         self._tasks = [asyncio.create_task(self._run(periodic), name=periodic.name) for periodic in self._periodics]
         if self.subscriptions:
             self._tasks.append(asyncio.create_task(self._watch_members(), name="members"))
@@ -137,6 +153,33 @@ class Service:
         with contextlib.suppress(TimeoutError):
             await within(3, self.resources.aclose())
 
+    async def look_at_schema(self) -> None:
+        """Stop consuming and leave the groups if the schema has become too new, so that its own release takes over."""
+        try:
+            await self._check_schemas()
+        except SchemaIncompatible as error:
+            self.superseded = str(error)
+        else:
+            return
+        log.error("superseded", service=self.name, why=self.superseded)
+        for task in self._tasks:
+            if task is not asyncio.current_task():
+                task.cancel()
+        await asyncio.gather(*(subscription.stop() for subscription in self.subscriptions))
+        if self._broker is not None:
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(self._broker.stop(), 4)
+        self.left.set()
+        await asyncio.Event().wait()  # its turn never comes again
+
+    async def _check_schemas(self) -> None:
+        for check in self._schemas:
+            await check()
+
+    async def _probe(self, handler: Handler) -> None:
+        await handler.probe()
+        await self._check_schemas()
+
     async def lag(self) -> int:
         """Records in the log that this process's partitions have not committed."""
         return sum([await subscription.lag() for subscription in self.subscriptions])
@@ -154,6 +197,8 @@ class Service:
         return of_groups + [warning for warnings in self.watched for warning in warnings()]
 
     async def _why_not_ready(self) -> str | None:
+        if self.superseded:
+            return self.superseded
         if not self.started:
             return f"{self.name} is starting"
         for subscription in self.subscriptions:

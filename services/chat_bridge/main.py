@@ -22,14 +22,15 @@ from servicekit.kafka.erasing import ErasingHandler
 from servicekit.launcher import Program
 from servicekit.service import Periodic, Service, Surroundings
 
+MIGRATIONS = Path(__file__).parent / "migrations"
+
 
 async def build(settings: ChatBridgeSettings, surroundings: Surroundings) -> Service:
     """The service, connected to its database and ready to start."""
     service = Service("chat_bridge", surroundings)
-    pool = await open_pool(
-        settings.database_url, "chat_bridge", Path(__file__).parent / "migrations", say=surroundings.say, by_key=True
-    )
+    pool = await open_pool(settings.database_url, "chat_bridge", MIGRATIONS, say=surroundings.say, by_key=True)
     service.resources.push_async_callback(pool.close)
+    service.check(pool, MIGRATIONS)
     store = PostgresStore(pool)
     parking = Parking(
         store, service.producer, surroundings.clock, int(settings.parked_days * DAY), surroundings.observers

@@ -57,6 +57,7 @@ async def _open_intake(settings: FeedbackSettings, service: Service, store: Stor
     around = service.surroundings
     pool = await open_pool(settings.database_url, "feedback", MIGRATIONS, say=around.say, by_key=True)
     service.resources.push_async_callback(pool.close)
+    service.check(pool, MIGRATIONS)
     service.expire(pool, expiries(settings))
     service.consume("feedback_turns", TurnEvents(PostgresRegistry(pool)))
     reads = await open_reads(settings, "feedback", MIGRATIONS, say=around.say, by_key=True)

@@ -44,6 +44,7 @@ async def build(settings: InferenceSettings, surroundings: Surroundings) -> Serv
         settings.database_url, "inference", MIGRATIONS, say=surroundings.say, init=take_bytes, by_key=True
     )
     service.resources.push_async_callback(pool.close)
+    service.check(pool, MIGRATIONS)
     service.expire(pool, expiries(settings))
     try:
         encoder = await asyncio.to_thread(sentence_encoder, settings.sentence_encoder, surroundings.say)

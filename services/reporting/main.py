@@ -56,6 +56,7 @@ async def build(settings: ReportingSettings, surroundings: Surroundings, health:
         settings.database_url, "reporting", MIGRATIONS, size=settings.pool_size, say=surroundings.say, by_key=True
     )
     service.resources.push_async_callback(pool.close)
+    service.check(pool, MIGRATIONS)
     service.expire(pool, expiries(settings))
     store = PostgresStore(pool)
     await store.adopt()

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 from shutil import copytree
 
 import asyncpg
 import pytest
 from command import Ended, agent_feedback, state_folder
+from running_stack import message, running_stack
 
 import chat_bridge.main
 import feedback.main
@@ -97,3 +99,18 @@ async def test_a_newer_schema_that_this_version_may_read_is_used(own_database: s
             assert await connection.fetchval(f"select max(name) from {schema}.migrations") == name
     finally:
         await connection.close()
+
+
+async def test_a_running_service_that_the_schema_excludes_leaves_its_groups(own_database: str, tmp_path: Path) -> None:
+    """A statement that fails on the newer schema is not a bug of its record."""
+    async with running_stack(own_database) as running:
+        number = len(list(FOLDERS["chat_bridge"].glob("*.sql"))) + 1
+        await take_later_migration(own_database, "chat_bridge", tmp_path / "later", compatible_from=number)
+        connection = await asyncpg.connect(own_database)
+        await connection.execute("alter table chat_bridge.messages drop column truncated")
+        await connection.close()
+        await running.publish(*(message(str(one), f"c{one}") for one in range(20)))
+        async with asyncio.timeout(30):
+            await running.stack.services["chat_bridge"].left.wait()
+        assert "this program is at" in (await running.stack.not_ready() or "")
+        assert [one.outcome for one in running.seen if one.group == "chat_bridge"] == []

@@ -45,8 +45,8 @@ class Members:
                 process.kill()
                 await process.wait()
 
-    async def start(self, name: str) -> asyncio.subprocess.Process:
-        """`agent-feedback run NAME`."""
+    async def start(self, name: str, further: Mapping[str, str] | None = None) -> asyncio.subprocess.Process:
+        """`agent-feedback run NAME`, with `further` variables in its environment."""
         prefix = name.upper()
         environment = {
             **os.environ,
@@ -54,6 +54,7 @@ class Members:
             f"{prefix}_DATABASE_URL": self._database_url,
             "FEEDBACK_STORE_URL": self._database_url,
             "AGENT_FEEDBACK_TOKEN": "sixteen-letters.",
+            **(further or {}),
         }
         with self._log.open("ab") as out:
             process = await asyncio.create_subprocess_exec(
