@@ -91,7 +91,7 @@ SEARCHES: Final = {
     "oldest version": Filters(agent_version="v4"),
     "model": Filters(model="m1"),
     "reaction": Filters(reaction="neutral"),
-    "origin": Filters(origin="user"),
+    "origin": Filters(origins=("user",)),
     "tag of 2.5 %": Filters(reason="wrong"),
     "tag of nobody": Filters(reason="none"),
     "person": Filters(user_id="u7"),
@@ -235,6 +235,8 @@ def _row(at: Project, number: int) -> FeedbackRow:
         trace_id=None,
         intent=None,
         reviews=None,
+        overruled_by=None,
+        overruled_reaction=None,
     )
 
 

@@ -117,7 +117,7 @@ async def _export(url: str, wanted: Format, span: Span) -> dict[str, float]:
     tune_gc()  # as every service does
     before = resident("self")
     began, rows, size = time.perf_counter(), 0, 0
-    async for piece in as_jsonl(examples(cases(pool, AT, span, Filters(origin="user")), wanted)):
+    async for piece in as_jsonl(examples(cases(pool, AT, span, Filters(origins=("user",))), wanted)):
         rows += piece.count(b"\n")
         size += len(piece)
     seconds = time.perf_counter() - began

@@ -14,8 +14,9 @@ Copy it: it imports nothing of agent-feedback. It shows the four rules that a co
 3. A record without a value is a tombstone: the person was erased. Forget everything up to its revision (header
    `revision`), and keep only the id and that revision, so that an older announcement cannot bring it back.
 4. Of one person's feedback on one turn only the newest counts: explicit feedback, its withdrawal included, or an
-   emoji still present. A withdrawn verdict silences an older thumb. Machine verdicts add up. A reply is engagement:
-   it has a value and no reaction, and takes no part in this.
+   emoji still present. A withdrawn verdict silences an older thumb. Machine verdicts add up. Of a turn's reviews
+   (origin `reviewer`) the newest live one counts, whoever wrote it; the machine's verdicts on that turn are announced
+   as cleared. A reply is engagement: it has a value and no reaction, and takes no part in this.
 """
 
 from __future__ import annotations
@@ -62,11 +63,11 @@ from feedback where event is not null;
 create view if not exists effective as
 select * from (
     select *, row_number() over (
-        partition by tenant, project, conversation_id, turn_id, user_id,
-                     case when origin = 'machine' or source = 'review' then feedback_id end
+        partition by tenant, project, conversation_id, turn_id,
+                     case when origin = 'machine' then feedback_id when source <> 'review' then user_id end
         order by occurred_at desc, feedback_id desc) as place
     from feedback_shown
-    where feedback_type <> 'implicit' and (feedback_type = 'explicit' or reaction is not null))
+    where feedback_type <> 'implicit' and (reaction is not null or feedback_type = 'explicit' and source <> 'review'))
 where place = 1 and reaction is not null;
 """
 

@@ -217,7 +217,8 @@ class FeedbackCreated(ProvenanceFields, Event):
     user_id: UserId
     user_type: SaidByUserType
     origin: Origin
-    """`user`: a person gave it on purpose. `machine`: it was read out of what a person wrote."""
+    """`user`: a person gave it on purpose. `machine`: it was read out of what a person wrote. `reviewer`: a reviewer's
+    judgement, which counts in place of the machine's verdicts on the turn."""
     feedback_type: FeedbackType
     """`implicit`: a reply. `reaction`: an emoji. `explicit`: a judgement. `inferred`: read out of the next message."""
     source: Label
@@ -246,3 +247,8 @@ class FeedbackCreated(ProvenanceFields, Event):
     causation_id: Id
     """The `eventId` of the event that brought this change."""
     reviews: Reviews = None
+    overruled_by: UUID | None = None
+    """Of a cleared machine verdict: the review that counts in its place, by its `feedbackId`. Null if the machine has
+    withdrawn the verdict itself."""
+    overruled_reaction: Reaction | None = None
+    """Of an overruled verdict: the machine's own reaction, for measuring the machine; it counts for nothing."""

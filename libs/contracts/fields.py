@@ -32,8 +32,8 @@ OptionalText = Annotated[Text | None, Field(description="What the person said ab
 Reviews = Annotated[
     Id | None,
     Field(
-        description="The `feedbackId` of the machine's verdict that a reviewer judges; null where people speak for "
-        "themselves."
+        description="The machine's verdict that a reviewer judges, by its `feedbackId`; the turn's id if the machine "
+        "has not judged that turn. Null for feedback that is not a review."
     ),
 ]
 Correction = Annotated[Text | None, Field(description="What the answer should have been, in the person's words.")]

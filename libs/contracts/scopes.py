@@ -6,6 +6,8 @@ from typing import Final
 
 READ: Final = "read"
 """Reports, transcripts, artifacts, exports, the dashboard."""
+REVIEW: Final = "review"
+"""Judge the machine's verdicts: a review counts in their place."""
 DETECT: Final = "detect"
 """What an agent runtime asks: detect, strategies, metadata of turns, latest feedback."""
 INGEST: Final = "ingest"
@@ -14,4 +16,4 @@ ON_BEHALF: Final = "on_behalf"
 """Give and read feedback of other people."""
 ADMIN: Final = "admin"
 """Dead letters, erasure, purge, metrics."""
-ALL_SCOPES: Final = frozenset({READ, DETECT, INGEST, ON_BEHALF, ADMIN})
+ALL_SCOPES: Final = frozenset({READ, REVIEW, DETECT, INGEST, ON_BEHALF, ADMIN})

@@ -5,5 +5,5 @@ from __future__ import annotations
 from typing import Final
 
 REVIEW: Final = "review"
-"""A reviewer's judgement of somebody else's turn: explicit feedback, announced like any other, counted in no report of
-what users think."""
+"""A reviewer's judgement of another person's turn: explicit feedback of origin `reviewer`, which counts in place of the
+machine's verdicts on that turn."""

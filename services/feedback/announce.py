@@ -17,12 +17,14 @@ _SAID: Final = {one.name: one.default for one in fields(Payload) if one.name != 
 """What a payload says, with what stands for each where nothing is said."""
 _values_of: Final = attrgetter(*_SAID)
 _ALWAYS_SHOWN: Final = frozenset({"turn_id", "agent_id", "agent_message_id", "user_type", "confidence", "causation_id"})
+_SHOWN_IF_OVERRULED: Final = _ALWAYS_SHOWN | {"text", "tags", "correction_type"}
+"""The message that the machine read and its reasons stay: measuring a detector needs them."""
 
 
 def announcement(record: Record) -> FeedbackCreated:
     """The event that says what `record` is now; a stub has none, see `message_of`."""
-    shown, key = record.shown, record.key
-    said, live = shown.payload, shown.present
+    shown, key, live = record.shown, record.key, record.live
+    said = shown.payload
     change: Literal["created", "updated", "cleared"] = (
         "cleared" if not live else "created" if record.revision == record.created_revision else "updated"
     )
@@ -43,15 +45,17 @@ def announcement(record: Record) -> FeedbackCreated:
         source=key.source,
         source_id=key.source_id,
         rn=resource_name(record),
-        **_said(said, live),
+        overruled_by=record.overruled_by,
+        overruled_reaction=None if record.overruled_by is None else said.reaction,
+        **_said(said, None if live else _ALWAYS_SHOWN if record.overruled_by is None else _SHOWN_IF_OVERRULED),
         **said.provenance.fields(),
     )
 
 
-def _said(payload: Payload, live: bool) -> dict[str, Any]:
-    """What a payload says, by the event's own names; of a cleared one only what it was about and who said it."""
+def _said(payload: Payload, shown: frozenset[str] | None) -> dict[str, Any]:
+    """Return the payload's fields by the event's names; those not in `shown` (None: all are) by their defaults."""
     said = dict(zip(_SAID, _values_of(payload), strict=True))
-    return said if live else {name: said[name] if name in _ALWAYS_SHOWN else _SAID[name] for name in _SAID}
+    return said if shown is None else {name: said[name] if name in shown else _SAID[name] for name in _SAID}
 
 
 def resource_name(record: Record) -> str:

@@ -1,4 +1,4 @@
-"""The feedback service's HTTP intake of reviews: what a machine's verdict should have been."""
+"""HTTP intake of reviews, which count in place of the machine's verdicts."""
 
 from __future__ import annotations
 
@@ -14,8 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from contracts.base import Id, Name, Reaction, Text
 from contracts.instants import format_instant
-from contracts.scopes import READ
-from contracts.sources import REVIEW
+from contracts.scopes import REVIEW as REVIEW_SCOPE
 from feedback.api import AcceptedFeedback
 from feedback.registry import TurnKey
 from feedback.store import Store
@@ -27,20 +26,23 @@ from servicekit.http.permissions import Permissions, needs
 from servicekit.http.refusals import RETRY_SECONDS, documented, invalid, refusal, refusal_of, require_media_type
 
 REVIEWS: Final = "/conversations/{tenant}/{project}/{conversation_id:segment}/turns/{turn_id:segment}/reviews"
-PERMISSIONS: Permissions = {("POST", REVIEWS): needs(READ)}
+PERMISSIONS: Permissions = {("POST", REVIEWS): needs(REVIEW_SCOPE)}
 JSON: Final = "application/json"
 FORM: Final = "application/x-www-form-urlencoded"
 _TRANSCRIPT: Final = re.compile(r"/dashboard/conversation\?[\x21-\x7e]*")
 
 
 class GivenReview(BaseModel):
-    """What a machine's verdict should have been. A reviewer holds one review of a turn: a later one replaces it."""
+    """A reviewer's verdict on a turn. A reviewer holds one review of a turn: a later one replaces it."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
-    verdict: UUID = Field(description="The `feedback_id` of the machine's verdict.")
+    verdict: UUID | None = Field(
+        default=None, description="The `feedback_id` of the machine's verdict, if the machine has judged the turn."
+    )
     reaction: Reaction | None = Field(
-        description="What it should have been: ok, not_ok or neutral; null takes the review back."
+        description="The right verdict: ok, not_ok or neutral, also if the machine said the same; null retracts the "
+        "review, and the machine's verdict counts again."
     )
     text: Text | None = Field(default=None, description="Why, in the reviewer's own words.")
     correction: Text | None = Field(default=None, description="What the agent's answer should have been.")
@@ -48,8 +50,8 @@ class GivenReview(BaseModel):
 
 ANSWERS: Final = (
     documented(401, "No valid access token.")
-    | documented(403, "The token does not reach that project or may not read it, or a foreign page sent the form.")
-    | documented(404, "The machine has no such verdict on that turn.")
+    | documented(403, "The token does not reach that project or lacks the scope review, or another site sent the form.")
+    | documented(404, "No agent has answered on that turn, or the machine has no such verdict on it.")
     | documented(413, "The body is too large.")
     | documented(415, "The body is sent neither as JSON nor as a form.")
     | documented(422, "The body or the path does not read as it must.")
@@ -88,10 +90,11 @@ def reviews_router(intake: ExplicitIntake, store: Store) -> APIRouter:
         caller: Annotated[Caller, Depends(caller_of)],
         traceparent: Annotated[str | None, Header(include_in_schema=False)] = None,
     ) -> AcceptedFeedback | Response:
-        """Say what a machine's verdict should have been, change that, or take it back.
+        """Review a turn: confirm or overrule the machine's verdicts on it, or judge a turn that it has not judged.
 
-        It becomes the caller's explicit feedback on the turn, with the source and the tag `review`. It is announced
-        like any other and counted in calibration, and in other figures where they are asked for reviews.
+        The review is feedback of origin `reviewer` with the source `review`. It counts in place of the
+        machine's verdicts on the turn, which are announced as cleared with `overruledBy`. Of several reviews of a turn
+        the newest counts.
         """
         require_media_type(request, [JSON, FORM])
         form = _form(await request.body()) if _is_form(request) else None
@@ -100,12 +103,11 @@ def reviews_router(intake: ExplicitIntake, store: Store) -> APIRouter:
         except (ValidationError, RecursionError) as error:
             return invalid(error.errors(include_url=False) if isinstance(error, ValidationError) else [])
         key = TurnKey(tenant, project, conversation_id, turn_id)
-        tags = () if body.reaction is None else (REVIEW,)
-        judgement = Judgement(
-            caller.subject, body.reaction, None, body.text, tags, body.correction, reviews=body.verdict
-        )
+        reviewed = turn_id if body.verdict is None else str(body.verdict)
+        judgement = Judgement(caller.subject, body.reaction, None, body.text, (), body.correction, reviews=reviewed)
         try:
-            await _require_verdict(store, key, body.verdict)
+            if body.verdict is not None:
+                await _require_verdict(store, key, body.verdict)
             accepted = await intake.take(key, judgement, trace_headers(traceparent))
         except UnknownTurn:
             raise refusal(404, "No agent has answered on that turn.") from None
@@ -121,17 +123,15 @@ def reviews_router(intake: ExplicitIntake, store: Store) -> APIRouter:
 
 
 async def _require_verdict(store: Store, key: TurnKey, verdict: UUID) -> None:
-    """Raises 404 where the machine holds no such verdict on that turn, and Unavailable of the store."""
+    """Raise 404 unless the machine upholds that verdict on that turn, and Unavailable of the store."""
     try:
         record = (await store.load([verdict])).get(verdict)
     except Exception as error:
         if not is_transient(error):
             raise
         raise Unavailable("the feedback store", in_words(error)) from None
-    if record is not None and record.feedback_type == "inferred" and not (record.forgotten or record.cleared):
-        found = record.key
-        if TurnKey(found.tenant, found.project, found.conversation_id, record.shown.payload.turn_id) == key:
-            return
+    if record is not None and record.is_verdict and record.shown.present and record.turn == key:
+        return
     raise refusal(404, "The machine has no such verdict on that turn.")
 
 

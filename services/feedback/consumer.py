@@ -10,6 +10,9 @@ from uuid import UUID
 
 from contracts.erasure import Erasure, Person, erasure_of, latest
 from contracts.feedback import FeedbackErasureRequested
+from contracts.sources import REVIEW
+from feedback.model import Key
+from feedback.registry import TurnKey
 from feedback.reward import change_of
 from feedback.store import Store
 from feedback.writer import BatchChange, FeedbackWriter, PendingUpdate
@@ -46,6 +49,7 @@ class FeedbackEvents:
         writer = self._writer()
         written, _ = await writer.write_and_announce(updates)
         await writer.announce_until_current(await writer.changed_since(updates, written))
+        await self._announce_verdicts(_reviewed(updates))
         for one in written.values():
             outcomes |= one.outcomes
         await self._confirm(erasures, removed, batch)
@@ -56,12 +60,21 @@ class FeedbackEvents:
         erasures, updates, _ = self._sorted(batch)
         await self._erase(erasures)
         await self._writer().announce_until_current(updates)
+        await self._announce_verdicts(_reviewed(updates))
 
     async def probe(self) -> None:
         await self._store.ping()
 
     def _writer(self) -> FeedbackWriter:
         return FeedbackWriter(self._store, self._producer)
+
+    async def _announce_verdicts(self, reviewed: Mapping[TurnKey, PendingUpdate]) -> None:
+        """Overrule or restore the machine's verdicts on reviewed turns, and announce each of them, changed or not."""
+        if not reviewed:
+            return
+        verdicts = [record for record in await self._store.on_turns(reviewed) if record.is_verdict]
+        updates = {one.feedback_id: _about(one.key, reviewed[one.turn]) for one in verdicts}
+        await self._writer().announce_until_current(updates)
 
     def _sorted(
         self, batch: Sequence[Received[Any]]
@@ -109,5 +122,21 @@ class FeedbackEvents:
                 updates = {record.feedback_id: PendingUpdate(record.key) for record in records}
                 if await self._writer().announce_until_current(updates):
                     changed.add(person)
+                await self._announce_verdicts(_reviewed(updates))
         done = {index: STORED for index, one in erasures.items() if one in people.values() and one.person in changed}
         return outcomes | done, removed
+
+
+def _reviewed(updates: Mapping[UUID, PendingUpdate]) -> dict[TurnKey, PendingUpdate]:
+    """Return the updates of reviews by their turn, which a review's key names."""
+    return {
+        TurnKey(key.tenant, key.project, key.conversation_id, key.source_id): update
+        for update in updates.values()
+        if (key := update.key).source == REVIEW
+    }
+
+
+def _about(verdict: Key, review: PendingUpdate) -> PendingUpdate:
+    """Return the update of a verdict that a review's update causes."""
+    log_time = max((one.log_time for one in review.changes), default=0)
+    return PendingUpdate(verdict, headers=review.headers, log_time=log_time)

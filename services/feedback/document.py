@@ -34,6 +34,7 @@ def to_document(record: Record) -> dict[str, Any]:
         **shown_columns(record),
         "revision": record.revision,
         "created_revision": record.created_revision,
+        "overruled_by": record.overruled_by,
     }
 
 
@@ -47,10 +48,10 @@ def from_document(document: Mapping[str, Any]) -> Record:
         slots=_SLOTS.validate_python({slot["slot"]: slot for slot in slots}),
         revision=int(document["revision"]),
         created_revision=int(document["created_revision"]),
+        overruled_by=document.get("overruled_by"),
     )
 
 
 def shown_columns(record: Record) -> dict[str, Any]:
     """What stores keep beside the slots so that they can count without reading them."""
-    live = not record.forgotten and record.shown.present
-    return {"live": live, "reaction": record.shown.payload.reaction if live else None}
+    return {"live": record.live, "reaction": record.shown.payload.reaction if record.live else None}

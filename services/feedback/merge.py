@@ -35,14 +35,7 @@ def merge(record: Record | None, change: Change) -> Record:
     standing = record.slots.get(change.slot)
     if standing is not None and standing.stamp >= change.entry.stamp:
         return record
-    return Record(
-        record.key,
-        record.feedback_type,
-        record.origin,
-        {**record.slots, change.slot: change.entry},
-        record.revision,
-        record.created_revision,
-    )
+    return replace(record, origin=change.origin, slots={**record.slots, change.slot: change.entry})
 
 
 def revise(record: Record, log_time: int) -> Record:

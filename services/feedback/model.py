@@ -12,6 +12,8 @@ from contracts.base import CorrectionType, FeedbackType, Origin, Reaction, UserT
 from contracts.erasure import Person
 from contracts.ids import feedback_id
 from contracts.provenance import NO_PROVENANCE, Provenance
+from contracts.sources import REVIEW
+from feedback.registry import TurnKey
 
 ONLY_SLOT = ""
 """The slot of every kind but reactions, which have one per emoji."""
@@ -98,7 +100,8 @@ class Entry:
 class Record:
     """A stored feedback. `revision` 0 means not stored yet; `created_revision` is that of its first version.
 
-    One without slots is a stub: its person was forgotten, and only ids and the revision are left.
+    A record without slots is a stub: its person was forgotten, and only ids and the revision are left. `overruled_by`
+    is the review that counts in place of a machine's verdict.
     """
 
     key: Key
@@ -107,6 +110,7 @@ class Record:
     slots: Mapping[str, Entry] = field(default_factory=dict)
     revision: int = 0
     created_revision: int = 0
+    overruled_by: UUID | None = None
 
     @cached_property
     def feedback_id(self) -> UUID:
@@ -123,8 +127,27 @@ class Record:
         return not self.slots
 
     @property
+    def live(self) -> bool:
+        """The record shows something that counts."""
+        return not self.forgotten and self.shown.present and self.overruled_by is None
+
+    @property
     def cleared(self) -> bool:
-        return not self.forgotten and not self.shown.present
+        return not self.forgotten and not self.live
+
+    @property
+    def turn(self) -> TurnKey:
+        """The turn that the record is about. A stub has none."""
+        return TurnKey(self.key.tenant, self.key.project, self.key.conversation_id, self.shown.payload.turn_id)
+
+    @property
+    def is_verdict(self) -> bool:
+        """A machine's verdict, withdrawn or not; no stub."""
+        return self.origin == "machine" and not self.forgotten
+
+    @property
+    def is_live_review(self) -> bool:
+        return self.key.source == REVIEW and self.live
 
 
 @dataclass(frozen=True, slots=True)

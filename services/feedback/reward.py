@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields, replace
 from functools import cache, singledispatch
 from operator import attrgetter
-from typing import Any
+from typing import Any, Final
 
 from contracts.announced_from import ANNOUNCED_FROM
 from contracts.base import FeedbackType, Origin, Reaction
@@ -30,6 +30,8 @@ from servicekit.kafka.outcome import Ignored
 REPLY_VALUE = 0.4
 EXPLICIT_VALUES: Mapping[Reaction, float] = {"ok": 1.0, "neutral": 0.0, "not_ok": -1.0}
 INFERRED_VALUES: Mapping[str, float] = {"accepted": 0.5, "rejected": -1.0}
+_OF_PEOPLE: Final[tuple[str, Origin]] = ("api", "user")
+_OF_REVIEWERS: Final[tuple[str, Origin]] = (REVIEW, "reviewer")
 AboutAnAnswer = FeedbackReplyReceived | FeedbackReactionReceived | FeedbackExplicitReceived | FeedbackInferredReceived
 
 _ALWAYS_SAID = (
@@ -77,9 +79,9 @@ def _(event: FeedbackReactionReceived, rewards: Mapping[str, float] = DEFAULT_RE
 @change_of.register
 def _(event: FeedbackExplicitReceived, rewards: Mapping[str, float] = DEFAULT_REWARDS) -> Change | Ignored:
     payload = _payload(event, value=None if event.reaction is None else EXPLICIT_VALUES[event.reaction])
-    source = "api" if event.reviews is None else REVIEW
+    source, origin = _OF_PEOPLE if event.reviews is None else _OF_REVIEWERS
     key = _key(event, source, event.user_id, "", event.turn_id)
-    return _change(event, key, "explicit", "user", ONLY_SLOT, event.reaction is not None, payload)
+    return _change(event, key, "explicit", origin, ONLY_SLOT, event.reaction is not None, payload)
 
 
 @change_of.register

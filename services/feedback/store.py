@@ -10,6 +10,7 @@ from uuid import UUID
 
 from contracts.erasure import ErasedAt, Erasure, Person
 from feedback.model import Record
+from feedback.registry import TurnKey
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +74,10 @@ class Store(Protocol):
         Gives the ids that were written; the others lost to somebody else and must be loaded and merged again. One that
         was written and at once overwritten may be given as lost.
         """
+        ...
+
+    async def on_turns(self, turns: Collection[TurnKey]) -> Sequence[Record]:
+        """The machine's verdicts and the reviews on `turns`, cleared ones too, in one query; no stubs."""
         ...
 
     def scan(self, batch: int = 500) -> AsyncIterator[Sequence[Record]]:

@@ -6,7 +6,9 @@ from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from uuid import UUID
 
 from contracts.erasure import ErasedAt, Erasure, Person, latest
+from contracts.sources import REVIEW
 from feedback.model import Record
+from feedback.registry import TurnKey
 from feedback.store import Save, Totals
 
 
@@ -31,6 +33,13 @@ class MemoryStore:
                 self._records[save.record.feedback_id] = save.record
                 written.add(save.record.feedback_id)
         return written
+
+    async def on_turns(self, turns: Collection[TurnKey]) -> Sequence[Record]:
+        return [
+            record
+            for record in self._records.values()
+            if not record.forgotten and (record.is_verdict or record.key.source == REVIEW) and record.turn in turns
+        ]
 
     async def scan(self, batch: int = 500) -> AsyncIterator[Sequence[Record]]:
         ids = sorted(id_ for id_, record in self._records.items() if not record.forgotten)

@@ -12,9 +12,11 @@ from pymongo.asynchronous.database import AsyncDatabase
 from pymongo.errors import BulkWriteError, DuplicateKeyError
 
 from contracts.erasure import ErasedAt, Erasure, Person
+from contracts.sources import REVIEW
 from feedback.document import from_document, to_document
 from feedback.model import Key, Record
 from feedback.mongo_failures import DUPLICATE_KEY, told_apart, waiting_helps
+from feedback.registry import TurnKey
 from feedback.store import Save, Totals, sum_up
 
 Document = dict[str, Any]
@@ -50,6 +52,7 @@ class MongoStore:
         with told_apart():
             await self._feedback.create_index([(name, 1) for name in Key._fields], unique=True, name="key")
             await self._feedback.create_index([("tenant", 1), ("user_id", 1), ("_id", 1)], name="person")
+            await self._feedback.create_index([("conversation_id", 1), ("slots.payload.turn_id", 1)], name="turn")
 
     async def load(self, feedback_ids: Collection[UUID]) -> Mapping[UUID, Record]:
         with told_apart():
@@ -84,6 +87,17 @@ class MongoStore:
                 raise
             return -1
         return result.inserted_count + result.matched_count
+
+    async def on_turns(self, turns: Collection[TurnKey]) -> Sequence[Record]:
+        if not turns:
+            return []
+        on_any = [
+            {"conversation_id": turn.conversation_id, "slots.payload.turn_id": turn.turn_id}
+            | {"tenant": turn.tenant, "project": turn.project, "source": {"$in": ["inference", REVIEW]}}
+            for turn in turns
+        ]
+        with told_apart():
+            return [from_document(document) async for document in self._feedback.find({"$or": on_any})]
 
     def scan(self, batch: int = 500) -> AsyncIterator[Sequence[Record]]:
         return self._pages({"slots": {"$ne": None}}, batch)

@@ -9,13 +9,15 @@ from uuid import UUID
 import asyncpg
 
 from contracts.erasure import ErasedAt, Erasure, Person
+from contracts.sources import REVIEW
 from feedback.document import shown_columns, slots_from_json, slots_to_json
 from feedback.model import Key, Record
+from feedback.registry import TurnKey
 from feedback.store import Save, Totals, sum_up
 from servicekit.erasure_ledger import ErasureLedger
 
 _COLUMNS = """feedback_id, tenant, project, conversation_id, source, user_id, agent_id, source_id, feedback_type,
-    origin, slots, live, reaction, revision, created_revision"""
+    origin, slots, live, reaction, revision, created_revision, overruled_by"""
 _LOAD = f"select {_COLUMNS} from feedback where feedback_id = any($1)"
 _SCAN = f"""
 select {_COLUMNS} from feedback where feedback_id > $1 and slots is not null order by feedback_id limit $2
@@ -27,10 +29,10 @@ _SAVE = f"""
 with wanted as (
     select * from unnest($1::uuid[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[],
                          $9::text[], $10::text[], $11::jsonb[], $12::bool[], $13::text[], $14::bigint[], $15::bigint[],
-                         $16::bigint[]) as w ({_COLUMNS}, loaded_revision)
+                         $16::uuid[], $17::bigint[]) as w ({_COLUMNS}, loaded_revision)
 ), updated as (
     update feedback f set slots = w.slots, live = w.live, reaction = w.reaction, revision = w.revision,
-        created_revision = w.created_revision
+        created_revision = w.created_revision, overruled_by = w.overruled_by, origin = w.origin
     from wanted w where f.feedback_id = w.feedback_id and f.revision = w.loaded_revision and w.loaded_revision > 0
     returning f.feedback_id
 ), inserted as (
@@ -40,6 +42,13 @@ with wanted as (
     returning feedback_id
 )
 select feedback_id from updated union all select feedback_id from inserted
+"""
+# The turn is where the index `feedback_on_turn` has it: the only slot's payload.
+_ON_TURNS = f"""
+select {_COLUMNS} from unnest($1::text[], $2::text[], $3::text[], $4::text[])
+    as t (of_tenant, of_project, of_conversation, of_turn)
+join feedback on conversation_id = of_conversation and slots -> '' -> 'payload' ->> 'turn_id' = of_turn
+    and tenant = of_tenant and project = of_project and source in ('inference', '{REVIEW}')
 """
 _TOTALS = """
 select slots is null as forgotten, live, feedback_type, reaction, count(*) as n from feedback
@@ -70,6 +79,10 @@ class PostgresStore:
         rows = [_row(save) for save in sorted(saves, key=lambda save: save.record.feedback_id.int)]
         written = await self.pool.fetch(_SAVE, *(list(column) for column in zip(*rows, strict=True)))
         return {row["feedback_id"] for row in written}
+
+    async def on_turns(self, turns: Collection[TurnKey]) -> Sequence[Record]:
+        columns = zip(*turns, strict=True) if turns else ([], [], [], [])
+        return [_record(row) for row in await self.pool.fetch(_ON_TURNS, *map(list, columns))]
 
     def scan(self, batch: int = 500) -> AsyncIterator[Sequence[Record]]:
         return self._pages(_SCAN, batch)
@@ -109,6 +122,7 @@ def _row(save: Save) -> tuple[Any, ...]:
         shown["reaction"],
         record.revision,
         record.created_revision,
+        record.overruled_by,
         save.loaded_revision,
     )
 
@@ -121,4 +135,5 @@ def _record(row: asyncpg.Record) -> Record:
         slots=slots_from_json(row["slots"]),
         revision=row["revision"],
         created_revision=row["created_revision"],
+        overruled_by=row["overruled_by"],
     )

@@ -39,9 +39,10 @@ class Reached(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """What a person says of a turn. `reaction` None takes it back; `ts` None means now (microseconds).
+    """A person's judgement of a turn. `reaction` None retracts it; `ts` None means now (microseconds).
 
-    `reviews` is the machine's verdict that a reviewer judges by it; None where a person speaks for themselves.
+    `reviews` is what a reviewer judges: the machine's verdict by its feedback id, or the turn by its own. None for
+    people who judge for themselves.
     """
 
     user_id: str
@@ -50,7 +51,7 @@ class Judgement:
     text: str | None = None
     tags: tuple[str, ...] = ()
     correction: str | None = None
-    reviews: UUID | None = None
+    reviews: str | None = None
 
     @property
     def source(self) -> str:
@@ -174,7 +175,7 @@ def explicit_event(
         text=said.text or None,
         tags=said.tags,
         correction=said.correction or None,
-        reviews=None if said.reviews is None else str(said.reviews),
+        reviews=said.reviews,
         timed_by_log=True,
         given_at=judgement.ts,
         **answer.provenance.fields(),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from uuid import UUID
 
@@ -11,6 +11,7 @@ from feedback.announce import message_of, tombstone_of
 from feedback.erasure import forget
 from feedback.merge import UNMAPPED, applies, merge, outcome_of, revise
 from feedback.model import Change, Key, Record
+from feedback.overrule import ReviewOfTurn, overrule, review_over, reviews_that_count
 from feedback.store import Save, Store
 from servicekit.kafka.outcome import ERASED, Outcome
 from servicekit.kafka.producer import Message, Producer
@@ -33,11 +34,15 @@ class BatchChange:
 
 @dataclass(frozen=True, slots=True)
 class PendingUpdate:
-    """The changes that a batch holds for one feedback. None of them: the feedback is only announced again."""
+    """The changes that a batch holds for one feedback record. Without any it is only announced again.
+
+    `log_time` (microseconds) is the least log time of a revision that the update makes.
+    """
 
     key: Key
     changes: tuple[BatchChange, ...] = ()
     headers: Headers = ()
+    log_time: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +60,8 @@ class FeedbackWriter:
 
     An erasure enters the ledger before it looks for records, and every writer reads the ledger after each write and
     again after each announcement. Of an erasure and a batch that race, at least one sees the other, so the last
-    announcement of an erased record is its tombstone.
+    announcement of an erased record is its tombstone. Reviews and the verdicts that they overrule are kept in step
+    likewise: the writer of either looks for the other once its own write is committed.
     """
 
     def __init__(self, store: Store, producer: Producer) -> None:
@@ -78,7 +84,7 @@ class FeedbackWriter:
                 lost, saved = await self._write({id_: updates[id_] for id_ in open_ids}, ledger, written)
                 changed = changed or saved
                 erased, ledger = await self._erased_since(updates, people, ledger)
-                open_ids = lost | erased
+                open_ids = lost | erased | await self._reviewed_since(written)
                 to_announce |= open_ids
             await self._producer.send(
                 [
@@ -121,15 +127,17 @@ class FeedbackWriter:
         Returns the ids that lost to another process, and whether any record changed.
         """
         loaded = await self._store.load(updates)
-        merged = {id_: _merged(loaded.get(id_), one, ledger.get(one.key.person)) for id_, one in updates.items()}
+        merges = {id_: _merged(loaded.get(id_), one, ledger.get(one.key.person)) for id_, one in updates.items()}
+        reviews = await self._reviews_over(merge.record for merge in merges.values())
+        results = {id_: _revised(loaded.get(id_), merge, reviews) for id_, merge in merges.items()}
         saves = [
             Save(after.record, before.revision if before else 0)
-            for after, before in ((after, loaded.get(id_)) for id_, after in merged.items())
+            for after, before in ((after, loaded.get(id_)) for id_, after in results.items())
             if after.record is not None and after.record is not before
         ]
         saved = await self._store.save(saves)
         lost = {save.record.feedback_id for save in saves} - saved
-        for id_, after in merged.items():
+        for id_, after in results.items():
             if id_ not in lost:
                 written[id_] = _keep_first_outcomes(written.get(id_), after)
         return lost, bool(saved)
@@ -144,6 +152,29 @@ class FeedbackWriter:
             return set(), current
         return {id_ for id_, update in updates.items() if update.key.person in erased}, current
 
+    async def _reviews_over(self, records: Iterable[Record | None]) -> ReviewOfTurn:
+        """Return the reviews that count on the turns of the verdicts among `records`."""
+        turns = {record.turn for record in records if record is not None and record.is_verdict}
+        return reviews_that_count(await self._store.on_turns(turns)) if turns else {}
+
+    async def _reviewed_since(self, written: Mapping[UUID, Written]) -> set[UUID]:
+        """Return the written verdicts whose turn another process has reviewed since, or taken its review back."""
+        reviews = await self._reviews_over(one.record for one in written.values())
+        return {
+            id_
+            for id_, one in written.items()
+            if one.record is not None and one.record.overruled_by != review_over(one.record, reviews)
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class _Merge:
+    """A record after its changes, before its revision is raised; `log_time` (microseconds) is that of the last one."""
+
+    record: Record | None
+    outcomes: Mapping[int, Outcome]
+    log_time: int
+
 
 def _number(id_: UUID) -> int:
     """Order ids as they order themselves, in a tenth of the time."""
@@ -154,10 +185,10 @@ def _revision(written: Written) -> int:
     return written.record.revision if written.record else 0
 
 
-def _merged(stored: Record | None, update: PendingUpdate, erased_at: int | None) -> Written:
-    """Return the record after the erasure and all changes, its revision raised once where they alter it."""
+def _merged(stored: Record | None, update: PendingUpdate, erased_at: int | None) -> _Merge:
+    """Return the record after the erasure and all changes."""
     record = stored if stored is None else forget(stored, erased_at)
-    log_time = 0 if record is stored else erased_at or 0
+    log_time = max(update.log_time, 0 if record is stored else erased_at or 0)
     outcomes: dict[int, Outcome] = {}
     for one in update.changes:
         if is_erased(one.change.entry.stamp.occurred_at, erased_at, one.first_log_time):
@@ -171,7 +202,14 @@ def _merged(stored: Record | None, update: PendingUpdate, erased_at: int | None)
         if merged is not record:
             log_time = max(log_time, one.log_time)
         record = merged
-    return Written(record if record is None or record is stored else revise(record, log_time), outcomes)
+    return _Merge(record, outcomes, log_time)
+
+
+def _revised(stored: Record | None, merge: _Merge, reviews: ReviewOfTurn) -> Written:
+    """Return the merged record under `reviews`, its revision raised once if it differs from the stored one."""
+    record = None if merge.record is None else overrule(merge.record, reviews)
+    changed = record is not None and record is not stored
+    return Written(revise(record, merge.log_time) if record and changed else record, merge.outcomes)
 
 
 def _keep_first_outcomes(before: Written | None, after: Written) -> Written:

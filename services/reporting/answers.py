@@ -84,11 +84,12 @@ class AgentText:
 
 
 class Counts(Answer):
-    """total = user + machine = ok + not_ok + neutral."""
+    """total = user + machine + reviewer = ok + not_ok + neutral."""
 
-    total: Annotated[int, Field(description="user + machine = ok + not_ok + neutral.")]
+    total: Annotated[int, Field(description="user + machine + reviewer = ok + not_ok + neutral.")]
     user: Annotated[int, Field(description="Given by people.")]
-    machine: Annotated[int, Field(description="Inferred from what people wrote.")]
+    machine: Annotated[int, Field(description="Inferred from what people wrote, and not reviewed.")]
+    reviewer: Annotated[int, Field(description="Given by reviewers, in place of the machine's verdicts.")]
     ok: Annotated[int, Field(description="Satisfied.")]
     not_ok: Annotated[int, Field(description="Not satisfied.")]
     neutral: Annotated[int, Field(description="Neither.")]

@@ -36,19 +36,18 @@ PERMISSIONS: Permissions = {("GET", EXPORT): needs(READ)}
 
 
 class ExportQuestion(FilterBody):
-    """What is exported: what a search with the same filters finds, people's verdicts alone unless asked otherwise."""
+    """Filters of an export, as of a search. Unless asked otherwise, it has people's and reviewers' verdicts alone."""
 
     everyone: bool = Field(
-        default=False, description="Machine verdicts, too. Without it, and without `origin`, people's alone."
+        default=False, description="Machine verdicts, too. Without it, and without `origin`, people's and reviewers'."
     )
     file: FileType = Field(default="jsonl", description="`jsonl`, or `parquet` where pyarrow is installed.")
 
     def filters_for(self, wanted: Format) -> Filters:
-        """The filters with the default origin: people, but for `detector`, which is about the machine's verdicts."""
+        """Return the filters with the default origins; `detector` has all machine verdicts, overruled or not."""
         if wanted == "detector":
-            return replace(self.filters, origin="machine")
-        origin = self.origin or (None if self.everyone else "user")
-        return replace(self.filters, origin=origin)
+            return replace(self.filters, origins=("machine",), overruled=True)
+        return self.filters if self.origin or self.everyone else replace(self.filters, origins=("user", "reviewer"))
 
 
 def exports_router(pool: asyncpg.Pool) -> APIRouter:

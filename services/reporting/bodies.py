@@ -112,7 +112,9 @@ class FilterBody(Body):
     agent_version: Label | None = Field(default=None, description="The answering agent's version.")
     model: Label | None = Field(default=None, description="The language model behind the answer.")
     reaction: Reaction | None = Field(default=None, description="The verdict.")
-    origin: Origin | None = Field(default=None, description="`user` for people, `machine` for inferred ones.")
+    origin: Origin | None = Field(
+        default=None, description="`user` for people, `machine` for inferred verdicts, `reviewer` for reviews."
+    )
     feedback_type: FeedbackType | None = Field(default=None, description="`reaction`, `explicit` or `inferred`.")
     tag: Label | None = Field(default=None, description="A reason: a tag, or a machine's correction type.")
     min_confidence: Confidence | None = Field(default=None, description="At least this sure, 0 to 1.")
@@ -121,9 +123,6 @@ class FilterBody(Body):
     )
     user_id: Id | None = Field(default=None, description="Whose verdict, or whose message the machine read.")
     conversation_id: Id | None = Field(default=None, description="In this conversation alone.")
-    reviews: bool = Field(
-        default=False, description="Reviewers' judgements of machine verdicts, too; without it they are left out."
-    )
     start: Moment | None = Field(default=None, description="Given from this moment on.")
     end: Moment | None = Field(default=None, description="Given up to and including this moment.")
 
@@ -144,14 +143,13 @@ class FilterBody(Body):
             agent_version=self.agent_version,
             model=self.model,
             reaction=self.reaction,
-            origin=self.origin,
+            origins=None if self.origin is None else (self.origin,),
             feedback_type=self.feedback_type,
             reason=self.tag,
             min_confidence=self.min_confidence,
             text=self.text,
             user_id=self.user_id,
             conversation_id=self.conversation_id,
-            reviews=self.reviews,
         )
 
 

@@ -28,7 +28,8 @@ MessageKey = tuple[str, str, str, str]
 class FeedbackRow(NamedTuple):
     """A row of `feedbacks`; from `slot` on it is what readers are shown.
 
-    A review is a slot of its own: it stands beside what its writer says for themselves.
+    A review is a slot of its own: of a turn's reviews the newest live one counts, whoever wrote it. Of an overruled
+    verdict `reaction` is null, as of every cleared record, and `overruled_reaction` is the machine's.
 
     All but the slot are fields of `feedback.created`, by the same names. The table has a column for each.
     """
@@ -65,6 +66,8 @@ class FeedbackRow(NamedTuple):
     trace_id: str | None
     intent: str | None
     reviews: str | None
+    overruled_by: UUID | None
+    overruled_reaction: str | None
 
     @property
     def shown(self) -> tuple[object, ...]:
@@ -161,7 +164,9 @@ def feedback_row(event: FeedbackCreated) -> FeedbackRow | None:
     if event.origin == "user" and event.source != REVIEW:
         slot = person_slot(event.tenant, event.project, event.conversation_id, event.turn_id, event.user_id)
     announced = _VALUES(event)
-    return FeedbackRow._make((*announced[:_SLOT], slot, *announced[_SLOT:]))
+    row = FeedbackRow._make((*announced[:_SLOT], slot, *announced[_SLOT:]))
+    # The ledger may hold reviews that were announced under the origin `user`.
+    return row._replace(origin="reviewer") if event.source == REVIEW else row
 
 
 def person_slot(tenant: str, project: str, conversation_id: str, turn_id: str, user_id: str) -> UUID:

@@ -40,16 +40,16 @@ class Narrowed(WindowQuestion):
 
     agent_id: Id | None = Field(default=None, description="This agent alone.")
     agent_version: Label | None = Field(default=None, description="This version alone.")
-    origin: Origin | None = Field(default=None, description="`user` for people's, `machine` for inferred ones.")
-
-    reviews: bool = Field(
-        default=False, description="Reviewers' judgements of machine verdicts, too; without it they are left out."
+    origin: Origin | None = Field(
+        default=None, description="`user` for people's, `machine` for inferred verdicts, `reviewer` for reviews."
     )
 
     @property
     def filters(self) -> Filters:
         return Filters(
-            agent_id=self.agent_id, agent_version=self.agent_version, origin=self.origin, reviews=self.reviews
+            agent_id=self.agent_id,
+            agent_version=self.agent_version,
+            origins=None if self.origin is None else (self.origin,),
         )
 
 

@@ -51,7 +51,7 @@ where r.tenant = due.tenant and r.project = due.project and r.start = due.hour
   and r.grain in ('hour', 'total', 'reason hour', 'judgement hour')
 """
 REASONS: Final = """(
-    select case e.origin when 'user' then 'tag' else 'rule' end as kind, tag as reason, e.reaction
+    select case e.origin when 'machine' then 'rule' else 'tag' end as kind, tag as reason, e.reaction
     from unnest(e.tags) as t (tag)
     union all
     select 'correction_type', e.correction_type, e.reaction where e.correction_type is not null
@@ -64,47 +64,50 @@ _BIN: Final = f"least(floor(round(e.confidence * {BINS}e6) / 1e6)::int, {BINS - 
 JUDGEMENTS: Final = f"""(
     select 'verdict' as kind, {_BIN} as reason, e.reaction where e.origin = 'machine'
     union all
-    select e.reaction, {_BIN}, p.reaction from effective_or_review p
-    where e.origin = 'machine' and p.origin = 'user' and p.tenant = e.tenant and p.project = e.project
+    select e.reaction, {_BIN}, p.reaction from effective p
+    where e.origin = 'machine' and p.origin <> 'machine' and p.tenant = e.tenant and p.project = e.project
       and p.conversation_id = e.conversation_id and p.turn_id = e.turn_id
 )"""
-"""Subselect beside a feedback `e`: a machine's verdict in its bin of confidence, and with each person's on its turn."""
+"""Subselect beside a feedback `e` of `effective_or_overruled`: a machine's verdict in its bin of confidence, and with
+each person's and the review on its turn."""
 _SUMS: Final = """count(*) filter (where {0}.reaction = 'ok'), count(*) filter (where {0}.reaction = 'neutral'),
        count(*) filter (where {0}.reaction = 'not_ok'), sum(e.confidence)"""
 _COLUMNS: Final = """tenant, project, grain, start, origin, agent_id, agent_version, model, kind, reason,
     ok, neutral, not_ok, confidence"""
 
 
-def _counted(grain: str, beside: str) -> str:
+def _counted(grain: str, feedback: str, beside: str) -> str:
     return f"""
 select e.tenant, e.project, '{grain}', e.hour, e.origin, e.agent_id, e.agent_version, e.model, r.kind, r.reason,
        {_SUMS.format("r")}
-from said e cross join lateral {beside} r
+from {feedback} e cross join lateral {beside} r
 group by e.tenant, e.project, e.hour, e.origin, e.agent_id, e.agent_version, e.model, r.kind, r.reason
 """
 
 
-_COUNT: Final = f"""
-with said as materialized (
+_OF_HOURS: Final = f"""
     select due.hour, e.*
     from {_HOURS}
     cross join lateral (
         select tenant, project, conversation_id, turn_id, origin, agent_id, agent_version, model, reaction, confidence,
                tags, correction_type
-        from effective
+        from {{view}}
         where tenant = due.tenant and project = due.project
           and occurred_at >= due.hour and occurred_at < due.hour + {HOUR}
         offset 0 -- one look into the index by hour: joined, the whole table may be read
     ) e
-)
+"""
+_COUNT: Final = f"""
+with said as materialized ({_OF_HOURS.format(view="effective")}),
+judged as materialized ({_OF_HOURS.format(view="effective_or_overruled")} where e.origin = 'machine')
 insert into rollups ({_COLUMNS})
 select tenant, project, case grouping(agent_id) when 0 then 'hour' else 'total' end, hour,
        origin, agent_id, agent_version, model, null, null, {_SUMS.format("e")}
 from said e
 group by grouping sets
     ((tenant, project, hour, origin, agent_id, agent_version, model), (tenant, project, hour, origin))
-union all {_counted("reason hour", REASONS)}
-union all {_counted("judgement hour", JUDGEMENTS)}
+union all {_counted("reason hour", "said", REASONS)}
+union all {_counted("judgement hour", "judged", JUDGEMENTS)}
 """
 _DAYS: Final = f"""
 select distinct due.tenant, due.project, due.hour / {DAY} * {DAY} as day from {_HOURS}

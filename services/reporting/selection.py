@@ -40,27 +40,27 @@ SHIFTS: Final[dict[Bucket, int]] = {"hour": 0, "day": 0, "week": 4 * DAY}
 class Filters:
     """What narrows a question; None lets everything through.
 
-    `reason` is a tag, or a machine's correction type; `text` is part of a text or correction in any case. Reviewers'
-    judgements are let through where `reviews` says so.
+    `reason` is a tag, or a machine's correction type; `text` is part of a text or correction in any case. With
+    `overruled` the machine's verdicts that reviews have overruled are found, too, with the machine's reaction.
     """
 
     agent_id: str | None = None
     agent_version: str | None = None
     model: str | None = None
     reaction: Reaction | None = None
-    origin: Origin | None = None
+    origins: tuple[Origin, ...] | None = None
     feedback_type: FeedbackType | None = None
     reason: str | None = None
     min_confidence: float | None = None
     text: str | None = None
     user_id: str | None = None
     conversation_id: str | None = None
-    reviews: bool = False
+    overruled: bool = False
 
     @property
     def view(self) -> str:
         """The view that has what these filters let through."""
-        return "effective_or_review" if self.reviews else "effective"
+        return "effective_or_overruled" if self.overruled else "effective"
 
 
 NONE_GIVEN: Final = Filters()
@@ -69,7 +69,7 @@ _CLAUSES: Final = {
     "agent_version": "e.agent_version = ${at}",
     "model": "e.model = ${at}",
     "reaction": "e.reaction = ${at}",
-    "origin": "e.origin = ${at}",
+    "origins": "e.origin = any(${at}::text[])",
     "feedback_type": "e.feedback_type = ${at}",
     "reason": "e.tags <> '{{}}' and e.tags @> array[${at}::text]",
     "min_confidence": "e.confidence >= ${at}",

@@ -33,11 +33,13 @@ async def report_from_database(url: str) -> dict[str, Any]:
 def print_report(console: Console, facts: dict[str, Any]) -> None:
     report, stored = facts["report"], facts["feedback"]
     table = Table(title="Verdicts on agents' turns", title_justify="left")
-    for name in ("talks", "verdicts", "by people", "inferred", "ok", "not ok", "neutral", "share ok"):
+    for name in ("talks", "verdicts", "by people", "inferred", "reviewed", "ok", "not ok", "neutral", "share ok"):
         table.add_column(name, justify="right")
     total = report["total"]
     share = f"{report['ok'] / total:.0%}" if total else "-"
-    numbers = [report[name] for name in ("conversations", "total", "user", "machine", "ok", "not_ok", "neutral")]
+    numbers = [
+        report[name] for name in ("conversations", "total", "user", "machine", "reviewer", "ok", "not_ok", "neutral")
+    ]
     table.add_row(*(f"{number:,}" for number in numbers), share)
     console.print(table)
     kinds = ", ".join(f"{stored['by_type'][name]:,} {name}" for name in FEEDBACK_TYPES)

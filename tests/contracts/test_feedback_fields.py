@@ -22,7 +22,7 @@ FROM_THE_FIRST = {
 }
 """Fields that every record in the log has."""
 OF_THE_RECORD = {"event_id", "occurred_at", "sequence", "version", "feedback_id", "change", "revision", "recorded_at"}
-OF_THE_RECORD |= {"origin", "feedback_type", "rn", *Key._fields}
+OF_THE_RECORD |= {"origin", "feedback_type", "rn", "overruled_by", "overruled_reaction", *Key._fields}
 """Fields that follow from the stored record, not from what was said."""
 NOT_REPORTED = {"event_id", "sequence", "version", "change", "source_id", "causation_id"}
 """Fields that no report shows."""

@@ -47,7 +47,7 @@ EXPECTED: dict[tuple[str, str], frozenset[str]] = {
     ("POST", "/sources/slack/events"): PUBLIC,  # signed by Slack
     ("POST", "/sources/webhooks/{source}"): PUBLIC,  # signed as the map says
     ("POST", TURN + "/feedback"): ANY,
-    ("POST", TURN + "/reviews"): frozenset({"read"}),
+    ("POST", TURN + "/reviews"): frozenset({"review"}),
     ("POST", "/api/threads/{thread_id}/end"): ANY,
     ("GET", "/api/memory/status"): ANY,
     ("GET", TURN + "/feedback"): ANY,

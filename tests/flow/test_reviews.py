@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shutil
 from typing import Any
@@ -55,55 +56,123 @@ async def found(stack: RunningStack, **body: Any) -> list[dict[str, Any]]:
         return list((await http.post(f"{BASE}/feedback/search", json=body)).json()["items"])
 
 
-async def test_a_review_is_the_reviewers_own_feedback_and_names_the_verdict(stack: RunningStack) -> None:
+async def everywhere(stack: RunningStack, conversation: str) -> dict[str, Any]:
+    """What every place that counts says of a conversation with one turn: (origin, reaction), or a number."""
+    window = {"start": "2026-01-01T00:00:00Z", "end": "2030-01-01T00:00:00Z"}
+    async with stack.client() as http:
+        period = await http.post(
+            f"{BASE}/feedback/conversations-in-period", json={**window, "include_turns": True, "limit": 100}
+        )
+    (item,) = [one for one in period.json()["items"] if one["conversation_id"] == conversation]
+    exported = (await asked(stack, "exports/kto", conversation_id=conversation, everyone=True)).text.splitlines()
+    return {
+        "list": [(one["origin"], one["reaction"]) for one in await found(stack, conversation_id=conversation)],
+        "period": [(one["origin"], one["reaction"]) for turn in item["turns"] for one in turn["feedbacks"]],
+        "counts": {name: n for name, n in item["feedback_counts"].items() if n},
+        "kto": [(row["origin"], row["label"]) for row in map(json.loads, exported)],
+    }
+
+
+async def status_of(stack: RunningStack, conversation: str) -> str:
+    (row,) = await stack.rows(
+        f"select coalesce(user_status, machine_status) as status from inference.turns "
+        f"where conversation_id = '{conversation}' and turn_id = 't1'"
+    )
+    return str(row["status"])
+
+
+async def test_a_review_counts_everywhere_in_the_verdicts_place_until_it_is_retracted(stack: RunningStack) -> None:
     verdict = await judged_by_machine(stack, "r-1")
+    before = await everywhere(stack, "r-1")
+    assert before["list"] == before["period"] == [("machine", "not_ok")]
+    assert before["kto"] == [("machine", False)]
+    assert await status_of(stack, "r-1") == "rejected"
     body = {"verdict": verdict, "reaction": "ok", "text": "She meant the shop.", "correction": "It opens at ten."}
     answer = await sent(stack, "r-1", body)
     assert answer.status_code == 202, answer.text
     expected = feedback_id("acme", "support", "r-1", source="review", user_id="local", agent_id="", source_id="t1")
     assert answer.json()["feedback_id"] == str(expected)
-    (review,) = [one for one in await found(stack, conversation_id="r-1", reviews=True) if one["origin"] == "user"]
-    assert (review["reviews"], review["user_id"], review["tags"], review["feedback_type"], review["value"]) == (
+    assert await everywhere(stack, "r-1") == {
+        "list": [("reviewer", "ok")],
+        "period": [("reviewer", "ok")],
+        "counts": {"total": 1, "reviewer": 1, "ok": 1},
+        "kto": [("reviewer", True)],
+    }
+    assert await status_of(stack, "r-1") == "accepted"
+    (review,) = await found(stack, conversation_id="r-1")
+    assert (review["reviews"], review["user_id"], review["feedback_type"], review["value"]) == (
         verdict,
         "local",
-        ["review"],
         "explicit",
         1.0,
     )
     assert (review["text"], review["correction"]) == ("She meant the shop.", "It opens at ten.")
+    await sent(stack, "r-1", {"reaction": None})
+    assert await everywhere(stack, "r-1") == before
+    assert await status_of(stack, "r-1") == "rejected"
 
 
-async def test_a_review_counts_in_calibration_and_in_figures_only_where_asked_for(stack: RunningStack) -> None:
+async def test_satisfaction_follows_the_review_and_calibration_still_reads_the_machine(stack: RunningStack) -> None:
     verdict = await judged_by_machine(stack, "r-2")
     window = {"start": "2026-01-01T00:00:00Z", "end": "2030-01-01T00:00:00Z"}
-    paths = ("feedback/summary", "feedback/agents", "feedback/reasons")
-    before = [(await asked(stack, path, **window)).json() for path in paths]
-    pairs = (await asked(stack, "feedback/calibration", **window)).json()["pairs"]
-    await sent(stack, "r-2", {"verdict": verdict, "reaction": "neutral"})
-    assert [(await asked(stack, path, **window)).json() for path in paths] == before
-    assert [one["origin"] for one in await found(stack, conversation_id="r-2")] == ["machine"]
-    more = (await asked(stack, "feedback/summary", **window, reviews=True)).json()["totals"]
-    assert more["user"] > before[0]["totals"]["user"]
-    assert (await asked(stack, "feedback/calibration", **window)).json()["pairs"] == pairs + 1
+    before = (await asked(stack, "feedback/summary", **window)).json()["totals"]
+    trusted = (await asked(stack, "feedback/calibration", **window)).json()
+    await sent(stack, "r-2", {"verdict": verdict, "reaction": "ok"})
+    after = (await asked(stack, "feedback/summary", **window)).json()["totals"]
+    moved = {name: after[name] - before[name] for name in ("total", "user", "machine", "reviewer", "ok", "not_ok")}
+    assert moved == {"total": 0, "user": 0, "machine": -1, "reviewer": 1, "ok": 1, "not_ok": -1}
+    judged = (await asked(stack, "feedback/calibration", **window)).json()
+    assert judged["pairs"] == trusted["pairs"] + 1
+    assert judged["confusion"]["not_ok"]["ok"] == trusted["confusion"]["not_ok"]["ok"] + 1
     lines = (await asked(stack, "exports/detector", conversation_id="r-2")).text.splitlines()
     assert len(lines) == 1
-    assert '"machine": "not_ok", "people": "neutral", "reviewed": true' in lines[0]
+    assert '"machine": "not_ok", "people": "ok", "reviewed": true' in lines[0]
 
 
-async def test_it_stands_beside_the_reviewers_own_word_and_is_changed_and_taken_back(stack: RunningStack) -> None:
+async def test_a_reviewer_may_say_that_the_machine_is_right_and_judge_what_it_has_not_judged(
+    stack: RunningStack,
+) -> None:
     verdict = await judged_by_machine(stack, "r-3")
+    await sent(stack, "r-3", {"verdict": verdict, "reaction": "not_ok"})
+    assert [(one["origin"], one["value"]) for one in await found(stack, conversation_id="r-3")] == [("reviewer", -1.0)]
+    assert (await sent(stack, "r-3", {"reaction": "not_ok"}, turn="t2")).status_code == 202
+    unjudged = [one for one in await found(stack, conversation_id="r-3") if one["turn_id"] == "t2"]
+    assert [(one["origin"], one["reviews"]) for one in unjudged] == [("reviewer", "t2")]
+    assert (await sent(stack, "r-3", {"reaction": "ok"}, turn="t9")).status_code == 404
+
+
+async def test_a_review_leaves_the_reviewers_own_feedback_alone(stack: RunningStack) -> None:
+    verdict = await judged_by_machine(stack, "r-7")
     async with stack.client() as http:
-        own = f"{BASE}/r-3/turns/t1/feedback"
+        own = f"{BASE}/r-7/turns/t1/feedback"
         assert (await http.post(own, json={"reaction": "not_ok"})).status_code == 202
-    await sent(stack, "r-3", {"verdict": verdict, "reaction": "ok"})
-    await sent(stack, "r-3", {"verdict": verdict, "reaction": "neutral"})
-    people = [one for one in await found(stack, conversation_id="r-3", reviews=True) if one["origin"] == "user"]
-    assert sorted((one["reaction"], one["reviews"]) for one in people) == [("neutral", verdict), ("not_ok", None)]
-    async with stack.client() as http:
+        await sent(stack, "r-7", {"verdict": verdict, "reaction": "ok"})
+        await sent(stack, "r-7", {"verdict": verdict, "reaction": "neutral"})
         assert (await http.get(own)).json()["reaction"] == "not_ok"
-    await sent(stack, "r-3", {"verdict": verdict, "reaction": None})
-    people = [one for one in await found(stack, conversation_id="r-3", reviews=True) if one["origin"] == "user"]
-    assert [one["reviews"] for one in people] == [None]
+    listed = {(one["origin"], one["reaction"]) for one in await found(stack, conversation_id="r-7")}
+    assert listed == {("user", "not_ok"), ("reviewer", "neutral")}
+
+
+async def test_of_two_reviews_the_newer_one_counts(stack: RunningStack) -> None:
+    verdict = await judged_by_machine(stack, "r-8")
+    await sent(stack, "r-8", {"verdict": verdict, "reaction": "ok"})
+    async with stack.client("reviewer") as http:
+        answer = await http.post(path_of("r-8"), json={"verdict": verdict, "reaction": "neutral"})
+        assert answer.status_code == 202
+        await stack.quiet()
+        assert [one["user_id"] for one in await found(stack, conversation_id="r-8")] == ["rita"]
+        await http.post(path_of("r-8"), json={"reaction": None})
+    await stack.quiet()
+    assert [(one["user_id"], one["reaction"]) for one in await found(stack, conversation_id="r-8")] == [("local", "ok")]
+
+
+async def test_reviewing_needs_its_own_scope(stack: RunningStack) -> None:
+    verdict = await judged_by_machine(stack, "r-9")
+    for token, status in (("chat", 403), ("runtime", 403), ("gus", 403), ("reviewer", 202)):
+        async with stack.client(token) as http:
+            answer = await http.post(path_of("r-9"), json={"verdict": verdict, "reaction": "ok"})
+        assert answer.status_code == status, token
+    await stack.quiet()
 
 
 async def test_only_a_live_verdict_of_the_machine_on_that_turn_is_reviewed(stack: RunningStack) -> None:
@@ -115,7 +184,7 @@ async def test_only_a_live_verdict_of_the_machine_on_that_turn_is_reviewed(stack
     for wrong in (str(uuid4()), other, given):
         assert (await sent(stack, "r-4", {"verdict": wrong, "reaction": "ok"})).status_code == 404
     assert (await sent(stack, "r-4", {"verdict": verdict, "reaction": "ok"}, turn="t2")).status_code == 404
-    for body in ({"verdict": verdict}, {"reaction": "ok"}, {"verdict": "x", "reaction": "ok"}, [], {"verdict": 1}):
+    for body in ({"verdict": verdict}, {"verdict": "x", "reaction": "ok"}, [], {"verdict": 1, "reaction": "ok"}):
         assert (await sent(stack, "r-4", body)).status_code == 422
     assert (await sent(stack, "r-4", {"verdict": verdict, "reaction": "ok", "user_id": "bob"})).status_code == 422
 
@@ -144,7 +213,7 @@ async def test_the_form_goes_back_to_the_transcript_and_comes_from_it_alone(stac
 async def test_a_reviewer_says_on_the_page_what_the_verdict_should_be(stack: RunningStack) -> None:
     playwright = pytest.importorskip("playwright.async_api")
     conversation = "r/6 ü"
-    verdict = await judged_by_machine(stack, conversation)
+    await judged_by_machine(stack, conversation)
     async with served(stack.app()) as url, playwright.async_playwright() as started:
         browser = await started.chromium.launch(
             executable_path=shutil.which("chromium"), args=["--no-sandbox", "--disable-gpu"]
@@ -153,17 +222,20 @@ async def test_a_reviewer_says_on_the_page_what_the_verdict_should_be(stack: Run
         page.set_default_timeout(10_000)
         await page.goto(f"{url}/?token=all")
         await page.goto(f"{url}/dashboard/conversation?at=acme/support&id={quote(conversation, safe='')}&period=all")
-        await page.get_by_text("This verdict is wrong").click()
-        assert await page.get_by_role("radio").count() == 2
-        await page.get_by_label("Neutral").check()
-        await page.get_by_label("Why").fill("<b>A question</b> of hers")
-        await page.get_by_role("button", name="Save the review").click()
+        await page.get_by_text("Is the machine right?").click()
+        form = page.locator("details[open] form")
+        assert await form.get_by_role("radio").count() == 3
+        assert await form.get_by_label("as the machine says").get_attribute("value") == "not_ok"
+        await form.get_by_label("Neutral").check()
+        await form.get_by_label("Why").fill("<b>A question</b> of hers")
+        await form.get_by_role("button", name="Save the review").click()
         await page.wait_for_url("**/dashboard/conversation?*reviewed=*")
         await stack.quiet()
         await page.reload()
         assert await page.get_by_text("reviewer", exact=True).count() == 1
+        assert await page.get_by_text("overruled by a review").count() == 1
         assert await page.get_by_text("<b>A question</b> of hers").count() == 1
         assert await page.evaluate("document.documentElement.scrollWidth <= innerWidth")
         await browser.close()
-    (review,) = [o for o in await found(stack, conversation_id=conversation, reviews=True) if o["origin"] == "user"]
-    assert (review["reaction"], review["reviews"]) == ("neutral", verdict)
+    (review,) = await found(stack, conversation_id=conversation)
+    assert (review["origin"], review["reaction"], review["reviews"]) == ("reviewer", "neutral", "t1")

@@ -12,6 +12,7 @@ from feedback_events import START, entry, key, record
 
 from contracts.provenance import Provenance
 from feedback.model import Entry, Key, Payload, Record, Stamp
+from feedback.registry import TurnKey
 from feedback.store import Save, Store, Totals
 
 
@@ -157,6 +158,7 @@ FULL = Record(
     },
     revision=2**62,
     created_revision=2**61,
+    overruled_by=UUID(int=2**127 + 1),
 )
 
 
@@ -175,13 +177,42 @@ async def test_a_replaced_record_comes_back_whole_too(store):
     assert await held(store, FULL) == [FULL]
 
 
+def on_turn(source: str, name: str, turn: str = "t1", *, present: bool = True, **parts: str) -> Record:
+    origin = {"inference": "machine", "review": "reviewer"}.get(source, "user")
+    about = Key("acme", "support", "c1", source, "ann", "", name)._replace(**parts)
+    return Record(about, "explicit", origin, {"": entry(present=present, turn_id=turn)}, 1, 1)
+
+
+async def test_verdicts_and_reviews_are_found_by_their_turns(store):
+    wanted = [on_turn("inference", "m1"), on_turn("inference", "m2", present=False), on_turn("review", "t1")]
+    wanted.append(on_turn("review", "t2", "t2", user_id="bob"))
+    others = [on_turn("api", "t1"), on_turn("chat", "a1"), on_turn("inference", "m3", "t3")]
+    others += [on_turn("inference", "m1", **{part: "other"}) for part in ("tenant", "project", "conversation_id")]
+    stub = replace(on_turn("inference", "m4"), slots={})
+    await store.save([insert(one) for one in [*wanted, *others, stub]])
+    turns = [TurnKey("acme", "support", "c1", turn) for turn in ("t1", "t2", "t9")]
+    found = await store.on_turns(turns)
+    assert sorted(found, key=lambda one: one.key) == sorted(wanted, key=lambda one: one.key)
+    assert await store.on_turns([]) == []
+
+
+async def test_an_overruled_verdict_is_stored_and_counted_as_cleared(store):
+    verdict, review = on_turn("inference", "m1"), on_turn("review", "t1")
+    await store.save([insert(verdict), insert(review)])
+    overruled = replace(verdict, revision=2, overruled_by=review.feedback_id)
+    assert await store.save([Save(overruled, 1)]) == {verdict.feedback_id}
+    assert await held(store, verdict) == [overruled]
+    totals = await store.totals()
+    assert (totals.stored, totals.cleared, totals.by_reaction) == (2, 1, Counter(ok=1))
+
+
 async def test_ids_of_the_greatest_length_fit(store):
     wide = "".join(chr(0x20000 + at * 7) for at in range(256))
     longest = Record(
         Key("t" * 64, "p" * 64, wide, "inference", wide[::-1], wide, f"{wide}:{wide[:128]}"),
         "inferred",
         "machine",
-        {"": entry(text="é" * 10_000, correction="\u20ac" * 10_000)},
+        {"": entry(text="é" * 10_000, correction="\u20ac" * 10_000, turn_id=wide)},
         1,
         1,
     )

@@ -74,3 +74,24 @@ def test_a_cleared_reaction_keeps_no_words() -> None:
     found = reaction_of(FeedbackCreated.model_validate_json(value))
     assert found is not None
     assert (found.status, found.said, found.tags, found.correction) == (None, None, (), None)
+
+
+def reviewed(reviewer: str, reaction: str | None, *, at: str, revision: int = 1) -> Received[FeedbackCreated]:
+    said = {"origin": "reviewer", "source": "review", "feedbackType": "explicit", "userId": reviewer, "occurredAt": at}
+    change = "cleared" if reaction is None else "created"
+    own = {"feedbackId": str(UUID(int=len(reviewer))), "reaction": reaction, "change": change, "revision": revision}
+    return Received(FeedbackCreated.model_validate_json(example(TOPIC, "created", **said, **own)), record())
+
+
+async def test_a_review_sets_the_status_unless_a_person_has_judged_the_turn(pool: Any) -> None:
+    events = UserReactionEvents(await PostgresTurnIndex.over(pool, TurnVectors(WordLlamaEmbedder())))
+    await events.handle([reviewed("rita", "not_ok", at="2036-01-01T00:00:00Z")])
+    assert await status(pool) == "rejected"
+    await events.handle([reviewed("samuel", "neutral", at="2036-01-02T00:00:00Z")])
+    assert await status(pool) == "neutral"
+    await events.handle([reviewed("samuel", None, at="2036-01-03T00:00:00Z", revision=2)])
+    assert await status(pool) == "rejected"
+    await events.handle([judged(1, "ok")])
+    assert await status(pool) == "accepted", "whatever a reviewer says, and whenever"
+    await events.handle([ended()])
+    assert await status(pool) == "rejected"

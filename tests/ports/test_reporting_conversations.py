@@ -166,7 +166,15 @@ async def test_a_period_counts_what_is_effective_in_it(http, take):
     first = answer["items"][1]
     assert first["last_activity_at"] == "2026-09-21T14:14:00.000000Z"
     assert first["started_at"] is None
-    assert first["feedback_counts"] == {"total": 3, "user": 2, "machine": 1, "ok": 0, "not_ok": 2, "neutral": 1}
+    assert first["feedback_counts"] == {
+        "total": 3,
+        "user": 2,
+        "machine": 1,
+        "reviewer": 0,
+        "ok": 0,
+        "not_ok": 2,
+        "neutral": 1,
+    }
     assert [(turn["turn_id"], turn["ts"], len(turn["feedbacks"])) for turn in first["turns"]] == [
         ("t1", "2026-09-21T14:13:40.000000Z", 1),
         ("t2", "2026-09-21T14:14:00.000000Z", 2),

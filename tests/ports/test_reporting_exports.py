@@ -27,7 +27,7 @@ async def exported(postgres_url: str) -> AsyncIterator[Export]:
 
         async def of(wanted: Any, *events: Any) -> list[dict[str, Any]]:
             await Projector(PostgresStore(pool)).handle(batch(*events))
-            return [one async for one in examples(cases(pool, HERE, ALWAYS, Filters(origin="user")), wanted)]
+            return [one async for one in examples(cases(pool, HERE, ALWAYS, Filters(origins=("user",))), wanted)]
 
         yield of
 

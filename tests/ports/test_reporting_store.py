@@ -25,6 +25,7 @@ def counts(conversations=0, user=0, machine=0, ok=0, not_ok=0, neutral=0):
         "total": user + machine,
         "user": user,
         "machine": machine,
+        "reviewer": 0,
         "ok": ok,
         "not_ok": not_ok,
         "neutral": neutral,

@@ -81,13 +81,13 @@ async def test_every_number_equals_a_recount(read_models, seed):
     all_of_them = effective(events)
     span = Span(START + 10 * HOUR * 1_000_000, START + 60 * HOUR * 1_000_000)
     begins = [span.start + step * 10 * HOUR * 1_000_000 for step in range(5)]
-    for filters in (Filters(), Filters(agent_id="a1"), Filters(origin="machine"), Filters(agent_version="2")):
+    for filters in (Filters(), Filters(agent_id="a1"), Filters(origins=("machine",)), Filters(agent_version="2")):
         within = [
             event
             for event in all_of_them
             if span.start <= event.occurred_at < span.end
             and filters.agent_id in (None, event.agent_id)
-            and filters.origin in (None, event.origin)
+            and (filters.origins is None or event.origin in filters.origins)
             and filters.agent_version in (None, event.agent_version)
         ]
         listed = [row["feedback_id"] async for row in every(read_models, AT, span, filters)]

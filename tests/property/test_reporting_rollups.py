@@ -32,19 +32,32 @@ REACTIONS = ("ok", "neutral", "not_ok")
 FILTERS = (
     Filters(),
     Filters(agent_id="a1"),
-    Filters(agent_version="2", origin="user"),
+    Filters(agent_version="2", origins=("user",)),
     Filters(model="m1"),
-    Filters(origin="machine"),
-    Filters(reviews=True),
+    Filters(origins=("machine",)),
+    Filters(origins=("machine", "reviewer")),
     Filters(reaction="ok"),
 )
 RECOUNT = """
 select * from feedbacks f
 where tenant = 'acme' and project = 'support' and reaction is not null and occurred_at >= $1 and occurred_at < $2
-  and (origin = 'machine' or (source = 'review' and $3) or (source <> 'review' and (occurred_at, feedback_id) = (
-    select occurred_at, feedback_id from feedbacks o
-    where o.slot = f.slot and (o.feedback_type = 'explicit' or o.reaction is not null)
-    order by 1 desc, 2 desc limit 1)))
+  and (origin = 'machine'
+    or origin = 'reviewer' and (occurred_at, feedback_id) = (
+      select occurred_at, feedback_id from feedbacks o
+      where (o.tenant, o.project, o.conversation_id, o.turn_id) = (f.tenant, f.project, f.conversation_id, f.turn_id)
+        and o.origin = 'reviewer' and o.reaction is not null
+      order by 1 desc, 2 desc limit 1)
+    or origin = 'user' and (occurred_at, feedback_id) = (
+      select occurred_at, feedback_id from feedbacks o
+      where o.slot = f.slot and (o.feedback_type = 'explicit' or o.reaction is not null)
+      order by 1 desc, 2 desc limit 1))
+"""
+VERDICTS = """
+select conversation_id, turn_id, agent_id, agent_version, model, origin, confidence,
+       coalesce(reaction, overruled_reaction) as reaction
+from feedbacks
+where tenant = 'acme' and project = 'support' and occurred_at >= $1 and occurred_at < $2 and origin = 'machine'
+  and coalesce(reaction, overruled_reaction) is not null
 """
 
 
@@ -52,6 +65,7 @@ def announced(choose: random.Random, revision: int) -> Any:
     machine = choose.random() < 0.5
     kind = "inferred" if machine else choose.choice(["reaction", "explicit", "explicit"])
     review = kind == "explicit" and choose.random() < 0.3
+    overruled = machine and choose.random() < 0.3
     return feedback(
         f"{'r' if review else kind[0]}{choose.randrange(60)}",
         revision=revision,
@@ -61,7 +75,9 @@ def announced(choose: random.Random, revision: int) -> Any:
         agent=f"a{choose.randrange(3)}",
         kind=kind,
         source="review" if review else "chat",
-        reaction=choose.choice(["ok", "not_ok", "neutral", None]),
+        origin="reviewer" if review else "machine" if machine else "user",
+        reaction=None if overruled else choose.choice(["ok", "not_ok", "neutral", None]),
+        overruled_reaction=choose.choice(["ok", "not_ok"]) if overruled else None,
         agent_version=choose.choice([None, "1", "2"]),
         model=choose.choice([None, "m1"]),
         tags=tuple(choose.choices(["wrong", "slow"], k=choose.randrange(3))),
@@ -97,22 +113,25 @@ def counted(rows: list[Any], *names: str) -> dict[Any, Votes]:
 
 
 def matches(row: Any, filters: Filters) -> bool:
-    asked = ("agent_id", "agent_version", "model", "origin", "reaction")
-    return all(getattr(filters, name) in (None, row[name]) for name in asked)
+    asked = ("agent_id", "agent_version", "model", "reaction")
+    return all(getattr(filters, name) in (None, row[name]) for name in asked) and (
+        filters.origins is None or row["origin"] in filters.origins
+    )
 
 
 async def check(read_models: asyncpg.Pool, span: Span, filters: Filters, starts: list[int]) -> None:
     """Every number of the figures that read roll-ups."""
-    recount = await read_models.fetch(RECOUNT, *span, filters.reviews)
+    recount = await read_models.fetch(RECOUNT, *span)
     rows = [dict(row) for row in recount if matches(row, filters)]
     for row in rows:
+        row["side"] = "user" if row["origin"] == "user" else "machine"
         row["step"] = max(0, sum(start <= row["occurred_at"] for start in starts) - 1)
         row["version"] = Version(row["agent_id"], row["agent_version"])
     found = await breakdown(read_models, AT, span, filters, starts)
-    assert {(key,): v for key, v in found.whole.items() if v.total} == counted(rows, "origin")
-    assert dict(found.steps) == (counted(rows, "origin", "step") if starts else {})
-    assert dict(found.agents) == counted(rows, "origin", "agent_id")
-    assert dict(found.versions) == counted(rows, "origin", "version")
+    assert {(key,): v for key, v in found.whole.items() if v.total} == counted(rows, "side")
+    assert dict(found.steps) == (counted(rows, "side", "step") if starts else {})
+    assert dict(found.agents) == counted(rows, "side", "agent_id")
+    assert dict(found.versions) == counted(rows, "side", "version")
     sparks: dict[Any, Votes] = {}
     for (origin, agent, _), votes in found.sparks.items():
         sparks[origin, agent] = sparks.get((origin, agent), Votes()) + votes
@@ -127,7 +146,7 @@ async def check(read_models: asyncpg.Pool, span: Span, filters: Filters, starts:
         }
     ranked = (await ranking(read_models, AT, span, 1, filters)).agents
     assert {(one.agent_id,): Votes(one.ok, one.neutral, one.not_ok) for one in ranked} == counted(rows, "agent_id")
-    kinds = {"user": "tag", "machine": "rule"}
+    kinds = {"user": "tag", "reviewer": "tag", "machine": "rule"}
     given = Counter((tag, kinds[row["origin"]], row["reaction"]) for row in rows for tag in row["tags"])
     given += Counter(
         (row["correction_type"], "correction_type", row["reaction"]) for row in rows if row["correction_type"]
@@ -138,15 +157,15 @@ async def check(read_models: asyncpg.Pool, span: Span, filters: Filters, starts:
         assert {key: n for key, n in found_given.items() if n} == {
             key: n for key, n in given.items() if rules or key[1] != "rule"
         }
-    await check_calibration(read_models, span, filters, [row for row in rows if row["origin"] == "machine"])
+    said = [dict(row) for row in await read_models.fetch(VERDICTS, *span)]
+    await check_calibration(read_models, span, filters, [row for row in said if matches(row, filters)])
 
 
 async def check_calibration(
     read_models: asyncpg.Pool, span: Span, filters: Filters, machine: list[dict[str, Any]]
 ) -> None:
     """Every number of the calibration against each pair of a verdict in `machine` and a person's, whenever given."""
-    anybody = await read_models.fetch(RECOUNT, *ALWAYS, True)
-    people = [row for row in anybody if row["origin"] == "user"]
+    people = [row for row in await read_models.fetch(RECOUNT, *ALWAYS) if row["origin"] != "machine"]
     turns = ("conversation_id", "turn_id")
     pairs = [(m, p) for m in machine for p in people if all(m[name] == p[name] for name in turns)]
     figures = await calibration(read_models, AT, span, filters)

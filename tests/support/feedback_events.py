@@ -37,7 +37,7 @@ def entry(at: int = 0, *, present: bool = True, event: str = "e1", text: str | N
     """An entry; `at` counts microseconds from START."""
     stamp = Stamp(said.pop("evaluation", 0), START + at, said.pop("sequence", -1), not present, event, "d")
     fields: dict[str, Any] = {"reaction": "ok", "value": 1.0} if present else {}
-    payload = Payload("t1", "agent-a", None, "human", event, **{**fields, "text": text, **said})
+    payload = Payload(said.pop("turn_id", "t1"), "agent-a", None, "human", event, **{**fields, "text": text, **said})
     return Entry(stamp, present, payload)
 
 

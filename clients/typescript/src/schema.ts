@@ -106,12 +106,14 @@ export interface Bin {
 }
 
 export interface BucketFigures {
-  /** user + machine = ok + not_ok + neutral. */
+  /** user + machine + reviewer = ok + not_ok + neutral. */
   total: number;
   /** Given by people. */
   user: number;
-  /** Inferred from what people wrote. */
+  /** Inferred from what people wrote, and not reviewed. */
   machine: number;
+  /** Given by reviewers, in place of the machine's verdicts. */
+  reviewer: number;
   /** Satisfied. */
   ok: number;
   /** Not satisfied. */
@@ -124,7 +126,7 @@ export interface BucketFigures {
   start: string;
 }
 
-/** Each pair is a machine verdict and one person's effective reaction or review on the same turn. */
+/** Agreement of machine verdicts, overruled ones among them, with people. Each pair is a verdict and one person's effective reaction, or the review that counts, on the same turn. */
 export interface Calibration {
   /** As in the path. */
   tenant: string;
@@ -157,14 +159,16 @@ export interface ConversationsInPeriod {
   next_cursor: string | null;
 }
 
-/** total = user + machine = ok + not_ok + neutral. */
+/** total = user + machine + reviewer = ok + not_ok + neutral. */
 export interface Counts {
-  /** user + machine = ok + not_ok + neutral. */
+  /** user + machine + reviewer = ok + not_ok + neutral. */
   total: number;
   /** Given by people. */
   user: number;
-  /** Inferred from what people wrote. */
+  /** Inferred from what people wrote, and not reviewed. */
   machine: number;
+  /** Given by reviewers, in place of the machine's verdicts. */
+  reviewer: number;
   /** Satisfied. */
   ok: number;
   /** Not satisfied. */
@@ -269,12 +273,14 @@ export interface FeedbackResult {
 
 /** Counts, and satisfaction = ok / (ok + not_ok + neutral), null while there are none. */
 export interface Figures {
-  /** user + machine = ok + not_ok + neutral. */
+  /** user + machine + reviewer = ok + not_ok + neutral. */
   total: number;
   /** Given by people. */
   user: number;
-  /** Inferred from what people wrote. */
+  /** Inferred from what people wrote, and not reviewed. */
   machine: number;
+  /** Given by reviewers, in place of the machine's verdicts. */
+  reviewer: number;
   /** Satisfied. */
   ok: number;
   /** Not satisfied. */
@@ -323,7 +329,7 @@ export interface FoundFeedback {
   model: string | null;
   /** Whose verdict it is, or whose message the machine read. */
   user_id: string;
-  /** `user`: a person judged. `machine`: read from what a person wrote. */
+  /** `user`: a person judged. `machine`: read from what a person wrote. `reviewer`: a review. */
   origin: "user" | "machine" | "reviewer";
   /** `reaction` is an emoji, `explicit` a judgement. */
   feedback_type: "implicit" | "reaction" | "explicit" | "inferred";
@@ -343,7 +349,7 @@ export interface FoundFeedback {
   correction_type: "explicit" | "rephrased" | "abandonment" | null;
   /** The emoji of a reaction. */
   emoji: string | null;
-  /** The machine's verdict that a reviewer judges; else null. */
+  /** Of a review: the machine's verdict, or the turn; else null. */
   reviews: string | null;
   /** When it was given. */
   ts: string;
@@ -493,12 +499,14 @@ export interface MomentFilter {
 
 /** `name` is null for feedback that says nothing about it. */
 export interface NamedFigures {
-  /** user + machine = ok + not_ok + neutral. */
+  /** user + machine + reviewer = ok + not_ok + neutral. */
   total: number;
   /** Given by people. */
   user: number;
-  /** Inferred from what people wrote. */
+  /** Inferred from what people wrote, and not reviewed. */
   machine: number;
+  /** Given by reviewers, in place of the machine's verdicts. */
+  reviewer: number;
   /** Satisfied. */
   ok: number;
   /** Not satisfied. */
@@ -577,12 +585,14 @@ export interface PeriodTurn {
 
 /** `low` and `high` bound the true satisfaction with 95 % confidence (Wilson). */
 export interface RankedAgent {
-  /** user + machine = ok + not_ok + neutral. */
+  /** user + machine + reviewer = ok + not_ok + neutral. */
   total: number;
   /** Given by people. */
   user: number;
-  /** Inferred from what people wrote. */
+  /** Inferred from what people wrote, and not reviewed. */
   machine: number;
+  /** Given by reviewers, in place of the machine's verdicts. */
+  reviewer: number;
   /** Satisfied. */
   ok: number;
   /** Not satisfied. */
@@ -701,12 +711,14 @@ export interface ReactionValue {
 
 /** How many effective feedbacks give a reason; one with several tags counts for each. */
 export interface Reason {
-  /** user + machine = ok + not_ok + neutral. */
+  /** user + machine + reviewer = ok + not_ok + neutral. */
   total: number;
   /** Given by people. */
   user: number;
-  /** Inferred from what people wrote. */
+  /** Inferred from what people wrote, and not reviewed. */
   machine: number;
+  /** Given by reviewers, in place of the machine's verdicts. */
+  reviewer: number;
   /** Satisfied. */
   ok: number;
   /** Not satisfied. */
@@ -769,7 +781,7 @@ export interface SearchBody {
   model?: string | null;
   /** The verdict. */
   reaction?: "ok" | "not_ok" | "neutral" | null;
-  /** `user` for people, `machine` for inferred ones. */
+  /** `user` for people, `machine` for inferred verdicts, `reviewer` for reviews. */
   origin?: "user" | "machine" | "reviewer" | null;
   /** `reaction`, `explicit` or `inferred`. */
   feedback_type?: "implicit" | "reaction" | "explicit" | "inferred" | null;
@@ -783,8 +795,6 @@ export interface SearchBody {
   user_id?: string | null;
   /** In this conversation alone. */
   conversation_id?: string | null;
-  /** Reviewers' judgements of machine verdicts, too; without it they are left out. */
-  reviews?: boolean;
   /** Given from this moment on. */
   start?: string | null;
   /** Given up to and including this moment. */
@@ -1089,9 +1099,9 @@ export interface Operations {
   "POST /conversations/{tenant}/{project}/{conversation_id}/turns/{turn_id}/reviews": {
     query: Record<string, unknown>;
     body: {
-      /** The `feedback_id` of the machine's verdict. */
-      verdict: string;
-      /** What it should have been: ok, not_ok or neutral; null takes the review back. */
+      /** The `feedback_id` of the machine's verdict, if the machine has judged the turn. */
+      verdict?: string | null;
+      /** The right verdict: ok, not_ok or neutral, also if the machine said the same; null retracts the review, and the machine's verdict counts again. */
       reaction: "ok" | "not_ok" | "neutral" | null;
       /** Why, in the reviewer's own words. */
       text?: string | null;
@@ -1172,10 +1182,8 @@ export interface Operations {
       agent_id?: string | null;
       /** This version alone. */
       agent_version?: string | null;
-      /** `user` for people's, `machine` for inferred ones. */
+      /** `user` for people's, `machine` for inferred verdicts, `reviewer` for reviews. */
       origin?: "user" | "machine" | "reviewer" | null;
-      /** Reviewers' judgements of machine verdicts, too; without it they are left out. */
-      reviews?: boolean;
       /** The width of a step over time, in UTC. */
       bucket?: "hour" | "day" | "week";
     };
@@ -1192,10 +1200,8 @@ export interface Operations {
       agent_id?: string | null;
       /** This version alone. */
       agent_version?: string | null;
-      /** `user` for people's, `machine` for inferred ones. */
+      /** `user` for people's, `machine` for inferred verdicts, `reviewer` for reviews. */
       origin?: "user" | "machine" | "reviewer" | null;
-      /** Reviewers' judgements of machine verdicts, too; without it they are left out. */
-      reviews?: boolean;
       /** How many at most. */
       limit?: number;
       /** The page before's `next_cursor`; of another question it is refused with 400. */
@@ -1216,10 +1222,8 @@ export interface Operations {
       agent_id?: string | null;
       /** This version alone. */
       agent_version?: string | null;
-      /** `user` for people's, `machine` for inferred ones. */
+      /** `user` for people's, `machine` for inferred verdicts, `reviewer` for reviews. */
       origin?: "user" | "machine" | "reviewer" | null;
-      /** Reviewers' judgements of machine verdicts, too; without it they are left out. */
-      reviews?: boolean;
     };
     body: undefined;
     answer: Calibration;
@@ -1234,10 +1238,8 @@ export interface Operations {
       agent_id?: string | null;
       /** This version alone. */
       agent_version?: string | null;
-      /** `user` for people's, `machine` for inferred ones. */
+      /** `user` for people's, `machine` for inferred verdicts, `reviewer` for reviews. */
       origin?: "user" | "machine" | "reviewer" | null;
-      /** Reviewers' judgements of machine verdicts, too; without it they are left out. */
-      reviews?: boolean;
       /** How many at most. */
       limit?: number;
       /** The page before's `next_cursor`; of another question it is refused with 400. */
@@ -1261,7 +1263,7 @@ export interface Operations {
       model?: string | null;
       /** The verdict. */
       reaction?: "ok" | "not_ok" | "neutral" | null;
-      /** `user` for people, `machine` for inferred ones. */
+      /** `user` for people, `machine` for inferred verdicts, `reviewer` for reviews. */
       origin?: "user" | "machine" | "reviewer" | null;
       /** `reaction`, `explicit` or `inferred`. */
       feedback_type?: "implicit" | "reaction" | "explicit" | "inferred" | null;
@@ -1275,13 +1277,11 @@ export interface Operations {
       user_id?: string | null;
       /** In this conversation alone. */
       conversation_id?: string | null;
-      /** Reviewers' judgements of machine verdicts, too; without it they are left out. */
-      reviews?: boolean;
       /** Given from this moment on. */
       start?: string | null;
       /** Given up to and including this moment. */
       end?: string | null;
-      /** Machine verdicts, too. Without it, and without `origin`, people's alone. */
+      /** Machine verdicts, too. Without it, and without `origin`, people's and reviewers'. */
       everyone?: boolean;
       /** `jsonl`, or `parquet` where pyarrow is installed. */
       file?: "jsonl" | "parquet";

@@ -134,11 +134,12 @@ class Strategies(TypedDict):
 
 
 class Counts(TypedDict):
-    """total = user + machine = ok + not_ok + neutral."""
+    """total = user + machine + reviewer = ok + not_ok + neutral."""
 
     total: int
     user: int
     machine: int
+    reviewer: int
     ok: int
     not_ok: int
     neutral: int

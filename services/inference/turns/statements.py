@@ -108,14 +108,14 @@ where (t.machine_status, t.machine_confidence, t.machine_detected_in, t.machine_
     (excluded.machine_status, excluded.machine_confidence, excluded.machine_detected_in, excluded.machine_message_id)
 """
 REACT: Final = """
-insert into user_reactions as f (feedback_id, tenant, project, conversation_id, turn_id, user_id, explicit, status,
-    said, tags, correction, at, revision)
-select j.feedback_id, j.tenant, j.project, j.conversation_id, j.turn_id, j.user_id, j.explicit, j.status, j.said,
-    array(select jsonb_array_elements_text(j.tags::jsonb)), j.correction, j.at, j.revision
-from unnest($1::uuid[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::boolean[], $8::text[],
-    $9::text[], $10::text[], $11::text[], $12::bigint[], $13::bigint[])
-    j (feedback_id, tenant, project, conversation_id, turn_id, user_id, explicit, status, said, tags, correction, at,
-       revision)
+insert into user_reactions as f (feedback_id, tenant, project, conversation_id, turn_id, user_id, explicit, reviewer,
+    status, said, tags, correction, at, revision)
+select j.feedback_id, j.tenant, j.project, j.conversation_id, j.turn_id, j.user_id, j.explicit, j.reviewer, j.status,
+    j.said, array(select jsonb_array_elements_text(j.tags::jsonb)), j.correction, j.at, j.revision
+from unnest($1::uuid[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::boolean[], $8::boolean[],
+    $9::text[], $10::text[], $11::text[], $12::text[], $13::bigint[], $14::bigint[])
+    j (feedback_id, tenant, project, conversation_id, turn_id, user_id, explicit, reviewer, status, said, tags,
+       correction, at, revision)
 on conflict (feedback_id) do update set status = excluded.status, said = excluded.said, tags = excluded.tags,
     correction = excluded.correction, at = excluded.at, revision = excluded.revision
 where excluded.revision > f.revision
@@ -128,17 +128,18 @@ returning tenant, project, conversation_id, turn_id
 WHOSE: Final = (
     "select tenant, project, conversation_id, turn_id from user_reactions where feedback_id = any($1::uuid[])"
 )
-# Of each person the newest of explicit reactions and live emoji, as reports count them; of those people the latest.
+# Of each person the newest of explicit reactions and live emoji, as reports count them, and of those people the latest;
+# otherwise the newest live review.
 BY_PEOPLE: Final = f"""
 update turns t set user_status = k.status, user_feedback_id = k.feedback_id
 from (
     select u.*, f.status, f.feedback_id
     from {KEYS} u (tenant, project, conversation_id, turn_id) left join lateral (
         select * from (
-            select distinct on (r.user_id) r.* from user_reactions r
+            select distinct on (r.reviewer, r.user_id) r.* from user_reactions r
             where {SAME_TURN.format("r")} = {SAME_TURN.format("u")} and (r.explicit or r.status is not null)
-            order by r.user_id, r.at desc, r.feedback_id desc) newest
-        where status is not null order by at desc, feedback_id desc limit 1) f on true
+            order by r.reviewer, r.user_id, r.at desc, r.feedback_id desc) newest
+        where status is not null order by reviewer, at desc, feedback_id desc limit 1) f on true
 ) k
 where {ON_TURN} and (t.user_status, t.user_feedback_id) is distinct from (k.status, k.feedback_id)
 """

@@ -16,16 +16,17 @@ from inference.turns.rules import Turn, TurnKey
 
 @dataclass(frozen=True, slots=True)
 class UserReaction:
-    """A person's explicit feedback or emoji on a turn as it is now; the highest revision holds.
+    """A person's explicit feedback or emoji on a turn, or a review of it; the highest revision holds.
 
-    `status` None: taken back. Of one person's the newest counts, where an explicit one that was taken back is newest as
-    well, and then none does; an emoji that was taken away leaves the one before.
+    `status` None: retracted. Of one person's the newest counts. If that is an `explicit` one that was retracted, none
+    does; a removed emoji and a retracted review leave the one before. Reviews count if no person's reaction does.
     """
 
     feedback_id: UUID
     turn: TurnKey
     user_id: str
     explicit: bool
+    reviewer: bool
     status: Feedback | None
     said: str | None
     tags: tuple[str, ...]

@@ -68,7 +68,7 @@ class PostgresTurnIndex(PostgresTurnSearch):
             return set()
         ordered = sorted(reactions, key=lambda one: one.feedback_id)
         async with self._locked({one.turn[:3] for one in ordered}) as connection:
-            written = await connection.fetch(REACT, *columns_of([_reaction_row(one) for one in ordered], 13))
+            written = await connection.fetch(REACT, *columns_of([_reaction_row(one) for one in ordered], 14))
             news = {row[0] for row in written}
             turns = _keys(one.turn for one in ordered if one.feedback_id in news)
             await connection.execute(STUBS, *turns)
@@ -118,7 +118,7 @@ def _verdict_row(placed: Placed, verdict: Verdict) -> tuple[Any, ...]:
 
 
 def _reaction_row(one: UserReaction) -> tuple[Any, ...]:
-    said = (one.user_id, one.explicit, one.status, one.said, json.dumps(one.tags), one.correction)
+    said = (one.user_id, one.explicit, one.reviewer, one.status, one.said, json.dumps(one.tags), one.correction)
     return (one.feedback_id, *one.turn, *said, one.at, one.revision)
 
 

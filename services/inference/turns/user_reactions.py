@@ -49,15 +49,16 @@ class UserReactionEvents:
 
 
 def reaction_of(event: FeedbackCreated) -> UserReaction | None:
-    """A person's explicit feedback or emoji on a turn; None for every other kind of feedback."""
-    if event.origin != "user" or event.feedback_type not in ("explicit", "reaction"):
+    """Return a person's or reviewer's explicit feedback or emoji on a turn; None for other kinds of feedback."""
+    if event.origin == "machine" or event.feedback_type not in ("explicit", "reaction"):
         return None
     given = event.reaction if event.change != "cleared" else None
     return UserReaction(
         feedback_id=event.feedback_id,
         turn=TurnKey(event.tenant, event.project, event.conversation_id, event.turn_id),
         user_id=event.user_id,
-        explicit=event.feedback_type == "explicit",
+        explicit=event.feedback_type == "explicit" and event.origin == "user",
+        reviewer=event.origin == "reviewer",
         status=None if given is None else status_of(given),
         said=event.text if given else None,
         tags=event.tags if given else (),

@@ -87,7 +87,7 @@ _BETTER: Final = f"""
 select distinct on (n.n) n.n, {_words("a", "e.occurred_at")} as content
 from unnest($3::int[], $4::text[], $5::bigint[], $6::text[]) as n (n, conversation_id, occurred_at, question)
 join effective e on e.tenant = $1 and e.project = $2 and e.conversation_id = n.conversation_id
-  and e.reaction = 'ok' and e.origin = 'user'
+  and e.reaction = 'ok' and e.origin <> 'machine'
 join messages a on a.tenant = $1 and a.project = $2 and a.conversation_id = n.conversation_id
   and a.message_id = e.agent_message_id and a.occurred_at > n.occurred_at
 {_REQUEST}
@@ -98,8 +98,8 @@ order by n.n, a.occurred_at desc
 _PEOPLE: Final = """
 select distinct on (n.n) n.n, e.reaction, e.source
 from unnest($3::int[], $4::text[], $5::text[]) as n (n, conversation_id, turn_id)
-join effective_or_review e on e.tenant = $1 and e.project = $2 and e.conversation_id = n.conversation_id
-  and e.turn_id = n.turn_id and e.origin = 'user'
+join effective e on e.tenant = $1 and e.project = $2 and e.conversation_id = n.conversation_id
+  and e.turn_id = n.turn_id and e.origin <> 'machine'
 order by n.n, e.occurred_at desc, e.feedback_id desc
 """
 

@@ -10,7 +10,7 @@ from typing import Any, Final, NamedTuple
 from contracts.instants import format_instant
 
 TURN_LOG: Final = "turn.log"
-_MARKS: Final = {"user": "[USER FEEDBACK]", "machine": "[FEEDBACK]"}
+_MARKS: Final = {"user": "[USER FEEDBACK]", "machine": "[FEEDBACK]", "reviewer": "[FEEDBACK]"}
 
 
 class Turn(NamedTuple):

@@ -79,7 +79,7 @@ class Moved:
 
 @dataclass(frozen=True, slots=True)
 class Overview:
-    """The figures of one address: people's verdicts and the machine's, never added up."""
+    """Figures of one address: people's verdicts, and the machine's with reviews in their place; never added up."""
 
     span: Span
     bucket: Bucket
@@ -121,7 +121,8 @@ async def overview(pool: asyncpg.Pool, at: Project, view: View, now: int, link: 
     counted = await breakdown(pool, at, span, view.filters, begins)
     before = Breakdown() if earlier is None else await breakdown(pool, at, earlier, view.filters)
     only_machine = counted.whole["machine"].total and not counted.whole["user"].total
-    charted: Origin = view.origin or ("machine" if only_machine else "user")
+    by_machine = only_machine if view.origin is None else view.origin != "user"
+    charted: Origin = "machine" if by_machine else "user"
     steps = _steps(counted, charted, begins, span, view, link)
     agents = ranked_agents(counted, before)
     why = await reasons(pool, at, span, view.filters, _REASONS, rules=False)

@@ -48,16 +48,24 @@ class AgentPage:
 
 @dataclass(frozen=True, slots=True)
 class ConversationPage:
-    """`newer` and `older` are the feedbacks beside the one that the reader came from."""
+    """`newer` and `older` are next to the feedback record that the reader came from.
+
+    `reviewer` is the reader's user id if they may review, else None.
+    """
 
     conversation: Conversation
     shown: Transcript
     newer: asyncpg.Record | None
     older: asyncpg.Record | None
+    reviewer: str | None
     trace_url_template: str | None
 
+    def has_reviewed(self, reactions: Sequence[dict[str, Any]]) -> bool:
+        """Return True if the review among `reactions` that counts is the reader's."""
+        return any(one["origin"] == "reviewer" and one["user_id"] == self.reviewer for one in reactions)
+
     def review_path(self, turn_id: str) -> str:
-        """Where a review of a verdict on the turn is sent."""
+        """Return the path that a review of the turn is posted to."""
         tenant, project, conversation, turn = (quote(one, safe="") for one in (*self.conversation, turn_id))
         return f"/conversations/{tenant}/{project}/{conversation}/turns/{turn}/reviews"
 
@@ -74,7 +82,7 @@ class ConversationPage:
 
 async def agent(pool: asyncpg.Pool, at: Project, view: View, span: Span) -> AgentPage:
     """Read what the agent's page shows."""
-    filters = replace(view.filters, origin=None)
+    filters = replace(view.filters, origins=None)
     counted = await breakdown(pool, at, span, filters)
     people, machine = (counted.whole[origin] for origin in BOTH)
     return AgentPage(
@@ -89,7 +97,7 @@ async def agent(pool: asyncpg.Pool, at: Project, view: View, span: Span) -> Agen
 
 
 async def conversation(
-    pool: asyncpg.Pool, at: Project, view: View, span: Span, trace_url_template: str | None
+    pool: asyncpg.Pool, at: Project, view: View, span: Span, reviewer: str | None, trace_url_template: str | None
 ) -> ConversationPage | None:
     """Read a transcript, and what lies beside the feedback that the reader came from; None where nothing is known."""
     where = Conversation(*at, view.id or "")
@@ -102,7 +110,7 @@ async def conversation(
     if came_from is not None:
         place = (came_from["occurred_at"], came_from["feedback_id"])
         newer, older = await beside(pool, at, span, view.filters, place)
-    return ConversationPage(where, shown, newer, older, trace_url_template)
+    return ConversationPage(where, shown, newer, older, reviewer, trace_url_template)
 
 
 def _said(shown: Transcript) -> Sequence[dict[str, Any]]:

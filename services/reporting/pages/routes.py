@@ -12,7 +12,7 @@ from fastapi.responses import StreamingResponse
 from fastapi.routing import APIRoute
 from pydantic import ValidationError
 
-from contracts.scopes import READ
+from contracts.scopes import READ, REVIEW
 from reporting.cursor import BadCursor
 from reporting.pages import exports, reading
 from reporting.pages.health import Health, HealthFacts, SharedHealth
@@ -175,7 +175,7 @@ def pages_router(
 
     async def show_calibration(visit: Visit) -> Response:
         span = await span_of(visit)
-        filters = replace(visit.view.filters, origin=None)
+        filters = replace(visit.view.filters, origins=None)
         figures = await calibration(pool, visit.at, span, filters)
         return visit.page("calibration.html", c=figures, agent_names=await agent_ids(pool, visit.at), span=span)
 
@@ -197,7 +197,8 @@ def pages_router(
         if at is None or not caller.may_touch(*at):
             return error_page(404, *_NO_PROJECT)
         visit = Visit(caller, view, at, [at])
-        shown = await reading.conversation(pool, visit.at, view, await span_of(visit), trace_url_template)
+        reviewer = caller.subject if REVIEW in caller.scopes else None
+        shown = await reading.conversation(pool, visit.at, view, await span_of(visit), reviewer, trace_url_template)
         if shown is None:
             return error_page(404, "No such conversation", "Nothing is known of it in this project.")
         return visit.page("conversation.html", c=shown)

@@ -23,7 +23,9 @@ PERIODS: Final[dict[Period, tuple[str, int]]] = {
     "90d": ("90 days", 90 * DAY),
     "all": ("All time", 0),
 }
-ORIGINS: Final[dict[Origin, str]] = {"user": "People", "machine": "Machine"}
+ORIGINS: Final[dict[Origin, str]] = {"user": "People", "machine": "Machine", "reviewer": "Reviewers"}
+_REVIEWED_MACHINE: Final[tuple[Origin, ...]] = ("machine", "reviewer")
+"""Pages show reviews with the machine's verdicts, whose place they take."""
 _AHEAD: Final = 10 * MINUTE  # feedback may be a little ahead of this clock and should still be seen
 
 
@@ -70,8 +72,6 @@ class View(BaseModel):
     """Part of a text or correction."""
     user: Annotated[Id | None, Empty] = None
     conversation: Annotated[Id | None, Empty] = None
-    reviews: Annotated[bool, BeforeValidator(bool)] = False
-    """Reviewers' judgements, too."""
     reviewed: Annotated[UUID | None, Empty] = None
     """In a transcript: the review that its form has just taken."""
     id: Annotated[Id | None, Empty] = None
@@ -100,15 +100,20 @@ class View(BaseModel):
             agent_version=self.version,
             model=self.model,
             reaction=self.reaction,
-            origin=self.origin,
+            origins=self._origins,
             feedback_type=self.type,
             reason=self.reason,
             min_confidence=self.confidence,
             text=self.q,
             user_id=self.user,
             conversation_id=self.conversation,
-            reviews=self.reviews,
         )
+
+    @property
+    def _origins(self) -> tuple[Origin, ...] | None:
+        if self.origin is None:
+            return None
+        return _REVIEWED_MACHINE if self.origin == "machine" else (self.origin,)
 
     @property
     def zone(self) -> ZoneInfo:

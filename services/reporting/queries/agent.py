@@ -36,7 +36,7 @@ class TellingWord:
 
 _WORST: Final = """
 select e.conversation_id, (array_agg(e.turn_id order by e.occurred_at desc))[1] as turn_id,
-       count(*) filter (where e.origin = 'user') as people, count(*) filter (where e.origin = 'machine') as machine,
+       count(*) filter (where e.origin = 'user') as people, count(*) filter (where e.origin <> 'user') as machine,
        max(e.occurred_at) as last_at
 from {view} e where {where} and e.reaction = 'not_ok'
 group by e.conversation_id

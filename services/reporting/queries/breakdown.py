@@ -27,7 +27,10 @@ class Version(NamedTuple):
 
 @dataclass(slots=True)
 class Breakdown:
-    """Votes of each origin: of all, of each step by its number from 0, of each agent and version."""
+    """Votes of people (`user`) and of the machine, reviews in its verdicts' place (`machine`).
+
+    `whole` is of all, `steps` of each step by its number from 0; the others are of each agent and version.
+    """
 
     whole: dict[Origin, Votes] = field(default_factory=lambda: defaultdict(Votes))
     steps: dict[tuple[Origin, int], Votes] = field(default_factory=lambda: defaultdict(Votes))
@@ -37,16 +40,18 @@ class Breakdown:
 
 
 _SUMS: Final = "sum(e.ok) as ok, sum(e.neutral) as neutral, sum(e.not_ok) as not_ok"
+_SIDE: Final = "case when origin = 'user' then 'user' else 'machine' end"
 _COUNTED: Final = f"""
 select e.origin, e.agent_id, e.agent_version, e.spark,
        grouping(e.agent_id) = 0 as of_agent, grouping(e.agent_version) = 0 as of_version,
        grouping(e.spark) = 0 as of_spark, {_SUMS}
-from (select *, ((at - $3) * {SPARK_STEPS} / ($4 - $3))::int as spark from {{source}} s) e
+from (select agent_id, agent_version, ok, neutral, not_ok, {_SIDE} as origin,
+             ((at - $3) * {SPARK_STEPS} / ($4 - $3))::int as spark from {{source}} s) e
 group by grouping sets ((e.origin), (e.origin, e.agent_id), (e.origin, e.agent_id, e.agent_version),
                         (e.origin, e.agent_id, e.spark))
 """
 _STEPS: Final = f"""
-select e.origin, width_bucket(e.at, ${{at}}::bigint[]) as step, {_SUMS} from {{source}} e group by 1, 2
+select {_SIDE} as origin, width_bucket(e.at, ${{at}}::bigint[]) as step, {_SUMS} from {{source}} e group by 1, 2
 """
 
 

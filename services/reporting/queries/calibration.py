@@ -40,7 +40,10 @@ class Threshold(Answer):
 
 
 class Calibration(Answer):
-    """Each pair is a machine verdict and one person's effective reaction or review on the same turn."""
+    """Agreement of machine verdicts, overruled ones among them, with people.
+
+    Each pair is a verdict and one person's effective reaction, or the review that counts, on the same turn.
+    """
 
     tenant: Annotated[str, Field(description="As in the path.")]
     project: Annotated[str, Field(description="As in the path.")]

@@ -1,4 +1,4 @@
-"""Counts effective reactions: total = user + machine = ok + not_ok + neutral."""
+"""Counts effective reactions: total = user + machine + reviewer = ok + not_ok + neutral."""
 
 from __future__ import annotations
 
@@ -6,12 +6,13 @@ from typing import Any, Final
 
 import asyncpg
 
-NAMES: Final = ("total", "user", "machine", "ok", "not_ok", "neutral")
+NAMES: Final = ("total", "user", "machine", "reviewer", "ok", "not_ok", "neutral")
 
 COUNTS: Final = """
 count(*) as total,
 count(*) filter (where e.origin = 'user') as "user",
 count(*) filter (where e.origin = 'machine') as machine,
+count(*) filter (where e.origin = 'reviewer') as reviewer,
 count(*) filter (where e.reaction = 'ok') as ok,
 count(*) filter (where e.reaction = 'not_ok') as not_ok,
 count(*) filter (where e.reaction = 'neutral') as neutral
@@ -21,6 +22,7 @@ SUMS: Final = """
 coalesce(sum(e.ok), 0) as ok, coalesce(sum(e.neutral), 0) as neutral, coalesce(sum(e.not_ok), 0) as not_ok,
 coalesce(sum(e.ok + e.neutral + e.not_ok) filter (where e.origin = 'user'), 0) as "user",
 coalesce(sum(e.ok + e.neutral + e.not_ok) filter (where e.origin = 'machine'), 0) as machine,
+coalesce(sum(e.ok + e.neutral + e.not_ok) filter (where e.origin = 'reviewer'), 0) as reviewer,
 coalesce(sum(e.ok + e.neutral + e.not_ok), 0) as total
 """
 """The same over what `rolled` gives, called `e`."""

@@ -14,7 +14,7 @@ from contracts.instants import DAY
 from reporting.rollups import HOUR, JUDGEMENTS, REASONS
 from reporting.selection import Filters, Project, Span, conditions
 
-_ROLLED_FILTERS: Final = ("agent_id", "agent_version", "model", "origin")
+_ROLLED_FILTERS: Final = ("agent_id", "agent_version", "model", "origins")
 _LONG: Final = 14 * DAY
 """From this length on a window is counted by days: its sparklines have days for steps."""
 _VOTES: Final = "e.origin, e.agent_id, e.agent_version, e.model"
@@ -62,7 +62,8 @@ def reasons_given(at: Project, span: Span, filters: Filters) -> Source:
 def judgements(at: Project, span: Span, filters: Filters) -> Source:
     """The window's machine verdicts by bins of confidence (`kind` verdict), and people's on the same turns.
 
-    Of the latter `kind` is the machine's verdict, and `confidence` the machine's. `reason` is the bin's number.
+    Overruled verdicts are among them. Of people's `kind` is the machine's verdict, and `confidence` the machine's.
+    `reason` is the bin's number.
     """
     return _source(at, span, filters, "judgement hour", "judgement day")
 
@@ -71,12 +72,14 @@ def _source(
     at: Project, span: Span, filters: Filters, hours: str, days: str | None, starts: Sequence[int] = ()
 ) -> Source:
     window, narrowed, values = conditions(at, span, filters)
-    beside = _BESIDE.get(hours.partition(" ")[0])
+    counted_by = hours.partition(" ")[0]
+    beside = _BESIDE.get(counted_by)
+    view = "effective_or_overruled" if counted_by == "judgement" else filters.view
     columns, more, of = (_VOTES, "", "e") if beside is None else (_DETAILS, f" cross join lateral {beside} r", "r")
     given = f"select e.occurred_at as at, {columns}, {_RAW_SUMS.format(of)} from"
     first, last = -(-span.start // HOUR) * HOUR, span.end // HOUR * HOUR
     if not _may_be_rolled(filters) or first >= last:
-        return Source(f"({given} {filters.view} e{more} where {window}{narrowed})", values)
+        return Source(f"({given} {view} e{more} where {window}{narrowed})", values)
     broken = sorted({start // HOUR * HOUR for start in starts if start % HOUR and first <= start < last})
     first_day, last_day = -(-first // DAY) * DAY, last // DAY * DAY
     by_days = days is not None and first_day < last_day
@@ -87,9 +90,9 @@ def _source(
     within = "e.start >= ${} and e.start < ${} and not exists (select from stale s where s.hour = e.start)"
     of_hour = f"e.grain = ${n + 4}::text"
     parts = [
-        f"{given} effective e{more} where {window}{narrowed} and e.occurred_at < ${n + 1}",
-        f"{given} effective e{more} where {window}{narrowed} and e.occurred_at >= ${n + 2}",
-        f"{given} stale s cross join lateral (select * from effective e where {here}"
+        f"{given} {view} e{more} where {window}{narrowed} and e.occurred_at < ${n + 1}",
+        f"{given} {view} e{more} where {window}{narrowed} and e.occurred_at >= ${n + 2}",
+        f"{given} stale s cross join lateral (select * from {view} e where {here}"
         f" and e.occurred_at >= s.hour and e.occurred_at < s.hour + {HOUR} offset 0) e{more}",
     ]
     if not by_days:

@@ -28,7 +28,10 @@ class FoundFeedback(Answer):
     agent_version: Annotated[str | None, Field(description="The agent's version, where the platform said it.")]
     model: Annotated[str | None, Field(description="The language model, where the platform said it.")]
     user_id: Annotated[str, Field(description="Whose verdict it is, or whose message the machine read.")]
-    origin: Annotated[Origin, Field(description="`user`: a person judged. `machine`: read from what a person wrote.")]
+    origin: Annotated[
+        Origin,
+        Field(description="`user`: a person judged. `machine`: read from what a person wrote. `reviewer`: a review."),
+    ]
     feedback_type: Annotated[FeedbackType, Field(description="`reaction` is an emoji, `explicit` a judgement.")]
     reaction: Annotated[Reaction, Field(description="The verdict.")]
     value: Annotated[float | None, Field(description="The reward, -1 to 1.")]
@@ -38,7 +41,7 @@ class FoundFeedback(Answer):
     correction: Annotated[str | None, Field(description="What the answer should have been.")]
     correction_type: Annotated[CorrectionType | None, Field(description="How the machine saw the answer rejected.")]
     emoji: Annotated[str | None, Field(description="The emoji of a reaction.")]
-    reviews: Annotated[str | None, Field(description="The machine's verdict that a reviewer judges; else null.")]
+    reviews: Annotated[str | None, Field(description="Of a review: the machine's verdict, or the turn; else null.")]
     ts: Annotated[Time, Field(description="When it was given.")]
 
 
@@ -57,7 +60,7 @@ LOOKED_THROUGH: Final = 10_000
 """Feedbacks in which one page looks for a text: no index has texts. The cursor goes on where the look ended."""
 _COLUMNS: Final = """e.feedback_id, e.conversation_id, e.turn_id, e.agent_id, e.agent_version, e.model, e.user_id,
  e.origin, e.feedback_type, e.reaction, e.value, e.confidence, e.text, e.tags, e.correction, e.correction_type, e.emoji,
- e.occurred_at, e.agent_message_id, e.trace_id, e.source, e.reviews"""
+ e.occurred_at, e.agent_message_id, e.trace_id, e.source, e.reviews, e.overruled_by"""
 # Whether a feedback counts is asked of those alone that hold the text, and where the look ended only where it did.
 _LOOK: Final = """
 with looked as materialized (

@@ -12,9 +12,12 @@ from reporting.selection import Conversation
 MOST_MESSAGES: Final = 600
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Line:
-    """One message. `reactions` are those of its turn, on the turn's last agent message; times in microseconds."""
+    """One message; times in microseconds.
+
+    `reactions` are those of its turn, on the turn's last agent message, whose `ends_turn` is True.
+    """
 
     turn_id: str | None
     sender_type: str
@@ -25,6 +28,7 @@ class Line:
     content: str
     occurred_at: int
     reactions: list[dict[str, Any]] = field(default_factory=list)
+    ends_turn: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,8 +53,8 @@ order by occurred_at, sequence, message_id limit $5
 """
 _REACTIONS: Final = f"""
 select feedback_id, turn_id, user_id, origin, feedback_type, reaction, emoji, confidence, text, correction, tags,
-       correction_type, occurred_at, source, reviews
-from effective_or_review where {_HERE} order by occurred_at, feedback_id limit 2000
+       correction_type, occurred_at, source, reviews, overruled_by
+from effective_or_overruled where {_HERE} order by occurred_at, feedback_id limit 2000
 """
 
 
@@ -67,7 +71,10 @@ async def transcript(connection: Connection, at: Conversation, turn_id: str | No
     for row in await connection.fetch(_REACTIONS, *at):
         by_turn.setdefault(row["turn_id"], []).append(dict(row))
     cut = more_before or more_after
+    ended: set[str] = set()
     for line in reversed(lines):
         if line.turn_id is not None and line.sender_type == "agent":
+            line.ends_turn = line.turn_id not in ended
+            ended.add(line.turn_id)
             line.reactions.extend(by_turn.pop(line.turn_id, ()))
     return Transcript(lines, [] if cut else [one for rows in by_turn.values() for one in rows], cut)

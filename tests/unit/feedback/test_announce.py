@@ -72,6 +72,8 @@ def test_a_created_feedback_is_announced_with_everything_it_says():
         "intent": None,
         "causationId": "x1",
         "reviews": None,
+        "overruledBy": None,
+        "overruledReaction": None,
     }
 
 

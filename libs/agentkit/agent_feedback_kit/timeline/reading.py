@@ -59,7 +59,7 @@ def item_of_artifact(text: str, meta: Mapping[str, Any]) -> LatestItem | None:
         "reaction": reaction["reaction"],
         "text": said if isinstance(said, str) else None,
         "confidence": float(confidence) if isinstance(confidence, int | float) and 0 <= confidence <= 1 else 1.0,
-        "origin": "machine" if reaction.get("origin") == "machine" else "user",
+        "origin": reaction["origin"] if reaction.get("origin") in ("machine", "reviewer") else "user",
         "rn": rn,
     }
 

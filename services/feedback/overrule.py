@@ -1,0 +1,31 @@
+"""Decides which review counts in place of a machine's verdict. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from uuid import UUID
+
+from feedback.model import Record
+from feedback.registry import TurnKey
+
+ReviewOfTurn = Mapping[TurnKey, UUID]
+"""The review that counts on each turn, by its feedback id."""
+
+
+def reviews_that_count(records: Iterable[Record]) -> ReviewOfTurn:
+    """Return the newest live review of each turn; the greater feedback id breaks ties."""
+    reviews = [record for record in records if record.is_live_review]
+    reviews.sort(key=lambda review: (review.shown.stamp.occurred_at, review.feedback_id))
+    return {review.turn: review.feedback_id for review in reviews}
+
+
+def review_over(record: Record, reviews: ReviewOfTurn) -> UUID | None:
+    """Return the review that overrules `record`. Only a verdict that the machine upholds can be overruled."""
+    return reviews.get(record.turn) if record.is_verdict and record.shown.present else None
+
+
+def overrule(record: Record, reviews: ReviewOfTurn) -> Record:
+    """Return the record under `reviews`: the very same object if that changes nothing."""
+    review = review_over(record, reviews)
+    return record if record.overruled_by == review else replace(record, overruled_by=review)
