@@ -51,7 +51,15 @@ async def test_a_judgement_is_stored_and_reported(stack: RunningStack) -> None:
         ["wrong"],
         "At ten.",
     )
-    assert await counts(stack, "c-new") == {"total": 1, "user": 1, "machine": 0, "ok": 0, "not_ok": 1, "neutral": 0}
+    assert await counts(stack, "c-new") == {
+        "total": 1,
+        "user": 1,
+        "machine": 0,
+        "reviewer": 0,
+        "ok": 0,
+        "not_ok": 1,
+        "neutral": 0,
+    }
 
 
 async def test_a_later_judgement_replaces_and_null_takes_back(stack: RunningStack) -> None:

@@ -16,8 +16,10 @@ from logs import NOW, example, raw
 
 from chat_bridge.model import MessageKey
 from chat_bridge.source_http import HttpMessageSource
-from chat_bridge.sources import slack_signature, webhook_signature
+from chat_bridge.sources.slack_workspace import SIGNATURE
+from chat_bridge.sources.source import SignedRequest
 from chat_bridge.sources.webhook_map import Signature
+from chat_bridge.sources.webhook_signature import is_signed
 from contracts.erasure import is_erased
 from contracts.instants import format_instant
 from contracts.topics import TOPICS
@@ -96,12 +98,13 @@ def test_signed_requests_are_refused_beyond_five_minutes(age: int, known: bool) 
     now = 1_700_000_000
     stamp = str(now - age)
     digest = hmac.new(b"secret", f"v0:{stamp}:body".encode(), hashlib.sha256).hexdigest()
-    assert slack_signature.is_signed("secret", stamp, f"v0={digest}", b"body", now * SECOND) == known
+    headers = {"x-slack-signature": f"v0={digest}", "x-slack-request-timestamp": stamp}
+    assert is_signed(SIGNATURE, b"secret", SignedRequest(headers, b"body", now * SECOND)) == known
     how = Signature(kind="hmac-sha256", secret="SECRET", header="x-signature", signed="{timestamp}.{body}",
                     timestamp_header="x-time")  # fmt: skip
     digest = hmac.new(b"secret", f"{stamp}.body".encode(), hashlib.sha256).hexdigest()
     headers = {"x-signature": digest, "x-time": stamp}
-    assert webhook_signature.is_signed(how, b"secret", headers, b"body", now * SECOND) == known
+    assert is_signed(how, b"secret", SignedRequest(headers, b"body", now * SECOND)) == known
 
 
 @pytest.mark.parametrize(("ahead", "readable"), [(FIVE_MINUTES, True), (FIVE_MINUTES + 1, False)])
