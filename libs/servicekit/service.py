@@ -36,6 +36,8 @@ MEMBERS_SECONDS = 30.0
 SCHEMA_SECONDS = 5.0
 """Seconds between two looks at the version of the schema."""
 PROBE_SECONDS = 2.0
+STUCK_SECONDS = 600.0
+"""Seconds after which a run of periodic work that has not ended is shown to operators."""
 log = logger("service")
 
 
@@ -88,6 +90,8 @@ class Service:
         """What else has warnings for an operator."""
         self.resources = AsyncExitStack()
         self._periodics: list[Periodic] = []
+        self._runs: dict[str, float] = {}
+        """Start of each run of periodic work that is under way, monotonic seconds by name."""
         self._tasks: list[asyncio.Task[None]] = []
         self._probes: list[Callable[[], Awaitable[None]]] = []
         self._schemas: list[Callable[[], Awaitable[None]]] = []
@@ -194,7 +198,15 @@ class Service:
     def warnings(self) -> list[str]:
         """What an operator should know though the service is ready, in sentences."""
         of_groups = [warning for subscription in self.subscriptions for warning in subscription.warnings]
-        return of_groups + [warning for warnings in self.watched for warning in warnings()]
+        return of_groups + [warning for warnings in self.watched for warning in warnings()] + self._stuck()
+
+    def _stuck(self) -> list[str]:
+        now = self.surroundings.clock.monotonic()
+        return [
+            f"{self.name}: the task {name!r} has been running for {int(now - start) // 60} minutes"
+            for name, start in self._runs.items()
+            if now - start >= STUCK_SECONDS
+        ]
 
     async def _why_not_ready(self) -> str | None:
         if self.superseded:
@@ -237,9 +249,12 @@ class Service:
     async def _run(self, periodic: Periodic) -> None:
         await asyncio.sleep(periodic.delay)
         while True:
+            self._runs[periodic.name] = self.surroundings.clock.monotonic()
             try:
                 await periodic.work()
             except Exception as error:
                 level = log.warning if is_transient(error) else log.error
                 level("periodic_failed", name=periodic.name, error=type(error).__name__, where=frames(error))
+            finally:
+                del self._runs[periodic.name]
             await asyncio.sleep(periodic.seconds)

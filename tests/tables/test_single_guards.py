@@ -1,0 +1,58 @@
+"""Guards that stand alone: nothing else fails if one of them is taken away."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import asyncpg
+import httpx
+import pytest
+from running_stack import Tokens
+
+import chat_bridge.main
+import feedback.main
+import inference.main
+import reporting.main
+from reporting.pages.exports import _cell
+from servicekit.database import open_pool
+from servicekit.http.application import application, guarded
+from standalone.api import SURFACE
+
+SERVICES = {one.PROGRAM.name: one for one in (chat_bridge.main, feedback.main, inference.main, reporting.main)}
+
+
+@pytest.mark.parametrize("service", SERVICES)
+async def test_processes_that_start_at_once_migrate_one_after_the_other(own_database: str, service: str) -> None:
+    migrations = Path(str(SERVICES[service].__file__)).parent / "migrations"
+    pools = await asyncio.gather(*(open_pool(own_database, service, migrations, size=1) for _ in range(6)))
+    for pool in pools:
+        await pool.close()
+    connection = await asyncpg.connect(own_database)
+    applied = await connection.fetchval(f"select count(*) from {service}.migrations")
+    await connection.close()
+    assert applied == len(list(migrations.glob("*.sql")))
+
+
+@pytest.mark.parametrize("text", ["=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "\r=1"])
+def test_a_spreadsheet_runs_no_text(text: str) -> None:
+    assert _cell(text) == f"'{text}"
+    assert _cell([text, "wrong"]) == f"'{text}; wrong"
+    assert _cell(f"not {text}") == f"not {text}"
+
+
+@pytest.mark.parametrize(("scheme", "is_secure"), [("https", True), ("http", False)])
+async def test_a_sign_in_cookie_is_for_this_site_alone(scheme: str, is_secure: bool) -> None:
+    from reporting.pages.session import SIGN_IN, signed_in
+
+    async def not_ready() -> None:
+        return None
+
+    app = application(not_ready)
+    app.post(SIGN_IN)(signed_in)
+    transport = httpx.ASGITransport(guarded(app, Tokens(), SURFACE))
+    async with httpx.AsyncClient(transport=transport, base_url=f"{scheme}://stack") as http:
+        answer = await http.post(SIGN_IN, content="token=all", headers={"Origin": f"{scheme}://stack"})
+    assert answer.status_code == 303, answer.text
+    flags = {flag.strip().lower() for flag in answer.headers["set-cookie"].split(";")[1:]}
+    assert flags == {"httponly", "path=/", "samesite=strict"} | ({"secure"} if is_secure else set())
