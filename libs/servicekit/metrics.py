@@ -8,6 +8,11 @@ RECORDS = Counter(
     "agent_feedback_records_total", "Records by what became of them", ("group", "topic", "outcome", "reason")
 )
 DEAD_LETTERS = Counter("agent_feedback_dead_letters_total", "Dead letters written", ("group", "topic", "reason"))
+REFUSED = Counter(
+    "agent_feedback_refused_events_total",
+    "Chat events not taken, over HTTP or from the log, by the field and the rule that it breaks",
+    ("topic", "field", "rule"),
+)
 DEAD_LETTER_FAILURES = Counter(
     "agent_feedback_dead_letter_failures_total", "Attempts to write dead letters that failed", ("group",)
 )

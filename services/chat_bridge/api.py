@@ -85,10 +85,12 @@ def ingest_router(intake: Intake) -> APIRouter:
         """
         require_media_type(request, [NDJSON, "application/ndjson", "application/jsonl"])
         try:
-            checked = await check(await request.body(), intake.project(tenant, project), trace_headers(traceparent))
+            body, place = await request.body(), intake.project(tenant, project)
+            checked = await check(body, place, trace_headers(traceparent))
         except TooManyLines:
             raise refusal(413, f"More than {LINES_LIMIT} lines.") from None
         await intake.write(checked.messages)
+        await intake.refuse(place, body, checked.refused[:REFUSED_SHOWN])
         refused = [
             RefusedEvent(line=one.line, reason=one.reason, detail=one.detail) for one in checked.refused[:REFUSED_SHOWN]
         ]

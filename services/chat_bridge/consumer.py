@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any
 
 from chat_bridge.batch import Batch, parked_keys, tenants_of
@@ -14,7 +14,9 @@ from contracts.versions import COPY
 from servicekit.clock import Clock
 from servicekit.kafka.outcome import Outcome
 from servicekit.kafka.producer import Producer
-from servicekit.kafka.records import Received, inherited
+from servicekit.kafka.records import Received, Unreadable, inherited
+
+NoteSetAside = Callable[[Sequence[Unreadable]], Awaitable[None]]
 
 
 class ChatEvents:
@@ -32,6 +34,7 @@ class ChatEvents:
         clock: Clock,
         parked_limit: int,
         source: MessageSource | None = None,
+        note_set_aside: NoteSetAside | None = None,
     ) -> None:
         self._store = store
         self._producer = producer
@@ -39,6 +42,7 @@ class ChatEvents:
         self._clock = clock
         self._parked_limit = parked_limit
         self._source = source
+        self.note_set_aside = note_set_aside
 
     async def handle(self, records: Sequence[Received[Any]]) -> Sequence[Outcome]:
         batch = Batch.of(records)

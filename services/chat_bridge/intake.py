@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Collection, Sequence
 from dataclasses import dataclass
 
-from chat_bridge.ingest import IngestProject
+from chat_bridge.ingest import IngestProject, RefusedLine
+from chat_bridge.refused import Refusal, refusal_of_line
 from servicekit.clock import Clock
 from servicekit.failures import Unavailable
 from servicekit.http.log_writer import LogFull, LogWriter
@@ -20,6 +21,7 @@ class Intake:
     log: LogWriter
     clock: Clock
     judge_at: int | None = None
+    note_refused: Callable[[Collection[Refusal]], Awaitable[None]] | None = None
 
     def project(self, tenant: str, project: str) -> IngestProject:
         """Return the project whose events are checked now."""
@@ -31,3 +33,12 @@ class Intake:
             await self.log.write(messages)
         except (LogFull, Unavailable) as error:
             raise refusal_of(error) from None
+
+    async def refuse(self, place: IngestProject, body: bytes, refused: Sequence[RefusedLine]) -> None:
+        """Note refused lines of `body`, so that their producer can list them later."""
+        if self.note_refused is None or not refused:
+            return
+        lines = body.split(b"\n")
+        await self.note_refused(
+            [refusal_of_line(place.tenant, place.project, lines[at.line - 1], at.reason, at.detail) for at in refused]
+        )

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from chat_bridge import api_refused
+from chat_bridge.api_refused import refused_router
 from chat_bridge.asking import AskAgain
 from chat_bridge.consumer import ChatEvents
 from chat_bridge.erasure import ChatBridgeErasures
 from chat_bridge.intake import Intake
 from chat_bridge.parking import Parking
+from chat_bridge.refused_store import RefusedEvents
 from chat_bridge.retention import expiries
 from chat_bridge.settings import ChatBridgeSettings
 from chat_bridge.source_http import HttpMessageSource
@@ -36,7 +39,10 @@ async def build(settings: ChatBridgeSettings, surroundings: Surroundings) -> Ser
         store, service.producer, surroundings.clock, int(settings.parked_days * DAY), surroundings.observers
     )
     source = _open_source(settings, service)
-    events = ChatEvents(store, service.producer, parking, surroundings.clock, settings.parked_limit, source)
+    refused = RefusedEvents(pool, surroundings.clock)
+    events = ChatEvents(
+        store, service.producer, parking, surroundings.clock, settings.parked_limit, source, refused.note_set_aside
+    )
     erasures = ChatBridgeErasures(pool, store)
     service.consume("chat_bridge", ErasingHandler(events, erasures, service.producer, "chat_bridge"))
     service.expire(pool, expiries(settings))
@@ -46,8 +52,11 @@ async def build(settings: ChatBridgeSettings, surroundings: Surroundings) -> Ser
         service.every(Periodic("ask again", settings.message_source_again_seconds, asking.ask))
     service.facts["parked"] = store.parked
     log = LogWriter(service.producer, room=surroundings.room, seconds=settings.log_seconds)
-    intake = Intake(log, surroundings.clock, surroundings.judge_at)
-    service.routers += registry.routers(intake, registry.open_sources(settings))
+    intake = Intake(log, surroundings.clock, surroundings.judge_at, refused.note)
+    service.routers += [
+        *registry.routers(intake, registry.open_sources(settings)),
+        refused_router(refused),
+    ]
     return service
 
 
@@ -65,6 +74,6 @@ def _open_source(settings: ChatBridgeSettings, service: Service) -> HttpMessageS
     return source
 
 
-SURFACE = Surface(registry.PERMISSIONS, registry.BODY_LIMITS)
+SURFACE = Surface({**registry.PERMISSIONS, **api_refused.PERMISSIONS}, registry.BODY_LIMITS)
 PROGRAM = Program("chat_bridge", ChatBridgeSettings, build, SURFACE)
 """The service as it is started on its own."""

@@ -7,5 +7,8 @@ from servicekit.retention import Expiry
 
 
 def expiries(settings: ChatBridgeSettings) -> list[Expiry]:
-    """Return the index's expiry: a reaction to a message that came in before finds no original."""
-    return [Expiry("messages", settings.message_days, "r.stored_at < to_timestamp($1::bigint / 1e6)")]
+    """Return the expiry of the index and of refused events. A reaction to an expired message finds no original."""
+    return [
+        Expiry("messages", settings.message_days, "r.stored_at < to_timestamp($1::bigint / 1e6)"),
+        Expiry("refused", settings.refused_days, "r.refused_at < $1"),
+    ]

@@ -10,6 +10,7 @@ from typing import Any
 
 from fastapi import APIRouter
 
+from chat_bridge.api_refused import refused_router
 from chat_bridge.sources.registry import routers as bridge_routers
 from feedback.api import intake_router
 from feedback.api_erasure import erasure_router
@@ -26,6 +27,7 @@ from servicekit.http.reference import as_markdown
 PAGE = Path(__file__).parents[2] / "docs" / "http.md"
 MARK = "<!-- Everything below is made from the routes by `make docs`. -->\n"
 ROUTERS: tuple[Callable[..., APIRouter], ...] = (
+    refused_router,
     intake_router,
     reviews_router,
     sessions_router,

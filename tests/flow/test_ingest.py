@@ -90,6 +90,30 @@ async def test_events_of_another_style_become_feedback(stack: RunningStack) -> N
     assert {row["status"] for row in said} == {"neutral"}
 
 
+async def test_producers_are_told_of_their_refused_events(stack: RunningStack) -> None:
+    """Over HTTP and from the log, the project's own alone, and nothing of what was written."""
+    bad = message("m-refused", "c-refused", senderType="robot") | {"content": "a secret"}
+    await send(stack, lines(without(bad, "messageId"), without(bad, "messageId"), b"{"))
+    await stack.publish(bad | {"eventId": "from-the-log"}, bad | {"eventId": "theirs", "tenant": "globex"})
+    await stack.quiet()
+    path = "/conversations/acme/support/refused"
+    async with stack.client("chat") as http:
+        answer = await http.get(path)
+        later = await http.get(path, params={"since": "2999-01-01T00:00:00Z"})
+        assert (await http.get(path, params={"since": "yesterday"})).status_code == 422
+        assert (await http.get("/conversations/globex/support/refused")).status_code == 403
+    named = [(one["event_id"], one["field"], one["rule"], one["times"]) for one in answer.json()["items"]]
+    assert sorted(named)[0] == ("", "", "invalid_json", 1)
+    assert ("from-the-log", "senderType", "input should be 'human' or 'agent'", 1) in named
+    assert [one[1:] for one in named if one[0] == bad["eventId"]] == [("messageId", "field required", 2)]
+    assert len(named) == 3
+    assert "secret" not in answer.text
+    assert later.json() == {"items": [], "truncated": False}
+    async with stack.client() as http:
+        theirs = (await http.get("/conversations/globex/support/refused")).json()["items"]
+    assert [one["event_id"] for one in theirs] == ["theirs"]
+
+
 async def test_each_line_is_checked_by_itself(stack: RunningStack) -> None:
     good = message("m-good", "c-lines", agent="bot")
     cases: list[tuple[Any, str | None]] = [

@@ -40,6 +40,7 @@ QUESTIONS: list[tuple[str, str, Any]] = [
     ("POST", f"{PROJECT}/strategies/search", {"intent": "hours"}),
     ("POST", f"{PROJECT}/strategies/search", {"text": "No, that is wrong.", "user_id": ANN}),
     ("POST", f"{CONVERSATION}/detect", NEW_MESSAGE),
+    ("GET", f"{PROJECT}/refused", None),
     ("POST", f"{CONVERSATION}/detect", NEW_MESSAGE | {"look_back": "user"}),
 ]
 """Every question about a project that is answered as JSON: one at least for each route. Pages are asked elsewhere."""
@@ -62,8 +63,9 @@ async def alone(postgres_url: str, monkeypatch: pytest.MonkeyPatch) -> AsyncIter
 
 
 async def fill(stack: RunningStack, place: Place) -> None:
-    """The place's chat, and an explicit judgement of the second turn by Bob."""
-    await stack.publish(*chat_events(place))
+    """Publish the place's chat, an event that is refused, and an explicit judgement of the second turn by Bob."""
+    refused = {"topic": "chat.message.ingested", "eventId": "q1", "tenant": place.tenant, "project": place.project}
+    await stack.publish(*chat_events(place), refused | {"conversationId": place.conversation})
     await stack.quiet()
     path = f"/conversations/{place.tenant}/{place.project}/{place.conversation}/turns/t2/feedback"
     body = {"reaction": "ok" if place == OURS else "not_ok", "text": place.says("judged"), "user_id": BOB}

@@ -44,6 +44,7 @@ EXPECTED: dict[tuple[str, str], frozenset[str]] = {
     ("GET", "/dashboard/conversation"): frozenset({"read"}),
     ("GET", "/dashboard/assets/{name}"): frozenset({"read"}),
     ("POST", "/ingest/{tenant}/{project}/events"): frozenset({"ingest"}),
+    ("GET", PROJECT + "/refused"): frozenset({"ingest"}),
     ("POST", "/sources/slack/events"): PUBLIC,  # signed by Slack
     ("POST", "/sources/webhooks/{source}"): PUBLIC,  # signed as the map says
     ("POST", TURN + "/feedback"): ANY,

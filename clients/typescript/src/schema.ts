@@ -751,6 +751,30 @@ export interface Refusal {
   detail: string;
 }
 
+/** An event that was not taken, over HTTP or from the log. */
+export interface RefusedChatEvent {
+  /** The event's topic; empty if it named none. */
+  topic: string;
+  /** The event's `eventId`; empty if it cannot be read. */
+  event_id: string;
+  /** The field that breaks the rule; empty if the rule is about none. */
+  field: string;
+  /** The rule, in words or as a short name. */
+  rule: string;
+  /** How often the event was refused for this. */
+  times: number;
+  /** When it was refused last, RFC 3339. */
+  refused_at: string;
+}
+
+/** Refused events of a project. */
+export interface RefusedChatEvents {
+  /** The latest first, at most 1000. */
+  items: RefusedChatEvent[];
+  /** Whether there may be more before the last one. */
+  truncated: boolean;
+}
+
 /** A line that was not taken, counted from 1. */
 export interface RefusedEvent {
   /** The line's number, from 1. */
@@ -1069,6 +1093,14 @@ export interface Operations {
     query: Record<string, unknown>;
     body: Record<string, unknown>;
     answer: SourceOutcome;
+  };
+  "GET /conversations/{tenant}/{project}/refused": {
+    query: {
+      /** RFC 3339 with an offset; without it, all that are kept. */
+      since?: string | null;
+    };
+    body: undefined;
+    answer: RefusedChatEvents;
   };
   "POST /conversations/{tenant}/{project}/{conversation_id}/turns/{turn_id}/feedback": {
     query: Record<string, unknown>;

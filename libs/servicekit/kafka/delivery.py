@@ -75,7 +75,10 @@ def observe_all(
 
 
 class Handler(Protocol):
-    """One group's work. One that also takes `Tombstone`s says so by an attribute `takes_tombstones = True`."""
+    """One group's work. One that also takes `Tombstone`s says so by an attribute `takes_tombstones = True`.
+
+    One with a coroutine `note_set_aside` is told of records after their dead letters are written. It must not raise.
+    """
 
     async def handle(self, batch: Sequence[Received[Any]]) -> Sequence[Outcome]:
         """Take the whole batch in, and say of each record what became of it, in the same order.
@@ -142,6 +145,7 @@ class Delivery:
         self._handler = handler
         self._taken = (Received, Tombstone) if getattr(handler, "takes_tombstones", False) else (Received,)
         self._probe = probe or handler.probe
+        self._note_set_aside = getattr(handler, "note_set_aside", None)
         self._letters = letters
         self._clock = clock
         self._judge_at = judge_at
@@ -346,6 +350,8 @@ class Delivery:
             await self._until_up(partial(self._letters.send, letters), self.backoff, self._letters_wait)
             for (topic, reason), count in Counter((one.raw.coordinates.topic, one.reason) for one in piece).items():
                 metrics.DEAD_LETTERS.labels(self.group, topic, reason).inc(count)
+            if self._note_set_aside is not None:
+                await self._note_set_aside(piece)
 
     def _letters_wait(self, error: Exception, attempt: int) -> None:
         """Say that dead letters cannot be written: until they are, nothing behind them is taken in."""

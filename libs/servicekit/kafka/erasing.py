@@ -45,6 +45,7 @@ class ErasingHandler:
         self._erasures = erasures
         self._producer = producer
         self._service: FeedbackKeeper = service
+        self.note_set_aside = getattr(inner, "note_set_aside", None)
         self.takes_tombstones = getattr(inner, "takes_tombstones", False)
 
     async def handle(self, batch: Sequence[Received[Any]]) -> Sequence[Outcome]:

@@ -1,0 +1,75 @@
+"""Refused events over HTTP: producers see what became of no feedback, and why."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import APIRouter, Depends, Path, Query
+from pydantic import BaseModel, Field
+
+from chat_bridge.refused_store import SHOWN, RefusedEvents
+from contracts.base import Name
+from contracts.instants import format_instant, parse_instant
+from contracts.scopes import INGEST
+from servicekit.failures import Unavailable, in_words, is_transient
+from servicekit.http.auth import caller_of
+from servicekit.http.permissions import Permissions, needs
+from servicekit.http.refusals import documented, refusal, refusal_of
+
+REFUSED = "/conversations/{tenant}/{project}/refused"
+PERMISSIONS: Permissions = {("GET", REFUSED): needs(INGEST)}
+ANSWERS = (
+    documented(401, "No valid access token.")
+    | documented(403, "The token does not reach that project, or lacks the scope ingest.")
+    | documented(422, "The path names no project, or `since` is no time.")
+    | documented(503, "The database does not answer; see Retry-After.")
+)
+
+
+class RefusedChatEvent(BaseModel):
+    """An event that was not taken, over HTTP or from the log."""
+
+    topic: str = Field(description="The event's topic; empty if it named none.", examples=["chat.message.ingested"])
+    event_id: str = Field(description="The event's `eventId`; empty if it cannot be read.", examples=["e-7"])
+    field: str = Field(
+        description="The field that breaks the rule; empty if the rule is about none.", examples=["content"]
+    )
+    rule: str = Field(description="The rule, in words or as a short name.", examples=["field required"])
+    times: int = Field(description="How often the event was refused for this.", examples=[1])
+    refused_at: str = Field(description="When it was refused last, RFC 3339.", examples=["2026-11-20T09:29:00.000000Z"])
+
+
+class RefusedChatEvents(BaseModel):
+    """Refused events of a project."""
+
+    items: list[RefusedChatEvent] = Field(description=f"The latest first, at most {SHOWN}.")
+    truncated: bool = Field(description="Whether there may be more before the last one.")
+
+
+def refused_router(refused: RefusedEvents) -> APIRouter:
+    """Return the route that lists refused events."""
+    router = APIRouter(dependencies=[Depends(caller_of)], tags=["ingest"])
+
+    @router.get(REFUSED, responses=ANSWERS)
+    async def list_refused(
+        tenant: Annotated[Name, Path(examples=["acme"])],
+        project: Annotated[Name, Path(examples=["support"])],
+        since: Annotated[
+            str | None, Query(description="RFC 3339 with an offset; without it, all that are kept.")
+        ] = None,
+    ) -> RefusedChatEvents:
+        """List the project's refused events of the last days: event id, field and rule, never content."""
+        try:
+            moment = 0 if since is None else parse_instant(since)
+        except ValueError:
+            raise refusal(422, "since must be RFC 3339 with an offset.") from None
+        try:
+            rows = await refused.since(tenant, project, moment)
+        except Exception as error:
+            if not is_transient(error):
+                raise
+            raise refusal_of(Unavailable("the database", in_words(error))) from None
+        items = [RefusedChatEvent(**{**row, "refused_at": format_instant(row["refused_at"])}) for row in rows]
+        return RefusedChatEvents(items=items, truncated=len(items) == SHOWN)
+
+    return router

@@ -1,0 +1,75 @@
+"""Refused events as their producers are told of them: by event id, field and rule, never by content. Pure."""
+
+from __future__ import annotations
+
+import re
+from typing import Final, NamedTuple
+
+from pydantic_core import from_json
+
+from contracts.base import ID_PATTERN
+from contracts.topics import CHAT_TOPICS
+from servicekit.kafka.records import Unreadable
+
+_NAME: Final = re.compile(r"[A-Za-z0-9._-]{1,64}")
+_ID: Final = re.compile(ID_PATTERN)
+_TOPICS: Final = frozenset(topic.name for topic in CHAT_TOPICS)
+_INDEX: Final = re.compile(r"\.\d+")
+
+
+class Refusal(NamedTuple):
+    """A refused event of a project. `event_id` is empty if it cannot be read, `field` if the rule is about no field."""
+
+    tenant: str
+    project: str
+    topic: str
+    event_id: str
+    field: str
+    rule: str
+
+
+def refusal_of_record(unreadable: Unreadable) -> Refusal | None:
+    """Return the refusal of a record on a chat topic, or None if the record does not say whose it is."""
+    topic = unreadable.raw.coordinates.topic
+    event = _object(unreadable.raw.value or b"")
+    tenant, project = event.get("tenant"), event.get("project")
+    if topic not in _TOPICS or not _is_name(tenant) or not _is_name(project):
+        return None
+    return Refusal(str(tenant), str(project), topic, _event_id(event), *_broken(unreadable.reason, unreadable.detail))
+
+
+def refusal_of_line(tenant: str, project: str, line: bytes, reason: str, detail: str) -> Refusal:
+    """Return the refusal of a line that was sent for a project over HTTP."""
+    event = _object(line)
+    topic = event.get("topic")
+    named = topic if isinstance(topic, str) and topic in _TOPICS else ""
+    return Refusal(tenant, project, named, _event_id(event), *_broken(reason, detail))
+
+
+def _object(value: bytes) -> dict[str, object]:
+    try:
+        event = from_json(value)
+    except (ValueError, RecursionError):
+        return {}
+    return event if isinstance(event, dict) else {}
+
+
+def _is_name(value: object) -> bool:
+    return isinstance(value, str) and _NAME.fullmatch(value) is not None
+
+
+def _event_id(event: dict[str, object]) -> str:
+    value = event.get("eventId")
+    try:
+        text = str(value) if type(value) is int else value
+    except ValueError:  # an integer of thousands of digits
+        return ""
+    return text if isinstance(text, str) and len(text) <= 256 and _ID.fullmatch(text) else ""
+
+
+def _broken(reason: str, detail: str) -> tuple[str, str]:
+    """Return the field and the rule. Positions in lists are left out, so that there are few different fields."""
+    if reason != "invalid_event":
+        return "", reason
+    field, _, rule = detail.partition(": ")
+    return _INDEX.sub("[]", field), rule or reason

@@ -1,0 +1,73 @@
+"""Refused events of the last days in PostgreSQL, a bounded number per tenant."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Sequence
+from typing import Final
+
+import asyncpg
+
+from chat_bridge.refused import Refusal, refusal_of_record
+from servicekit import metrics
+from servicekit.clock import Clock
+from servicekit.database import columns_of
+from servicekit.kafka.records import Unreadable
+from servicekit.logging import logger
+
+TENANT_LIMIT: Final = 10_000
+"""Refusals kept of one tenant; the oldest go first."""
+SHOWN: Final = 1_000
+"""Refusals of one answer."""
+_NOTE: Final = """
+insert into refused as r (tenant, project, topic, event_id, field, rule, times, refused_at)
+select *, $8 from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::bigint[])
+on conflict (event_id, topic, field, rule, project, tenant)
+    do update set times = r.times + excluded.times, refused_at = greatest(r.refused_at, excluded.refused_at)
+"""
+_BOUND: Final = f"""
+delete from refused where ctid = any(array(
+    select ctid from refused where tenant = $1 order by refused_at desc offset {TENANT_LIMIT}))
+"""
+_SINCE: Final = f"""
+select topic, event_id, field, rule, times, refused_at from refused
+where tenant = $1 and project = $2 and refused_at >= $3
+order by refused_at desc, topic, event_id, field, rule limit {SHOWN}
+"""
+
+log = logger("refused")
+
+
+class RefusedEvents:
+    """Notes refused events and lists them. A failure to note one is logged: the refusal itself stands."""
+
+    def __init__(self, pool: asyncpg.Pool, clock: Clock) -> None:
+        self._pool = pool
+        self._clock = clock
+
+    async def note_set_aside(self, refused: Collection[Unreadable]) -> None:
+        """Note the chat events among records that became dead letters. Never raises."""
+        await self.note([one for one in map(refusal_of_record, refused) if one is not None])
+
+    async def note(self, refusals: Collection[Refusal]) -> None:
+        """Count refusals and keep them. Never raises."""
+        counts = Counter(refusals)
+        for one, times in counts.items():
+            metrics.REFUSED.labels(one.topic, one.field, one.rule).inc(times)
+        try:
+            await self._keep(counts)
+        except Exception as error:
+            log.warning("refusals_not_noted", refusals=len(refusals), error=type(error).__name__)
+
+    async def _keep(self, counts: Counter[Refusal]) -> None:
+        if not counts:
+            return
+        rows = [(*refusal, times) for refusal, times in sorted(counts.items())]
+        await self._pool.execute(_NOTE, *columns_of(rows, 7), self._clock.now())
+        for tenant in {refusal.tenant for refusal in counts}:
+            await self._pool.execute(_BOUND, tenant)
+
+    async def since(self, tenant: str, project: str, moment: int) -> Sequence[asyncpg.Record]:
+        """Return the refusals of a project since `moment` (microseconds), the latest first, at most SHOWN."""
+        found: Sequence[asyncpg.Record] = await self._pool.fetch(_SINCE, tenant, project, moment)
+        return found

@@ -1,0 +1,63 @@
+"""Refused events are told by event id, field and rule, whatever their bytes are."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from chat_bridge.refused import Refusal, refusal_of_line, refusal_of_record
+from servicekit.kafka.records import Coordinates, RawRecord, Unreadable
+
+MESSAGE = "chat.message.ingested"
+WHOLE = {"tenant": "acme", "project": "support", "eventId": "e-1"}
+
+
+def unreadable(value: object, topic: str = MESSAGE, reason: str = "invalid_event", detail: str = "") -> Unreadable:
+    raw = json.dumps(value).encode() if not isinstance(value, bytes) else value
+    return Unreadable(RawRecord(Coordinates(topic, 0, 0), None, raw, (), 0), reason, detail)
+
+
+def test_a_record_names_its_project() -> None:
+    found = refusal_of_record(unreadable(WHOLE, detail="attachments.3.type: field required"))
+    assert found == Refusal("acme", "support", MESSAGE, "e-1", "attachments[].type", "field required")
+    assert refusal_of_record(unreadable(WHOLE, reason="future", detail="in words")) == Refusal(
+        "acme", "support", MESSAGE, "e-1", "", "future"
+    )
+
+
+@pytest.mark.parametrize(
+    "value",
+    [b"{", b"[]", b"\xff", b"[" * 5_000, WHOLE | {"tenant": 7}, WHOLE | {"project": "a/b"}, WHOLE | {"tenant": ""}],
+)
+def test_a_record_of_nobody_is_told_to_nobody(value: object) -> None:
+    assert refusal_of_record(unreadable(value)) is None
+
+
+def test_a_record_of_another_topic_is_not_told() -> None:
+    assert refusal_of_record(unreadable(WHOLE, "feedback.erasure.requested")) is None
+
+
+@pytest.mark.parametrize(
+    ("event_id", "told"),
+    [
+        ("e-1", "e-1"),
+        (17, "17"),
+        ("x" * 257, ""),
+        ("a\nb", ""),
+        ("a\n", ""),
+        (True, ""),
+        (None, ""),
+        ({"a": 1}, ""),
+        ("", ""),
+    ],
+)
+def test_only_an_event_id_that_is_one_is_told(event_id: object, told: str) -> None:
+    line = json.dumps({"topic": MESSAGE, "eventId": event_id}).encode()
+    assert refusal_of_line("acme", "support", line, "invalid_event", "content: field required").event_id == told
+
+
+@pytest.mark.parametrize("topic", ["feedback.created", "my secret", 7, None])
+def test_a_topic_that_is_none_of_ours_is_not_told(topic: object) -> None:
+    found = refusal_of_line("acme", "support", json.dumps({"topic": topic}).encode(), "unknown_topic", "in words")
+    assert found == Refusal("acme", "support", "", "", "", "unknown_topic")
