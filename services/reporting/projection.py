@@ -122,6 +122,7 @@ class MessageRow(NamedTuple):
     model: str | None
     trace_id: str | None
     reply_to: str | None
+    thread: str
     version: bytes
     occurred_at: int
     sequence: int
@@ -200,6 +201,7 @@ def message_row(event: MessageEvent) -> MessageRow:
         message.model,
         message.trace_id,
         message.reply_to_message_id,
+        "" if message.thread_id in (None, message.message_id) else message.thread_id or "",
         version_of(event),
         occurred_at,
         sequence,

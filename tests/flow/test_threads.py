@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from typing import Any
 
@@ -30,7 +31,15 @@ def two_threads() -> Sequence[Any]:
     ]
 
 
-async def test_verdicts_and_planner_keep_threads_apart(stack: RunningStack) -> None:
+async def kto_rows(stack: RunningStack) -> dict[str, Any]:
+    async with stack.client() as http:
+        answer = await http.get(f"{BASE}/exports/kto?everyone=true")
+    assert answer.status_code == 200, answer.text
+    rows = [json.loads(line) for line in answer.text.splitlines()]
+    return {row["turn_id"]: row for row in rows if row["conversation_id"] == "channel"}
+
+
+async def test_verdicts_planner_and_training_rows_keep_threads_apart(stack: RunningStack) -> None:
     await stack.publish(*two_threads())
     await stack.quiet()
     async with stack.client() as http:
@@ -48,6 +57,10 @@ async def test_verdicts_and_planner_keep_threads_apart(stack: RunningStack) -> N
     assert "plants" not in tram["planner_markdown"]
     assert plants["target"]["turn_id"] == "a2"
     assert channel["target"] is None, "no agent has spoken outside of the threads"
+    rows = await kto_rows(stack)
+    assert {turn: row["label"] for turn, row in rows.items()} == {"a1": False, "a2": True}
+    assert [one["content"] for one in rows["a1"]["prompt"]] == ["Which tram goes to the zoo?"]
+    assert [one["content"] for one in rows["a2"]["prompt"]] == ["Who waters the plants in August?"]
 
 
 async def test_a_root_that_comes_late_has_its_thread_judged_again(stack: RunningStack) -> None:
@@ -60,3 +73,14 @@ async def test_a_root_that_comes_late_has_its_thread_judged_again(stack: Running
     await stack.quiet()
     [row] = await stack.rows("select user_text from inference.turns where conversation_id = 'late' and turn_id = 'a1'")
     assert row["user_text"] == "Which tram goes to the zoo?"
+
+
+async def test_a_transcript_shows_each_thread_behind_its_root(stack: RunningStack) -> None:
+    await stack.publish(*({**one, "conversationId": "page"} for one in two_threads()))
+    await stack.quiet()
+    async with stack.client() as http:
+        page = (await http.get("/dashboard/conversation?at=acme/support&id=page")).text
+    words = ("Which tram", "Tram 4 goes", "wrong", "tram 9", "Who waters", "Kim waters", "perfect")
+    places = [page.find(one) for one in words]
+    assert -1 not in places
+    assert places == sorted(places)

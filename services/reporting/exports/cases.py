@@ -32,7 +32,7 @@ def _words(message: str, until: str) -> str:
 
 # The answer is the message that the feedback names, else the turn's last one; its words are those that were judged.
 _ANSWERS: Final = f"""
-select n.n, a.message_id, a.turn_id, a.reply_to, a.occurred_at, a.sequence,
+select n.n, a.message_id, a.turn_id, a.reply_to, a.thread, a.occurred_at, a.sequence,
     {_words("a", "n.judged_at")} as content
 from unnest($3::int[], $4::text[], $5::text[], $6::text[], $7::bigint[])
     as n (n, conversation_id, turn_id, message_id, judged_at)
@@ -45,6 +45,7 @@ cross join lateral (
 """
 _BEFORE_ANSWER: Final = """m.tenant = $1 and m.project = $2 and m.conversation_id = a.conversation_id
            and m.message_id <> a.message_id and (m.occurred_at, m.sequence) <= (a.occurred_at, a.sequence)"""
+_IN_THREAD: Final = "m.thread = {0}.thread and hashtextextended(m.thread, 0) = hashtextextended({0}.thread, 0)"
 _LAST: Final = "order by m.occurred_at desc, m.sequence desc, m.sender_type limit 1"
 # The request that `a` answers: the last message before it in its turn; where none names that turn, the last one of the
 # thread that `a` replies in; where it replies to nothing, the message right before it, if that names no turn. Nothing
@@ -55,9 +56,12 @@ cross join lateral (
         (select *, 2 as sure from messages m where {_BEFORE_ANSWER} and m.turn_id = a.turn_id {_LAST})
         union all
         (select *, 1 from messages m
-         where {_BEFORE_ANSWER} and (m.message_id = a.reply_to or m.reply_to = a.reply_to) {_LAST})
+         where {_BEFORE_ANSWER} and (m.message_id = a.reply_to or m.reply_to = a.reply_to)
+           and (m.thread = a.thread or m.message_id = a.thread) {_LAST})
         union all
-        (select *, 0 from messages m where {_BEFORE_ANSWER} and a.reply_to is null {_LAST})
+        (select *, 0 from messages m where {_BEFORE_ANSWER} and a.reply_to is null and {_IN_THREAD.format("a")} {_LAST})
+        union all
+        (select *, -1 from messages m where {_BEFORE_ANSWER} and a.reply_to is null and m.message_id = a.thread)
     ) p order by sure desc limit 1
 ) r
 where r.sender_type = 'human'
@@ -65,19 +69,26 @@ where r.sender_type = 'human'
 """
 _REQUESTS: Final = f"""
 select a.n, r.message_id, r.occurred_at, r.sequence, {_words("r", "a.occurred_at")} as content
-from unnest($3::int[], $4::text[], $5::text[], $6::text[], $7::text[], $8::bigint[], $9::bigint[])
-    as a (n, conversation_id, turn_id, message_id, reply_to, occurred_at, sequence)
+from unnest($3::int[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[], $9::bigint[], $10::bigint[])
+    as a (n, conversation_id, turn_id, message_id, reply_to, thread, occurred_at, sequence)
 {_REQUEST}
 """
-_OF_ANSWER: Final = ("turn_id", "message_id", "reply_to", "occurred_at", "sequence")
+_OF_ANSWER: Final = ("turn_id", "message_id", "reply_to", "thread", "occurred_at", "sequence")
+_BEFORE_REQUEST: Final = """m.tenant = $1 and m.project = $2 and m.conversation_id = n.conversation_id
+      and (m.occurred_at, m.sequence) < (n.occurred_at, n.sequence)"""
+# The messages before a request: of the answer's thread with its root, or of the channel without its threads.
 _BEFORE: Final = f"""
 select n.n, p.sender_type, left(p.content, {CONTENT_LIMIT}) as content
-from unnest($3::int[], $4::text[], $5::bigint[], $6::bigint[]) as n (n, conversation_id, occurred_at, sequence)
+from unnest($3::int[], $4::text[], $5::text[], $6::bigint[], $7::bigint[])
+    as n (n, conversation_id, thread, occurred_at, sequence)
 cross join lateral (
-    select * from messages m
-    where m.tenant = $1 and m.project = $2 and m.conversation_id = n.conversation_id
-      and (m.occurred_at, m.sequence) < (n.occurred_at, n.sequence)
-    order by m.occurred_at desc, m.sequence desc limit {CONTEXT - 1}
+    select * from (
+        (select * from messages m where {_BEFORE_REQUEST} and {_IN_THREAD.format("n")}
+         order by m.occurred_at desc, m.sequence desc limit {CONTEXT - 1})
+        union all
+        (select * from messages m where {_BEFORE_REQUEST} and n.thread <> '' and m.message_id = n.thread
+           and m.thread <> n.thread)
+    ) near order by occurred_at desc, sequence desc limit {CONTEXT - 1}
 ) p
 where p.content not in ('', '{DELETED}')
 order by n.n, p.occurred_at, p.sequence
@@ -129,7 +140,8 @@ async def _with_contexts(pool: asyncpg.Pool, at: Project, rows: Sequence[asyncpg
     asked = _by_number(await pool.fetch(_REQUESTS, *at, list(answers), known, *of_answers))
     places = ([asked[n][name] for n in asked] for name in ("occurred_at", "sequence"))
     before: dict[int, list[Said]] = defaultdict(list)
-    for one in await pool.fetch(_BEFORE, *at, list(asked), [conversations[n] for n in asked], *places):
+    inside = [conversations[n] for n in asked], [answers[n]["thread"] for n in asked]
+    for one in await pool.fetch(_BEFORE, *at, list(asked), *inside, *places):
         before[one["n"]].append(_said(one))
     bad = [n for n in asked if rows[n]["reaction"] == "not_ok" and asked[n]["content"]]
     better = _by_number(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -16,9 +17,12 @@ MOST_MESSAGES: Final = 600
 class Line:
     """One message; times in microseconds.
 
-    `reactions` are those of its turn, on the turn's last agent message, whose `ends_turn` is True.
+    `reactions` are those of its turn, on the turn's last agent message, whose `ends_turn` is True. `thread` is the
+    thread that it stands in; empty: the channel.
     """
 
+    message_id: str
+    thread: str
     turn_id: str | None
     sender_type: str
     sender_id: str
@@ -40,7 +44,9 @@ class Transcript:
     cut: bool
 
 
-_COLUMNS: Final = "turn_id, sender_type, sender_id, agent_id, agent_version, trace_id, content, occurred_at"
+_COLUMNS: Final = (
+    "message_id, thread, turn_id, sender_type, sender_id, agent_id, agent_version, trace_id, content, occurred_at"
+)
 _HERE: Final = "tenant = $1 and project = $2 and conversation_id = $3"
 _PIVOT: Final = f"select min(occurred_at) from messages where {_HERE} and turn_id = $4"
 _BEFORE: Final = f"""
@@ -66,7 +72,7 @@ async def transcript(connection: Connection, at: Conversation, turn_id: str | No
     after = [] if pivot is None else await connection.fetch(_AFTER, *at, pivot, half + 1)
     shown_before, more_before = page_of(before, (len(row["content"]) for row in before), half)
     shown_after, more_after = page_of(after, (len(row["content"]) for row in after), half)
-    lines = [Line(**dict(row)) for row in [*reversed(shown_before), *shown_after]]
+    lines = by_thread([Line(**dict(row)) for row in [*reversed(shown_before), *shown_after]])
     by_turn: dict[str, list[dict[str, Any]]] = {}
     for row in await connection.fetch(_REACTIONS, *at):
         by_turn.setdefault(row["turn_id"], []).append(dict(row))
@@ -78,3 +84,22 @@ async def transcript(connection: Connection, at: Conversation, turn_id: str | No
             ended.add(line.turn_id)
             line.reactions.extend(by_turn.pop(line.turn_id, ()))
     return Transcript(lines, [] if cut else [one for rows in by_turn.values() for one in rows], cut)
+
+
+def by_thread(lines: Sequence[Line]) -> list[Line]:
+    """The channel's lines in order, each thread's right behind the message it hangs from.
+
+    A thread whose first message isn't among them stands where its first line does.
+    """
+    threads: dict[str, list[Line]] = {}
+    for line in lines:
+        if line.thread:
+            threads.setdefault(line.thread, []).append(line)
+    names = {line.message_id for line in lines if not line.thread}
+    ordered: list[Line] = []
+    for line in lines:
+        if not line.thread:
+            ordered += [line, *threads.get(line.message_id, ())]
+        elif line.thread not in names and threads[line.thread][0] is line:
+            ordered += threads[line.thread]
+    return ordered
