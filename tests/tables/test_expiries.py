@@ -79,6 +79,7 @@ class Limit:
 RATING = {"tenant": "acme", "label": "skip", "session_id_opaque": "0" * 64, "source": "api_end"}
 LIMITS = [
     Limit("chat_bridge", "messages", "stored_at", 180),
+    Limit("chat_bridge", "refused", "refused_at", 7, "microseconds"),
     Limit("feedback", "turns", "stored_at", 730),
     Limit("feedback", "people", "stored_at", 730),
     Limit("feedback", "session_feedback", "recorded_at", 180, also=RATING),
