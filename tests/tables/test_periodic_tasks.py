@@ -16,10 +16,10 @@ from servicekit.service import Periodic, Service, Surroundings
 from standalone.embedded.memory_broker import MemoryBroker
 
 TASKS = {
-    "chat_bridge": ["retention", "sweep", "ask again", "lag"],
-    "feedback": ["retention", "retention", "session_announcements", "session_retention", "lag"],
-    "inference": ["retention", "lag"],
-    "reporting": ["retention", "rollups", "artifacts", "webhook learner", "lag"],
+    "chat_bridge": ["retention", "schema", "sweep", "ask again", "lag"],
+    "feedback": ["retention", "retention", "schema", "session_announcements", "session_retention", "lag"],
+    "inference": ["retention", "schema", "lag"],
+    "reporting": ["retention", "schema", "rollups", "artifacts", "webhook learner", "lag"],
 }
 """Periodic tasks of the services, if everything is set that brings one along."""
 
