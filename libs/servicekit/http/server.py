@@ -21,6 +21,10 @@ from servicekit.http.settings import HttpSettings
 BODY_LIMIT = 64 * 1024
 """Bytes of a request's body, where a path has no limit of its own."""
 
+UNSENT_LIMIT = 64 * 1024
+"""Bytes of a response that the operating system takes ahead of the client. Otherwise it takes megabytes, then nothing
+until the client has read a third of them: a slow reader would seem to read nothing."""
+
 
 class _Server(uvicorn.Server):
     @contextlib.contextmanager
@@ -39,6 +43,8 @@ class HttpServer:
         self._settings = settings or HttpSettings()
         self._socket = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET, socket.SOCK_STREAM)
         self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        if hasattr(socket, "TCP_NOTSENT_LOWAT"):  # its connections inherit it
+            self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NOTSENT_LOWAT, UNSENT_LIMIT)
         try:
             self._socket.bind((host, port))
             self._socket.listen(128)

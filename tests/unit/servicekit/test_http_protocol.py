@@ -7,6 +7,7 @@ import contextlib
 import json
 import resource
 import shutil
+import socket
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -125,14 +126,19 @@ async def test_clients_that_do_not_read_are_cut_off_and_lock_nobody_out() -> Non
 
 
 async def test_a_client_that_reads_slowly_gets_its_whole_response() -> None:
+    """The system's buffers hold a small part of the response, so that the server waits for this client all along."""
     async with serving(response_seconds=0.5, header_seconds=0.5) as port:
-        reader, writer = await asyncio.open_connection("127.0.0.1", port, limit=16_384)
+        client = socket.socket()
+        client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4_096)
+        client.setblocking(False)
+        await asyncio.get_running_loop().sock_connect(client, ("127.0.0.1", port))
+        reader, writer = await asyncio.open_connection(sock=client, limit=16_384)
         began = monotonic()
         writer.write(b"GET /large HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
         got = 0
         while data := await reader.read(65_536):
             got += len(data)
-            await asyncio.sleep(0.04)
+            await asyncio.sleep(0.03)
         assert got > LARGE and monotonic() - began > 1.5
         writer.close()
 
