@@ -138,7 +138,10 @@ def replay(
     state: State = DEFAULT_STATE,
     as_json: AsJson = False,
 ) -> None:
-    """Publish files of chat events into a log that services read from."""
+    """Publish files of chat events into a log that services read from.
+
+    Names each line that is no event, and by field and rule each event that becomes a dead letter.
+    """
     from standalone.commands import publish
 
     configure_logging(quiet=True)
@@ -148,7 +151,9 @@ def replay(
     else:
         say(f"Published {facts['events']:,} of {facts['lines']:,} lines.")
         for rejected in facts["rejected"][:20]:
-            say(f"  {rejected['file']} line {rejected['line']} was refused: {rejected['reason']}.")
+            broken = rejected.get("detail")
+            why = f"becomes a dead letter: {broken}" if broken else f"was refused: {rejected['reason']}"
+            say(f"  {rejected['file']} line {rejected['line']} {why}.")
 
 
 @app.command()

@@ -23,7 +23,7 @@ from standalone.state import StateFolder, running
 
 
 async def publish(files: Sequence[Path], broker: str | None, state: Path) -> dict[str, Any]:
-    """Publish the lines of `files`; gives `{"lines", "events", "rejected"}`."""
+    """Publish the lines of `files`; return `{"lines", "events", "rejected"}`, the last with rows as in a fates file."""
     facts = {} if broker else running(state)
     bootstrap = cluster_at(broker) if broker else log_of(facts)
     producer, account = BatchProducer(bootstrap, client_id="agent-feedback-replay"), Account()
@@ -34,8 +34,8 @@ async def publish(files: Sequence[Path], broker: str | None, state: Path) -> dic
         log: Producer = producer
         if facts.get("log") == "memory":
             log = await parts.enter_async_context(held_back(producer, admin, facts["groups"]))
-        await replay_files(files, log, account)
-    rejected = [{"file": line.file, "line": line.number, "reason": reason} for line, reason in account.rejected]
+        await replay_files(files, log, account, check_models=True)
+    rejected = [one.row() for one in account.rejected]
     return {"lines": account.lines, "events": account.events, "rejected": rejected}
 
 

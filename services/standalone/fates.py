@@ -1,4 +1,4 @@
-"""What became of every line: read from the outcome stream. Pure but for the writing."""
+"""The outcome of every replayed line, read from the outcome stream. Pure except for writing the file."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 from contracts.topics import CHAT_TOPICS
 from servicekit.kafka.delivery import Observation
 from servicekit.kafka.outcome import DeadLettered, Ignored, Outcome, Parked, Stored, Unchanged, reason_of
-from standalone.replay import Account
+from standalone.replay import Account, RejectedLine
 
 _CHAT = frozenset(topic.name for topic in CHAT_TOPICS)
 _FATES: dict[type[Outcome], str] = {
@@ -18,7 +18,6 @@ _FATES: dict[type[Outcome], str] = {
     Unchanged: "duplicate",
     Ignored: "ignored",
     Parked: "parked",
-    DeadLettered: "bad",
 }
 
 
@@ -57,20 +56,21 @@ class Outcomes:
         return self._derived.get(cause, bridge) if isinstance(bridge, Stored | None) else bridge
 
     def fates(self, account: Account) -> Iterator[dict[str, object]]:
-        """One row per line, in the files' order."""
-        rejected = dict(account.rejected)
+        """Yield one row per line, in the files' order."""
+        rejected = {one.line: one for one in account.rejected}
         places = {line: cause for cause, line in account.places.items()}
         for line in account.seen:
-            row: dict[str, object] = {"file": line.file, "line": line.number}
             if line in rejected:
-                yield row | {"fate": "bad", "reason": rejected[line]}
+                yield rejected[line].row()
                 continue
-            outcome = self.of(places[line])
-            if outcome is None:
-                yield row | {"fate": "ignored", "reason": "no outcome"}
-            else:
-                detail = {"detail": outcome.detail} if isinstance(outcome, DeadLettered) and outcome.detail else {}
-                yield row | {"fate": _FATES[type(outcome)], "reason": reason_of(outcome), **detail}
+            row: dict[str, object] = {"file": line.file, "line": line.number}
+            match self.of(places[line]):
+                case None:
+                    yield row | {"fate": "ignored", "reason": "no outcome"}
+                case DeadLettered() as letter:
+                    yield RejectedLine(line, letter.reason, letter.detail).row()
+                case outcome:
+                    yield row | {"fate": _FATES[type(outcome)], "reason": reason_of(outcome)}
 
 
 def _note(noted: dict[str, Outcome], cause: str, outcome: Outcome) -> None:

@@ -1,25 +1,27 @@
-"""From a line of an event file to a record: only what is needed to send it on its way. Pure.
+"""Routing of the lines of an event file, and the check of a line against its event's model. Pure.
 
-Whether the event itself is sound is the bridge's business: it sets unsound ones aside with their reason.
+An invalid event is sent nevertheless: the services write it to the dead letters with its reason.
 """
 
 from __future__ import annotations
 
 from codecs import BOM_UTF8
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from pydantic_core import from_json
 
-from contracts.base import RECORD_LIMIT
+from contracts.base import RECORD_LIMIT, Envelope
 from contracts.ids import conversation_key
+from contracts.instants import LAST
 from contracts.topics import CHAT_TOPICS
+from servicekit.kafka.records import Coordinates, RawRecord, Unreadable, read
 
 KEY_LIMIT = 512
 """Characters of a record key; a longer one belongs to an event that is refused anyway."""
-_TOPICS = frozenset(topic.name for topic in CHAT_TOPICS)
+_MODELS: Mapping[str, type[Envelope]] = {topic.name: topic.event for topic in CHAT_TOPICS}
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,9 +49,19 @@ def route(line: bytes) -> Routed | str:
     topic = event.get("topic")
     if not isinstance(topic, str):
         return "no topic"
-    if topic not in _TOPICS:
+    if topic not in _MODELS:
         return "not a topic this system takes"
     return Routed(topic, _key_of(event), value)
+
+
+def violation_of(routed: Routed) -> tuple[str, str] | None:
+    """Return the reason and the broken rule of a record that every service rejects, without its content; else None.
+
+    A time ahead of the log's is not checked: only the services know the log's time.
+    """
+    raw = RawRecord(Coordinates(routed.topic, 0, 0), None, routed.value, (), LAST)
+    found = read(raw, _MODELS)
+    return (found.reason, found.detail) if isinstance(found, Unreadable) else None
 
 
 def _key_of(event: dict[str, Any]) -> str | None:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from servicekit.kafka.producer import Message, Producer
 from servicekit.kafka.records import Coordinates
-from standalone.lines import Routed, lines_of, route
+from standalone.lines import Routed, lines_of, route, violation_of
 
 BATCH = 500
 
@@ -21,13 +21,31 @@ class Line:
     number: int
 
 
+@dataclass(frozen=True, slots=True)
+class RejectedLine:
+    """A line that no service takes: `reason` in words or as a short name, `detail` with the field and its rule."""
+
+    line: Line
+    reason: str
+    detail: str = ""
+
+    def row(self) -> dict[str, object]:
+        """Return the line's row in a fates file and in a summary."""
+        detail = {"detail": self.detail} if self.detail else {}
+        return {"file": self.line.file, "line": self.line.number, "fate": "bad", "reason": self.reason, **detail}
+
+
 @dataclass
 class Account:
-    """What was read and published. `places` says where each published line lies in the log."""
+    """What was read and published. `places` says where each published line lies in the log.
+
+    `rejected` holds the lines that were not published and, if they are checked, published ones that violate their
+    model.
+    """
 
     lines: int = 0
     events: int = 0
-    rejected: list[tuple[Line, str]] = field(default_factory=list)
+    rejected: list[RejectedLine] = field(default_factory=list)
     places: dict[str, Line] = field(default_factory=dict)
     seen: list[Line] = field(default_factory=list)
 
@@ -38,6 +56,7 @@ async def replay(
     account: Account,
     *,
     keep_places: bool = False,
+    check_models: bool = False,
     progress: Callable[[int], None] = lambda _: None,
 ) -> None:
     """Publish the lines of `files` in order. `progress` gets the bytes read since its last call."""
@@ -52,8 +71,10 @@ async def replay(
                 account.seen.append(line)
             routed = route(text)
             if isinstance(routed, str):
-                account.rejected.append((line, routed))
+                account.rejected.append(RejectedLine(line, routed))
                 continue
+            if check_models and (broken := violation_of(routed)):
+                account.rejected.append(RejectedLine(line, *broken))
             batch.append((line, routed))
             if len(batch) >= BATCH:
                 await _publish(batch, producer, account, keep_places)

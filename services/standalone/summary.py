@@ -39,9 +39,7 @@ async def summary(stack: Stack, account: Account, outcomes: Outcomes, seconds: f
         "replayed": {
             "lines": account.lines,
             "events": account.events,
-            "rejected": [
-                {"file": line.file, "line": line.number, "reason": reason} for line, reason in account.rejected
-            ],
+            "rejected": [one.row() for one in account.rejected],
         },
         "topics": {topic.name: produced[topic.name] for topic in TOPICS},
         "feedback": feedback_facts(await stack.fact("totals")),

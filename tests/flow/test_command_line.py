@@ -98,6 +98,35 @@ async def test_an_empty_file_and_lines_that_are_no_events(tmp_path: Path) -> Non
     assert facts["dead_letters"]["chat.message.ingested"] == 4
 
 
+async def test_replay_names_the_same_bad_lines_as_the_fates_of_a_run(tmp_path: Path) -> None:
+    """By field and rule, without a word of what was written."""
+    file, fates = tmp_path / "mixed.jsonl", tmp_path / "fates.jsonl"
+    events: list[dict[str, Any]] = [
+        GOOD,
+        {**GOOD, "eventId": "event-2", "senderType": "a secret"},
+        {name: value for name, value in GOOD.items() if name != "messageId"},
+        {**GOOD, "eventId": "event-4", "attachments": "an optional field is dropped"},
+    ]
+    twice = '{"tenant": "globex", ' + json.dumps(GOOD)[1:]
+    file.write_text("\n".join([*map(json.dumps, events), "a secret", twice]))
+    async with state_folder() as state, serving(state, "--replay", str(file), "--fates", str(fates)):
+        ended = await agent_feedback("replay", file, "--state", state, "--json")
+        told = await agent_feedback("replay", file, "--state", state)
+    rows = [json.loads(line) for line in fates.read_text("utf-8").splitlines()]
+    assert (ended.code, ended.facts["lines"], ended.facts["events"]) == (0, 6, 5)
+    assert ended.facts["rejected"] == [row for row in rows if row["fate"] == "bad"]
+    broken = [(row["line"], row["reason"], row.get("detail")) for row in ended.facts["rejected"]]
+    assert broken == [
+        (2, "invalid_event", "senderType: input should be 'human' or 'agent'"),
+        (3, "invalid_event", "messageId: field required"),
+        (5, "not JSON", None),
+        (6, "repeated_key", "a name stands twice in the object"),
+    ]
+    assert f"{file} line 3 becomes a dead letter: messageId: field required." in told.err
+    assert f"{file} line 5 was refused: not JSON." in told.err
+    assert "secret" not in ended.out + told.err
+
+
 @pytest.mark.parametrize(
     ("batch", "ends_by", "code"), [((), signal.SIGTERM, 0), (("--exit",), signal.SIGINT, 130)], ids=["serving", "batch"]
 )
