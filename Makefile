@@ -54,7 +54,10 @@ $(RELEASE)/.installed: requirements-release.txt
 	@$(RELEASE)/bin/python -m pip install -q --disable-pip-version-check --require-hashes -r requirements-release.txt
 	@touch $@
 
-.PHONY: release
+.PHONY: test-install release
+test-install: $(RELEASE)/.installed ## Build the distributions and the image's content, install them in clean environments and run them
+	@PYTHON=$(PYTHON) deploy/test-install $(RELEASE)
+
 release: $(RELEASE)/.installed ## Build everything that is published into dist/, with checksums and an SBOM; upload nothing
 	@deploy/release $(RELEASE)
 
