@@ -12,7 +12,6 @@ from feedback.api_reviews import reviews_router
 from feedback.api_sessions import sessions_router
 from feedback.consumer import FeedbackEvents
 from feedback.erasure_status import ErasureStatusEvents, PostgresErasureStatuses
-from feedback.reach import Reach
 from feedback.registry_postgres import PostgresRegistry
 from feedback.retention import expiries, store_expiries
 from feedback.sessions import SessionAnnouncer, Sessions
@@ -30,6 +29,7 @@ from servicekit.failures import StartError
 from servicekit.http.application import Surface
 from servicekit.http.log_writer import LogWriter
 from servicekit.http.permissions import merged
+from servicekit.kafka.reach import Reach
 from servicekit.launcher import Program
 from servicekit.service import Periodic, Service, Surroundings
 
@@ -63,7 +63,8 @@ async def _open_intake(settings: FeedbackSettings, service: Service, store: Stor
     reads = await open_reads(settings, "feedback", MIGRATIONS, say=around.say, by_key=True)
     service.resources.push_async_callback(reads.close)
     registry = PostgresRegistry(reads)
-    reach = Reach(service.subscriptions[-1], seconds=settings.log_seconds)
+    reach = Reach(service.subscriptions[-1], around.bootstrap, seconds=settings.log_seconds)
+    service.resources.push_async_callback(reach.close)
     log = LogWriter(service.producer, room=around.room, seconds=settings.log_seconds)
     intake = ExplicitIntake(
         registry, reach, log, around.clock, wait_seconds=settings.turn_seconds, judge_at=around.judge_at

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
 from dataclasses import dataclass
-from typing import Protocol
 from uuid import UUID, uuid4
 
 from contracts.base import PERSON, Reaction, UserType
@@ -13,15 +11,13 @@ from contracts.ids import feedback_id
 from contracts.log_time import at_log_time
 from contracts.sources import REVIEW
 from contracts.topics import EXPLICIT_RECEIVED
-from feedback.reach import Ends
 from feedback.registry import AgentAnswer, Registry, TurnKey
 from servicekit.clock import Clock
 from servicekit.failures import Unavailable, in_words, is_transient
 from servicekit.http.log_writer import LogWriter
 from servicekit.kafka.producer import Message
+from servicekit.kafka.reach import Reached, look_until_read
 from servicekit.kafka.records import Headers
-
-POLL_SECONDS = 0.05
 
 
 class UnknownTurn(Exception):
@@ -30,11 +26,6 @@ class UnknownTurn(Exception):
 
 class Behind(Exception):
     """The turn is unknown, but the registry has not read all that the log held when the request came."""
-
-
-class Reached(Protocol):
-    async def ends(self) -> Ends: ...
-    async def passed(self, ends: Ends) -> bool: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,13 +97,10 @@ class ExplicitIntake:
         """The answer that stands on a turn, and what the platform calls the person."""
         if known := await self._known(key, user_id):
             return known
-        ends = await self._reach.ends()
-        deadline = self._clock.monotonic() + self._wait_seconds
-        while not (passed := await self._reach.passed(ends)) and self._clock.monotonic() < deadline:
-            if known := await self._known(key, user_id):
-                return known
-            await asyncio.sleep(POLL_SECONDS)
-        if known := await self._known(key, user_id):
+        known, passed = await look_until_read(
+            self._reach, self._clock, self._wait_seconds, lambda: self._known(key, user_id)
+        )
+        if known:
             return known
         raise UnknownTurn if passed else Behind
 

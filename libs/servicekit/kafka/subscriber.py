@@ -229,6 +229,22 @@ class Subscription(ConsumerRebalanceListener):  # type: ignore[misc]  # aiokafka
             self.polled_at = self._clock.monotonic()
         return lag
 
+    async def committed(self, partitions: Collection[TopicPartition]) -> dict[TopicPartition, int]:
+        """The group's next offsets on these partitions, 0 where it has none.
+
+        Asks the log only about partitions of other members, or where nothing was committed here yet.
+        """
+        consumer = self.consumer
+        if consumer is None:
+            return dict.fromkeys(partitions, 0)
+        ours = consumer.assignment().intersection(partitions)
+        await self._learn_committed(consumer, ours)
+        found = {partition: self._committed.get(partition, 0) for partition in ours}
+        others = [partition for partition in partitions if partition not in ours]
+        for partition, at in zip(others, await asyncio.gather(*map(consumer.committed, others)), strict=True):
+            found[partition] = at or 0
+        return found
+
     async def _learn_committed(self, consumer: AIOKafkaConsumer, partitions: Collection[TopicPartition]) -> None:
         """Ask the log where the group stands in those of `partitions` of which nothing was committed here."""
         unknown = [partition for partition in partitions if partition not in self._committed]

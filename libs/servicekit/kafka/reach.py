@@ -1,0 +1,139 @@
+"""How far a group has read: waits until it has taken in what the log held when a request came."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Protocol, TypeVar
+
+from aiokafka import AIOKafkaConsumer, TopicPartition
+from aiokafka.errors import IllegalStateError, KafkaError
+
+from agent_feedback_kit.deadlines import within
+from contracts.topics import consumed_by
+from servicekit.clock import Clock
+from servicekit.failures import Unavailable
+from servicekit.kafka.cluster import Bootstrap, client_options
+from servicekit.kafka.subscriber import Subscription
+
+T = TypeVar("T")
+Ends = Mapping[TopicPartition, int]
+"""The offset after the last record, by partition."""
+POLL_SECONDS = 0.02
+_BETWEEN_LOOKS = 0.05
+
+
+class Reached(Protocol):
+    """See `Reach`."""
+
+    async def ends(self) -> Ends: ...
+    async def passed(self, ends: Ends) -> bool: ...
+
+
+async def _nothing() -> None:
+    return None
+
+
+async def look_until_read(
+    reach: Reached, clock: Clock, seconds: float, look: Callable[[], Awaitable[T | None]] = _nothing
+) -> tuple[T | None, bool]:
+    """What `look` finds, and whether its last look came after the group had read all that the log held at the call.
+
+    Looks again until it finds something, all is read, or `seconds` are over. Raises Unavailable where the log does not
+    answer.
+    """
+    ends = await reach.ends()
+    deadline = clock.monotonic() + seconds
+    while not (passed := await reach.passed(ends)) and clock.monotonic() < deadline:
+        if (found := await look()) is not None:
+            return found, False
+        await asyncio.sleep(POLL_SECONDS)
+    return await look(), passed
+
+
+class Reach:
+    """Compares the log's ends with what a group has committed, on all partitions of its topics.
+
+    All of them, because a foreign producer may put a conversation on any partition; the group's offsets come from
+    the log where another process reads a partition. The ends are asked over a connection of their own: on the
+    subscription's they would wait behind its fetches.
+    """
+
+    def __init__(self, subscription: Subscription, bootstrap: Bootstrap, *, seconds: float = 5.0) -> None:
+        self._subscription = subscription
+        self._bootstrap = bootstrap
+        self._seconds = seconds
+        self._asker: AIOKafkaConsumer | None = None
+        self._opening = asyncio.Lock()
+
+    async def close(self) -> None:
+        """Close the connection."""
+        if self._asker is not None:
+            await self._asker.stop()
+
+    async def ends(self) -> Ends:
+        """Where the log ends now. Raises Unavailable where it does not answer in time."""
+        consumer = self._consumer
+        wanted = [
+            TopicPartition(topic.name, partition)
+            for topic in consumed_by(self._subscription.group)
+            for partition in sorted(consumer.partitions_for_topic(topic.name) or range(topic.partitions))
+        ]
+        return await self._ask(self._ends(wanted))
+
+    async def passed(self, ends: Ends) -> bool:
+        """Whether everything before `ends` has been taken in. Raises Unavailable where the log does not answer."""
+        written = {partition: end for partition, end in ends.items() if end}
+        committed = await self._ask(self._subscription.committed(written))
+        if not (behind := {one for one, end in written.items() if committed[one] < end}):
+            return True
+        # What lies before the log's beginning is gone and will not be taken in any more.
+        begins = await self._ask(self._consumer.beginning_offsets(list(behind)))
+        behind = {partition for partition in behind if begins[partition] < ends[partition]}
+        return not behind or await self._only_markers_left({one: ends[one] for one in behind}, committed)
+
+    async def _only_markers_left(self, ends: Ends, committed: Ends) -> bool:
+        """Whether what is left before `ends` are no records: a transaction's end takes an offset nobody commits.
+
+        Two looks, because a batch that was just read is not yet at work: by the second it is, or it is committed.
+        """
+        for _ in range(2):
+            if self._subscription.at_work or not await self._read_to(ends):
+                return False
+            found = await self._ask(self._subscription.committed(ends))
+            if any(offset != committed[partition] for partition, offset in found.items()):
+                return False
+            await asyncio.sleep(_BETWEEN_LOOKS)
+        return True
+
+    async def _read_to(self, ends: Ends) -> bool:
+        consumer = self._consumer
+        if not consumer.assignment().issuperset(ends):
+            return False
+        positions = [await self._ask(consumer.position(partition)) for partition in ends]
+        return all(position >= end for position, end in zip(positions, ends.values(), strict=True))
+
+    async def _ends(self, wanted: list[TopicPartition]) -> Ends:
+        async with self._opening:
+            if self._asker is None:
+                asker = AIOKafkaConsumer(**client_options(self._bootstrap), enable_auto_commit=False)
+                try:
+                    await asker.start()
+                except BaseException:
+                    await asker.stop()
+                    raise
+                self._asker = asker
+        return dict(await self._asker.end_offsets(wanted))
+
+    @property
+    def _consumer(self) -> AIOKafkaConsumer:
+        consumer = self._subscription.consumer
+        if consumer is None:
+            raise Unavailable("the log", "its reader is starting")
+        return consumer
+
+    async def _ask(self, question: Awaitable[T]) -> T:
+        try:
+            return await within(self._seconds, question)
+        except (KafkaError, IllegalStateError, OSError, TimeoutError) as error:
+            raise Unavailable("the log", type(error).__name__) from None
