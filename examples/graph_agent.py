@@ -22,6 +22,7 @@ from typing import TypedDict
 from uuid import uuid4
 
 from agent_feedback_kit import AgentFeedbackError, AsyncClient, Channel, before_planning, events
+from agent_feedback_kit.answers import PreviousAnswer
 from agent_feedback_kit.timeline.loading import refresh_on_load
 from agent_feedback_kit.timeline.model import Block, Timeline, Turn
 
@@ -29,7 +30,7 @@ AGENT = "trip-planner"
 
 
 class State(TypedDict, total=False):
-    """What the nodes share. `timeline` is kept from one message of a conversation to the next."""
+    """What the nodes share. `timeline` and `previous` are kept from one message of a conversation to the next."""
 
     conversation_id: str
     user_id: str
@@ -40,6 +41,7 @@ class State(TypedDict, total=False):
     turn_id: str
     strategy: str
     answer: str
+    previous: PreviousAnswer
 
 
 Node = Callable[[State], Awaitable[State]]
@@ -58,7 +60,12 @@ def nodes(client: AsyncClient) -> dict[str, Node]:
         """How the last answer was taken, and which strategy to try."""
         turn_id = f"turn-{uuid4()}"
         planning = await before_planning(
-            client, state["conversation_id"], state["text"], user_id=state["user_id"], turn_id=turn_id
+            client,
+            state["conversation_id"],
+            state["text"],
+            user_id=state["user_id"],
+            turn_id=turn_id,
+            previous=state.get("previous"),
         )
         rejected = planning.detected is not None and planning.detected["feedback"]["feedback_type"] == "rejected"
         return {"turn_id": turn_id, "advice": planning.markdown, "strategy": "ask_back" if rejected else "timetable"}
@@ -70,7 +77,7 @@ def nodes(client: AsyncClient) -> dict[str, Node]:
         return {"answer": "The 7:40 one."}
 
     async def publish(state: State) -> State:
-        """Tells the platform of the exchange, and keeps the turn in the timeline."""
+        """Tells the platform of the exchange, and keeps the turn in the timeline and for the next plan."""
         turn_id, channel = (
             state["turn_id"],
             Channel(client.place.tenant, client.place.project, state["conversation_id"]),
@@ -91,7 +98,17 @@ def nodes(client: AsyncClient) -> dict[str, Node]:
             print(f"The exchange was not published: {error}")
         timeline = state["timeline"]
         turn = Turn(turn_id, (Block("assistant", f"ar:{turn_id}.assistant", state["answer"]),))
-        return {"timeline": Timeline((*timeline.turns, turn), timeline.last_known_feedback_ts, timeline.watermark)}
+        return {
+            "timeline": Timeline((*timeline.turns, turn), timeline.last_known_feedback_ts, timeline.watermark),
+            "previous": {
+                "message_id": f"{turn_id}-a",
+                "turn_id": turn_id,
+                "agent_id": AGENT,
+                "question": state["text"],
+                "content": state["answer"],
+                "strategy": state["strategy"],
+            },
+        }
 
     return {"listen": listen, "plan": plan, "act": act, "publish": publish}
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Path, Request, Response
@@ -52,14 +53,37 @@ EXAMPLES: dict[type[Body], dict[str, Any]] = {
 
 def taking(model: type[Body]) -> dict[str, Any]:
     """A body for a route's OpenAPI document."""
-    content = {JSON: {"schema": model.model_json_schema(by_alias=False), "example": EXAMPLES[model]}}
+    schema = model.model_json_schema(by_alias=False)
+    content = {JSON: {"schema": _inlined(schema, schema.get("$defs", {})), "example": EXAMPLES[model]}}
     return {"requestBody": {"required": True, "content": content}}
 
 
+def _inlined(node: Any, definitions: Mapping[str, Any]) -> Any:
+    """A schema with its definitions in place of references: those would not resolve inside an OpenAPI document."""
+    match node:
+        case {"$ref": str(name)}:
+            return _inlined(definitions[name.rsplit("/", 1)[-1]], definitions)
+        case dict():
+            return {key: _inlined(value, definitions) for key, value in node.items() if key != "$defs"}
+        case list():
+            return [_inlined(one, definitions) for one in node]
+        case _:
+            return node
+
+
 def inference_router(
-    store: Store, turns: TurnSearch, detector: Detector, clock: Clock, gate: LlmGate | None = None
+    store: Store,
+    turns: TurnSearch,
+    detector: Detector,
+    clock: Clock,
+    gate: LlmGate | None = None,
+    index_read_up: Callable[[], Awaitable[bool]] | None = None,
 ) -> APIRouter:
-    """The routes; none of them publishes anything, or keeps more than what a language model answered."""
+    """The routes; none of them publishes anything, or keeps more than what a language model answered.
+
+    `index_read_up` waits for the index of conversations to hold what the log held at the call, and returns whether it
+    does; None: the index fills from no log.
+    """
     router = APIRouter(dependencies=[Depends(caller_of)], tags=["inference"])
 
     @router.get(
@@ -112,7 +136,9 @@ def inference_router(
         place = body.reply_to_message_id, thread
         message = Message(name, body.turn_id or name, author, "human", None, body.text, at, *place)
         where = ConversationKey(tenant, project, conversation_id)
-        found = await detect(store, turns, detector, where, message, gate, body.look_back)
-        return Detected.of(found)
+        previous = None if body.previous is None else body.previous.answer
+        unseen = previous is None and index_read_up is not None and not await index_read_up()
+        found = await detect(store, turns, detector, where, message, gate, body.look_back, previous)
+        return Detected.of(found, answer_not_seen=unseen)
 
     return router

@@ -114,9 +114,11 @@ class Detected(BaseModel):
     """How many of the last answers were rejected one after the other."""
     planner_markdown: str | None
     """A section for the planner's prompt; null where nothing is said of the last answer."""
+    answer_not_seen: bool
+    """Whether the latest messages may be missing: they were not all indexed in time, and `previous` was not given."""
 
     @classmethod
-    def of(cls, found: Detection) -> Detected:
+    def of(cls, found: Detection, *, answer_not_seen: bool = False) -> Detected:
         target = found.verdict.target
         return cls(
             feedback=FeedbackResult.of(found.verdict),
@@ -124,6 +126,7 @@ class Detected(BaseModel):
             candidates=[FoundCandidate.of(one) for one in found.candidates],
             rejections_in_a_row=found.rejections,
             planner_markdown=render(found.advice) if found.advice else None,
+            answer_not_seen=answer_not_seen,
         )
 
 

@@ -9,6 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from contracts.base import TEXT_LIMIT, Id, Label, Text
 from contracts.instants import Instant
 from inference.detection import LookBack
+from inference.previous import LastAnswer
 
 
 class Malformed(Exception):
@@ -21,6 +22,21 @@ class Malformed(Exception):
 
 class Body(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+
+class GivenAnswer(Body):
+    """The agent's last answer; see `previous.LastAnswer`."""
+
+    message_id: Id = Field(description="Its id in the chat.")
+    content: Text = Field(description="What was answered.")
+    turn_id: Id | None = Field(default=None, description="Its turn; else the message's id.")
+    agent_id: Id | None = Field(default=None, description="Who answered.")
+    strategy: Label | None = Field(default=None, description="How the answer was reached.")
+    question: Text | None = Field(default=None, description="What it answers.")
+
+    @property
+    def answer(self) -> LastAnswer:
+        return LastAnswer(**dict(self))
 
 
 class NewMessage(Body):
@@ -36,6 +52,9 @@ class NewMessage(Body):
     user_id: Id | None = Field(default=None, description="Who wrote it, if not the caller.")
     reply_to_message_id: Id | None = Field(default=None, description="The message that it replies to.")
     thread_id: Id | None = Field(default=None, description="The thread that it stands in, inside the conversation.")
+    previous: GivenAnswer | None = Field(
+        default=None, description="The last answer, so that nothing waits for it to be indexed."
+    )
 
 
 class StrategySearch(Body):

@@ -13,6 +13,7 @@ from detector.location import MAX_AGE_US
 from detector.model import NEIGHBOURHOOD, Message, Neighbourhood, Verdict
 from inference.llm_gate.gate import Judged, LlmGate
 from inference.planner import Advice
+from inference.previous import LastAnswer
 from inference.store import ConversationKey, Place, Store
 from inference.turns.candidates import Candidate, candidates
 from inference.turns.rules import MachineStatus, Turn, TurnKey, rejections_in_a_row
@@ -46,17 +47,19 @@ async def detect(
     message: Message,
     gate: LlmGate | None = None,
     look_back: LookBack = "conversation",
+    previous: LastAnswer | None = None,
 ) -> Detection:
     """The verdict on a message as if it stood in its conversation, at its time; later messages do not count.
 
     The verdict rests on the conversation alone, so it is the one that would be announced. Looking back over all the
     person's turns tells what else it may be about; where nothing was answered in the conversation, the best of them
-    stands for the answer.
+    stands for the answer. `previous` counts as the last answer where the conversation's index does not hold it yet.
     """
     place = (message.at, message.message_id)
     [stretch] = await store.around([Place(where, *place, message.thread_id or "")], NEIGHBOURHOOD + 1)
     said = [one.indexed.message for one in stretch]
     before = tuple(one for one in said if (one.at, one.message_id) < place and one.message_id != message.message_id)
+    before = previous.added_to(before, message) if previous else before
     asked = Neighbourhood(before[-NEIGHBOURHOOD:], message)
     if look_back == "user" and not any(one.role == "agent" for one in in_scope(asked).before):
         return await _answered_elsewhere(turns, detector, where, message)
@@ -67,6 +70,7 @@ async def detect(
     if look_back == "user" and _says_something(verdict):
         found = await _among_all_turns(turns, where, message)
     latest = list(await turns.latest(where, message.at, LOOKED_BACK, message.thread_id or ""))
+    latest = previous.first_of(latest, where, message) if previous else latest
     about = latest[0] if latest else None
     if verdict.target is not None and not verdict.status_only:
         key = TurnKey(*where, verdict.target.turn_id)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from functools import partial
 from pathlib import Path
 
 from detector.detector import Detector
@@ -29,6 +30,7 @@ from servicekit.database import open_pool, open_reads
 from servicekit.failures import StartError
 from servicekit.http.application import Surface
 from servicekit.kafka.erasing import ErasingHandler
+from servicekit.kafka.reach import Reach, read_up
 from servicekit.launcher import Program
 from servicekit.service import Service, Surroundings
 
@@ -62,13 +64,22 @@ async def build(settings: InferenceSettings, surroundings: Surroundings) -> Serv
     erasures = InferenceErasures(pool, turns)
     events = ConversationEvents(store, turns, service.producer, detector, gate)
     service.consume("inference", ErasingHandler(events, erasures, service.producer, "inference"))
+    reach = Reach(service.subscriptions[-1], surroundings.bootstrap)
+    service.resources.push_async_callback(reach.close)
     service.consume(
         "inference_status", ErasingHandler(UserReactionEvents(turns), erasures, service.producer, "inference")
     )
     reads = await open_reads(settings, "inference", MIGRATIONS, say=surroundings.say)
     service.resources.push_async_callback(reads.close)
     service.routers.append(
-        inference_router(PostgresStore(reads), PostgresTurnSearch(reads, vectors), detector, surroundings.clock, gate)
+        inference_router(
+            PostgresStore(reads),
+            PostgresTurnSearch(reads, vectors),
+            detector,
+            surroundings.clock,
+            gate,
+            partial(read_up, reach, surroundings.clock, settings.index_seconds),
+        )
     )
     return service
 

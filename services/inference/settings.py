@@ -25,6 +25,8 @@ class InferenceSettings(ReadSettings):
     rule alone decides; empty: nobody is asked. One question takes at most `gate_seconds`, all those of one batch
     `gate_batch_seconds`, which stays below the time that a rebalance waits for the batch at work unless set otherwise.
 
+    `index_seconds` is how long `detect` waits for what the log held at the request to be indexed.
+
     Kept, in days after the conversation's last message came in (0: for ever): `conversation_days` its texts,
     `turn_days` its turns and verdicts; `gate_answer_days` after the answer, what the language model said.
     """
@@ -33,6 +35,7 @@ class InferenceSettings(ReadSettings):
 
     broker: str = "localhost:9092"
     sentence_encoder: str = "auto"
+    index_seconds: float = Field(default=2, gt=0, le=60)
     conversation_days: float = Field(default=365, ge=0)
     turn_days: float = Field(default=730, ge=0)
     gate_answer_days: float = Field(default=30, ge=0)

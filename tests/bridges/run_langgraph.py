@@ -33,7 +33,6 @@ async def main(url: str) -> None:
         for text in ("Which train gets me to Porto by nine?", "No, that's wrong, it was cancelled."):
             state = await compiled.ainvoke({**state, "text": text})
             print(json.dumps([state["strategy"], state["answer"], state["advice"]]))
-            await asyncio.to_thread(sys.stdin.readline)
 
 
 asyncio.run(main(sys.argv[1]))

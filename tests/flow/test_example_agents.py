@@ -102,7 +102,6 @@ async def test_the_graph_agent_asks_back_after_a_rejection(stack: RunningStack, 
         state = {"conversation_id": "graph/1", "user_id": "ann", "text": "Which train gets me to Porto by nine?"}
         state = await agent.run(client, state)
         assert (state["strategy"], state["answer"]) == ("timetable", "The 7:40 one.")
-        await stack.quiet()
         first = state["turn_id"]
         await client.submit_feedback("graph/1", first, "not_ok", text="Cancelled.", user_id="ann")
         await stack.quiet()
@@ -110,7 +109,6 @@ async def test_the_graph_agent_asks_back_after_a_rejection(stack: RunningStack, 
         assert state["strategy"] == "ask_back"
         assert "text=Cancelled." in state["announcement"] and "incorporated" in state["announcement"]
         assert state["timeline"].turns[0].blocks[-1].path.startswith(f"ar:{first}.feedback.")
-        await stack.quiet()
         state = await agent.run(client, state | {"text": "The one on Sunday."})
         assert len(state["timeline"].turns) == 3
     async with kit.AsyncClient(nowhere(), tenant="demo", project="trips", timeout=0.5) as gone:

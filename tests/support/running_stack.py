@@ -44,7 +44,7 @@ CALLERS = {
     "chat": Caller("chat-service", tenant="acme", project="support", scopes=frozenset({"ingest", "on_behalf"})),
 }
 """Token to caller."""
-PATIENCE = {"FEEDBACK_TURN_SECONDS": "9", "FEEDBACK_SESSION_SECONDS": "9"}
+PATIENCE = {"INFERENCE_INDEX_SECONDS": "9", "FEEDBACK_TURN_SECONDS": "9", "FEEDBACK_SESSION_SECONDS": "9"}
 """How long requests wait for what a busy machine does late, where a test sets nothing else."""
 
 

@@ -189,6 +189,8 @@ export interface Detected {
   rejections_in_a_row: number;
   /** A section for the planner's prompt; null where nothing is said of the last answer. */
   planner_markdown: string | null;
+  /** Whether the latest messages may be missing: they were not all indexed in time, and `previous` was not given. */
+  answer_not_seen: boolean;
 }
 
 /** The session has ended. This does not say that its rating was kept. */
@@ -1369,6 +1371,21 @@ export interface Operations {
       reply_to_message_id?: string | null;
       /** The thread that it stands in, inside the conversation. */
       thread_id?: string | null;
+      /** The last answer, so that nothing waits for it to be indexed. */
+      previous?: {
+        /** Its id in the chat. */
+        message_id: string;
+        /** What was answered. */
+        content: string;
+        /** Its turn; else the message's id. */
+        turn_id?: string | null;
+        /** Who answered. */
+        agent_id?: string | null;
+        /** How the answer was reached. */
+        strategy?: string | null;
+        /** What it answers. */
+        question?: string | null;
+      } | null;
     };
     answer: Detected;
   };

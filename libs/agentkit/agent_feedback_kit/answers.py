@@ -79,14 +79,32 @@ class Target(TypedDict):
     score: float
 
 
+class PreviousAnswer(TypedDict):
+    """The agent's last answer, for `detect`: with it nothing waits until the platform has indexed that.
+
+    `turn_id` is by default the message's id; `question` is what was answered.
+    """
+
+    message_id: str
+    content: str
+    turn_id: NotRequired[str]
+    agent_id: NotRequired[str]
+    strategy: NotRequired[str]
+    question: NotRequired[str]
+
+
 class Detected(TypedDict):
-    """`planner_markdown` goes into the planner's prompt as it stands; null where there is nothing to say."""
+    """`planner_markdown` goes into the planner's prompt as it stands; null where there is nothing to say.
+
+    `answer_not_seen`: the latest messages may be missing from what was judged.
+    """
 
     feedback: FeedbackResult
     target: Target | None
     candidates: list[dict[str, Any]]
     rejections_in_a_row: int
     planner_markdown: str | None
+    answer_not_seen: NotRequired[bool]
 
 
 class LatestItem(TypedDict):

@@ -51,6 +51,15 @@ async def look_until_read(
     return await look(), passed
 
 
+async def read_up(reach: Reached, clock: Clock, seconds: float) -> bool:
+    """Whether the group has read, within `seconds`, all that the log held at the call; False if the log is silent."""
+    try:
+        _, passed = await within(seconds, look_until_read(reach, clock, seconds))
+    except (Unavailable, TimeoutError):
+        return False
+    return passed
+
+
 class Reach:
     """Compares the log's ends with what a group has committed, on all partitions of its topics.
 

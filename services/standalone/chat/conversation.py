@@ -12,7 +12,7 @@ from uuid import uuid4
 from emoji import is_emoji
 
 from agent_feedback_kit import AgentFeedbackError, AsyncClient, Channel, before_planning, events
-from agent_feedback_kit.answers import Label, Reaction
+from agent_feedback_kit.answers import Label, PreviousAnswer, Reaction
 from agent_feedback_kit.timeline.loading import refresh_on_load
 from agent_feedback_kit.timeline.model import Block, Timeline, Turn
 from feedback.emojis import normalise
@@ -52,6 +52,7 @@ class Conversation:
     history: list[Line] = field(default_factory=list)
     emojis: set[str] = field(default_factory=set)
     _turn_id: str | None = None
+    _previous: PreviousAnswer | None = None
 
     @property
     def channel(self) -> Channel:
@@ -63,7 +64,13 @@ class Conversation:
         self.timeline = heard.timeline
         turn_id = f"turn-{len(self.timeline.turns) + 1}"
         planning = await before_planning(
-            self.client, self.id, text, user_id=self.user_id, turn_id=turn_id, budget=self.planning_seconds
+            self.client,
+            self.id,
+            text,
+            user_id=self.user_id,
+            turn_id=turn_id,
+            previous=self._previous,
+            budget=self.planning_seconds,
         )
         advice = "\n\n".join(part for part in (planning.markdown, heard.announcement) if part) or None
         asked = Line("user", text)
@@ -73,6 +80,7 @@ class Conversation:
         blocks = (Block("user", f"ar:{turn_id}.user", text), Block("assistant", f"ar:{turn_id}.assistant", answer.text))
         self.timeline = replace(self.timeline, turns=(*self.timeline.turns, Turn(turn_id, blocks)))
         self._turn_id = turn_id
+        self._previous = self._in_hand(turn_id, text, answer)
         self.emojis.clear()
         return Exchange(answer, heard.announcement, planning.markdown, published)
 
@@ -144,6 +152,17 @@ class Conversation:
         except AgentFeedbackError:
             return False
         return not taken["refused"]
+
+    def _in_hand(self, turn_id: str, question: str, answer: Answer) -> PreviousAnswer:
+        """The answer as the next question passes it on."""
+        return {
+            "message_id": self._answer_id(turn_id),
+            "turn_id": turn_id,
+            "agent_id": self.agent.name,
+            "question": question,
+            "content": answer.text,
+            "strategy": answer.strategy,
+        }
 
     def _last_turn(self) -> str:
         if self._turn_id is None:

@@ -26,6 +26,7 @@ from agent_feedback_kit.answers import (
     MemoryStatus,
     OwnFeedback,
     Period,
+    PreviousAnswer,
     Reaction,
     RefusedLine,
     SearchPage,
@@ -38,6 +39,7 @@ from agent_feedback_kit.json_text import json_bytes, whole
 T = TypeVar("T")
 INGEST_BYTES = 4 * 1024 * 1024
 INGEST_LINES = 10_000
+_TEXT_LIMIT = 10_000
 JSON = "application/json"
 NDJSON = "application/x-ndjson"
 
@@ -172,16 +174,26 @@ def detect(
     look_back: str | None = None,
     reply_to_message_id: str | None = None,
     thread_id: str | None = None,
+    previous: PreviousAnswer | None = None,
 ) -> Call[Detected]:
     """What a new message says of the answers before it. Publishes nothing.
 
     `user_id` wrote it, by default the token's person; `reply_to_message_id` is the message that it replies to,
-    `thread_id` the thread that it stands in. They decide which answer it is about where several people take part.
+    `thread_id` the thread that it stands in. They decide which answer it is about where several people take part. With
+    `previous`, the last answer, the platform judges at once; else it waits up to two seconds to have read the log.
     """
-    place_in = _given(reply_to_message_id=reply_to_message_id, thread_id=thread_id)
+    place_in = _given(reply_to_message_id=reply_to_message_id, thread_id=thread_id, previous=_within_limits(previous))
     said = _given(text=text, turn_id=turn_id, message_id=message_id, user_id=user_id, ts=ts, look_back=look_back)
     body = {**said, **place_in}
     return _one("POST", place.path(conversation_id, "detect"), body, Detected)
+
+
+def _within_limits(previous: PreviousAnswer | None) -> dict[str, Any] | None:
+    """The answer with its texts cut as the platform indexes them; what it would refuse otherwise."""
+    if previous is None:
+        return None
+    texts = ("content", "question")
+    return {name: str(value)[:_TEXT_LIMIT] if name in texts else value for name, value in previous.items()}
 
 
 def latest(

@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from typing import Any, Final
 
-from agent_feedback_kit.answers import Detected, Latest, Strategy
+from agent_feedback_kit.answers import Detected, Latest, PreviousAnswer, Strategy
 from agent_feedback_kit.client import calls
 from agent_feedback_kit.client.asynchronous import AsyncClient
 from agent_feedback_kit.client.calls import Call, Place
@@ -48,15 +48,18 @@ async def before_planning(
     watermark: str | None = None,
     reply_to_message_id: str | None = None,
     thread_id: str | None = None,
+    previous: PreviousAnswer | None = None,
     budget: float = BUDGET_SECONDS,
 ) -> Planning:
     """What the new message `text` says of the last answer, what was said of turns, and which strategies worked.
+
+    `previous` is the answer before it: pass it, for within `budget` that is often not indexed yet.
 
     Three questions at once, in the time of one, `budget` seconds at most. Never raises: a service that is slow, wrong
     or gone gives nothing, and a WARNING in the log.
     """
     try:
-        said = {"user_id": user_id, "turn_id": turn_id, "message_id": message_id}
+        said: dict[str, Any] = {"user_id": user_id, "previous": previous, "turn_id": turn_id, "message_id": message_id}
         said |= {"reply_to_message_id": reply_to_message_id, "thread_id": thread_id}
         asked = _questions(client.place, conversation_id, text, said, intent, watermark)
         tasks = {name: asyncio.create_task(client.send(call, within=budget)) for name, call in asked.items()}
@@ -81,11 +84,12 @@ def before_planning_blocking(
     watermark: str | None = None,
     reply_to_message_id: str | None = None,
     thread_id: str | None = None,
+    previous: PreviousAnswer | None = None,
     budget: float = BUDGET_SECONDS,
 ) -> Planning:
     """`before_planning` for programs without asyncio: three threads, the same time, the same promises."""
     try:
-        said = {"user_id": user_id, "turn_id": turn_id, "message_id": message_id}
+        said: dict[str, Any] = {"user_id": user_id, "previous": previous, "turn_id": turn_id, "message_id": message_id}
         said |= {"reply_to_message_id": reply_to_message_id, "thread_id": thread_id}
         asked = _questions(client.place, conversation_id, text, said, intent, watermark)
         threads = ThreadPoolExecutor(len(asked), thread_name_prefix="before_planning")
@@ -103,7 +107,7 @@ def _questions(
     place: Place,
     conversation_id: str,
     text: str,
-    said: Mapping[str, str | None],
+    said: Mapping[str, Any],
     intent: str | None,
     watermark: str | None,
 ) -> dict[str, Call[Any]]:

@@ -1,0 +1,61 @@
+"""The last answer as the caller of `detect` knows it, before it has come through the log. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from detector.model import Message
+from inference.store import ConversationKey
+from inference.turns.rules import Turn, TurnKey
+
+SOME_AGENT = "agent"
+"""The agent of an answer that comes without one."""
+
+
+@dataclass(frozen=True, slots=True)
+class LastAnswer:
+    """`turn_id` None: the answer is a turn of its own. `question` is what it answers, None where nobody said."""
+
+    message_id: str
+    content: str
+    turn_id: str | None = None
+    agent_id: str | None = None
+    strategy: str | None = None
+    question: str | None = None
+
+    @property
+    def turn(self) -> str:
+        return self.turn_id or self.message_id
+
+    def added_to(self, before: Sequence[Message], message: Message) -> tuple[Message, ...]:
+        """`before` with the exchange right before `message`, as far as it is not there."""
+        if any(one.message_id == self.message_id for one in before):
+            return tuple(before)
+        agent = self.agent_id or SOME_AGENT
+        thread = message.thread_id
+        answer = Message(
+            self.message_id, self.turn, agent, "agent", agent, self.content, message.at - 1, thread_id=thread
+        )
+        if self.question is None or any(one.role == "human" and one.turn_id == self.turn for one in before):
+            return (*before, answer)
+        name, author = f"question of {self.message_id}", message.sender_id
+        asked = Message(name, self.turn, author, "human", None, self.question, message.at - 2, thread_id=thread)
+        return (*before, asked, answer)
+
+    def first_of(self, latest: Sequence[Turn], where: ConversationKey, message: Message) -> list[Turn]:
+        """`latest` (newest first) with the answer's turn, where that is not among them."""
+        key = TurnKey(*where, self.turn)
+        if any(one.key == key or one.agent_message_id == self.message_id for one in latest):
+            return list(latest)
+        turn = Turn(
+            key,
+            user_id=message.sender_id,
+            user_text=self.question,
+            agent_id=self.agent_id or SOME_AGENT,
+            agent_message_id=self.message_id,
+            assistant_text=self.content,
+            at=message.at - 1,
+            strategy=self.strategy,
+        )
+        return [turn, *latest]
