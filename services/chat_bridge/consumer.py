@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from chat_bridge.batch import Batch, parked_keys, tenants_of
 from chat_bridge.model import About, IndexedMessage, MessageKey, indexed, original_key
-from chat_bridge.parking import Parking, message_of
+from chat_bridge.parking import NoteSetAside, Parking, message_of
 from chat_bridge.source import MessageSource
 from chat_bridge.store import Store
 from contracts.versions import COPY
 from servicekit.clock import Clock
 from servicekit.kafka.outcome import Outcome
 from servicekit.kafka.producer import Producer
-from servicekit.kafka.records import Received, Unreadable, inherited
-
-NoteSetAside = Callable[[Sequence[Unreadable]], Awaitable[None]]
+from servicekit.kafka.records import Received, inherited
 
 
 class ChatEvents:

@@ -35,11 +35,16 @@ async def build(settings: ChatBridgeSettings, surroundings: Surroundings) -> Ser
     service.resources.push_async_callback(pool.close)
     service.check(pool, MIGRATIONS)
     store = PostgresStore(pool)
+    refused = RefusedEvents(pool, surroundings.clock)
     parking = Parking(
-        store, service.producer, surroundings.clock, int(settings.parked_days * DAY), surroundings.observers
+        store,
+        service.producer,
+        surroundings.clock,
+        int(settings.parked_days * DAY),
+        surroundings.observers,
+        refused.note_set_aside,
     )
     source = _open_source(settings, service)
-    refused = RefusedEvents(pool, surroundings.clock)
     events = ChatEvents(
         store, service.producer, parking, surroundings.clock, settings.parked_limit, source, refused.note_set_aside
     )

@@ -1,8 +1,8 @@
-"""What becomes of parked events: released when their original is known, given up after CHAT_BRIDGE_PARKED_DAYS."""
+"""The end of parked events: released when their original is known, given up after CHAT_BRIDGE_PARKED_DAYS."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 
 from chat_bridge.model import IndexedMessage, ParkedEvent, ParkedKey
 from chat_bridge.store import Store
@@ -14,9 +14,12 @@ from servicekit.kafka.dead_letters import dead_letter
 from servicekit.kafka.delivery import Observation, Observer, observe
 from servicekit.kafka.outcome import STORED, DeadLettered, Outcome
 from servicekit.kafka.producer import Message, Producer
-from servicekit.kafka.records import CAUSE, LOG_TIME, TRACEPARENT, Coordinates, Headers, RawRecord, event_in
+from servicekit.kafka.records import CAUSE, LOG_TIME, TRACEPARENT, Coordinates, Headers, RawRecord, Unreadable, event_in
 
 SWEEP_BATCH = 500
+GIVEN_UP = DeadLettered("original_never_came")
+NoteSetAside = Callable[[Sequence[Unreadable]], Awaitable[None]]
+"""Called with records whose dead letters are written. Must not raise."""
 
 
 class Parking:
@@ -26,13 +29,20 @@ class Parking:
     """
 
     def __init__(
-        self, store: Store, producer: Producer, clock: Clock, max_age: int, observers: Sequence[Observer] = ()
+        self,
+        store: Store,
+        producer: Producer,
+        clock: Clock,
+        max_age: int,
+        observers: Sequence[Observer] = (),
+        note_set_aside: NoteSetAside | None = None,
     ) -> None:
         self._store = store
         self._producer = producer
         self._clock = clock
         self._max_age = max_age
         self._observers = observers
+        self._note_set_aside = note_set_aside
 
     async def release(
         self, pairs: Sequence[tuple[ParkedEvent, IndexedMessage]]
@@ -57,9 +67,15 @@ class Parking:
         while pairs := await self._store.releasable(SWEEP_BATCH):
             await self.release(pairs)
         while old := await self._store.expired(self._clock.now() - self._max_age, SWEEP_BATCH):
-            await self._producer.send([_letter(parked, "original_never_came") for parked in old])
-            await self._forget(old, {(parked.key, parked.cause): DeadLettered("original_never_came") for parked in old})
+            await self._give_up(old)
         metrics.PARKED.labels("chat_bridge").set(await self._store.parked())
+
+    async def _give_up(self, old: Sequence[ParkedEvent]) -> None:
+        records = [Unreadable(_record(parked), GIVEN_UP.reason, "") for parked in old]
+        await self._producer.send([_letter(one) for one in records])
+        if self._note_set_aside is not None:
+            await self._note_set_aside(records)
+        await self._forget(old, {(parked.key, parked.cause): GIVEN_UP for parked in old})
 
     async def _forget(self, events: Sequence[ParkedEvent], became: Mapping[tuple[ParkedKey, str], Outcome]) -> None:
         await self._store.unpark([event.key for event in events])
@@ -81,8 +97,11 @@ def _headers(parked: ParkedEvent) -> Headers:
     return headers
 
 
-def _letter(parked: ParkedEvent, reason: str) -> Message:
+def _record(parked: ParkedEvent) -> RawRecord:
     topic, partition, offset = parked.cause.rsplit(":", 2)
     at = Coordinates(topic, int(partition), int(offset))
-    raw = RawRecord(at, parked.record_key, parked.value, _headers(parked), parked.log_time)
-    return dead_letter(raw, service="chat_bridge", reason=reason, error_class="permanent")
+    return RawRecord(at, parked.record_key, parked.value, _headers(parked), parked.log_time)
+
+
+def _letter(record: Unreadable) -> Message:
+    return dead_letter(record.raw, service="chat_bridge", reason=record.reason, error_class="permanent")

@@ -25,9 +25,9 @@ select *, $8 from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::tex
 on conflict (event_id, topic, field, rule, project, tenant)
     do update set times = r.times + excluded.times, refused_at = greatest(r.refused_at, excluded.refused_at)
 """
-_BOUND: Final = f"""
+_BOUND: Final = """
 delete from refused where ctid = any(array(
-    select ctid from refused where tenant = $1 order by refused_at desc offset {TENANT_LIMIT}))
+    select ctid from refused where tenant = $1 order by refused_at desc offset $2))
 """
 _SINCE: Final = f"""
 select topic, event_id, field, rule, times, refused_at from refused
@@ -39,11 +39,15 @@ log = logger("refused")
 
 
 class RefusedEvents:
-    """Notes refused events and lists them. A failure to note one is logged: the refusal itself stands."""
+    """Store of refused events. A failure to note one is logged: the refusal itself stands.
 
-    def __init__(self, pool: asyncpg.Pool, clock: Clock) -> None:
+    `tenant_limit` bounds the rows of one tenant.
+    """
+
+    def __init__(self, pool: asyncpg.Pool, clock: Clock, tenant_limit: int = TENANT_LIMIT) -> None:
         self._pool = pool
         self._clock = clock
+        self._tenant_limit = tenant_limit
 
     async def note_set_aside(self, refused: Collection[Unreadable]) -> None:
         """Note the chat events among records that became dead letters. Never raises."""
@@ -65,7 +69,7 @@ class RefusedEvents:
         rows = [(*refusal, times) for refusal, times in sorted(counts.items())]
         await self._pool.execute(_NOTE, *columns_of(rows, 7), self._clock.now())
         for tenant in {refusal.tenant for refusal in counts}:
-            await self._pool.execute(_BOUND, tenant)
+            await self._pool.execute(_BOUND, tenant, self._tenant_limit)
 
     async def since(self, tenant: str, project: str, moment: int) -> Sequence[asyncpg.Record]:
         """Return the refusals of a project since `moment` (microseconds), the latest first, at most SHOWN."""

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+from dataclasses import replace
 from time import monotonic
 from typing import Any
 
 import pytest
 from running_stack import RunningStack, exchange, message, running_stack
+
+from servicekit.kafka.delivery import Observation
+from servicekit.kafka.outcome import DeadLettered
 
 PATH = "/ingest/acme/support/events"
 NDJSON = {"Content-Type": "application/x-ndjson"}
@@ -112,6 +117,30 @@ async def test_producers_are_told_of_their_refused_events(stack: RunningStack) -
     async with stack.client() as http:
         theirs = (await http.get("/conversations/globex/support/refused")).json()["items"]
     assert [one["event_id"] for one in theirs] == ["theirs"]
+
+
+async def test_producers_are_told_of_a_reaction_whose_message_never_came(
+    own_database: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CHAT_BRIDGE_PARKED_DAYS", "1e-9")
+    monkeypatch.setenv("CHAT_BRIDGE_SWEEP_SECONDS", "0.2")
+    given_up = asyncio.Event()
+
+    def watch(observation: Observation) -> None:
+        if observation.outcome == DeadLettered("original_never_came"):
+            given_up.set()
+
+    async with running_stack(
+        own_database, lambda around: replace(around, observers=[*around.observers, watch])
+    ) as running:
+        lost = reaction("c-lost", "never-published")
+        await running.publish(lost)
+        async with asyncio.timeout(30):
+            await given_up.wait()
+        async with running.client("chat") as http:
+            [told] = (await http.get("/conversations/acme/support/refused")).json()["items"]
+    assert (told["topic"], told["event_id"], told["field"]) == (lost["topic"], lost["eventId"], "")
+    assert (told["rule"], told["times"]) == ("original_never_came", 1)
 
 
 async def test_each_line_is_checked_by_itself(stack: RunningStack) -> None:
