@@ -28,7 +28,7 @@ from servicekit.http.access import AuthSettings, issuer_of
 from servicekit.http.jwks import KeySet
 from servicekit.http.jwt import JwtAuthenticator
 from servicekit.kafka.records import Received, Unreadable, read
-from servicekit.kafka.topics import topic_config
+from servicekit.kafka.topics import declared_topics, topic_config
 
 SECOND = 1_000_000
 DAY_MS = 86_400_000
@@ -140,6 +140,18 @@ def test_topics_and_their_tombstones_are_kept_seven_days() -> None:
         assert config["message.timestamp.type"] == "LogAppendTime"
         assert config["min.insync.replicas"] == "2"
         assert ("cleanup.policy" in config) == (topic.name in COMPACTED)
+
+
+@pytest.mark.parametrize("replication", [1, 3])
+def test_dead_letters_are_kept_seven_days_and_deleted(replication: int) -> None:
+    """docs/texts.md: `*.dlq` keeps records for 7 days, whatever its topic keeps."""
+    declared = {topic.name: topic.topic_configs for topic in declared_topics(replication)}
+    assert len(declared) == 2 * len(TOPICS)
+    for topic in TOPICS:
+        config = declared[f"{topic.name}.dlq"]
+        assert config["retention.ms"] == str(7 * DAY_MS), topic.name
+        assert config.get("cleanup.policy", "delete") == "delete", topic.name
+        assert declared[topic.name] == topic_config(topic, replication)
 
 
 async def test_a_message_source_rests_30_seconds_after_three_failures() -> None:

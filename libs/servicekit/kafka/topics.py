@@ -14,6 +14,8 @@ from servicekit.kafka.cluster import Bootstrap, client_options
 from servicekit.kafka.settings import MESSAGE_LIMIT
 
 DEAD_LETTER_PARTITIONS = 1
+DEAD_LETTER_DAYS = 7
+"""Days that dead letters are kept: as long as the topics whose texts they may hold."""
 COPIES = 3
 """Copies of each partition, where there are that many brokers."""
 _VISIBLE_TRIES = 50
@@ -42,6 +44,15 @@ def topic_config(topic: Topic, replication: int) -> dict[str, str]:
             "delete.retention.ms": str(7 * DAY_MS),
         }
     return config
+
+
+def declared_topics(replication: int) -> list[NewTopic]:
+    """Return every topic and dead-letter topic as the cluster is to create it, with `replication` copies."""
+    letters = {"retention.ms": str(DEAD_LETTER_DAYS * DAY_MS), **_durability(replication)}
+    return [
+        NewTopic(topic.name, topic.partitions, replication, topic_configs=topic_config(topic, replication))
+        for topic in TOPICS
+    ] + [NewTopic(topic.dead_letters, DEAD_LETTER_PARTITIONS, replication, topic_configs=letters) for topic in TOPICS]
 
 
 def _durability(replication: int) -> dict[str, str]:
@@ -109,20 +120,8 @@ async def _partitions(admin: AIOKafkaAdminClient) -> dict[str, int]:
 async def _create(admin: AIOKafkaAdminClient, copies: int | None, say: Say) -> set[str]:
     """Make what is missing; gives the names."""
     replication = copies or min(COPIES, await _brokers(admin))
-    wanted = [
-        NewTopic(topic.name, topic.partitions, replication, topic_configs=topic_config(topic, replication))
-        for topic in TOPICS
-    ] + [
-        NewTopic(
-            topic.dead_letters,
-            DEAD_LETTER_PARTITIONS,
-            replication,
-            topic_configs={"retention.ms": str(7 * DAY_MS), **_durability(replication)},
-        )
-        for topic in TOPICS
-    ]
     existing = set(await admin.list_topics())
-    missing = [topic for topic in wanted if topic.name not in existing]
+    missing = [topic for topic in declared_topics(replication) if topic.name not in existing]
     if not missing:
         return set()
     if copies is None and replication < COPIES:
