@@ -92,9 +92,9 @@ class FeedbackExplicitReceived(ProvenanceFields, Event):
     correction: Correction = None
     reviews: Reviews = None
     timed_by_log: bool = False
-    """Whether the log's time counts instead of `occurredAt`, which is then the writer's clock."""
+    """True if the log's time counts instead of `occurredAt`, which is then from the writer's clock."""
     given_at: Instant | None = None
-    """The person's own time, if they gave one; with `timedByLog` it counts unless it is after the log's."""
+    """The time that the person gave, if any; with `timedByLog` it counts unless it is after the log's."""
 
 
 class InferenceTarget(Model):
@@ -110,8 +110,8 @@ class InferenceTarget(Model):
     turns_back: Annotated[int, Field(ge=1)]
     """How many turns before the person's message it lies; 1 is the last answer."""
     rule: Literal["named", "thread", "own_latest", "older_named"] | None = None
-    """What found it: the message's own reply, the latest answer to its writer in its thread, or in the channel, or
-    words that an older answer alone holds."""
+    """The rule that found the target: the message's reply (`named`), the latest answer to its writer in the thread or
+    in the channel, or words that only an older answer has."""
 
 
 class FeedbackInferredReceived(ProvenanceFields, Event):

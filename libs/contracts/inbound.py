@@ -1,6 +1,6 @@
 """Field types of the events that chat services send: each accepts several spellings and yields one value.
 
-Normalising in the contract gives every reader the same event, so no index can tell two spellings apart.
+The contract normalises, so every service reads the same event and stores the same value for each spelling.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from contracts.instants import LAST, format_instant, parse_loose_instant
 
 OPTIONAL_PATTERN: Final = r"^[^\x00-\x1f\x7f-\x9f]*$"
 _EARLIEST_MS: Final = 100_000_000_000
-"""3 March 1973 in epoch milliseconds. A smaller number counts seconds, and would put a current event into 1970."""
+"""3 March 1973 in epoch milliseconds. Smaller numbers are probably seconds, which would date events to 1970."""
 _LAST_MS: Final = LAST // 1_000
 
 
@@ -33,7 +33,7 @@ def _instant(value: object, info: ValidationInfo) -> int:
         return parse_loose_instant(value)
     if info.mode == "python" and type(value) is int and 0 <= value <= LAST:
         return value
-    # False for NaN, too.
+    # The comparison is False for NaN as well.
     if isinstance(value, int | float) and type(value) is not bool and _EARLIEST_MS <= value <= _LAST_MS:
         return round(value * 1_000)
     raise ValueError("a time must be RFC 3339 with an offset, or a number of epoch milliseconds")
@@ -56,7 +56,10 @@ def _nothing(_: str) -> None:
 
 @dataclass(frozen=True, slots=True)
 class _Or:
-    """Other spellings of a field, tried if its own type refuses the value: the usual spelling costs no Python call."""
+    """Alternative spellings of a field, tried only if its own type rejects the value.
+
+    The usual spelling is validated by compiled code alone.
+    """
 
     others: tuple[CoreSchema, ...]
     expected: str
@@ -69,7 +72,7 @@ class _Or:
 
 
 SPELLING: Final = "spelling"
-"""Type of the validation error for a value in none of a field's spellings; its message holds nothing of the value."""
+"""Type of the validation error for a value that fits none of a field's spellings; its message omits the value."""
 _INTEGER: Final = core_schema.no_info_after_validator_function(_digits, core_schema.int_schema(strict=True))
 _EMPTY: Final = core_schema.no_info_after_validator_function(_nothing, core_schema.literal_schema([""]))
 _BLANK: Final = core_schema.no_info_after_validator_function(
@@ -98,33 +101,33 @@ ProducerInstant = Annotated[
         }
     ),
 ]
-"""Integer microseconds since the epoch in Python. In JSON an RFC 3339 text, whose `T` may be a space, whose seconds may
-be missing and whose offset may be `+0000`; or a number of epoch milliseconds."""
+"""Integer microseconds since the epoch in Python. In JSON a number of epoch milliseconds or an RFC 3339 text; the text
+may have a space for the `T`, omit the seconds and write the offset as `+0000`."""
 ProducerId = Annotated[Id, _Or((_INTEGER,), _AN_ID), WithJsonSchema({"anyOf": _TEXT_OR_NUMBER})]
-"""An `Id`, or an integer, which is its digits."""
+"""An `Id`, or an integer, which becomes the text of its digits."""
 OptionalId = Annotated[
     Id | None, _Or((_INTEGER, _EMPTY), _AN_ID), WithJsonSchema({"anyOf": [*_OPTIONAL, {"type": "null"}]})
 ]
-"""A `ProducerId` or nothing; an empty text is nothing."""
+"""A `ProducerId` or None; an empty text becomes None."""
 Role = Annotated[
     Label | None,
     _Or((_EMPTY,), "must be a text of at most 128 characters without control characters"),
     WithJsonSchema({"anyOf": [{"type": "string", "maxLength": 128, "pattern": OPTIONAL_PATTERN}, {"type": "null"}]}),
 ]
-"""A platform's own word for somebody's role, or nothing; an empty text is nothing."""
+"""A platform's own name for a participant's role, or None; an empty text becomes None."""
 MessageContent = Annotated[
     str,
     StringConstraints(max_length=CONTENT_LIMIT, pattern=r"^[^\x00]*[^\x00\s][^\x00]*$"),
     _Or((_BLANK,), f"must be a text of at most {CONTENT_LIMIT:,} characters without NUL"),
     WithJsonSchema({"type": "string", "maxLength": CONTENT_LIMIT, "pattern": r"^[^\x00]*$"}),
 ]
-"""A message's text without NUL. A blank one is empty: it says as little."""
+"""A message's text without NUL. Text of white space alone becomes empty."""
 ATTACHMENTS_LIMIT: Final = 50
-"""Attachments of one message."""
+"""The greatest number of attachments of one message."""
 
 
 class Attachment(Model):
-    """Something sent along with a message. Only its kind and address are kept; nothing fetches it."""
+    """A file sent with a message. Only its kind and address are kept; its content is never fetched."""
 
     type: Label
     """The kind of attachment, such as `image`, `sticker` or a media type."""

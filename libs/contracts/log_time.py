@@ -1,6 +1,6 @@
-"""Decides when an event happened if its producer cannot say: when the log took it in. Pure.
+"""Times events by the log instead of a service's clock: judgements without a time, erasures, session ratings. Pure.
 
-Processes' clocks differ, so none of them decides which of two judgements is the later one, or what an erasure covers.
+The clocks of processes differ, so none of them may decide which of two judgements is newer or what an erasure covers.
 """
 
 from __future__ import annotations
@@ -13,13 +13,14 @@ from contracts.feedback import FeedbackErasureRequested, FeedbackExplicitReceive
 
 E = TypeVar("E", bound=Envelope)
 _SAME_MOMENT: Final = 1_000
-"""A log's time has milliseconds: offsets tell the records of one millisecond apart."""
+"""Microseconds of a millisecond, the log's resolution: offsets order the records of one millisecond."""
 
 
 def at_log_time(event: E, log_time: int, offset: int, judged_at: int | None = None) -> E:
-    """Return `event` as it counts at its place in the log; most events are returned as they are.
+    """Return `event` with the times that the log decides; most types are returned unchanged.
 
-    `log_time` is when the log first took it in, `judged_at` what replaces a later one for judgements; in microseconds.
+    `log_time` is the time of the event's first record in the log. `judged_at`, if given, caps it for judgements. Both
+    are in microseconds.
     """
     said = _BY_LOG.get(type(event))
     changes = None if said is None else said(event, log_time, offset, judged_at)
@@ -29,7 +30,7 @@ def at_log_time(event: E, log_time: int, offset: int, judged_at: int | None = No
 def _judgement(
     event: FeedbackExplicitReceived, log_time: int, offset: int, judged_at: int | None
 ) -> dict[str, int] | None:
-    """Of two judgements of one moment the one that came in later holds."""
+    """Time a judgement by the log; for equal times, the judgement with the later record wins."""
     if not event.timed_by_log:
         return None
     latest = log_time if judged_at is None else min(log_time, judged_at)

@@ -1,4 +1,4 @@
-"""Names what a chat event is about: an event id identifies an event only together with that."""
+"""Subjects of chat events: an event id identifies an event only together with its subject."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from contracts.chat import ChatMessageReactionIngested, ChatMessageReplyIngested
 
 
 def subject_of(event: ChatMessageReplyIngested | ChatMessageReactionIngested) -> tuple[str, ...]:
-    """Return conversation, message and person, and of a reaction emoji and action.
+    """Return the event's conversation, message and person, followed by emoji and action for a reaction.
 
-    Some channels number their events "1", "2" in each conversation, or for each person.
+    Some channels number their events "1", "2" per conversation or per person, so their ids repeat.
     """
     if isinstance(event, ChatMessageReplyIngested):
         return event.conversation_id, event.message_id, event.sender_id

@@ -1,7 +1,7 @@
-"""Which answer a message is addressed to, by its reply, its thread and its writer, before its words are read.
+"""Finds the answer that a message is addressed to, from its reply, thread and writer, before its text is judged.
 
-A thread is a conversation of its own: its messages and the one it hangs from. Outside of threads the channel is one,
-without what stands in its threads.
+A thread is a conversation of its own: its root message and the messages in it. The channel is a conversation without
+the messages of its threads.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Final
 
 from detector.model import NEIGHBOURHOOD, Message, Neighbourhood, TargetRule
 
-#: A name at the beginning, and a question to its bearer: "carl, are you coming?".
+#: A name at the start, followed by a question to that person: "carl, are you coming?".
 _CALLS: Final = re.compile(
     r"(\w{2,30}), (?:are|can|could|do|did|have|will|would|were|hast|bist|kannst|kommst"
     r"|tu|est-ce que tu|puedes|vienes)\b"
@@ -23,16 +23,17 @@ no nope yes yeah yep ok okay hey hi hello sorry well so wait please thanks actua
 right sure great good nice really honestly seriously again nein ja doch bitte danke also hallo non oui merci bonjour
 salut alors sí gracias hola bueno pues
 """
-#: Words that a message may begin with that call nobody.
+#: Opening words that are not names.
 _OPENINGS: Final = frozenset(_NO_NAMES.split())
 
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """The answer that a message is addressed to; `answered` None: it is addressed to no answer.
+    """The answer that a message is addressed to; `answered` is None if there is none.
 
-    `request` is what that answers, None where nothing is known of it. `rule` says how it was found. `own`: it answers
-    the writer, or nobody in particular. `aside`: what another person said since, if the agent has not answered that.
+    `request` is the question behind the answer, None if unknown or if the answer is not the writer's `own`. `rule` is
+    the rule that found the answer. `own` is False if the answer is to another person and the message does not reply to
+    it. `aside` is another person's message since the answer that no agent has answered.
     """
 
     answered: Message | None
@@ -46,22 +47,21 @@ NOBODY: Final = Address(None)
 
 
 def thread_of(message: Message) -> str | None:
-    """The thread that a message stands in; a message that opens a thread stands in the channel."""
+    """Return the thread that contains a message, None for the channel; a thread's root belongs to the channel."""
     return None if message.thread_id == message.message_id else message.thread_id
 
 
 def in_scope(item: Neighbourhood) -> Neighbourhood:
-    """The last `NEIGHBOURHOOD` messages of the judged one's thread, or of the channel without its threads."""
+    """Keep the last `NEIGHBOURHOOD` messages of the judged message's thread, or of the channel without its threads."""
     thread = thread_of(item.message)
     before = tuple(one for one in item.before if thread_of(one) == thread or one.message_id == thread)
     return Neighbourhood(before[-NEIGHBOURHOOD:], item.message)
 
 
 def questions_of(before: Sequence[Message]) -> tuple[Message | None, ...]:
-    """The question that each message of `before` answers; None of a person's, or where no person spoke before it.
+    """Return the question that each message of `before` answers; None for people's messages.
 
-    An answer is for the message that it replies to or shares its turn with, for the person that it names, else for the
-    last who spoke. `before` is in scope.
+    `before` is limited to the scope (`in_scope`).
     """
     found: list[Message | None] = []
     for place, message in enumerate(before):
@@ -70,7 +70,11 @@ def questions_of(before: Sequence[Message]) -> tuple[Message | None, ...]:
 
 
 def question_of(answer: Message, before: Sequence[Message]) -> Message | None:
-    """The question that an agent's message answers, among the messages before it, which are in scope."""
+    """Return the question that an agent's message answers, or None if no person's message precedes it.
+
+    It is the message that the answer replies to, else the latest of the same turn, else the latest of the person whom
+    the answer addresses by name, else the latest of any person. `before` is limited to the scope (`in_scope`).
+    """
     latest = [one for one in reversed(before) if one.role == "human"]
     place_only = answer.thread_id is not None and (
         answer.reply_to == answer.thread_id or (bool(before) and before[0].message_id == answer.reply_to)
@@ -89,10 +93,11 @@ def question_of(answer: Message, before: Sequence[Message]) -> Message | None:
 
 
 def addressed(item: Neighbourhood, questions: Sequence[Message | None]) -> Address:
-    """The answer that the message of `item` is addressed to. `questions` are those of `item.before`, which is in scope.
+    """Return the answer that the message of `item` is addressed to. `item` is limited to the scope (`in_scope`).
 
-    A named message holds; else the latest answer to the writer; else the latest answer to anybody, which is not theirs.
-    What calls another person, or follows a call to the writer, is addressed to no answer.
+    A reply decides; otherwise it is the latest answer to the writer, else the latest answer to anybody (not `own`).
+    There is no answer if the message calls another person by name, or if another person's `aside` calls the writer.
+    `questions` are the questions that the messages of `item.before` answer.
     """
     message, before = item.message, item.before
     if message.reply_to is None and _calls_a_person(item):
@@ -114,7 +119,7 @@ def addressed(item: Neighbourhood, questions: Sequence[Message | None]) -> Addre
 def _named(
     message: Message, before: Sequence[Message], questions: Sequence[Message | None], answers: Sequence[int]
 ) -> Address:
-    """A reply to an agent is about that answer, one to a question of one's own about its answer; any other is none."""
+    """Resolve a reply: to an agent's message or, for one's own question, to its latest answer; otherwise NOBODY."""
     named = next((one for one in before if one.message_id == message.reply_to), None)
     if named is None or (named.role == "human" and named.sender_id != message.sender_id):
         return NOBODY
@@ -129,7 +134,7 @@ def _is_for(question: Message | None, person: str) -> bool:
 
 
 def _is_root(name: str, item: Neighbourhood) -> bool:
-    """Whether a message is the one its thread hangs from: a reply to that shows the place, not who is addressed."""
+    """Return True if `name` is the root of the thread: a reply to the root marks the thread, not the addressee."""
     thread = thread_of(item.message)
     if thread is None:
         return False
@@ -137,7 +142,7 @@ def _is_root(name: str, item: Neighbourhood) -> bool:
 
 
 def _calls_a_person(item: Neighbourhood) -> bool:
-    """Whether the message calls another person, where several take part: "@carl ...", "carl, are you coming?"."""
+    """Return True if the message calls another person and several take part: "@carl ...", "carl, are you coming?"."""
     people = {one.sender_id for one in item.before if one.role == "human"} - {item.message.sender_id}
     if not people:
         return False
@@ -152,7 +157,7 @@ def _calls_a_person(item: Neighbourhood) -> bool:
 
 
 def _opens_with(text: str, name: str, bare: bool = False) -> bool:
-    """Whether a text calls somebody: "@ann ...", "<@ann> ...", "ann, ...", or, where `bare`, "ann ..."."""
+    """Return True if a text begins by calling `name`: "@ann ...", "<@ann> ...", "ann, ..." or, if `bare`, "ann ..."."""
     opened = text.lstrip()[: len(name) + 3].removeprefix("<")
     at = opened.startswith("@")
     opened = opened.removeprefix("@")
@@ -161,7 +166,7 @@ def _opens_with(text: str, name: str, bare: bool = False) -> bool:
 
 
 def _aside(item: Neighbourhood, questions: Sequence[Message | None], since: int) -> Message | None:
-    """The last message of another person after place `since` that no agent has answered."""
+    """Return the last message of another person after index `since` that no agent has answered."""
     answered = {question.message_id for question in questions[since:] if question}
     for one in reversed(item.before[since + 1 :]):
         if one.role == "human" and one.sender_id != item.message.sender_id and one.message_id not in answered:

@@ -30,7 +30,7 @@ _REACTION: Final[dict[Feedback, Reaction | None]] = {"rejected": "not_ok", "acce
 
 
 class JudgedExchange(NamedTuple):
-    """A message with the answer that it is held against, and what that makes of it."""
+    """An exchange with its evidence, the learned layer's opinion and the decision."""
 
     exchange: Exchange
     evidence: Evidence
@@ -132,7 +132,10 @@ class Detector:
         return self._second.revised(read.evidence, opinions, known, read.answers) if self._second else opinions
 
     def _older(self, judged: Sequence[JudgedExchange]) -> dict[int, tuple[JudgedExchange, Target]]:
-        """What those messages say that name what an older answer alone holds, held against that answer."""
+        """Judge messages that name an older answer against that answer; return verdicts and targets by row.
+
+        Rows without such an answer, with other feedback on it, or settled before (`_settled_before`) are left out.
+        """
         named = {
             row: found
             for row, one in enumerate(judged)
@@ -153,7 +156,7 @@ class Detector:
         }
 
     def _named_alone(self, one: JudgedExchange) -> tuple[Target, int] | None:
-        """The older answer that a message names by words that it alone holds, and how many; None if there is none."""
+        """Return the older answer that a message names by words of that answer alone, and their number, or None."""
         x, evidence = one.exchange, one.evidence
         if x.answered is None or x.address.rule == "named" or restates(evidence.message, evidence.kinds):
             return None
@@ -173,7 +176,7 @@ class Detector:
         return replace(best, rule="older_named"), counts[best.message_id]
 
     def _ranked(self, x: Exchange, evidence: Evidence, top_k: int) -> tuple[Target, ...]:
-        """The targets by words alone, best first."""
+        """Return the candidates as targets, ranked by likeness and recency, best first."""
         texts = [self._reader.prepared(c.text) for c in x.candidates]
         vectors = self._reader.embed([x.message.text, *(c.text for c in x.candidates)])
         cosines = np.clip(vectors[1:] @ vectors[0], 0.0, 1.0).tolist()
@@ -200,13 +203,13 @@ class Detector:
 
 
 def _settled_before(said: Decision, before: Decision | None, names: int) -> bool:
-    """Whether the writer had turned the answer down before and been answered again: only a title brings it back."""
+    """Return True if the writer had rejected the answer before, unless two or more names approve of it now."""
     turned_down = before is not None and before.feedback == "rejected" and before.confidence >= ANNOUNCED_FROM
     return turned_down and (said.feedback == "rejected" or names < 2)
 
 
 def _addressed(one: JudgedExchange) -> Target | None:
-    """The answer that a message is addressed to, as a target."""
+    """Return the answer that a message is addressed to as a target, or None."""
     x = one.exchange
     if x.answered is None:
         return None

@@ -1,4 +1,4 @@
-"""A person's message with the answer that it is held against."""
+"""A person's message with the answer that it is judged against."""
 
 from __future__ import annotations
 
@@ -10,9 +10,10 @@ from detector.model import Message, Neighbourhood
 
 @dataclass(frozen=True, slots=True)
 class Exchange:
-    """The judged message, what stands before it in its thread, and the answer that it is addressed to.
+    """The judged message, the messages before it in its thread, and the answer that it is addressed to.
 
-    `candidates` are the agent messages that it may be about, oldest first; `requests` what those answer, one each.
+    `candidates` are the agent messages that it may be about, oldest first; `requests` are the questions that they
+    answer, one for each candidate.
     """
 
     message: Message
@@ -23,7 +24,7 @@ class Exchange:
 
     @classmethod
     def of(cls, item: Neighbourhood) -> Exchange:
-        """Looks at the last `NEIGHBOURHOOD` messages of the message's thread only, whatever was handed in."""
+        """Build the exchange from the last `NEIGHBOURHOOD` messages of the message's thread; ignore all others."""
         item = in_scope(item)
         questions = questions_of(item.before)
         answers = [(one, asked) for one, asked in zip(item.before, questions, strict=True) if one.role == "agent"]
@@ -36,14 +37,15 @@ class Exchange:
         )
 
     def about(self, message_id: str) -> Exchange:
-        """The same message held against an older answer."""
+        """Return the same message judged against the candidate `message_id`."""
         place = next(place for place, one in enumerate(self.candidates) if one.message_id == message_id)
         address = Address(self.candidates[place], self.requests[place], "older_named")
         return replace(self, address=address)
 
     def next_word(self) -> Exchange | None:
-        """The writer's first message after the answer, held against that answer; None where it is the judged one, or
-        spoke to another answer.
+        """Return the writer's first message after the answer as an exchange of its own.
+
+        None if that is the judged message, if it was addressed to another answer, or if there is no answer.
         """
         if self.answered is None:
             return None
@@ -57,25 +59,25 @@ class Exchange:
 
     @property
     def request(self) -> str:
-        """The text of the writer's own request that was answered, or nothing."""
+        """The text of the question behind the answer; empty if unknown or if the answer is not the writer's own."""
         return self.address.request.text if self.address.request else ""
 
     @property
     def answered(self) -> Message | None:
-        """The answer that the message is addressed to."""
+        """The answer that the message is judged against, or None."""
         return self.address.answered
 
     @property
     def answer(self) -> str:
-        """The text of that answer, or nothing."""
+        """The text of the answer, or an empty text."""
         return self.answered.text if self.answered else ""
 
     @property
     def aside(self) -> str | None:
-        """What another person has said since, if the agent has not answered that."""
+        """The text of another person's message since the answer that no agent has answered, or None."""
         return self.address.aside.text if self.address.aside else None
 
     @property
     def silence(self) -> int:
-        """Microseconds since the agent's message; a clock that went backwards counts as none."""
+        """Microseconds from the answer to the message; 0 without an answer or if the clock went backwards."""
         return max(0, self.message.at - self.answered.at) if self.answered else 0

@@ -90,7 +90,7 @@ def locate(
 def place_at(
     candidates: Sequence[Message], place: int, similarity: float, now: int, rule: TargetRule = "own_latest"
 ) -> Target | None:
-    """The target that `candidates[place]` is; None where it is older than 365 days before `now`."""
+    """Return `candidates[place]` as a target, or None if it is more than 365 days older than `now`."""
     message = candidates[place]
     if now - message.at > MAX_AGE_US:
         return None

@@ -18,8 +18,8 @@ Reaction = Literal["ok", "not_ok"]
 GateCall = Literal["ok", "not_ok", "neutral"]
 CorrectionType = Literal["explicit", "rephrased", "abandonment"]
 DecidedBy = Literal["rules", "learned", "llm"]
-#: What found a target: the message's own reply, the latest answer to its writer in its thread, or in the channel, or
-#: what an older answer alone holds.
+#: The rule that found a target: the message's reply (`named`), the latest answer to its writer in the thread or in the
+#: channel, or words that only an older answer has.
 TargetRule = Literal["named", "thread", "own_latest", "older_named"]
 
 #: How many earlier messages of a conversation a verdict may depend on. Later or older ones never matter.
@@ -30,8 +30,8 @@ NEIGHBOURHOOD: Final = 24
 class Message:
     """One message of a conversation, by a person or by an agent.
 
-    `at` is in microseconds since the epoch; `agent_id` is None for a person's message. `reply_to` is the message that
-    it was written as a reply to, `thread_id` the thread that it stands in, None where the chat knows of none.
+    `at` is in microseconds since the epoch; `agent_id` is None for a person's message. `reply_to` is the id of
+    the message that it replies to, `thread_id` that of its thread; both are None if the chat names none.
     """
 
     message_id: str
@@ -57,8 +57,8 @@ class Neighbourhood:
 class Target:
     """The agent message that a feedback is about.
 
-    `score` = 0.85 * `similarity` + 0.15 * `recency`; `turns_back` counts agent messages, 1 is the latest. `rule` found
-    it.
+    `score` = 0.85 * `similarity` + 0.15 * `recency`; `turns_back` counts agent messages, 1 is the latest. `rule` is
+    the rule that found the target.
     """
 
     turn_id: str

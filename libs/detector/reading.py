@@ -132,7 +132,7 @@ class Reader:
         )
 
     def _meant(self, x: Exchange, language: str, found: frozenset[Kind]) -> bool:
-        """Whether the message is taken for one to the agent where other people take part."""
+        """Return True if the message is for the agent, even if others take part (`Address.own`, `Address.aside`)."""
         if x.address.own and x.aside is None:
             return True
         aside = None if x.aside is None else self.prepared(x.aside)

@@ -1,4 +1,4 @@
-"""What a message names, and when it plainly speaks of an answer that is not the latest one to its writer. Pure."""
+"""Finds references in a message's text to an answer other than the latest one to its writer. Pure."""
 
 from __future__ import annotations
 
@@ -41,27 +41,27 @@ nunca é são está era foi ser estar há tem de do da em no na por para com sem
 muito mais bem mal sim obrigado também tudo
 """,
 }
-#: Words of each language that name nothing. Those of English are left out of `Prepared.content`.
+#: Words of each language that name no topic. English ones are already missing from `Prepared.content`.
 _TOPICLESS: Final = {language: JUDGING | frozenset(words.split()) for language, words in _TOPICLESS_OF.items()}
 
-#: Share of its words, or of the older answer's, that a second answer to one request has in common with that.
+#: Share of topic words, of the answer that has fewer, that two answers to one request have in common.
 REVISED: Final = 0.4
 
-#: What agrees with a verdict of somebody else, or names the agent.
+#: Agreement with another person's verdict, or a mention of the agent.
 _JOINS: Final = re.compile(
     r"\b(?:same (?:here|for me|with me|problem)|me too|for me too|(?:is|are|'s) right[,. ]|i agree|agreed"
     r"|the (?:bot|assistant|agent|ai)|bei mir auch|der (?:bot|assistent)|moi aussi|le bot|a mí también|el bot)\b|\+1\b"
 )
-#: What points at the words just read.
+#: Pronouns that refer to the preceding message.
 _THAT: Final = re.compile(r"\b(?:that|that's|thats|this|it|it's|its|das|dies|es|c'est|ça|cela|eso|esto|está)\b")
-#: The sender's own request said again, which is held against the latest answer.
+#: Restatements of the sender's own request, which are judged against the latest answer.
 _RESTATES: Final = re.compile(
     r"\b(?:i (?:said|meant|mean|asked|told|wrote|wanted|want|need)|make it|still"
     r"|ich (?:meinte|meine|sagte|wollte|will)|(?:hatte|habe|hab) ich|immer noch"
     r"|j'ai (?:dit|demandé)|je (?:voulais|veux|parlais)|toujours|dije|quería|quiero|todavía)\b"
 )
 _RESTATING: Final[frozenset[Kind]] = frozenset({"restate", "meant", "cue_no"})
-#: What points at an answer before the latest.
+#: References to an answer before the latest.
 _POINTS_BACK: Final = re.compile(
     r"\b(?:you (?:wrote|gave|said|sent|told|suggested|mentioned|made|recommended|showed|listed)|earlier|previous(?:ly)?"
     r"|before|(?:the|your) first|above|from (?:just now|this morning|yesterday)|ago|in your|your \w+"
@@ -71,17 +71,17 @@ _POINTS_BACK: Final = re.compile(
 
 
 def names_in(message: Prepared, language: str) -> frozenset[str]:
-    """The words of a message that may name what an answer was about."""
+    """Return the words of a message that may name the topic of an answer."""
     return message.content - _TOPICLESS.get(language, JUDGING)
 
 
 def named_alone(
     names: frozenset[str], answer: Prepared, request: Prepared, latest: frozenset[str], *, points_back: bool
 ) -> frozenset[str]:
-    """Those of the names in a message that an older answer holds and the latest exchange lacks.
+    """Return the names in a message that an older answer contains and the latest exchange lacks.
 
-    None where the latest exchange holds more of them. The older request counts, too, for a message that points back, or
-    where the older exchange is on another subject than the latest and the message names nothing of that.
+    Empty if the message has more names from the latest exchange. The older request is searched as well if the message
+    points back, or if neither the message nor the older exchange has words in common with the latest exchange.
     """
     shared = names & latest
     elsewhere = not shared and not (answer.content | request.content) & latest
@@ -93,10 +93,10 @@ def named_alone(
 def speaks_of(
     message: Prepared, language: str, kinds: frozenset[Kind], answer: Prepared, aside: Prepared | None
 ) -> bool:
-    """Whether a message plainly speaks of an answer to somebody else, or of one's own after what another person said.
+    """Return True if a message clearly refers to an answer to somebody else, or to one's own answer after an aside.
 
-    `aside` is what another person said in between, None where the message comes right after the answer. A question
-    asks for an answer of its own.
+    `aside` is another person's message in between, None if there is none. Questions never refer: they ask for an
+    answer of their own.
     """
     if "cue_ask" in kinds:
         return False
@@ -107,21 +107,21 @@ def speaks_of(
 
 
 def restates(message: Prepared, kinds: frozenset[Kind]) -> bool:
-    """Whether a message says its sender's own request again, which is held against the latest answer."""
+    """Return True if a message restates its sender's own request, so that it is judged against the latest answer."""
     return bool(_RESTATING & kinds) or _RESTATES.search(message.text) is not None
 
 
 def points_back(message: Prepared) -> bool:
-    """Whether a message points at an answer before the latest."""
+    """Return True if a message refers back to an answer before the latest."""
     return _POINTS_BACK.search(message.text) is not None
 
 
 def revises(latest: Prepared, older: Prepared, language: str) -> bool:
-    """Whether the latest answer repeats so much of an older one that it answers the same request again."""
+    """Return True if the latest answer shares enough words with an older one to answer the same request again."""
     held, again = topics_of((older,), language), topics_of((latest,), language)
     return len(held & again) >= REVISED * max(1, min(len(held), len(again)))
 
 
 def topics_of(texts: tuple[Prepared, ...], language: str) -> frozenset[str]:
-    """The words of texts that may name something in a message of that language."""
+    """Return the words of `texts` that may name a topic in a message of that language."""
     return frozenset[str]().union(*(text.content for text in texts)) - _TOPICLESS.get(language, JUDGING)
