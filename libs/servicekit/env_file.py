@@ -1,4 +1,4 @@
-"""The file `.env`: reads it into the environment, and remembers which variables came from it."""
+"""Reads the file `.env` into the environment, and remembers the variables that came from it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Three failures, three fates: permanent goes to the dead letters, transient is retried, anything else is a bug."""
+"""Kinds of failure: a permanent one becomes a dead letter, a transient one is retried, any other is a bug."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class Permanent(Exception):
 
 
 class Unavailable(Exception):
-    """Something we depend on is slow or down. `what` names it."""
+    """A dependency, named by `what`, is slow or down."""
 
     def __init__(self, what: str, why: str = "") -> None:
         super().__init__(f"{what} is not available" + (f": {why}" if why else ""))
@@ -25,7 +25,7 @@ class Unavailable(Exception):
 
 
 class LogUnavailable(Unavailable):
-    """The log did not take what we wrote: never the fault of the records at work."""
+    """The log did not acknowledge a write; the records being processed are not to blame."""
 
     def __init__(self, why: str = "") -> None:
         super().__init__("the log", why)
@@ -73,12 +73,12 @@ _OUTAGES: tuple[type[BaseException], ...] = (
 
 
 def is_outage(error: BaseException) -> bool:
-    """True where no record can be to blame, though a probe may succeed: full or read-only disks, refused logins."""
+    """Return True if no record can be to blame, though a probe may succeed: full or read-only disks, refused logins."""
     return isinstance(error, _OUTAGES)
 
 
 def is_transient(error: BaseException) -> bool:
-    """True where waiting may help: connections, time-outs, full disks, deadlocks, brokers, rotated passwords."""
+    """Return True if waiting may help: connections, time-outs, full disks, deadlocks, brokers, rotated passwords."""
     return isinstance(error, _TRANSIENT) and not isinstance(error, MessageSizeTooLargeError)
 
 
@@ -101,14 +101,14 @@ _IN_WORDS: tuple[tuple[type[BaseException], str], ...] = (
 
 
 def in_words(error: BaseException) -> str:
-    """What `error` means to an operator, without user text."""
+    """Describe `error` to an operator, without user text."""
     if isinstance(error, Unavailable) and not isinstance(error, LogUnavailable):
         return str(error)
     return next((words for kind, words in _IN_WORDS if isinstance(error, kind)), type(error).__name__)
 
 
 def signature_of(error: BaseException) -> str:
-    """Return what tells one bug from another: exception type, and SQLSTATE or the line that raised it."""
+    """Return the signature of a bug: exception type, and SQLSTATE or the line that raised it."""
     if isinstance(error, asyncpg.PostgresError) and error.sqlstate is not None:
         return f"{type(error).__name__} {error.sqlstate}"
     frames = traceback.extract_tb(error.__traceback__, -1) if error.__traceback__ else ()
@@ -116,7 +116,7 @@ def signature_of(error: BaseException) -> str:
 
 
 def permanent_reason(error: BaseException) -> str | None:
-    """The dead letter's reason where `error` condemns its record, else None."""
+    """Return the dead letter's reason if `error` is permanent, else None."""
     match error:
         case Permanent(reason=reason):
             return reason

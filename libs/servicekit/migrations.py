@@ -1,4 +1,4 @@
-"""Migrations: the SQL files of a service, applied in order, and the check that its code can use the schema it finds.
+"""Migrations: the SQL files of a service, applied in order, and the check that a program can use a schema.
 
 A schema's version is the number of its newest migration; a program's version is the number of its newest file. Each
 file names in its first line the oldest program version that can run against it: `-- compatible_from: 0001`.
@@ -83,11 +83,11 @@ async def migrate(connection: asyncpg.Connection, schema: str, folder: Path) -> 
     """Apply the migrations of `folder` that `schema` lacks, all in one transaction; leave a newer schema as it is.
 
     Several processes may call this concurrently. Raises StartError if the schema is older than 0.1.0, newer than this
-    program can use, or holds a migration whose file was changed afterwards.
+    program can use, or has applied a migration whose file was changed afterwards.
     """
     files = read_migrations(folder)
     async with connection.transaction():
-        # A limit of the server or the role is meant for statements, not for migrations.
+        # Timeouts of the server or the role are meant for ordinary statements, not for migrations.
         await connection.execute("set local statement_timeout = 0; set local lock_timeout = 0")
         await connection.execute("select pg_advisory_xact_lock(hashtext($1))", f"agent-feedback {schema}")
         await connection.execute(f"create schema if not exists {schema}")

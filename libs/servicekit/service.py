@@ -34,10 +34,10 @@ from servicekit.retention import SWEEP_SECONDS, Expiry, Retention
 
 MEMBERS_SECONDS = 30.0
 SCHEMA_SECONDS = 5.0
-"""Seconds between two looks at the version of the schema."""
+"""Seconds between two checks of the schema's version."""
 PROBE_SECONDS = 2.0
 STUCK_SECONDS = 600.0
-"""Seconds after which a run of periodic work that has not ended is shown to operators."""
+"""Seconds after which an unfinished run of periodic work becomes a warning to operators."""
 log = logger("service")
 
 
@@ -91,14 +91,14 @@ class Service:
         self.resources = AsyncExitStack()
         self._periodics: list[Periodic] = []
         self._runs: dict[str, float] = {}
-        """Start of each run of periodic work that is under way, monotonic seconds by name."""
+        """Start of each running periodic task, in monotonic seconds by name."""
         self._tasks: list[asyncio.Task[None]] = []
         self._probes: list[Callable[[], Awaitable[None]]] = []
         self._schemas: list[Callable[[], Awaitable[None]]] = []
         self._broker: KafkaBroker | None = None
         self.started = False
         self.superseded: str | None = None
-        """Why the service has left its groups for good: a later release has changed its schema incompatibly."""
+        """Reason why the service has left its groups for good: a later release has changed its schema incompatibly."""
         self.left = asyncio.Event()
         """Set once the service is superseded."""
         surroundings.on_made(self)
@@ -158,7 +158,7 @@ class Service:
             await within(3, self.resources.aclose())
 
     async def look_at_schema(self) -> None:
-        """Stop consuming and leave the groups if the schema has become too new, so that its own release takes over."""
+        """Stop consuming and leave the groups, to processes of the later release, if the schema has become too new."""
         try:
             await self._check_schemas()
         except SchemaIncompatible as error:
@@ -174,7 +174,7 @@ class Service:
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(self._broker.stop(), 4)
         self.left.set()
-        await asyncio.Event().wait()  # its turn never comes again
+        await asyncio.Event().wait()  # no further checks: this task ends by cancellation
 
     async def _check_schemas(self) -> None:
         for check in self._schemas:

@@ -36,7 +36,7 @@ PostgresUrl = Annotated[str, AfterValidator(_postgres_url)]
 
 
 class _Variables(EnvSettingsSource):
-    """Values of environment variables. Raises StartError if one should be JSON and is not."""
+    """Source of settings from environment variables. Raises StartError if a JSON value is not valid JSON."""
 
     def decode_complex_value(self, field_name: str, field: FieldInfo, value: Any) -> Any:
         try:
@@ -94,7 +94,7 @@ class ReadSettings(Settings):
 
 
 def read_settings(settings: type[S], **given: Any) -> S:
-    """Return the settings as the environment has them, except for those `given` by their fields' names.
+    """Return the settings from the environment; `given` values, by field name, take precedence.
 
     Raises StartError, which names the variables, their files and the violated rules, but no values.
     """

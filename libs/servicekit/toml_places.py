@@ -9,9 +9,9 @@ from typing import Any
 
 
 def place_in(text: str, path: Sequence[str | int]) -> tuple[int, int]:
-    """Return the line and column, counted from 1, where the value at `path` begins; if missing, where its table does.
+    """Return the line and column, from 1, of the value at `path` in the TOML `text`; of its table if it is missing.
 
-    The value is there in the shortest part of the text, from its start, that is TOML and holds it. `text` is TOML.
+    The value ends the shortest prefix of the text that is TOML and contains it.
     """
     lines = text.splitlines()
     while path and not _holds(tomllib.loads(text), path):

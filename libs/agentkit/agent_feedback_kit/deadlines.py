@@ -1,4 +1,4 @@
-"""A deadline that holds even where the work does not end when it is cancelled."""
+"""A deadline that is kept even if the work does not end when it is cancelled."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 T = TypeVar("T")
 _abandoned: set[asyncio.Future[Any]] = set()
-"""Work that was given up on and has not ended yet: a task that nothing refers to may be collected half way."""
+"""Abandoned work that has not ended yet: an unreferenced task may be garbage-collected before it ends."""
 
 
 async def within(seconds: float | None, work: Awaitable[T]) -> T:
@@ -33,4 +33,4 @@ async def within(seconds: float | None, work: Awaitable[T]) -> T:
 def _forget(task: asyncio.Future[Any]) -> None:
     _abandoned.discard(task)
     if not task.cancelled():
-        task.exception()  # else asyncio reports it as one that nobody looked at
+        task.exception()  # else asyncio reports the exception as never retrieved

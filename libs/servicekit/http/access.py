@@ -14,7 +14,7 @@ from servicekit.http.auth import AccessToken, Authenticator
 from servicekit.settings import Settings
 
 TOKEN_LENGTH = 16
-"""Characters that an access token has at least."""
+"""Least number of characters of an access token."""
 _ADDRESS = r"^https?://[^\x00-\x20]+$"
 Names = Annotated[tuple[str, ...], NoDecode]
 """In the environment a list with commas."""

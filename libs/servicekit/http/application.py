@@ -138,7 +138,7 @@ def add_routes(app: FastAPI, routers: Iterable[APIRouter]) -> None:
 
 
 async def _for_all(not_ready: NotReady, askers: Sequence[None]) -> Sequence[str | None]:
-    """Ask once for all who ask at the same time."""
+    """Ask once for all concurrent callers."""
     return [await not_ready()] * len(askers)
 
 

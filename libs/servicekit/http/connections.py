@@ -1,4 +1,4 @@
-"""Connections of the HTTP server: how many there may be, and how long each may stay in a state that the client ends."""
+"""Registry of the HTTP server's connections: limits their number and the time that a client may keep one waiting."""
 
 from __future__ import annotations
 
@@ -13,27 +13,27 @@ from servicekit.http.settings import HttpSettings
 from servicekit.logging import logger
 
 RESERVE: Final = 16
-"""Connections beyond the limit on which nothing but health is served."""
+"""Connections beyond the limit; they serve health only."""
 PROGRESS: Final = 32 * 1024
-"""Bytes of a response that a client must take in each `response_seconds`, unless it takes all of them."""
+"""Bytes of a response that a client must read in each `response_seconds`, unless fewer are left."""
 LOG_SECONDS: Final = 10.0
-"""Between two log lines on the same thing."""
+"""Least seconds between two log lines about the limit."""
 log = logger("http")
 
 
 class State(Enum):
-    """What a connection waits for."""
+    """State of a connection, named after the cause of its wait."""
 
     HEAD = auto()
-    """A request: its head is incomplete or has not begun."""
+    """The head of a request, which is incomplete or has not begun."""
     WORK = auto()
     """The application, which bounds the body and the time until its response begins."""
     REST = auto()
-    """The rest of a body whose response is sent; it is discarded."""
+    """The rest of a request body after the response was sent; it is discarded."""
     READER = auto()
-    """The client, which must read a response that the operating system has no more room for."""
+    """The client, which must read its response: the operating system's send buffer is full."""
     END = auto()
-    """The client's end of the connection, after ours; what it still sends is discarded."""
+    """The close of the client's side, after ours; bytes that it still sends are discarded."""
 
 
 class Connection(Protocol):
@@ -43,7 +43,7 @@ class Connection(Protocol):
 
     @property
     def taken(self) -> int:
-        """Bytes of responses that the client's side has taken so far."""
+        """Bytes of responses that the operating system has accepted for sending so far."""
         ...
 
     def abort(self) -> None: ...
@@ -58,10 +58,10 @@ _REASONS: Final[Mapping[State, str]] = {
 
 
 class Connections:
-    """The open connections of one server, at most `limit`, and a small reserve on which only health is served.
+    """The open connections of one server, at most `limit`, and a small reserve that serves health only.
 
-    At the limit, the connection that has waited longest for a request is closed; if every one is at work, a further
-    connection is part of the reserve. Each state but WORK has a deadline: READER `response_seconds` without progress,
+    At the limit, the connection that has waited longest for its client is closed. If all are at work, a further
+    connection belongs to the reserve. Each state but WORK has a deadline: READER `response_seconds` without progress,
     the others `header_seconds`.
     """
 
@@ -74,13 +74,13 @@ class Connections:
         self._seconds = dict.fromkeys(_REASONS, settings.header_seconds)
         self._seconds[State.READER] = settings.response_seconds
         self._due: dict[State, dict[Connection, tuple[float, int]]] = {state: {} for state in _REASONS}
-        """The deadline of each connection and its `taken` at the time, in order of the deadlines."""
+        """Each connection's deadline and its `taken` when the deadline was set, ordered by deadline."""
         self._sweeps: dict[State, asyncio.TimerHandle] = {}
         self._logged_at: float | None = None
         self._unlogged = 0
 
     def opened(self, connection: Connection) -> bool:
-        """Add a connection, in state HEAD. Return False if it is part of the reserve."""
+        """Add a connection in state HEAD. Return False if it belongs to the reserve."""
         if len(self._open) >= self.limit:
             self._note_full()
             if not self._make_room(self._open):
@@ -94,7 +94,7 @@ class Connections:
         return True
 
     def enters(self, connection: Connection, state: State) -> None:
-        """Begin the deadline of `state`, unless the connection is in it already."""
+        """Set the connection's state and start its deadline, unless the connection is in that state already."""
         before, connection.state = connection.state, state
         if before is state:
             return
@@ -113,12 +113,12 @@ class Connections:
             waiting.pop(connection, None)
 
     def too_large(self, connection: Connection) -> None:
-        """Cut off a connection that sends more than it may."""
+        """Abort a connection that has sent more bytes than allowed."""
         self._close(connection, "too large")
 
     def _make_room(self, among: Iterable[Connection]) -> bool:
-        """Close the connection of `among` that is kept open by its client alone, for the longest time. Return False if
-        there is none."""
+        """Close the connection of `among` that has waited longest in END, else in HEAD. Return False if there is
+        none."""
         for state in (State.END, State.HEAD):
             if oldest := next((one for one in self._due[state] if one in among), None):
                 self._close(oldest, "crowded")

@@ -48,7 +48,7 @@ class DirectRoute(APIRoute):
 
 
 class DirectCalls:
-    """Calls the route of a request among `routes`, by method and template, else `app`. Stands behind the guard.
+    """Calls the route of a request among `routes`, by method and template, else `app`. The guard runs before it.
 
     `routes` are DirectRoutes and Documents.
     """

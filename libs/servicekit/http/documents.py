@@ -1,4 +1,4 @@
-"""Documents that are the same for every caller: made once, and sent with an ETag, compressed if the client takes it."""
+"""Documents that are the same for every caller: rendered once, sent with an ETag, gzipped if the client accepts it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class _Made(NamedTuple):
 
 
 class Document:
-    """A document of `media_type`, made by `make` when it is first asked for. `headers` are part of every response."""
+    """A document of `media_type`, rendered by `make` on the first request. `headers` are added to every response."""
 
     def __init__(self, make: Callable[[], bytes], media_type: str, headers: Mapping[str, str] | None = None) -> None:
         self._make = make
@@ -32,11 +32,11 @@ class Document:
         self._made: _Made | None = None
 
     def forget(self) -> None:
-        """Make the document again when it is next asked for."""
+        """Discard the cached document; the next request renders it again."""
         self._made = None
 
     async def answer(self, request: Request, _: Mapping[str, str] | None = None) -> Response:
-        """Return the document, or 304 if the client has it."""
+        """Return the document, or 304 if the client has the current one."""
         if self._made is None:
             content = self._make()
             etag = f'W/"{hashlib.sha256(content).hexdigest()[:32]}"'
@@ -51,7 +51,7 @@ class Document:
 
 
 def takes_gzip(request: Request) -> bool:
-    """Return True if the client takes a response compressed by gzip."""
+    """Return True if the client accepts gzip."""
     offers = [offer.replace(" ", "") for offer in request.headers.get("accept-encoding", "").lower().split(",")]
     return any(offer == "gzip" or (offer.startswith("gzip;q=") and offer != "gzip;q=0") for offer in offers)
 

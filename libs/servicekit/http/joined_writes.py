@@ -1,4 +1,4 @@
-"""Sends a response's head and body together, and leaves the closing of a connection to its owner."""
+"""Sends a response's head and body together, and lets the owner close the connection."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from collections.abc import Callable
 from typing import Any, Final
 
 HELD_LIMIT: Final = 64 * 1024
-"""Bytes of a response that are held until the event loop turns."""
+"""Bytes of a response that are buffered until the event loop's next iteration."""
 
 
 class JoinedWrites:
-    """`transport`, with all that is written in one turn of the event loop sent at once.
+    """`transport` that sends all writes of one event loop iteration together.
 
-    uvicorn writes a response's head and body one after the other. Each would be a packet of its own that wakes the
-    client, which costs more than making the response. `close` calls `on_close` if given, which closes or lingers.
+    uvicorn writes a response's head and body one after the other. Each would be a packet that wakes the client, which
+    costs more than making the response. `close` calls `on_close` if given, which closes or lingers.
     """
 
     def __init__(self, transport: asyncio.Transport, on_close: Callable[[], None] | None = None) -> None:
@@ -30,7 +30,7 @@ class JoinedWrites:
 
     @property
     def taken(self) -> int:
-        """Bytes that the operating system has taken from the connection so far; it takes more once the client reads."""
+        """Bytes that the operating system has accepted for sending; it accepts more once the client reads."""
         return self._written - self._transport.get_write_buffer_size()
 
     def is_closing(self) -> bool:
@@ -42,26 +42,26 @@ class JoinedWrites:
         if not self._held:
             self._loop.call_soon(self.flush)
         self._held += data
-        if len(self._held) > HELD_LIMIT:  # else a long response made without a pause would never be told to wait
+        if len(self._held) > HELD_LIMIT:  # else a long response written without a pause would never see backpressure
             self.flush()
 
     def close(self) -> None:
-        """Send what is held, then have the connection closed."""
+        """Send the buffer, then call `on_close`."""
         if not self._closed:
             self.flush()
             self._closed = True
             self._on_close()
 
     def close_now(self) -> None:
-        """Close both sides once what was written is sent."""
+        """Close both sides once all written bytes are sent."""
         self._transport.close()
 
     def is_cut(self) -> bool:
-        """Return True if the connection is closed, or closes, on both sides."""
+        """Return True if both sides of the connection are closed or closing."""
         return self._transport.is_closing()
 
     def flush(self) -> None:
-        """Send what is held."""
+        """Send the buffer."""
         held, self._held = self._held, bytearray()
         if held and not self._transport.is_closing():
             self._written += len(held)

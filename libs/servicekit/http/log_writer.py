@@ -48,7 +48,7 @@ class LogWriter:
         self._send = Coalesced(self._send_together, most=_TOGETHER, weigh=len)
 
     async def write(self, messages: Sequence[Message]) -> list[Written]:
-        """Write all of `messages`, acknowledged on return; gives each one's place.
+        """Write all of `messages`, acknowledged on return; return the position of each.
 
         The time limit counts anew for every 500 of them.
 

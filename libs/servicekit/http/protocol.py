@@ -1,7 +1,7 @@
 """HTTP/1.1 on one connection: uvicorn's protocol on llhttp, as a state machine bounded in bytes and seconds.
 
-llhttp leaves three things to its user: a body behind an offer of another protocol, the size of trailers, and requests
-that are pipelined faster than they are answered. uvicorn leaves open how long a client may take to read.
+llhttp leaves three things to its user: a body after an offer of another protocol, the size of trailers, and requests
+pipelined faster than they are answered. uvicorn does not limit the time that a client takes to read.
 """
 
 from __future__ import annotations
@@ -21,18 +21,18 @@ from servicekit.http.joined_writes import JoinedWrites
 from servicekit.http.refusals import RETRY_SECONDS
 
 HEAD_LIMIT: Final = 64 * 1024
-"""Bytes of a request in a row that belong to no body: its head, with the path, or what is around a body's chunks."""
+"""Limit of consecutive request bytes outside a body: the head with its path, chunk headers, trailers."""
 DISCARD_LIMIT: Final = 16 * 1024 * 1024
-"""Bytes that are discarded after a response: the rest of its request's body."""
+"""Limit of body bytes that are discarded after the response to their request."""
 PIECE: Final = 2 * 1024
-"""Bytes that are parsed at once, which bounds the pipelined requests that are held."""
+"""Bytes that are parsed at once; bounds the pipelined requests in memory."""
 HEALTH: Final = ("/health/live", "/health/ready")
 _FULL: Final = "Too many connections are open; send this again later."
 _FRAMING: Final = (b"content-length", b"transfer-encoding")
 
 
 def _last_answer(status: bytes, sentence: str) -> bytes:
-    """A response as it goes over the wire, after which the connection ends."""
+    """Return the bytes of a response after which the connection is closed."""
     body = json.dumps({"detail": sentence}).encode()
     head = b"HTTP/1.1 %s\r\ncontent-type: application/json\r\nconnection: close\r\ncontent-length: %d\r\n\r\n"
     return head % (status, len(body)) + body
@@ -47,7 +47,7 @@ _TOO_LARGE: Final = _last_answer(
 
 
 class _Flow(FlowControl):
-    """Flow control that reads nothing while the connection holds bytes that were not parsed."""
+    """Flow control that does not resume reading while the connection has unparsed bytes."""
 
     held = False
 
@@ -57,7 +57,7 @@ class _Flow(FlowControl):
 
 
 class HttpConnection(HttpToolsProtocol):
-    """A connection counted in `connections`."""
+    """One HTTP/1.1 connection, registered in `connections`."""
 
     transport: JoinedWrites  # type: ignore[assignment] # has all that a transport has
     flow: _Flow
@@ -69,15 +69,15 @@ class HttpConnection(HttpToolsProtocol):
         self._reserved = False
         self._unparsed = memoryview(b"")
         self._bodiless = 0
-        """Bytes since a request began or a byte of its body came."""
+        """Consecutive bytes outside a body, compared with HEAD_LIMIT."""
         self._discarded = 0
         self._refusal: bytes | None = None
-        """The last response, if what came after the requests that are answered before it cannot be read."""
+        """The last response if received bytes cannot be parsed; sent after the responses to earlier requests."""
         self._broken: object = None
-        """The cycle of the request whose body cannot be read."""
+        """The cycle of the request whose body cannot be parsed."""
         self._in_head = self._in_message = self._ended = self._resumes = False
 
-    # What the transport tells.
+    # Callbacks of the transport.
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override] # as uvicorn's
         transport.set_write_buffer_limits(high=0)  # so that writing is paused as long as anything is unsent
@@ -101,7 +101,7 @@ class HttpConnection(HttpToolsProtocol):
         self._settle()
 
     def eof_received(self) -> bool:  # type: ignore[override] # as asyncio has it
-        """Keep the connection while requests that are whole wait for their responses."""
+        """Keep the connection open while complete requests wait for their responses."""
         self._ended = True
         self.transport.flush()
         return self._answers_after_end()
@@ -114,7 +114,7 @@ class HttpConnection(HttpToolsProtocol):
         super().resume_writing()
         self._settle()
 
-    # What the parser tells.
+    # Callbacks of the parser and of responses.
 
     def on_message_begin(self) -> None:
         if not self._resumes:
@@ -127,7 +127,7 @@ class HttpConnection(HttpToolsProtocol):
             super().on_url(url)
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        if self._in_head:  # trailers are dropped: nothing reads them, and none of them stands for a field of the head
+        if self._in_head:  # trailers are dropped: nothing reads them, and they must not replace the head's fields
             super().on_header(name, value)
 
     def on_headers_complete(self) -> None:
@@ -136,7 +136,7 @@ class HttpConnection(HttpToolsProtocol):
         if self.parser.get_method() == b"CONNECT":
             raise ValueError("not a proxy")
         codings = [value.strip().lower() for name, value in self.headers if name == b"transfer-encoding"]
-        if codings not in ([], [b"chunked"]):  # llhttp would refuse some of them after the application was called
+        if codings not in ([], [b"chunked"]):  # llhttp rejects some of them only after the application was called
             raise ValueError("not chunked alone")
         match self.parser.get_http_version():
             case "1.1":
@@ -173,10 +173,10 @@ class HttpConnection(HttpToolsProtocol):
             self.transport.close()
         self._settle()
 
-    # What becomes of it.
+    # Parsing, closing and state.
 
     def shutdown(self) -> None:
-        """Close the connection, after the response that is being made. Called when the server stops."""
+        """Close the connection after the current response. Called when the server stops."""
         if self.state is State.END:
             self.abort()
         else:
@@ -194,7 +194,7 @@ class HttpConnection(HttpToolsProtocol):
         return self.cycle is not None and not self.cycle.response_complete
 
     def _parse(self) -> None:
-        """Parse what has come, piece by piece, until a second request waits for its response."""
+        """Parse the received bytes in pieces, until a second request waits for its response."""
         while self._unparsed and not self.pipeline and not self.transport.is_closing():
             piece, self._unparsed = self._unparsed[:PIECE], self._unparsed[PIECE:]
             self._bodiless += len(piece)
@@ -213,7 +213,7 @@ class HttpConnection(HttpToolsProtocol):
             self.flow.resume_reading()
 
     def _feed(self, piece: memoryview) -> None:
-        """Parse `piece`. Behind a head that offers another protocol, go on with a body as that head describes it.
+        """Parse `piece`. After a head that offers another protocol, continue with the body that the head describes.
 
         Raises HttpParserError.
         """
@@ -232,7 +232,7 @@ class HttpConnection(HttpToolsProtocol):
             self._resumes = False
 
     def _refuse(self, answer: bytes) -> None:
-        """End the connection with `answer`, after the responses to the requests before."""
+        """End the connection with `answer`, after the responses to earlier requests."""
         if self._refusal is not None:
             return
         self._refusal = answer
@@ -246,7 +246,7 @@ class HttpConnection(HttpToolsProtocol):
             self._end_with(answer)
 
     def _end_with(self, answer: bytes) -> None:
-        """Write the last response and close. The application of a request without a response learns of it."""
+        """Write the last response and close. An application that has not completed its response sees a disconnect."""
         self.pipeline.clear()
         if self._at_work:
             self.cycle.disconnected = True
@@ -264,14 +264,14 @@ class HttpConnection(HttpToolsProtocol):
             self._connections.too_large(self)
 
     def _answers_after_end(self) -> bool:
-        """Return True if the client, which sends no more, has sent all of a request that is not answered."""
+        """Return True if a request that was received completely is unanswered after the client closed its side."""
         if self.transport.is_closing():
             return False
         is_whole = self._in_head or not self._in_message
         return bool(self.pipeline or self._unparsed or self._refusal) or (self._at_work and is_whole)
 
     def _end(self) -> None:
-        """Close our side. If the client may still be sending, its side is read to its end, so that it reads ours."""
+        """Close our side. If the client may still be sending, discard that, so that it can read our response."""
         transport = self.transport
         if self._ended or not (self._in_message or self._unparsed or self._bodiless):
             transport.close_now()
@@ -283,7 +283,7 @@ class HttpConnection(HttpToolsProtocol):
         self._settle()
 
     def _settle(self) -> None:
-        """Tell the registry which state this connection is in."""
+        """Report the connection's state to the registry."""
         if self.flow.write_paused:
             state = State.READER
         elif self.transport.is_closing():
@@ -298,7 +298,7 @@ class HttpConnection(HttpToolsProtocol):
 
 
 class Crowded:
-    """Serves health from `app`, and answers any other request with 503."""
+    """ASGI application of a reserve connection: serves health from `app`, and answers any other request with 503."""
 
     def __init__(self, app: Any) -> None:
         self._app = app

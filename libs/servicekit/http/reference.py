@@ -37,7 +37,7 @@ def as_markdown(document: dict[str, Any]) -> str:
 
 
 def reference_page(document: dict[str, Any]) -> str:
-    """Return the same as a page. It loads nothing, from here or elsewhere."""
+    """Return the reference as a page that loads no other resource."""
     body = "".join(_blocks(as_markdown(document)))
     return (
         f"<!doctype html><html lang=en><meta charset=utf-8><meta name=viewport content='width=device-width'>"

@@ -1,8 +1,8 @@
-"""Holds a consumer whose own code keeps failing, so that a bad release does not empty a topic into the dead letters.
+"""Holds a consumer whose own code keeps failing, so that a bad release does not turn a whole topic into dead letters.
 
-Two conditions open it. Every record of a topic fails: a few bugs in a row, on records of several conversations. Or many
-of them fail: more than a tenth. A record that fails by itself, however often it is sent, meets neither condition: bugs
-of one conversation count a few times only, and other records succeed in between (see `Delivery`, which tries some).
+Either of two conditions opens the breaker: every record of a topic fails (several bugs in a row, and no record of
+another conversation succeeds, see `Delivery`), or more than a tenth of the records fail. A single bad record meets
+neither while other records succeed, however often it is sent: bugs of one conversation count a few times only.
 """
 
 from __future__ import annotations
@@ -15,34 +15,34 @@ from typing import NamedTuple
 from servicekit.clock import Clock
 
 WINDOW = 1_000
-"""Records of a topic looked back on."""
+"""The number of latest records of a topic that count."""
 WINDOW_SECONDS = 600.0
-"""Seconds after which a record no longer counts, and a held topic is tried at full speed again."""
+"""Seconds after which a record no longer counts, and a held topic is read at full speed again."""
 LIMIT = 0.10
-"""Share of bugs among them that opens the breaker."""
+"""Share of bugs among the counted records above which the breaker opens."""
 MINIMUM = 100
-"""Records of a topic seen before a share of them can open the breaker."""
+"""Counted records of a topic from which on the share can open the breaker."""
 SAME_BUGS = 5
 """Bugs with the same signature in a row after which every record of the topic is suspected to fail."""
 ANY_BUGS = 20
-"""The same for bugs of any signature."""
+"""Bugs of any signatures in a row with the same effect."""
 PER_CONVERSATION = 5
-"""Bugs of one conversation that count in the share: a hostile record can be sent any number of times."""
+"""Limit of counted bugs per conversation in the share: a hostile record can be sent any number of times."""
 PROBE_SECONDS = 60.0
-"""Seconds between a bug and the next try while it is open."""
+"""Seconds between a bug and the next attempt while the breaker is open."""
 
 Conversation = tuple[str, ...]
 
 
 class Bug(NamedTuple):
-    """A failure of our own code: what failed, as a short text without user data, and the record's conversation."""
+    """A failure of our own code: its signature, a short text without user data, and the record's conversation."""
 
     signature: str
     conversation: Conversation
 
 
 class _Run(NamedTuple):
-    """Consecutive records with the same result; `conversation` is that of a counted bug."""
+    """Consecutive records with the same result; `conversation` is None unless they are a counted bug."""
 
     at: float
     records: int
@@ -83,7 +83,7 @@ class _Topic:
 
     @property
     def fails_as_a_whole(self) -> bool:
-        """Enough bugs in a row to suspect that every record fails."""
+        """True after enough bugs in a row to suspect that every record fails."""
         same = self.failing[-SAME_BUGS:]
         one_bug = len(same) == SAME_BUGS and len({bug.signature for bug in same}) == 1
         return one_bug or len(self.failing) >= ANY_BUGS
@@ -94,10 +94,10 @@ class _Topic:
 
 
 class BugRateBreaker:
-    """Open while every record of a topic fails, or more than 10 % of its last 1,000 of the last ten minutes.
+    """Circuit breaker of one consumer group, open while all or more than 10 % of a topic's records fail.
 
-    While it is open, one record is tried. After a bug the next try waits; after a success twice as many are tried at
-    once, until the share of bugs has fallen below the limit.
+    The last 1,000 records of the last ten minutes count. While the breaker is open, one record is attempted. After a
+    bug the next attempt waits; after a success twice as many records are attempted, until the breaker closes.
     """
 
     def __init__(self, clock: Clock) -> None:
@@ -105,7 +105,7 @@ class BugRateBreaker:
         self._topics: defaultdict[str, _Topic] = defaultdict(_Topic)
         self._probe = 1
         self.resting = False
-        """Whether the next try has to wait for `PROBE_SECONDS`."""
+        """True if the next attempt has to wait for `PROBE_SECONDS`."""
 
     def handled(self, records: Mapping[str, int]) -> None:
         """Count records that were handled without a bug, by topic."""
@@ -120,7 +120,7 @@ class BugRateBreaker:
         self._probe = self._probe * 2 if was_open and self.open else 1
 
     def failed(self, name: str, bug: Bug) -> None:
-        """Count a record that our own code failed on."""
+        """Count a record on which our own code failed."""
         topic = self._topics[name]
         counts = topic.bugs[bug.conversation] < PER_CONVERSATION
         topic.add(_Run(self._clock.monotonic(), 1, bug.conversation if counts else None))
@@ -129,7 +129,7 @@ class BugRateBreaker:
         self.resting = self.open
 
     def suspects(self, name: str) -> frozenset[Conversation]:
-        """Return the conversations of the bugs in a row if every record of the topic may fail, else none.
+        """Return the conversations of the latest bugs if every record of the topic may fail, else an empty set.
 
         The caller then tries records of other conversations: `handled` clears the suspicion, `condemn` confirms it.
         """
@@ -139,9 +139,9 @@ class BugRateBreaker:
         return frozenset(bug.conversation for bug in topic.failing)
 
     def condemn(self, name: str) -> bool:
-        """Open the breaker since no record of the topic succeeds; return True if it did.
+        """Open the breaker because no record of the topic succeeds; return True if it opened.
 
-        It stays closed if all bugs are of one conversation and others succeeded in the last ten minutes.
+        It stays closed if all bugs are of one conversation and a record succeeded in the last ten minutes.
         """
         topic, now = self._topics[name], self._clock.monotonic()
         lately = topic.succeeded_at is not None and now - topic.succeeded_at < WINDOW_SECONDS
@@ -152,7 +152,7 @@ class BugRateBreaker:
         return True
 
     def rested(self) -> None:
-        """Allow the next try."""
+        """Allow the next attempt."""
         self.resting = False
 
     @property
@@ -172,5 +172,5 @@ class BugRateBreaker:
         return None
 
     def allowed(self, records: int) -> int:
-        """How many of `records` may be tried at once."""
+        """Return the number of `records` that may be attempted at once."""
         return min(records, self._probe) if self.open else records

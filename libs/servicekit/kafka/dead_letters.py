@@ -16,13 +16,13 @@ _CAUSE_LIMIT = 512
 
 
 _OFFSETS_LIMIT = 1_000
-"""Characters of the header that names the offsets of equal records."""
+"""Greatest number of characters of the header with the offsets of equal records."""
 
 
 def equal_records(refused: Sequence[Unreadable]) -> list[tuple[Unreadable, list[int]]]:
     """Join records of a partition that are equal and have the same reason: the first, and the offsets of all.
 
-    A few hundred kilobytes may hold a million empty records; one letter each would hold the partition for minutes.
+    A few hundred kilobytes may hold a million empty records; one letter each would block the partition for minutes.
     """
     found: dict[object, tuple[Unreadable, list[int]]] = {}
     for one in refused:
@@ -76,7 +76,7 @@ def dead_letter(
 
 
 def _ranges(offsets: Sequence[int]) -> str:
-    """Ascending offsets in text, neighbours as one range: `3-7,9`. What is beyond the limit is left out."""
+    """Format ascending offsets, consecutive ones as a range: `3-7,9`. Offsets beyond the limit are left out."""
     found: list[list[int]] = []
     for offset in offsets:
         if found and found[-1][1] == offset - 1:

@@ -1,7 +1,7 @@
-"""Batch delivery: read, handle, set aside, commit. Every promise about records rests on this file.
+"""Batch delivery: read, handle, write dead letters, commit. It implements every guarantee about records.
 
-The order is fixed: a batch's effects are written and acknowledged before its offsets are committed, so a crash
-anywhere means that the batch comes again, and handlers give the same effect however often it comes.
+A batch's effects are written and acknowledged before its offsets are committed. After a crash the batch is delivered
+again, and handlers are idempotent.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ from servicekit.kafka.stall import Stall
 from servicekit.logging import frames, logger
 
 BISECT_AFTER = 5
-"""Failures of a batch, while the probe succeeds, after which it is taken apart like a bug."""
+"""Transient failures of a batch, while the probe succeeds, after which it is bisected as for a bug."""
 LETTERS_BYTES = 4 * 1024 * 1024
-"""Bytes of records whose dead letters are written at once."""
+"""Bytes of records whose dead letters are written together."""
 WITNESSES = 20
-"""Records of other conversations that are tried before a topic is held because every record seems to fail."""
+"""Limit of records of other conversations that are tried before a topic is held because every record seems to fail."""
 LONGEST_WAIT = 30.0
-"""Seconds between two tries of a batch."""
+"""Greatest number of seconds between two attempts of a batch."""
 
 TOMBSTONE = Ignored("tombstone")
 """The outcome of tombstones for handlers that ignore them."""
@@ -43,7 +43,7 @@ log = logger("delivery")
 
 
 class Observation(NamedTuple):
-    """What became of one record. `cause`: the coordinates of the chat record it comes from, its own where it is one."""
+    """The outcome of one record; `cause` has the coordinates of the chat record that it derives from (`cause_of`)."""
 
     group: Consumer
     topic: str
@@ -55,7 +55,7 @@ Observer = Callable[[Observation], None]
 
 
 def observe(observers: Sequence[Observer], observation: Observation) -> None:
-    """Count an outcome and tell every observer."""
+    """Count an outcome and pass it to every observer."""
     outcome = observation.outcome
     metrics.RECORDS.labels(observation.group, observation.topic, kind_of(outcome), reason_of(outcome)).inc()
     for observer in observers:
@@ -65,7 +65,7 @@ def observe(observers: Sequence[Observer], observation: Observation) -> None:
 def observe_all(
     observers: Sequence[Observer], group: Consumer, records: Sequence[RawRecord], outcomes: Sequence[Outcome]
 ) -> None:
-    """`observe` for a batch: each kind of outcome is counted at one stroke."""
+    """Observe a batch: like `observe` for each record, with one counter update per topic and outcome."""
     topics = [raw.coordinates.topic for raw in records]
     for (topic, outcome), count in Counter(zip(topics, outcomes, strict=True)).items():
         metrics.RECORDS.labels(group, topic, kind_of(outcome), reason_of(outcome)).inc(count)
@@ -75,20 +75,20 @@ def observe_all(
 
 
 class Handler(Protocol):
-    """One group's work. One that also takes `Tombstone`s says so by an attribute `takes_tombstones = True`.
+    """Handler of one consumer group. With the attribute `takes_tombstones = True` it gets `Tombstone`s as well.
 
-    One with a coroutine `note_set_aside` is told of records after their dead letters are written. It must not raise.
+    An optional coroutine `note_set_aside` gets records after their dead letters are written. It must not raise.
     """
 
     async def handle(self, batch: Sequence[Received[Any]]) -> Sequence[Outcome]:
-        """Take the whole batch in, and say of each record what became of it, in the same order.
+        """Process the whole batch and return the outcome of each record, in the same order.
 
-        Must be idempotent: the same records may come again, whole or in parts, after any failure.
+        Must be idempotent: after any failure all or some of the same records may be delivered again.
         """
         ...
 
     async def commit_lost(self, batch: Sequence[Received[Any]]) -> None:
-        """The batch's commit was refused or came late: another consumer may have worked on the same records."""
+        """Repair a batch whose commit was refused or late: another consumer may have processed the same records."""
         ...
 
     async def probe(self) -> None:
@@ -97,12 +97,12 @@ class Handler(Protocol):
 
 
 class Interrupted(Exception):
-    """The partitions were taken away, or the service stops: the batch will come again."""
+    """The partitions were revoked or the service stops: the batch will be delivered again."""
 
 
 @dataclass
 class Backoff:
-    """Waits between tries; the wait ends at once when the partitions are taken away or the service stops."""
+    """Backoff between attempts; a wait ends at once when the partitions are revoked or the service stops."""
 
     give_up: asyncio.Event = field(default_factory=asyncio.Event)
     pick: Callable[[float, float], float] = random.uniform
@@ -120,11 +120,11 @@ class Backoff:
 
 
 Commit = Callable[[Sequence[RawRecord]], Awaitable[bool]]
-"""Commits the offsets behind some records; says whether the log accepted it and nobody else can have worked on them."""
+"""Commits the offsets of records; True if the log accepted it and no other consumer can have processed them."""
 
 
 class Delivery:
-    """One consumer group's work on batches of raw records; `letters` writes those that are set aside."""
+    """Delivery of raw record batches to one consumer group's handler; `letters` writes the dead letters."""
 
     def __init__(
         self,
@@ -152,17 +152,17 @@ class Delivery:
         self._observers = tuple(observers)
         self.backoff = backoff or Backoff()
         self.repair_backoff = Backoff(pick=self.backoff.pick)
-        """Ended by a stop alone: what a lost commit left behind is mended even after the partitions are gone."""
+        """Backoff of repairs; only a stop ends it, since a repair continues after the partitions are revoked."""
         self.breaker = BugRateBreaker(clock)
         self.stall = Stall(clock)
         self._at_work: Sequence[Any] = ()
         self.began = clock.monotonic()
-        """When the records at work were begun with, in seconds of the monotonic clock."""
+        """Start of the current batch, in seconds of the monotonic clock."""
 
     async def deliver(self, records: Sequence[RawRecord], commit: Commit) -> None:
-        """Take in `records` and commit them, all at once; where the breaker is open, piece by piece.
+        """Process and commit `records` at once, or in parts while the breaker is open.
 
-        Raises Interrupted where what was not committed must come again.
+        Raises Interrupted if the uncommitted records must be delivered again.
         """
         rest = records
         try:
@@ -178,7 +178,7 @@ class Delivery:
             self.stall.ends()
 
     async def _deliver(self, records: Sequence[RawRecord], commit: Commit) -> int:
-        """Take in the first of `records`, all of them unless the breaker opens, and commit them; gives how many."""
+        """Process and commit the first of `records`, all of them unless the breaker opens; return their number."""
         self.began = self._clock.monotonic()
         self.stall.gets_on()
         read_ones = [as_tombstone(raw) or read(raw, self._models, self._judge_at) for raw in records]
@@ -206,7 +206,7 @@ class Delivery:
         return len(records)
 
     def _count_dropped(self, good: Sequence[Received[Any] | Tombstone]) -> None:
-        """Count the invalid optional fields that were dropped, in one of the groups that read the topic."""
+        """Count the invalid optional fields that were dropped, in only one of the groups that read the topic."""
         for one in good:
             if isinstance(one, Received) and one.dropped and one.topic in self._keeps:
                 for name in one.dropped:
@@ -215,7 +215,7 @@ class Delivery:
     def _outcomes(
         self, read_ones: Sequence[Received[Any] | Tombstone | Unreadable], handled: Sequence[Outcome]
     ) -> list[Outcome]:
-        """The outcome of each record up to the first one that was not handled, for the breaker opened before it."""
+        """Return the outcomes of the records before the first one that was not handled because the breaker opened."""
         outcomes: list[Outcome] = []
         left = iter(handled)
         for one in read_ones:
@@ -232,7 +232,7 @@ class Delivery:
         return DeadLettered(refused.reason, refused.detail) if kept else Ignored("set_aside_elsewhere")
 
     async def _persist(self, batch: Sequence[Received[Any]]) -> Sequence[Outcome]:
-        """Handle the batch however long the outage; take it apart where it is the batch itself that fails."""
+        """Handle the batch, waiting for the end of any outage; bisect it if the batch itself fails."""
         attempt = blamed = 0
         while True:
             try:
@@ -258,7 +258,7 @@ class Delivery:
         return outcomes
 
     async def _outage_behind(self, error: Exception) -> Exception | None:
-        """Return the outage that a failure comes from: `error` itself or what the probe raises; None without one.
+        """Return the outage that caused a failure: `error` itself or the probe's error; None if there is no outage.
 
         A permanent error needs no probe. A bug does: on a schema that excludes this program any statement may fail.
         """
@@ -275,7 +275,7 @@ class Delivery:
         return None
 
     async def _take_apart(self, batch: Sequence[Received[Any]], error: Exception) -> Sequence[Outcome]:
-        """The outcomes of the first records of `batch`: of all, unless the breaker opens at one of them."""
+        """Bisect `batch` and return the outcomes of its first records: of all unless the breaker opens at one."""
         if len(batch) > 1:
             middle = len(batch) // 2
             first = await self._persist_part(batch[:middle])
@@ -296,10 +296,10 @@ class Delivery:
         return [DeadLettered(reason)]
 
     async def _hold_if_all_fail(self, topic: str) -> None:
-        """Hold the group if bugs in a row mean that every record of `topic` fails, unless one of another kind succeeds.
+        """Hold the group if bugs in a row suggest that every record of `topic` fails, and no witness succeeds.
 
-        Its witnesses are handled once more in their turn: a hostile record that is sent again and again must not hold
-        the group, and a bad release must not cost more than a few letters.
+        A hostile record that is sent repeatedly must not hold the group, and a bad release must not cost more than a
+        few dead letters. Witnesses are records of other conversations; they are handled again in their turn.
         """
         failed = self.breaker.suspects(topic)
         if not failed:
@@ -315,14 +315,14 @@ class Delivery:
             log.error("group_held", group=self.group, why=self.breaker.why)
 
     def _others(self, topic: str, failed: Collection[Conversation]) -> list[Any]:
-        """The batch's last record of each conversation not in `failed`, tenants without a failure first."""
+        """Return the batch's last record of each conversation not in `failed`, tenants without a failure first."""
         last = {_conversation_of(one): one for one in self._at_work if one.topic == topic}
         tenants = {conversation[0] for conversation in failed}
         others = [conversation for conversation in reversed(last) if conversation not in failed]
         return [last[one] for one in sorted(others, key=lambda conversation: conversation[0] in tenants)]
 
     async def _persist_part(self, batch: Sequence[Received[Any]]) -> Sequence[Outcome]:
-        """A part is taken apart at its first failure; a single record gets as many tries as a whole batch."""
+        """Handle part of a batch: bisect it at its first failure; a single record gets as many attempts as a batch."""
         if len(batch) == 1:
             return await self._persist(batch)
         try:
@@ -333,7 +333,7 @@ class Delivery:
             return await self._take_apart(batch, error)
 
     async def _set_aside(self, refused: Sequence[Unreadable]) -> None:
-        """Write one letter for equal records, a few megabytes at a time, each acknowledged before the next are made."""
+        """Write one letter for equal records, a few megabytes at a time, each part acknowledged before the next."""
         offsets = {id(one): found for one, found in equal_records(refused)}
         for piece in _pieces([one for one in refused if id(one) in offsets]):
             letters = [
@@ -354,7 +354,7 @@ class Delivery:
                 await self._note_set_aside(piece)
 
     def _letters_wait(self, error: Exception, attempt: int) -> None:
-        """Say that dead letters cannot be written: until they are, nothing behind them is taken in."""
+        """Report that dead letters cannot be written: no later record is processed until they are."""
         why = type(error.__cause__ or error).__name__
         self.stall.waits(f"dead letters cannot be written ({why})")
         metrics.DEAD_LETTER_FAILURES.labels(self.group).inc()
@@ -370,7 +370,7 @@ class Delivery:
     async def _until_up(
         self, work: Callable[[], Awaitable[object]], backoff: Backoff, say: Callable[[Exception, int], None]
     ) -> None:
-        """Do `work` until it succeeds, however long the outage; `say` gets each failure and its number."""
+        """Repeat `work` until it succeeds; `say` gets each transient failure and its number. Raises other errors."""
         attempt = 0
         while True:
             try:
@@ -387,7 +387,7 @@ class Delivery:
 
 
 def _conversation_of(one: Received[Any] | Tombstone) -> Conversation:
-    """Return what tells the records of one producer's conversation from others'."""
+    """Return the key of a record's conversation: tenant, project and conversation id, or a tombstone's key."""
     if isinstance(one, Tombstone):
         return (one.key,)
     event = one.event
@@ -395,7 +395,7 @@ def _conversation_of(one: Received[Any] | Tombstone) -> Conversation:
 
 
 def _pieces(refused: Sequence[Unreadable]) -> Iterator[Sequence[Unreadable]]:
-    """`refused` in pieces of at most `LETTERS_BYTES` of values, or of one record."""
+    """Split `refused` into pieces of at most `LETTERS_BYTES` of values, or of one larger record."""
     start = size = 0
     for index, one in enumerate(refused):
         more = len(one.raw.value or b"")

@@ -20,7 +20,7 @@ from servicekit.kafka.records import LOG_APPEND_TIME, Headers
 from servicekit.kafka.settings import MESSAGE_LIMIT, PRODUCER_SETTINGS
 
 _EARLIEST_MS = 10**12
-"""2001-09-09: no log is older."""
+"""9 September 2001: the log time of a real record is later."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +43,7 @@ class Message:
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """Where a message went. `log_time` is the log's own time in microseconds, None where it has none."""
+    """Position of a written message. `log_time` is the log's time in microseconds, None if the log has none."""
 
     topic: str
     partition: int
@@ -179,7 +179,7 @@ class BatchProducer:
 
 
 def _log_time(metadata: object) -> int | None:
-    """When the log says that it took a batch in. librdkafka's cluster in memory answers 1234 to all of them."""
+    """Return the log's time of a batch; None for librdkafka's in-memory cluster, which always answers 1234."""
     at = getattr(metadata, "timestamp", None)
     by_log = getattr(metadata, "timestamp_type", None) == LOG_APPEND_TIME
     return at * 1_000 if by_log and at is not None and at > _EARLIEST_MS else None

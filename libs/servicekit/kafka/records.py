@@ -1,4 +1,4 @@
-"""Records as they come from the log, and the parse that cannot raise."""
+"""Raw records of the log, and a parser that never raises."""
 
 from __future__ import annotations
 
@@ -23,23 +23,23 @@ E = TypeVar("E", bound=Envelope)
 Headers = Sequence[tuple[str, bytes]]
 
 CAUSE = "cause"
-"""Header of a derived record: the coordinates of the chat record it comes from."""
+"""Header of a derived record: the coordinates of the chat record that it derives from."""
 TRACEPARENT = "traceparent"
 LOG_TIME = "agent-feedback-log-time"
 """Header of a replayed dead letter and of what derives from it: the log time of its first record, in microseconds."""
 REVISION = "revision"
 """Header of a tombstone: the revision that it ends."""
 _REVISION_DIGITS = 18
-"""Digits of a revision at most: milliseconds have 13, and what has 18 still fits 64 bits."""
+"""Greatest number of digits of a revision: milliseconds have 13, and 18 digits still fit 64 bits."""
 _LOG_TIME_DIGITS = 18
 LOG_APPEND_TIME = 1
-"""A record's `timestamp_type` where its time is the log's own, not its producer's."""
+"""The `timestamp_type` of a record whose time is the log's, not its producer's."""
 FUTURE_LIMIT = 5 * MINUTE
-"""How far a record's occurredAt may be ahead of the log's time, in microseconds."""
+"""Microseconds that a record's occurredAt may be ahead of the log's time."""
 
 
 class Coordinates(NamedTuple):
-    """Where a record lies in the log. Its text form is `topic:partition:offset`."""
+    """A record's position in the log. Its text form is `topic:partition:offset`."""
 
     topic: str
     partition: int
@@ -50,7 +50,7 @@ class Coordinates(NamedTuple):
 
 
 class RefusedBatch(NamedTuple):
-    """What was not read of a batch: its offsets, why, and of one too large to unpack its bytes and their SHA-256."""
+    """A batch that was not read: its offsets and the reason; its size and SHA-256 if it is too large to unpack."""
 
     first: int
     last: int
@@ -60,13 +60,13 @@ class RefusedBatch(NamedTuple):
 
 
 class RawRecord(NamedTuple):
-    """A record as bytes. `log_time` is the log's own time in microseconds (or the reader's, where the log has none).
+    """A record as bytes. `log_time` is the log's time in microseconds, or the reader's unless `log_timed`.
 
-    `first_log_time` is the one to go by for what a person said: a replayed dead letter keeps that of its first record.
-    It is read from a header, of anybody's records too, and therefore only believed where it is earlier: what it says
-    may lie in an erasure then, nothing else. `log_timed` says that the log has a time of its own.
+    `first_log_time` dates a person's words: a replayed dead letter keeps the log time of its first record, from a
+    header. Any producer can set that header, so only an earlier time is believed: a forged one can only make the event
+    fall under an erasure.
 
-    Where `refused` is there, it stands for all records of that batch, and lies at the last one's offset.
+    A record with `refused` represents a whole batch that was not read, at the offset of its last record.
     """
 
     coordinates: Coordinates
@@ -84,7 +84,7 @@ class RawRecord(NamedTuple):
 
 
 def raw_record(record: ConsumerRecord, now: int) -> RawRecord:
-    """What a consumer has fetched, as bytes; `now` in microseconds counts where the log has no time of its own."""
+    """Convert a fetched record; `now` (microseconds) is its time if the log has no time of its own."""
     log_timed = record.timestamp_type == LOG_APPEND_TIME
     log_time = record.timestamp * 1_000 if log_timed else now
     at = Coordinates(record.topic, record.partition, record.offset)
@@ -107,13 +107,13 @@ _WORDED = frozenset(
         *("greater_than_equal", "less_than_equal", SPELLING),
     )
 )
-"""Faults that pydantic puts into words without a word of the sender's; of any other only its name is shown."""
+"""Faults whose messages contain no input; for any other fault only its name is shown."""
 
 
 class Received(NamedTuple, Generic[E]):
-    """A record that was read: its event, where it lies, and when the log took it in.
+    """A record that was read: its event and its raw record.
 
-    `dropped` names, as on the wire, the optional fields that were invalid and count as not sent.
+    `dropped` has the wire names of the optional fields that were invalid and count as not sent.
     """
 
     event: E
@@ -140,7 +140,7 @@ class Received(NamedTuple, Generic[E]):
 
 @dataclass(frozen=True, slots=True)
 class Tombstone:
-    """A record without a value on a compacted topic: what `key` named is gone."""
+    """A record without a value on a compacted topic: the object that `key` names is deleted."""
 
     key: str
     raw: RawRecord
@@ -152,7 +152,7 @@ class Tombstone:
 
 @dataclass(frozen=True, slots=True)
 class Unreadable:
-    """A record that cannot be read: why, as a short name, and in words without user text."""
+    """A record that cannot be read: the reason as a short name, and in words without user text."""
 
     raw: RawRecord
     reason: str
@@ -160,7 +160,7 @@ class Unreadable:
 
 
 def header(headers: Headers, name: str) -> str | None:
-    """The text of the first header called `name`, or None where there is none or it is no ASCII."""
+    """Return the text of the first header called `name`, or None if it is missing or not ASCII."""
     for key, value in headers:
         if key == name and value is not None:
             try:
@@ -171,19 +171,19 @@ def header(headers: Headers, name: str) -> str | None:
 
 
 def revision_named(headers: Headers) -> int | None:
-    """The revision that a tombstone's headers name, or None where they name none that a feedback can have."""
+    """Return the revision that a tombstone's headers name, or None if it is missing or invalid."""
     named = header(headers, REVISION) or ""
     return int(named) if named.isdecimal() and len(named) <= _REVISION_DIGITS else None
 
 
 def cause_of(raw: RawRecord) -> str:
-    """The coordinates of the chat record this one comes from: its own, unless it is one of ours that names another."""
+    """Return the coordinates of the chat record that `raw` derives from, or its own if it derives from none."""
     own = str(raw.coordinates)
     return own if raw.coordinates.topic in FOREIGN else header(raw.headers, CAUSE) or own
 
 
 def inherited(received: Received[Any]) -> list[tuple[str, bytes]]:
-    """The headers a derived record takes over: the cause, the first log time of a replay, and the trace."""
+    """Return the headers that a derived record inherits: the cause, the first log time of a replay, and the trace."""
     headers = [(CAUSE, received.cause.encode())]
     if received.raw.replay_of is not None:
         headers.append((LOG_TIME, str(received.raw.replay_of).encode()))
@@ -194,7 +194,7 @@ def inherited(received: Received[Any]) -> list[tuple[str, bytes]]:
 
 
 def as_tombstone(raw: RawRecord) -> Tombstone | None:
-    """The tombstone that `raw` is, or None: only on a compacted topic does a missing value say something."""
+    """Return `raw` as a tombstone, or None: a missing value has a meaning on compacted topics only."""
     if raw.value is not None or raw.key is None:
         return None
     topic = BY_NAME.get(raw.coordinates.topic)
@@ -204,10 +204,10 @@ def as_tombstone(raw: RawRecord) -> Tombstone | None:
 
 
 def read(raw: RawRecord, models: Mapping[str, type[E]], judged_at: int | None = None) -> Received[E] | Unreadable:
-    """The record's event, or why it has none. Never raises.
+    """Parse the record's event, or return the reason why it cannot be read. Never raises.
 
-    `models` gives each topic's event. `judged_at` (microseconds) stands in for the log's time in the check that an
-    event is not from the future, and where events are timed by the log.
+    `models` maps each topic to its event. `judged_at` (microseconds) replaces the log's time in the check for events
+    from the future and caps it for judgements that the log times.
     """
     value = raw.value
     if raw.refused is not None:
@@ -241,7 +241,7 @@ def read(raw: RawRecord, models: Mapping[str, type[E]], judged_at: int | None = 
 
 
 def _droppable(raw: RawRecord, model: type[Envelope], error: ValidationError) -> Sequence[str]:
-    """The invalid fields of an inbound event, in order; none where it is refused for one of them."""
+    """Return the invalid fields of an inbound event, sorted; none if one of them is not droppable."""
     if raw.coordinates.topic not in FOREIGN:
         return ()
     found = error.errors(include_url=False, include_context=False, include_input=False)
@@ -254,11 +254,11 @@ def _without(value: bytes, names: Sequence[str]) -> bytes:
 
 
 def event_in(value: bytes, model: type[E]) -> E:
-    """The event in a record's value, by the names on the wire alone. Raises ValueError.
+    """Parse the event in a record's value. Raises ValueError.
 
-    By the fields' own names as well, what is passed over at first might be refused when it is read again.
+    Accepts wire names only: a snake_case key is unknown and ignored, on replay too.
     """
-    # Straight to the compiled validator: `model_validate_json` adds a tenth and nothing to it.
+    # Calls the compiled validator directly: `model_validate_json` takes a tenth longer and adds nothing.
     event: E = model.__pydantic_validator__.validate_json(value, by_alias=True, by_name=False)
     return event
 
@@ -271,7 +271,7 @@ def _in_words(refused: RefusedBatch) -> str:
 
 
 def _why(error: ValidationError) -> tuple[str, str]:
-    """The reason and the place of the first fault in words; below `attributes` names are the sender's own."""
+    """Return the reason and the first fault in words, without the sender's own names below `attributes`."""
     first = error.errors(include_url=False, include_context=False, include_input=False)[0]
     if first["type"] == "json_invalid":
         return "invalid_json", "not one JSON value in UTF-8"

@@ -176,11 +176,11 @@ def detect(
     thread_id: str | None = None,
     previous: PreviousAnswer | None = None,
 ) -> Call[Detected]:
-    """What a new message says of the answers before it. Publishes nothing.
+    """Return the verdict of a new message on the answers before it. Publishes nothing.
 
     `user_id` wrote it, by default the token's person; `reply_to_message_id` is the message that it replies to,
-    `thread_id` the thread that it stands in. They decide which answer it is about where several people take part. With
-    `previous`, the last answer, the platform judges at once; else it waits up to two seconds to have read the log.
+    `thread_id` the thread that contains it. If several people take part, they decide which answer it is about. With
+    `previous`, the last answer, the platform judges at once; otherwise it waits up to two seconds to have read the log.
     """
     place_in = _given(reply_to_message_id=reply_to_message_id, thread_id=thread_id, previous=_within_limits(previous))
     said = _given(text=text, turn_id=turn_id, message_id=message_id, user_id=user_id, ts=ts, look_back=look_back)
