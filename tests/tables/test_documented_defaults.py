@@ -1,0 +1,304 @@
+"""Every default that the documents state, against the running value.
+
+The rows are written by hand from the documents, whose `sentence` must still be there.
+"""
+
+from __future__ import annotations
+
+import inspect
+import os
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+import typer
+from pydantic import SecretStr
+from pydantic_settings import BaseSettings
+from typer.testing import CliRunner
+
+from agent_feedback_kit import AsyncClient, Client
+from chat_bridge.settings import ChatBridgeSettings
+from chat_bridge.sources.webhook_map import Rule, Signature, WebhookMap
+from feedback.api_sessions import GivenEnd
+from feedback.settings import FeedbackSettings
+from inference.api_bodies import NewMessage
+from inference.settings import InferenceSettings
+from reporting.settings import ReportingSettings
+from reporting.webhooks.courier import ATTEMPT_SECONDS
+from reporting.webhooks.schedule import WAITS
+from servicekit import launcher
+from servicekit.circuit_breaker import CircuitBreaker
+from servicekit.http.access import AuthSettings
+from servicekit.http.settings import HttpSettings
+from servicekit.kafka.settings import KafkaSettings
+from standalone import cli, up
+from standalone.cli import app
+from standalone.terminal import ANSWER_SECONDS
+
+ROOT = Path(__file__).parents[2]
+SETTINGS: Mapping[str, type[BaseSettings]] = {
+    "CHAT_BRIDGE_": ChatBridgeSettings,
+    "FEEDBACK_": FeedbackSettings,
+    "INFERENCE_": InferenceSettings,
+    "REPORTING_": ReportingSettings,
+    "HTTP_": HttpSettings,
+    "KAFKA_": KafkaSettings,
+    "AUTH_": AuthSettings,
+}
+UNSET = object()
+"""The value of a setting that the documents call empty: None, or an empty text, table or secret."""
+HERE = "localhost:9092"
+DATABASE = "postgresql://localhost/agent_feedback"
+
+OF_THE_EXAMPLE: Mapping[str, Any] = {
+    "CHAT_BRIDGE_BROKER": HERE,
+    "CHAT_BRIDGE_DATABASE_URL": DATABASE,
+    "CHAT_BRIDGE_MESSAGE_DAYS": 180,
+    "CHAT_BRIDGE_REFUSED_DAYS": 7,
+    "CHAT_BRIDGE_PARKED_DAYS": 7,
+    "CHAT_BRIDGE_PARKED_LIMIT": 100_000,
+    "CHAT_BRIDGE_SWEEP_SECONDS": 5,
+    "CHAT_BRIDGE_LOG_SECONDS": 5,
+    "CHAT_BRIDGE_MESSAGE_SOURCE_URL": UNSET,
+    "CHAT_BRIDGE_MESSAGE_SOURCE_TOKEN": UNSET,
+    "CHAT_BRIDGE_MESSAGE_SOURCE_SECONDS": 2,
+    "CHAT_BRIDGE_MESSAGE_SOURCE_AGAIN_SECONDS": 60,
+    "CHAT_BRIDGE_SLACK_SIGNING_SECRET": UNSET,
+    "CHAT_BRIDGE_SLACK_TENANT": "default",
+    "CHAT_BRIDGE_SLACK_PROJECT": "slack",
+    "CHAT_BRIDGE_SLACK_AGENTS": {},
+    "CHAT_BRIDGE_WEBHOOK_MAPS": UNSET,
+    "FEEDBACK_BROKER": HERE,
+    "FEEDBACK_STORE_URL": DATABASE,
+    "FEEDBACK_DATABASE_URL": DATABASE,
+    "FEEDBACK_EMOJI_REWARDS": {},
+    "FEEDBACK_EMOJI_REWARDS_OF": {},
+    "FEEDBACK_LOG_SECONDS": 5,
+    "FEEDBACK_TURN_SECONDS": 2,
+    "FEEDBACK_SESSION_SECONDS": 0.8,
+    "FEEDBACK_SESSION_DAYS": 180,
+    "FEEDBACK_DEFAULT_TENANT": "default",
+    "FEEDBACK_READ_POOL_SIZE": 3,
+    "FEEDBACK_ROW_SECURITY": True,
+    "FEEDBACK_TURN_DAYS": 730,
+    "FEEDBACK_STUB_DAYS": 30,
+    "FEEDBACK_ERASURE_STATUS_DAYS": 730,
+    "INFERENCE_BROKER": HERE,
+    "INFERENCE_DATABASE_URL": DATABASE,
+    "INFERENCE_READ_POOL_SIZE": 3,
+    "INFERENCE_ROW_SECURITY": True,
+    "INFERENCE_SENTENCE_ENCODER": "auto",
+    "INFERENCE_CONVERSATION_DAYS": 365,
+    "INFERENCE_TURN_DAYS": 730,
+    "INFERENCE_GATE_ANSWER_DAYS": 30,
+    "INFERENCE_GATE_URL": UNSET,
+    "INFERENCE_GATE_MODEL": UNSET,
+    "INFERENCE_GATE_KEY": UNSET,
+    "INFERENCE_GATE_SECONDS": 3,
+    "INFERENCE_GATE_BATCH_SECONDS": 4,
+    "INFERENCE_GATE_AT_ONCE": 16,
+    "INFERENCE_INDEX_SECONDS": 2,
+    "REPORTING_BROKER": HERE,
+    "REPORTING_DATABASE_URL": DATABASE,
+    "REPORTING_POOL_SIZE": 4,
+    "REPORTING_READ_POOL_SIZE": 3,
+    "REPORTING_MESSAGE_DAYS": 0,
+    "REPORTING_FEEDBACK_DAYS": 0,
+    "REPORTING_TOMBSTONE_DAYS": 30,
+    "REPORTING_TRACE_URL_TEMPLATE": UNSET,
+    "REPORTING_ROW_SECURITY": True,
+    "REPORTING_WEBHOOKS": UNSET,
+    "REPORTING_WEBHOOK_DAYS": 7,
+    "REPORTING_ARTIFACT_STORE_URL": UNSET,
+    "REPORTING_ARTIFACT_TURN_LOGS": False,
+    "HTTP_REQUEST_SECONDS": 10,
+    "HTTP_HEADER_SECONDS": 10,
+    "HTTP_RESPONSE_SECONDS": 30,
+    "HTTP_CONNECTIONS": 512,
+    "KAFKA_SECURITY_PROTOCOL": "PLAINTEXT",
+    "KAFKA_SASL_MECHANISM": "PLAIN",
+    "KAFKA_SASL_USERNAME": UNSET,
+    "KAFKA_SASL_PASSWORD": UNSET,
+    "KAFKA_SSL_CA": UNSET,
+    "KAFKA_SSL_CERT": UNSET,
+    "KAFKA_SSL_KEY": UNSET,
+    "KAFKA_SSL_KEY_PASSWORD": UNSET,
+    "AUTH_ISSUER": UNSET,
+    "AUTH_AUDIENCE": UNSET,
+    "AUTH_JWKS_URL": UNSET,
+    "AUTH_ALGORITHMS": ("RS256", "ES256"),
+    "AUTH_LEEWAY_SECONDS": 30,
+    "AUTH_SUBJECT_CLAIM": "sub",
+    "AUTH_TENANT_CLAIM": "tenant",
+    "AUTH_PROJECT_CLAIM": "project",
+    "AUTH_SCOPE_CLAIM": "scope",
+    "AUTH_ALL_TENANTS": UNSET,
+    "AUTH_CORS_ORIGINS": UNSET,
+}
+
+
+@pytest.fixture(autouse=True)
+def _no_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in os.environ:
+        if name.startswith((*SETTINGS, "TRACE_URL_", "ARTIFACT_STORE_")):
+            monkeypatch.delenv(name)
+
+
+def setting(variable: str) -> Any:
+    """Return the value of a setting that nothing sets."""
+    prefix = next(one for one in SETTINGS if variable.startswith(one))
+    value = getattr(SETTINGS[prefix](), variable.removeprefix(prefix).lower())
+    plain = value.get_secret_value() if isinstance(value, SecretStr) else value
+    return UNSET if plain is None or plain in ("", ()) else plain
+
+
+def option(command: str, name: str) -> Any:
+    """Return the default of an option of `agent-feedback COMMAND`."""
+    found: Any = typer.main.get_command(app)
+    for part in command.split():
+        found = found.commands[part]
+    (parameter,) = (one for one in found.params if one.name == name)
+    return parameter.default
+
+
+@dataclass(frozen=True)
+class Stated:
+    """A default that `document` states in `sentence`; `running` reads the value in use."""
+
+    document: str
+    sentence: str
+    value: Any
+    running: Callable[[], Any]
+
+    def __str__(self) -> str:
+        return f"{self.document}: {self.sentence}"
+
+
+def of_setting(document: str, sentence: str, variable: str, value: Any) -> Stated:
+    return Stated(document, sentence, value, lambda: setting(variable))
+
+
+def of_field(document: str, sentence: str, model: Any, field: str, value: Any) -> Stated:
+    return Stated(document, sentence, value, lambda: model.model_fields[field].get_default())
+
+
+def of_option(document: str, sentence: str, command: str, name: str, value: Any) -> Stated:
+    return Stated(document, sentence, value, lambda: option(command, name))
+
+
+def of_argument(document: str, sentence: str, function: Any, name: str, value: Any) -> Stated:
+    return Stated(document, sentence, value, lambda: inspect.signature(function).parameters[name].default)
+
+
+HTTP, TEXTS, SOURCES, GATE = "docs/http.md", "docs/texts.md", "docs/sources.md", "docs/inference.md"
+STATED = (
+    of_setting(HTTP, "`AUTH_ALGORITHMS` (default `RS256,ES256`", "AUTH_ALGORITHMS", ("RS256", "ES256")),
+    of_setting(HTTP, "off by default, and `*` is refused", "AUTH_CORS_ORIGINS", UNSET),
+    of_setting(HTTP, "begins within 10 s (`HTTP_REQUEST_SECONDS`)", "HTTP_REQUEST_SECONDS", 10),
+    of_setting(HTTP, "must be there within 10 s (`HTTP_HEADER_SECONDS`)", "HTTP_HEADER_SECONDS", 10),
+    of_setting(HTTP, "in 30 s (`HTTP_RESPONSE_SECONDS`)", "HTTP_RESPONSE_SECONDS", 30),
+    of_setting(HTTP, "Of 512 open connections (`HTTP_CONNECTIONS`", "HTTP_CONNECTIONS", 512),
+    of_setting(HTTP, "within 5 s (`FEEDBACK_LOG_SECONDS`)", "FEEDBACK_LOG_SECONDS", 5),
+    of_setting(HTTP, "after 2 s (`FEEDBACK_TURN_SECONDS`)", "FEEDBACK_TURN_SECONDS", 2),
+    of_setting(HTTP, "`CHAT_BRIDGE_MESSAGE_SOURCE_SECONDS` (2)", "CHAT_BRIDGE_MESSAGE_SOURCE_SECONDS", 2),
+    of_setting(HTTP, "`CHAT_BRIDGE_MESSAGE_SOURCE_AGAIN_SECONDS` (60)", "CHAT_BRIDGE_MESSAGE_SOURCE_AGAIN_SECONDS", 60),
+    of_field(HTTP, "| `memory_mode` | `local` (default)", GivenEnd, "memory_mode", "local"),
+    of_field("docs/inference_http.md", '(default `"conversation"`)', NewMessage, "look_back", "conversation"),
+    of_setting("docs/inference_http.md", "`INFERENCE_INDEX_SECONDS` (2)", "INFERENCE_INDEX_SECONDS", 2),
+    of_setting(TEXTS, "180 days (`CHAT_BRIDGE_MESSAGE_DAYS`)", "CHAT_BRIDGE_MESSAGE_DAYS", 180),
+    of_setting(TEXTS, "7 days (`CHAT_BRIDGE_PARKED_DAYS`)", "CHAT_BRIDGE_PARKED_DAYS", 7),
+    of_setting(TEXTS, "stays 30 days (`FEEDBACK_STUB_DAYS`)", "FEEDBACK_STUB_DAYS", 30),
+    of_setting(TEXTS, "`turns`, `session_feedback` | none | 730 and 180 days", "FEEDBACK_TURN_DAYS", 730),
+    of_setting(TEXTS, "| none | 730 and 180 days", "FEEDBACK_SESSION_DAYS", 180),
+    of_setting(TEXTS, "last one (`INFERENCE_CONVERSATION_DAYS`)", "INFERENCE_CONVERSATION_DAYS", 365),
+    of_setting(TEXTS, "730 days (`INFERENCE_TURN_DAYS`)", "INFERENCE_TURN_DAYS", 730),
+    of_setting(TEXTS, "digests and the model's verdict | 30 days", "INFERENCE_GATE_ANSWER_DAYS", 30),
+    of_setting(TEXTS, "7 days (`REPORTING_WEBHOOK_DAYS`)", "REPORTING_WEBHOOK_DAYS", 7),
+    of_setting(TEXTS, "(`ARTIFACT_STORE_URL`, off by default)", "REPORTING_ARTIFACT_STORE_URL", UNSET),
+    of_setting(TEXTS, "receivers of webhooks (off by default)", "REPORTING_WEBHOOKS", UNSET),
+    of_setting(TEXTS, "(`INFERENCE_GATE_URL`, off by default)", "INFERENCE_GATE_URL", UNSET),
+    of_setting("README.md", "(`INFERENCE_GATE_URL`, off by default)", "INFERENCE_GATE_URL", UNSET),
+    of_setting("README.md", "a Kafka at localhost:9092", "FEEDBACK_BROKER", HERE),
+    of_setting(GATE, "`INFERENCE_GATE_URL`, `_MODEL`, `_KEY` | none", "INFERENCE_GATE_KEY", UNSET),
+    of_setting(GATE, "| `INFERENCE_GATE_SECONDS` | 3 |", "INFERENCE_GATE_SECONDS", 3),
+    of_setting(GATE, "| `INFERENCE_GATE_BATCH_SECONDS` | 4 |", "INFERENCE_GATE_BATCH_SECONDS", 4),
+    of_setting(GATE, "| `INFERENCE_GATE_AT_ONCE` | 16 |", "INFERENCE_GATE_AT_ONCE", 16),
+    of_argument(GATE, "Five failures in a row", CircuitBreaker, "failures_limit", 5),
+    of_argument(GATE, "leave the endpoint alone for 30 s", CircuitBreaker, "rest_seconds", 30),
+    of_setting(SOURCES, '`CHAT_BRIDGE_SLACK_TENANT` | text | `"default"`', "CHAT_BRIDGE_SLACK_TENANT", "default"),
+    of_setting(SOURCES, '`CHAT_BRIDGE_SLACK_PROJECT` | text | `"slack"`', "CHAT_BRIDGE_SLACK_PROJECT", "slack"),
+    of_field(SOURCES, '`"rfc3339"` | The kind of times', WebhookMap, "time", "rfc3339"),
+    of_field(SOURCES, '`"plain"` | The form of words', WebhookMap, "text", "plain"),
+    of_field(SOURCES, '`"text"` | The encoding of the secret', Signature, "key_encoding", "text"),
+    of_field(SOURCES, '`"hex"` | The encoding of the signature', Signature, "encoding", "hex"),
+    of_field(SOURCES, '`"{body}"` | The signed text', Signature, "signed", "{body}"),
+    of_field(SOURCES, "`300` | The greatest difference", Signature, "window_seconds", 300),
+    of_field(SOURCES, '`"anyone"` | `agents` passes over', Rule, "writers", "anyone"),
+    of_field(SOURCES, '`"added"` | The change of a reaction', Rule, "action", "added"),
+    Stated("docs/webhooks.md", "within 15 seconds takes an event", 15, lambda: ATTEMPT_SECONDS),
+    Stated(
+        "docs/webhooks.md",
+        "after 5 s, 5 min, 30 min, 2 h, 5 h, 10 h, 14 h, 20 h and 24 h",
+        (5, 5 * 60, 30 * 60, *(hours * 3600 for hours in (2, 5, 10, 14, 20, 24))),
+        lambda: WAITS,
+    ),
+    of_argument("libs/agentkit/README.md", "`timeout` (10 seconds)", Client.__init__, "timeout", 10),
+    of_argument("libs/agentkit/README.md", "`timeout` (10 seconds)", AsyncClient.__init__, "timeout", 10),
+    of_option("README.md", "the default log lives in memory", "up", "broker", "memory"),
+    Stated("README.md", "gives up after 20 s", 20, lambda: ANSWER_SECONDS),
+)
+"""What .env.example does not say, and what it says again elsewhere."""
+
+
+@pytest.mark.parametrize("stated", STATED, ids=str)
+def test_a_default_is_the_stated_one(stated: Stated) -> None:
+    text = (ROOT / stated.document).read_text("utf-8")
+    assert re.sub(r"\s+", " ", stated.sentence) in re.sub(r"\s+", " ", text)
+    assert stated.running() == stated.value
+
+
+@pytest.mark.parametrize("variable", OF_THE_EXAMPLE)
+def test_a_setting_has_the_value_of_the_example(variable: str) -> None:
+    assert setting(variable) == OF_THE_EXAMPLE[variable]
+
+
+@pytest.mark.parametrize(("arguments", "port"), [([], 8080), (["--exit"], 0)])
+def test_up_takes_port_8080_or_with_exit_a_free_one(
+    arguments: list[str], port: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`up --help`: else 8080, or with --exit a free one, as 0."""
+    options: list[up.Options] = []
+    monkeypatch.setattr(up, "up", lambda given, *_: options.append(given))
+    monkeypatch.setattr(cli, "run_work", lambda _: None)
+    CliRunner().invoke(app, ["up", *arguments])
+    assert [one.port for one in options] == [port]
+
+
+def test_a_service_listens_on_loopback_at_port_8080(monkeypatch: pytest.MonkeyPatch) -> None:
+    """`python -m SERVICE --help`: an address and a port with their defaults."""
+    started: list[tuple[str, int]] = []
+    monkeypatch.setattr(launcher, "run_program", lambda _, host, port, token: started.append((host, port)))
+    monkeypatch.setattr(launcher.uvloop, "run", lambda _: None)
+    for part in ("configure_logging", "raise_again", "share_one_arena", "read_env_file"):
+        monkeypatch.setattr(launcher, part, lambda: None)
+    monkeypatch.setattr("sys.argv", ["feedback"])
+    launcher.main(launcher.Program("feedback", FeedbackSettings, lambda *_: pytest.fail("not built")))
+    assert started == [("127.0.0.1", 8080)]
+
+
+def test_every_setting_of_the_example_has_a_row() -> None:
+    """A line with a value, commented out or not, names a setting; the single access token belongs to no service."""
+    named = re.findall(r"^(?:# )?([A-Z][A-Z0-9_]+)=", (ROOT / ".env.example").read_text("utf-8"), re.MULTILINE)
+    assert {*named} - {"AGENT_FEEDBACK_TOKEN"} == {*OF_THE_EXAMPLE}
+
+
+@pytest.mark.parametrize("variable", OF_THE_EXAMPLE)
+def test_the_example_shows_the_value(variable: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A line without a comment sign holds the row's value."""
+    lines = (ROOT / ".env.example").read_text("utf-8").splitlines()
+    shown = [line.partition("=")[2] for line in lines if line.startswith(f"{variable}=")]
+    monkeypatch.setenv(variable, *(shown or [""]))
+    assert setting(variable) == OF_THE_EXAMPLE[variable]
