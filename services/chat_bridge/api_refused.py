@@ -1,4 +1,4 @@
-"""Refused events over HTTP: producers see what became of no feedback, and why."""
+"""Route on which producers list their refused events, with the violated rules."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ ANSWERS = (
 
 
 class RefusedChatEvent(BaseModel):
-    """An event that was not taken, over HTTP or from the log."""
+    """An event that was refused, over HTTP or from the log."""
 
     topic: str = Field(description="The event's topic; empty if it named none.", examples=["chat.message.ingested"])
     event_id: str = Field(description="The event's `eventId`; empty if it cannot be read.", examples=["e-7"])
@@ -35,15 +35,15 @@ class RefusedChatEvent(BaseModel):
         description="The field that breaks the rule; empty if the rule is about none.", examples=["content"]
     )
     rule: str = Field(description="The rule, in words or as a short name.", examples=["field required"])
-    times: int = Field(description="How often the event was refused for this.", examples=[1])
-    refused_at: str = Field(description="When it was refused last, RFC 3339.", examples=["2026-11-20T09:29:00.000000Z"])
+    times: int = Field(description="Number of times that the event was refused for this.", examples=[1])
+    refused_at: str = Field(description="Time of the last refusal, RFC 3339.", examples=["2026-11-20T09:29:00.000000Z"])
 
 
 class RefusedChatEvents(BaseModel):
     """Refused events of a project."""
 
     items: list[RefusedChatEvent] = Field(description=f"The latest first, at most {SHOWN}.")
-    truncated: bool = Field(description="Whether there may be more before the last one.")
+    truncated: bool = Field(description="True if there may be older ones.")
 
 
 def refused_router(refused: RefusedEvents) -> APIRouter:

@@ -1,4 +1,4 @@
-"""The way of HTTP requests into the log, shared by every route that takes chat events."""
+"""Writes chat events of HTTP requests to the log and notes refused ones, for every route that accepts them."""
 
 from __future__ import annotations
 

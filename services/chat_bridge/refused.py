@@ -1,4 +1,4 @@
-"""Refused events as their producers are told of them: by event id, field and rule, never by content. Pure."""
+"""Refusals of events, as reported to their producers: event id, field and rule, never content. Pure."""
 
 from __future__ import annotations
 

@@ -16,9 +16,9 @@ from servicekit.kafka.records import Unreadable
 from servicekit.logging import logger
 
 TENANT_LIMIT: Final = 10_000
-"""Refusals kept of one tenant; the oldest go first."""
+"""Greatest number of refusals kept per tenant; the oldest are deleted first."""
 SHOWN: Final = 1_000
-"""Refusals of one answer."""
+"""Greatest number of refusals in one response."""
 _NOTE: Final = """
 insert into refused as r (tenant, project, topic, event_id, field, rule, times, refused_at)
 select *, $8 from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::bigint[])
@@ -39,7 +39,7 @@ log = logger("refused")
 
 
 class RefusedEvents:
-    """Store of refused events. A failure to note one is logged: the refusal itself stands.
+    """Store of refused events. A failure to note one is logged and does not change the refusal.
 
     `tenant_limit` bounds the rows of one tenant.
     """

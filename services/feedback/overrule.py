@@ -26,6 +26,6 @@ def review_over(record: Record, reviews: ReviewOfTurn) -> UUID | None:
 
 
 def overrule(record: Record, reviews: ReviewOfTurn) -> Record:
-    """Return the record under `reviews`: the very same object if that changes nothing."""
+    """Return the record with the review that overrules it; the same object if that changes nothing."""
     review = review_over(record, reviews)
     return record if record.overruled_by == review else replace(record, overruled_by=review)

@@ -753,7 +753,7 @@ export interface Refusal {
   detail: string;
 }
 
-/** An event that was not taken, over HTTP or from the log. */
+/** An event that was refused, over HTTP or from the log. */
 export interface RefusedChatEvent {
   /** The event's topic; empty if it named none. */
   topic: string;
@@ -763,9 +763,9 @@ export interface RefusedChatEvent {
   field: string;
   /** The rule, in words or as a short name. */
   rule: string;
-  /** How often the event was refused for this. */
+  /** Number of times that the event was refused for this. */
   times: number;
-  /** When it was refused last, RFC 3339. */
+  /** Time of the last refusal, RFC 3339. */
   refused_at: string;
 }
 
@@ -773,7 +773,7 @@ export interface RefusedChatEvent {
 export interface RefusedChatEvents {
   /** The latest first, at most 1000. */
   items: RefusedChatEvent[];
-  /** Whether there may be more before the last one. */
+  /** True if there may be older ones. */
   truncated: boolean;
 }
 

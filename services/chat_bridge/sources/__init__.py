@@ -1,1 +1,1 @@
-"""Platforms that send their own events over HTTP: each request is verified and becomes our chat events."""
+"""Platforms that send their own events over HTTP: their requests are verified and translated into chat events."""

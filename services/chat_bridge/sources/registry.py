@@ -1,4 +1,4 @@
-"""Every way for chat events to come in over HTTP: `/ingest`, and a row for each kind of source.
+"""Registry of the HTTP routes that accept chat events: `/ingest`, and a row for each kind of source.
 
 The routes, their permissions and body limits, the settings and docs/sources.md derive from it.
 """
@@ -26,7 +26,7 @@ class SourceSettings(SlackSettings, WebhookMapSettings):
 
 
 OpenSources = Mapping[str, Mapping[str, Source]]
-"""By the name of their kind, sources by their own name."""
+"""Sources by name, by the name of their kind."""
 PERMISSIONS: Final[Permissions] = {**api.PERMISSIONS, **{("POST", kind.path): PUBLIC for kind in SOURCES}}
 """Sources need no token: their platforms sign the requests."""
 BODY_LIMITS: Final = {"/ingest/": api.INGEST_LIMIT} | {kind.path.partition("{")[0]: SOURCE_LIMIT for kind in SOURCES}
@@ -38,5 +38,5 @@ def open_sources(settings: Any) -> OpenSources:
 
 
 def routers(intake: Intake, sources: OpenSources) -> list[APIRouter]:
-    """Return the routes of `/ingest` and of all sources. Routes are there without settings, too, and answer 404."""
+    """Return the routes of `/ingest` and of all sources. Without settings a route answers 404."""
     return [api.ingest_router(intake), *(source_router(kind, sources.get(kind.name, {}), intake) for kind in SOURCES)]

@@ -1,10 +1,9 @@
-"""Slack's events as our chat events. Pure.
+"""Translates Slack's events into chat events. Pure.
 
-A channel is a conversation, a message's `ts` its id, which is unique in its channel. A message in a thread carries the
-`ts` of the message that began it as thread id; reactions name no thread. Bots
-that the settings name are agents; what other bots write is nobody's. A person's reply in a thread is a reply to the
-message that began it. An edit is the same message or reply at a later time, and so is a deletion, which leaves no
-words.
+A channel is a conversation. A message's id is its `ts`, which is unique in its channel. The thread id of a message in a
+thread is the `ts` of the thread's root; reactions name no thread. Bots that the settings name are agents; messages of
+other bots are ignored. A person's reply in a thread is a reply to the root. An edit or a deletion is the same message
+or reply at a later time; a deletion replaces its text.
 """
 
 from __future__ import annotations
@@ -24,14 +23,14 @@ from contracts.topics import CHAT_MESSAGE, CHAT_REACTION, CHAT_REPLY
 
 _WRITTEN: Final = frozenset({None, "bot_message", "file_share", "me_message", "thread_broadcast"})
 _TOMBSTONE: Final = "tombstone"
-"""What Slack changes a deleted message into whose thread goes on."""
+"""Subtype that Slack gives to a deleted message whose thread remains."""
 _TS: Final = re.compile(r"(\d{1,11})\.(\d{6})", re.ASCII)
 _LINK: Final = re.compile(r"<(?:(?P<mark>[@#!])(?P<id>[^|>]*)|(?P<url>[^|>]*))(?:\|(?P<label>[^>]*))?>")
 
 
 @dataclass(frozen=True, slots=True)
 class SlackApp:
-    """Where a workspace's events belong, and which bots are agents: agent id by bot id or by the bot's user id."""
+    """Tenant and project of a workspace's events, and its agents: agent id by bot id or by the bot's user id."""
 
     tenant: str
     project: str
@@ -39,9 +38,9 @@ class SlackApp:
 
 
 def chat_event(payload: Mapping[str, Any], app: SlackApp) -> dict[str, Any] | None:
-    """The chat event (with its `topic`) of an `event_callback`, or None for what is none of ours.
+    """Return the chat event (with its `topic`) of an `event_callback`, or None for an event that is ignored.
 
-    The same payload gives the same event, so Slack's repetitions count once. Raises NotUnderstood.
+    The same payload gives the same event, so Slack's retries count once. Raises NotUnderstood.
     """
     event = _part(payload, "event")
     event_id = _text(payload, "event_id")
@@ -81,13 +80,13 @@ def _deleted(event: Mapping[str, Any], app: SlackApp, conversation: str, ts: str
 def _written(
     message: Mapping[str, Any], app: SlackApp, conversation: str, changed_at: int | None
 ) -> dict[str, Any] | None:
-    """A message as it is now: what was written, by whom, in answer to what. None for other bots and empty texts."""
+    """Return the event of a message's present version, or None for other bots and empty texts."""
     if message.get("subtype") not in _WRITTEN:
         return None
     ts = _text(message, "ts")
     content = plain(str(message.get("text") or ""))
     if changed_at is not None and not content.strip():
-        content = DELETED  # the words went, a file stayed
+        content = DELETED  # the text was deleted, a file remains
     writers = [str(message.get(name)) for name in ("bot_id", "user") if message.get(name)]
     agent = next((app.agents[who] for who in writers if who in app.agents), None)
     if not content.strip() or (agent is None and (message.get("bot_id") or not message.get("user"))):
@@ -129,7 +128,7 @@ def _reaction(event: Mapping[str, Any], app: SlackApp, team: str, action: str) -
 
 
 def plain(text: str) -> str:
-    """Slack's markup as words: names of people and channels, labels of links, and the three characters it escapes."""
+    """Convert Slack's markup to text: names of people and channels, labels of links, three escaped characters."""
 
     def words(found: re.Match[str]) -> str:
         label = found["label"]
@@ -145,7 +144,7 @@ def _conversation(team: str, channel: str) -> str:
 
 
 def _instant(ts: str) -> int:
-    """Microseconds of Slack's `seconds.microseconds`. Raises NotUnderstood."""
+    """Return the microseconds of Slack's `seconds.microseconds`. Raises NotUnderstood."""
     found = _TS.fullmatch(ts)
     if found is None:
         raise NotUnderstood("a ts is none")

@@ -1,7 +1,7 @@
-"""A platform's webhooks as our chat events, by the rules of its map (`webhook_map.py`). Pure.
+"""Translates a platform's webhooks into chat events, by the rules of its map (`webhook_map.py`). Pure.
 
-The conversation's id begins with the source's name, so that no two platforms share one. An event's id is made from what
-the event says: a request that comes again says the same.
+A conversation's id begins with the source's name, so that platforms never share one. An event's id is derived from the
+event's content, so that a repeated request gives the same id.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from contracts.instants import format_instant
 from contracts.topics import CHAT_MESSAGE, CHAT_REACTION, CHAT_REPLY
 
 ITEMS_LIMIT: Final = 1_000
-"""Items of a list that a rule names."""
+"""Greatest number of items in a list that a rule names."""
 _BREAK: Final = re.compile(r"<(?:br|/p|/div|/li|/h[1-6]|/tr|/blockquote)\b[^<>]*>", re.IGNORECASE)
 _TAG: Final = re.compile(r"</?[A-Za-z!][^<>]*>")
 
@@ -81,7 +81,7 @@ def _same(found: Any, value: object) -> bool:
 
 
 def _at(path: tuple[str, ...], payload: Any, item: Any) -> Any:
-    """What lies at `path`, or None."""
+    """Return the value at `path`, or None."""
     value, names = (item, path[1:]) if path[0] == ITEM else (payload, path)
     for name in names:
         if isinstance(value, dict):
@@ -103,7 +103,7 @@ class _Found:
         self._source = source
 
     def event(self) -> dict[str, Any] | None:
-        """The chat event without its id, or None: an author who is passed over, a text without a word."""
+        """Return the chat event without its id, or None if its author is passed over or its text is empty."""
         rule, of = self._rule, self._source
         author = self._id("author")
         agent = of.map.agents.get(author)
@@ -183,7 +183,7 @@ class _Found:
 
 
 def plain(text: str) -> str:
-    """The words of a piece of HTML: tags go, ends of paragraphs are ends of lines."""
+    """Convert HTML to text: remove tags, and end a line at the end of a paragraph."""
     return html.unescape(_TAG.sub("", _BREAK.sub("\n", text))).replace("\x00", "").strip()[:CONTENT_LIMIT]
 
 

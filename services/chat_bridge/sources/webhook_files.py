@@ -19,7 +19,7 @@ from servicekit.settings import Settings, read_toml, secret_of
 
 
 class WebhookMapSettings(Settings):
-    """Maps of other platforms' webhooks."""
+    """Settings of mapped webhooks."""
 
     webhook_maps: Path | None = Field(
         default=None, description="A folder of maps; NAME.toml sets up the source NAME. Without it there are none."

@@ -44,7 +44,7 @@ Where = Annotated[
 Wanted = Annotated[list[str | int | bool], BeforeValidator(_as_list), Field(min_length=1)]
 When = Annotated[
     dict[str, Wanted],
-    Field(description='The value of each path, or a list of values of which it holds one; `"*"` is any but null.'),
+    Field(description='The expected value at each path, or a list of accepted values; `"*"` accepts any but null.'),
 ]
 Header = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9-]{1,100}$"), AfterValidator(str.lower)]
 
@@ -60,8 +60,8 @@ class Signature(_Part):
         description="The algorithm; with `token` the header holds the secret itself."
     )
     secret: Annotated[str, StringConstraints(pattern=r"^[A-Z][A-Z0-9_]{2,99}$")] = Field(
-        description="The environment variable that holds the secret, of `ed25519` the platform's public key; "
-        "or NAME_FILE names a file with it."
+        description="The environment variable with the secret, for `ed25519` the platform's public key; "
+        "a variable NAME_FILE may name a file with it instead."
     )
     key_encoding: Literal["text", "base64", "hex"] = Field(
         default="text", description="The encoding of the secret in its variable."
@@ -101,17 +101,17 @@ class Rule(_Part):
     """One chat event in a payload. Every rule that fits gives its event, up to the first `ignore` that fits."""
 
     kind: Literal["message", "deletion", "reaction", "ignore"] = Field(
-        description="The event; `ignore` ends the search. A deletion is the message again, without its words."
+        description="The event; `ignore` ends the search. A deletion sends the message again, without its text."
     )
     when: When = Field(default_factory=dict)
     each: Where | None = Field(
         default=None, description="The path of a list of at most 1,000 items: the rule applies to each item, as `@`."
     )
     without: Where | None = Field(
-        default=None, description="The path of a second list, whose items `each` passes over."
+        default=None, description="The path of a second list, whose items are left out of `each`."
     )
     writers: Literal["anyone", "agents"] = Field(
-        default="anyone", description="`agents` passes over authors that `[agents]` does not name, such as the staff."
+        default="anyone", description="`agents` ignores authors that `[agents]` does not name, such as the staff."
     )
     conversation: Annotated[list[Where], BeforeValidator(_as_list)] = Field(
         default_factory=list, description="One path or several, which form the conversation's id after the map's name."
@@ -123,7 +123,7 @@ class Rule(_Part):
     sequence: Where | None = Field(
         default=None, description="A number, at least 0, that orders events of the same time."
     )
-    text: Where | None = Field(default=None, description="The words of a message.")
+    text: Where | None = Field(default=None, description="The text of a message.")
     reply_to: Where | None = Field(
         default=None, description="The id of the message that this one answers: a person's message is then a reply."
     )
@@ -168,7 +168,7 @@ class WebhookMap(_Part):
         description="The kind of times: `iso8601` may lack an offset and is then UTC; `seconds` and `milliseconds` "
         "count from 1970; `snowflake` is an id of Discord, which holds its time.",
     )
-    text: Literal["plain", "html"] = Field(default="plain", description="The form of words; HTML becomes plain text.")
+    text: Literal["plain", "html"] = Field(default="plain", description="The format of texts; HTML becomes plain text.")
     signature: Signature = Field(description="The section below.")
     agents: dict[str, Id] = Field(
         default_factory=dict, description="An agent's id by its author id; every other author is a person."
