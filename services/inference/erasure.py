@@ -12,23 +12,22 @@ from servicekit.erasure_ledger import ErasureLedger
 
 _AT_ONCE: Final = 2_000
 """Rows changed by one statement, so that none runs into the statement limit."""
-# A version's second to ninth byte are the time it was said (contracts/versions.py). Blanking the messages first makes
-# them tell which questions are theirs. Rows stay: `evaluation` counts a conversation's messages and must not fall.
-_BLANK: Final = """
-with blanked as (
-    update messages set text = '' where (message_id, conversation_id, tenant, project) in (
-        select message_id, conversation_id, tenant, project from messages
-        where sender_id = $2 and tenant = $1 and role = 'human' and text <> ''
-          and substring(version from 2 for 8) <= int8send($3::bigint)
-        limit $4)
-    returning message_id, conversation_id, tenant, project
-), asked as (
-    update turns t set user_text = null, user_vector = null, user_embedder = null
-    from blanked b
-    where t.conversation_id = b.conversation_id and t.tenant = b.tenant and t.project = b.project
-      and t.user_message_id = b.message_id
-)
-select count(*) from blanked
+# A version's second to ninth byte are the time it was said (contracts/versions.py). Rows stay: `evaluation` counts a
+# conversation's messages and must not fall. The sender stays: what others said is understood by who spoke before.
+_COVERED: Final = """
+m.tenant = $1 and m.sender_id = $2 and m.role = 'human' and substring(m.version from 2 for 8) <= int8send($3::bigint)
+"""
+_BLANK: Final = f"""
+update messages set text = '' where (message_id, conversation_id, tenant, project) in (
+    select message_id, conversation_id, tenant, project from messages m where {_COVERED} and text <> '' limit $4)
+"""
+_FORGET_QUESTIONS: Final = f"""
+update turns set user_id = null, user_text = null, user_vector = null, user_embedder = null
+where (conversation_id, turn_id, tenant, project) in (
+    select t.conversation_id, t.turn_id, t.tenant, t.project
+    from messages m join turns t on t.conversation_id = m.conversation_id and t.tenant = m.tenant
+        and t.project = m.project and t.user_message_id = m.message_id
+    where {_COVERED} and t.user_id = $2 limit $4)
 """
 _REACTED: Final = """
 select feedback_id from user_reactions where user_id = $2 and tenant = $1 and at <= $3 limit $4
@@ -47,8 +46,9 @@ class InferenceErasures(ErasureLedger):
         changed = 0
         for (tenant, user_id), at in sorted(erased.items()):
             person = tenant, user_id, at + ERASURE_MARGIN
-            while blanked := int(await self._pool.fetchval(_BLANK, *person, _AT_ONCE)):
-                changed += blanked
+            for statement in (_BLANK, _FORGET_QUESTIONS):
+                while done := int((await self._pool.execute(statement, *person, _AT_ONCE)).rpartition(" ")[2]):
+                    changed += done
             while reacted := await self._pool.fetch(_REACTED, *person, _AT_ONCE):
                 await self._turns.forget([row["feedback_id"] for row in reacted])
                 changed += len(reacted)

@@ -65,10 +65,13 @@ class ReactionItem:
 
 @dataclass(slots=True)
 class UserText:
-    """What people wrote in a turn; several messages are joined by an empty line."""
+    """What people wrote in a turn; several messages are joined by an empty line.
+
+    `user_id` is the first one's, null after the person's erasure.
+    """
 
     message_id: str
-    user_id: str
+    user_id: str | None
     text: str
     ts: Time
 

@@ -1,4 +1,4 @@
-"""Removes from the read models what an erased person said: the texts of their messages, and their feedback."""
+"""Removes from the read models what an erased person said, and their id: messages lose both, feedback goes."""
 
 from __future__ import annotations
 
@@ -9,13 +9,15 @@ from contracts.instants import DAY
 from reporting.rollups import WHILE_NOBODY_COUNTS
 from servicekit.erasure_ledger import ErasureLedger
 
+SENDER: Final = "nullif(sender_id, '') as sender_id"
+"""The sender of a message as readers see it: null for an erased person."""
 _AT_ONCE: Final = 5_000
 """Rows changed by one statement, so that none runs into the statement limit."""
 # A version's second to ninth byte are the time it was said (contracts/versions.py).
 _BLANK_MESSAGES: Final = """
-update messages set content = '' where (message_id, conversation_id, tenant, project) in (
+update messages set content = '', sender_id = '' where (message_id, conversation_id, tenant, project) in (
     select message_id, conversation_id, tenant, project from messages
-    where sender_id = $2 and tenant = $1 and sender_type = 'human' and content <> ''
+    where sender_id = $2 and tenant = $1 and sender_type = 'human'
       and substring(version from 2 for 8) <= int8send($3::bigint)
     limit $4)
 """
@@ -39,7 +41,7 @@ where s.tenant = $1 and r.tenant = s.tenant and r.project = s.project
 
 
 class ReportingErasures(ErasureLedger):
-    """See `servicekit.kafka.erasing.Erasures`. Messages stay as rows without a text: a conversation keeps its order."""
+    """See `servicekit.kafka.erasing.Erasures`. Messages stay, without text and sender, as places."""
 
     async def erase(self, erased: ErasedAt) -> int:
         """Blank these people's messages, delete their feedback, its counts, and what webhooks wait to send of it.

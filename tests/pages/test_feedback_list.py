@@ -155,7 +155,7 @@ async def test_a_transcript_opened_from_the_list_has_its_neighbours_and_the_way_
 
 async def test_an_erased_text_is_shown_as_such(read_models, take):
     await some(take)
-    await read_models.execute("update messages set content = '' where message_id = 'q1'")
+    await read_models.execute("update messages set content = '', sender_id = '' where message_id = 'q1'")
     async with visitor(read_models) as http:
         page = (await http.get("/dashboard/conversation?at=acme/support&id=c1")).text
     assert page.count("Erased at the person's request") == 1

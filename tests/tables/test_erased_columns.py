@@ -49,6 +49,21 @@ HOLD_WORDS = {
 MADE_OF_WORDS = {"inference.turns.user_vector", "inference.turns.user_embedder"}
 """Columns that are filled for a person's question; an answer's words are the agent's."""
 
+EVE_ID = "eve@example.org"
+LEDGERS = {
+    "reporting.deliveries.event",  # the request itself, on its way to a receiver
+    "feedback.erasure_requests.user_id",
+    *(f"{schema}.erasures.user_id" for schema in SCHEMAS),
+}
+"""Columns that say who was erased, so that nothing of theirs is taken in again."""
+KEEP_IDS = {
+    "chat_bridge.messages.sender_id",
+    "feedback.feedback.user_id",
+    "feedback.turns.user_id",
+    "inference.messages.sender_id",
+}
+"""Columns of rows that stay, and that nobody is shown."""
+
 
 @asynccontextmanager
 async def stack_with_everything(url: str, folder: Path) -> AsyncIterator[RunningStack]:
@@ -114,17 +129,17 @@ def files_holding(folder: Path, text: str) -> list[str]:
 
 async def eve_says_everything(stack: RunningStack) -> None:
     await stack.publish(
-        message("q", "e1", turn="t1", senderId="eve", content=f"Where is {SECRET}?"),
+        message("q", "e1", turn="t1", senderId=EVE_ID, content=f"Where is {SECRET}?"),
         message("a", "e1", turn="t1", agent="bot"),
         message(
-            "no", "e1", turn="t2", senderId="eve", occurredAt="2026-01-01T10:01:00Z",
+            "no", "e1", turn="t2", senderId=EVE_ID, occurredAt="2026-01-01T10:01:00Z",
             content=f"No, that's wrong, I asked for {SECRET}.",
         ),
         _reply("a", "r1"),
         _reply("never-published", "r2"),
     )  # fmt: skip
     await stack.quiet()
-    body = {"reaction": "not_ok", "text": SECRET, "correction": SECRET, "tags": [SECRET], "user_id": "eve"}
+    body = {"reaction": "not_ok", "text": SECRET, "correction": SECRET, "tags": [SECRET], "user_id": EVE_ID}
     async with stack.client() as http:
         answer = await http.post("/conversations/acme/support/e1/turns/t1/feedback", json=body)
     assert answer.status_code == 202, answer.text
@@ -136,7 +151,7 @@ async def eve_says_everything(stack: RunningStack) -> None:
 
 
 def _reply(original: str, name: str) -> dict[str, Any]:
-    said = message(name, "e1", senderId="eve", occurredAt="2026-01-01T10:02:00Z", content=f"No: {SECRET}")
+    said = message(name, "e1", senderId=EVE_ID, occurredAt="2026-01-01T10:02:00Z", content=f"No: {SECRET}")
     return said | {"topic": "chat.message.reply.ingested", "originalMessageId": original}
 
 
@@ -153,13 +168,15 @@ async def test_no_column_holds_an_erased_persons_words(own_database: str, tmp_pa
         assert await filled_for_question(stack, "e1") == MADE_OF_WORDS
         assert files_holding(tmp_path / "artifacts", SECRET)
 
-        status = await erased(stack, "eve")
+        status = await erased(stack, EVE_ID)
         await stack.quiet()
         for name in ("rollups", "artifacts"):
             await _run_now(stack, name)
         assert await columns_holding(stack, SECRET) == set()
         assert await filled_for_question(stack, "e1") == set()
         assert files_holding(tmp_path / "artifacts", SECRET) == []
+        assert await columns_holding(stack, EVE_ID) == LEDGERS | KEEP_IDS
+        assert files_holding(tmp_path / "artifacts", EVE_ID) == []
         assert all(receipt["removed"] > 0 for receipt in status["receipts"])
 
 
@@ -216,6 +233,27 @@ async def test_more_messages_than_one_statement_blanks_are_blanked(own_database:
                 f"select tenant, sender_id, {at} from messages where {text} <> '' order by message_id"
             )
             assert [tuple(row) for row in left] == kept
+
+
+async def test_an_upgrade_removes_the_ids_of_those_erased_before(own_database: str) -> None:
+    people = [("acme", "eve", NOW + MARGIN), ("acme", "eve", NOW + MARGIN + 1), ("acme", "bob", NOW)]
+    for module, role, shown in (
+        (reporting.main, "sender_type", "select nullif(sender_id, '') from messages order by message_id"),
+        (inference.main, "role", "select user_id from turns order by turn_id"),
+    ):
+        async with schema_of(own_database, module) as pool:
+            for n, (tenant, who, said_at) in enumerate(people):
+                place = {"tenant": tenant, "project": "p", "conversation_id": "c"}
+                version = b"\x01" + said_at.to_bytes(8, "big") + b"\0"
+                row = place | {"message_id": f"m{n}", "version": version, "sender_id": who, role: "human"}
+                await insert(pool, "messages", row)
+                if module is inference.main:
+                    turn = place | {"turn_id": f"t{n}", "user_message_id": f"m{n}", "user_id": who}
+                    await insert(pool, "turns", turn)
+            await insert(pool, "erasures", {"tenant": "acme", "user_id": "eve", "erased_at": NOW})
+            [upgrade] = (Path(module.__file__).parent / "migrations").glob("*_erased_ids.sql")
+            await pool.execute(upgrade.read_text("utf-8"))
+            assert [row[0] for row in await pool.fetch(shown)] == [None, "eve", "bob"]
 
 
 async def test_what_webhooks_wait_to_send_goes_before_its_tombstones_come(own_database: str) -> None:

@@ -30,7 +30,7 @@ export interface AgentText {
   ts: string;
 }
 
-/** `hosted_uri` is where the object store has the payload, null where it has none (yet). `payload` comes when asked for. A changed artifact gets another `hosted_uri`; the object at the earlier one goes. */
+/** `hosted_uri` is where the object store has the payload, null where it has none (yet). `user_id` is null after the person's erasure. `payload` comes when asked for. A changed artifact gets another `hosted_uri`; the object at the earlier one goes. */
 export interface Artifact {
   /** The artifact's resource name. */
   id: string;
@@ -1017,7 +1017,7 @@ export interface TurnsBody {
   days?: number;
 }
 
-/** `user_id` is the person who began the conversation, null where no person's message is known. */
+/** `user_id` is the person who began the conversation; null if they were erased or no person's message is known. */
 export interface TurnsWithFeedbacks {
   /** The person who began the conversation. */
   user_id: string | null;
@@ -1045,12 +1045,12 @@ export interface UserFeedback {
   user_said: string | null;
 }
 
-/** What people wrote in a turn; several messages are joined by an empty line. */
+/** What people wrote in a turn; several messages are joined by an empty line. `user_id` is the first one's, null after the person's erasure. */
 export interface UserText {
   /** The message. */
   message_id: string;
   /** The person. */
-  user_id: string;
+  user_id: string | null;
   /** What the person wrote. */
   text: string;
   /** When the last message of the question was written. */

@@ -144,7 +144,9 @@ def _asked(answer: Placed, question: Placed | None) -> Facts:
     if question is None:
         return Facts(key, question=Question(version))
     message = question.indexed.message
-    return Facts(key, question=Question(version, message.message_id, message.sender_id, message.text))
+    # An erased message keeps its sender and no text: the question must not bring the person's id back.
+    person = message.sender_id if message.text else None
+    return Facts(key, question=Question(version, message.message_id, person, message.text))
 
 
 def _later(held: Ranked | None, other: Ranked | None) -> Ranked | None:

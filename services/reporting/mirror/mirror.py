@@ -65,7 +65,7 @@ select *, 'writing' from unnest($1::text[], $2::text[], $3::text[], $4::text[], 
 """
 _SETTLE: Final = "update hosted_artifacts set state = 'current' where name = any($1::text[]) and state = 'writing'"
 _DOOM: Final = """
-update hosted_artifacts set state = 'doomed', digest = null, due_at = null where name = any($1::text[])
+update hosted_artifacts set state = 'doomed', artifact = '', digest = null, due_at = null where name = any($1::text[])
 """
 _DOOMED: Final = """
 select name, state from hosted_artifacts where state = 'doomed' or state = 'late' and due_at <= $1 limit $2

@@ -47,7 +47,8 @@ class Search:
 class Artifact(Answer):
     """`hosted_uri` is where the object store has the payload, null where it has none (yet).
 
-    `payload` comes when asked for. A changed artifact gets another `hosted_uri`; the object at the earlier one goes.
+    `user_id` is null after the person's erasure. `payload` comes when asked for. A changed artifact gets another
+    `hosted_uri`; the object at the earlier one goes.
     """
 
     id: str
@@ -123,7 +124,7 @@ def _artifact(row: asyncpg.Record, store_url: str | None) -> Artifact:
         ts=format_instant(row["occurred_at"]),
         tags=row["tags"],
         text=row["text"],
-        user_id=row["user_id"],
+        user_id=row["user_id"] or None,
         conversation_id=row["conversation_id"],
         turn_id=row["turn_id"],
         track_id=row["track_id"],

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from reporting.database import Connection
+from reporting.erasure import SENDER
 from reporting.paging import page_of
 from reporting.selection import Conversation
 
@@ -15,7 +16,7 @@ MOST_MESSAGES: Final = 600
 
 @dataclass(slots=True)
 class Line:
-    """One message; times in microseconds.
+    """One message; times in microseconds. `sender_id` is None for an erased person.
 
     `reactions` are those of its turn, on the turn's last agent message, whose `ends_turn` is True. `thread` is the
     thread that it stands in; empty: the channel.
@@ -25,7 +26,7 @@ class Line:
     thread: str
     turn_id: str | None
     sender_type: str
-    sender_id: str
+    sender_id: str | None
     agent_id: str | None
     agent_version: str | None
     trace_id: str | None
@@ -45,7 +46,7 @@ class Transcript:
 
 
 _COLUMNS: Final = (
-    "message_id, thread, turn_id, sender_type, sender_id, agent_id, agent_version, trace_id, content, occurred_at"
+    f"message_id, thread, turn_id, sender_type, {SENDER}, agent_id, agent_version, trace_id, content, occurred_at"
 )
 _HERE: Final = "tenant = $1 and project = $2 and conversation_id = $3"
 _PIVOT: Final = f"select min(occurred_at) from messages where {_HERE} and turn_id = $4"

@@ -24,6 +24,7 @@ from reporting.answers import (
 )
 from reporting.cursor import Moment, decode, encode, question
 from reporting.database import Connection
+from reporting.erasure import SENDER
 from reporting.paging import ITEM_BYTES, OVERHEAD, page_of
 from reporting.selection import Conversation
 
@@ -59,7 +60,7 @@ class TurnWithFeedbacks:
 
 
 class TurnsWithFeedbacks(Answer):
-    """`user_id` is the person who began the conversation, null where no person's message is known."""
+    """`user_id` is the person who began the conversation; null if they were erased or no person's message is known."""
 
     user_id: str | None
     conversation_id: str
@@ -108,7 +109,7 @@ order by occurred_at, feedback_id
 """
 _MESSAGES: Final = f"""
 select * from (
-    select turn_id, message_id, sender_type, sender_id, agent_id, content, occurred_at, sequence,
+    select turn_id, message_id, sender_type, {SENDER}, agent_id, content, occurred_at, sequence,
            intent, strategy, track_id, bundle_id,
            sum(octet_length(content)) over (partition by turn_id order by occurred_at, sequence, message_id) as used
     from messages
@@ -126,7 +127,7 @@ from (
     order by turn_id, occurred_at, sequence
 ) a
 cross join lateral (
-    select message_id, sender_type, sender_id, content, occurred_at, turn_id as own_turn
+    select message_id, sender_type, {SENDER}, content, occurred_at, turn_id as own_turn
     from messages m
     where {_HERE} and (m.occurred_at, m.sequence) < (a.occurred_at, a.sequence)
     order by m.occurred_at desc, m.sequence desc
@@ -135,7 +136,7 @@ cross join lateral (
 where q.sender_type = 'human' and q.own_turn is null
 """
 _PERSON: Final = f"""
-select sender_id from messages where {_HERE} and sender_type = 'human' order by occurred_at, sequence limit 1
+select {SENDER} from messages where {_HERE} and sender_type = 'human' order by occurred_at, sequence limit 1
 """
 
 
