@@ -168,7 +168,7 @@ def _parked_key(event: ChatEvent) -> ParkedKey:
 
 
 def _parked(event: ChatEvent, now: int) -> ParkedEvent:
-    """The event as it waits: a copy that is none of the message it names is of no use, and another person's words."""
+    """Return the event to park, without its copy of a message, which may contain another person's words."""
     received = event.received
     value = received.raw.value or b""
     return ParkedEvent(

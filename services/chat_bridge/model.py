@@ -47,7 +47,7 @@ class IndexedMessage:
 
 
 class ParkedKey(NamedTuple):
-    """What names a parked event. `identity` is that of `identity_of`; rows that 0.1.0 parked hold the event's id."""
+    """Key of a parked event. `identity` is that of `identity_of`; in rows that 0.1.0 parked it is the event's id."""
 
     tenant: str
     project: str
@@ -86,9 +86,9 @@ def indexed(event: ChatMessageIngested | OriginalMessage, tenant: str, project: 
 
 
 def identity_of(event: About) -> str:
-    """Return the uuid5 of all that the event says, its id included, but for the copy of its original.
+    """Return the uuid5 of the event's whole content, its id included, except the copy of its original.
 
-    Equal ids with different content are two events. Only what comes again as it was is the same one.
+    Events with equal ids and different content are different; only an exact repetition is the same event.
     """
     return str(uuid5(NAMESPACE, without_copy(event).decode()))
 

@@ -1,4 +1,4 @@
-"""The end of parked events: released when their original is known, given up after CHAT_BRIDGE_PARKED_DAYS."""
+"""Removes parked events: releases them when their original is known, or gives up after CHAT_BRIDGE_PARKED_DAYS."""
 
 from __future__ import annotations
 

@@ -57,7 +57,7 @@ class Store(Protocol):
         ...
 
     async def rewrite(self, events: Collection[ParkedEvent]) -> None:
-        """Replace the values of parked events, at most one per key. Those not parked any more are fine."""
+        """Replace the values of parked events, at most one per key. Events that are no longer parked are skipped."""
         ...
 
     async def unpark(self, keys: Collection[ParkedKey]) -> None:

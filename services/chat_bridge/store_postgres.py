@@ -200,7 +200,7 @@ def _message(row: asyncpg.Record) -> IndexedMessage:
 
 
 def _parked_key(row: asyncpg.Record) -> ParkedKey:
-    # The column is called as it was when an event's id was all that named it: older processes read it, too.
+    # The column keeps the name that 0.1.0 gave it, since processes of both versions use it.
     return ParkedKey(row["tenant"], row["project"], row["topic"], row["event_id"])
 
 

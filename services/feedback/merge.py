@@ -19,9 +19,9 @@ UNMAPPED = Ignored("unmapped_emoji")
 
 
 def applies(record: Record | None, change: Change) -> bool:
-    """Return False for the removal of an emoji without a reward that the record does not hold.
+    """Return False for the removal of an emoji that has no reward and is not in the record.
 
-    An emoji that has left the table can still be taken back; one that never was in it would only fill the record.
+    An emoji removed from the table can still be retracted; one that never was in it would only fill the record.
     """
     if change.feedback_type != "reaction" or change.entry.payload.value is not None:
         return True

@@ -128,7 +128,7 @@ class Record:
 
     @property
     def live(self) -> bool:
-        """The record shows something that counts."""
+        """True if the record counts: not erased, retracted or overruled."""
         return not self.forgotten and self.shown.present and self.overruled_by is None
 
     @property

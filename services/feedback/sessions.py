@@ -45,9 +45,9 @@ class ThreadOfOthers(Exception):
 
 @dataclass(frozen=True, slots=True)
 class SessionEnd:
-    """What a caller said at a session's end. The thread is a conversation; `project` None means all the tenant's.
+    """A caller's input at the end of a session. The thread is a conversation; `project` None means all the tenant's.
 
-    `speaks_for_others` says that the caller has the scope on_behalf.
+    `speaks_for_others` is True if the caller has the scope on_behalf.
     """
 
     tenant: str

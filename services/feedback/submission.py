@@ -140,7 +140,7 @@ def explicit_event(
 
     The log's time decides when it counts (`contracts/log_time.py`). For a log without one, and for older consumers, a
     time in the future becomes now, or `judge_at` where that is before now; where it counts for another moment than now,
-    the moment of arrival is its sequence. What is taken back drops text, tags and correction.
+    the moment of arrival is its sequence. A retraction drops text, tags and correction.
     """
     latest = now if judge_at is None else min(now, judge_at)
     occurred_at = latest if judgement.ts is None else min(judgement.ts, latest)

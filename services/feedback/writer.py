@@ -158,7 +158,7 @@ class FeedbackWriter:
         return reviews_that_count(await self._store.on_turns(turns)) if turns else {}
 
     async def _reviewed_since(self, written: Mapping[UUID, Written]) -> set[UUID]:
-        """Return the written verdicts whose turn another process has reviewed since, or taken its review back."""
+        """Return the written verdicts whose turn got a review, or lost one, through another process since."""
         reviews = await self._reviews_over(one.record for one in written.values())
         return {
             id_

@@ -56,7 +56,7 @@ REASONS: Final = """(
     union all
     select 'correction_type', e.correction_type, e.reaction where e.correction_type is not null
 )"""
-"""Subselect beside a feedback `e`: the reasons that it gives, with its reaction."""
+"""Subselect joined with a feedback `e`: the reasons that it gives, with its reaction."""
 BINS: Final = 20
 """Stretches of confidence that verdicts are counted by."""
 # Rounded first: a confidence that was worked out may miss the beginning of its stretch by the last bits.
@@ -68,8 +68,8 @@ JUDGEMENTS: Final = f"""(
     where e.origin = 'machine' and p.origin <> 'machine' and p.tenant = e.tenant and p.project = e.project
       and p.conversation_id = e.conversation_id and p.turn_id = e.turn_id
 )"""
-"""Subselect beside a feedback `e` of `effective_or_overruled`: a machine's verdict in its bin of confidence, and with
-each person's and the review on its turn."""
+"""Subselect joined with a feedback `e` of `effective_or_overruled`: a machine's verdict in its bin of confidence, alone
+and paired with each person's verdict and the review on its turn."""
 _SUMS: Final = """count(*) filter (where {0}.reaction = 'ok'), count(*) filter (where {0}.reaction = 'neutral'),
        count(*) filter (where {0}.reaction = 'not_ok'), sum(e.confidence)"""
 _COLUMNS: Final = """tenant, project, grain, start, origin, agent_id, agent_version, model, kind, reason,

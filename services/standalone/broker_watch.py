@@ -29,7 +29,7 @@ async def while_answered(work: Coroutine[Any, Any, T], bootstrap: Bootstrap, sec
         done, _ = await asyncio.wait({task, watch}, return_when=asyncio.FIRST_COMPLETED)
         if task in done:
             return task.result()
-        logging.disable()  # only the reason is of interest, not who else misses the broker while everything stops
+        logging.disable()  # the services' own errors during the stop would hide the reason
         return watch.result()
     finally:
         task.cancel()

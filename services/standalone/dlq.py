@@ -20,7 +20,7 @@ from standalone.terminal import say
 
 REPLAY_BATCH = 200
 _KEPT = {CAUSE: CAUSE, TRACEPARENT: TRACEPARENT, "timestamp": LOG_TIME}
-"""Headers that a replayed record takes over, and their names there; the rest said why it was set aside."""
+"""Headers of a dead letter that its replay keeps, with their names there; the others describe the dead letter."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +85,7 @@ def letter_of(record: ConsumerRecord) -> Letter:
 
 
 def message_again(letter: Letter) -> Message:
-    """The record to send once more: original bytes and key, and the headers that say where and when it came."""
+    """Return the record to replay: original bytes and key, with the headers of its cause, trace and first log time."""
     key = None if letter.key is None else letter.key.decode("utf-8", "replace")
     kept = [(_KEPT[name], value) for name, value in letter.headers if name in _KEPT and value is not None]
     return Message(letter.topic, key, letter.value, kept)

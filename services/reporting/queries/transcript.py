@@ -19,7 +19,7 @@ class Line:
     """One message; times in microseconds. `sender_id` is None for an erased person.
 
     `reactions` are those of its turn, on the turn's last agent message, whose `ends_turn` is True. `thread` is the
-    thread that it stands in; empty: the channel.
+    thread that contains it; empty for the channel.
     """
 
     message_id: str
@@ -88,9 +88,9 @@ async def transcript(connection: Connection, at: Conversation, turn_id: str | No
 
 
 def by_thread(lines: Sequence[Line]) -> list[Line]:
-    """The channel's lines in order, each thread's right behind the message it hangs from.
+    """Return the channel's lines in order, the lines of each thread right after its root.
 
-    A thread whose first message isn't among them stands where its first line does.
+    A thread whose root is missing is placed where its first line is.
     """
     threads: dict[str, list[Line]] = {}
     for line in lines:
