@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Hashable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TypeVar
 from uuid import UUID
 
@@ -53,6 +53,8 @@ class Wanted:
     effective: Mapping[tuple[str, ...], tuple[str, UUID]]
     verdicts: Mapping[Key, Shown]
     ignored_tenants: frozenset[str] = frozenset()
+    over_http: Expected = field(default_factory=Expected)
+    """The part of `expected` that was accepted over HTTP."""
 
 
 def compare(wanted: Wanted, seen: Observations) -> list[Finding]:
@@ -73,6 +75,7 @@ def compare(wanted: Wanted, seen: Observations) -> list[Finding]:
         sets("P1", "feedbacks in the store", expected.records.keys(), people.keys()),
         sets("P3", "what they show", expected.records.items(), {k: s.shown for k, s in people.items()}.items()),
         sets("P3", "the detector's verdicts", wanted.verdicts.items(), verdicts.items()),
+        _over_http(wanted.over_http, seen),
         *_announcements(seen),
         _letters(wanted, seen.letters),
         sets("P5", "parked events", expected.parked, {p for p in seen.parked if p[0] not in wanted.ignored_tenants}),
@@ -83,6 +86,12 @@ def compare(wanted: Wanted, seen: Observations) -> list[Finding]:
         sets("P10", "turns as people judged them", turns_judged(expected.records).items(),
              {(turn, status) for turn, status in seen.judged_turns.items() if turn[0] not in wanted.ignored_tenants}),
     ]  # fmt: skip
+
+
+def _over_http(accepted: Expected, seen: Observations) -> Finding:
+    """Compare what was accepted over HTTP with what is stored of it."""
+    wanted = {*accepted.records, *accepted.messages}
+    return sets("P1", "accepted over HTTP", wanted, wanted & {*seen.stored, *seen.messages})
 
 
 def _of(found: Mapping[tuple[str, ...], tuple[str, UUID]], wanted: Wanted) -> set[tuple[object, ...]]:

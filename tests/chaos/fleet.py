@@ -58,6 +58,13 @@ class Fleet:
         """Whether a main process of that id runs."""
         return any(process.pid == pid and process.code is None for process in self.main.values())
 
+    def port_of(self, name: str) -> int:
+        """Return the HTTP port of a main process. Raises ConnectionRefusedError unless it listens."""
+        process = self.main[name]
+        if process.code is not None or process.port is None:
+            raise ConnectionRefusedError(name)
+        return process.port
+
     def hold(self, name: str) -> None:
         """Do not start `name` again until `release`."""
         self._held.add(name)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import threading
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -41,12 +42,15 @@ class Ledger:
         self._file = path.open("a", encoding="utf-8")
         self.path = path
         self.count = 0
+        self._lock = threading.Lock()
 
     def write(self, entries: Sequence[Entry]) -> None:
-        self._file.writelines(json.dumps(asdict(entry), ensure_ascii=False) + "\n" for entry in entries)
-        self._file.flush()
-        os.fsync(self._file.fileno())
-        self.count += len(entries)
+        lines = [json.dumps(asdict(entry), ensure_ascii=False) + "\n" for entry in entries]
+        with self._lock:  # several writers, each in a thread
+            self._file.writelines(lines)
+            self._file.flush()
+            os.fsync(self._file.fileno())
+            self.count += len(entries)
 
     def close(self) -> None:
         self._file.close()

@@ -35,7 +35,7 @@ STRANGER_SECONDS = 12.0
 async def records_deleted(scene: Scene, progress: Progress) -> None:
     """Retention overtakes a stopped group. What is deleted was said before, so nothing is missing; it must be named."""
     fleet, name = scene.fleet, "feedback"
-    await scene.load.quiet()
+    await scene.quiet()
     try:
         said, _ = races(scene.seed, DELETED, now_us())
         await scene.racers[0].write(said)
@@ -52,7 +52,7 @@ async def records_deleted(scene: Scene, progress: Progress) -> None:
         await says(scene, name, lambda answer: words in str(answer.get("warnings")), f"that {words}", 30)
     finally:
         fleet.release(name)
-        scene.load.resume()
+        scene.resume()
 
 
 async def _delete_all(bootstrap: str, topic: str) -> None:

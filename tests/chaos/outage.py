@@ -114,10 +114,10 @@ class Outage:
         watching = asyncio.create_task(watch.run())
         try:
             if self._minutes >= 3:
-                await scene.load.quiet()
+                await scene.quiet()
                 watch.enter("idle")
                 await asyncio.sleep(IDLE)
-                scene.load.resume()
+                scene.resume()
             watch.enter("warm-up")
             await asyncio.sleep(WARM_UP)
             scene.note("postgres_crash")

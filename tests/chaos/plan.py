@@ -18,6 +18,7 @@ Bug = Literal[
     "announce_only_changes",
     "parser_raises_on_header",
     "forget_failed_dead_letter",
+    "accept_without_write",
 ]
 
 

@@ -1,9 +1,10 @@
-"""Six bugs that the harness must catch. Each is what a careless change would do; none of it is shipped."""
+"""Seven bugs that the harness must catch. Each is what a careless change would do; none of it is shipped."""
 
 from __future__ import annotations
 
 import contextlib
 from collections.abc import Collection, Mapping, Sequence
+from itertools import count
 from typing import Any
 from uuid import UUID
 
@@ -13,6 +14,7 @@ import feedback.store_postgres
 import servicekit.kafka.broker
 from chaos.plan import Bug
 from contracts.topics import FEEDBACK_CREATED
+from servicekit.http.log_writer import LogWriter
 from servicekit.kafka.dead_letters import dead_letter
 from servicekit.kafka.delivery import Commit, Delivery
 from servicekit.kafka.producer import Message, Producer, Written
@@ -41,6 +43,9 @@ def plant(bug: Bug, service: Service) -> None:
         case "forget_failed_dead_letter":
             for subscription in service.subscriptions:
                 _forget_letters(subscription.delivery)
+        case "accept_without_write":
+            if service.name == "chat_bridge":
+                _skip_writes()
 
 
 def _without_guard(statement: str) -> str:
@@ -88,6 +93,16 @@ def _forget_letters(delivery: Delivery) -> None:
             await producer.send(letters)
 
     vars(delivery)["_set_aside"] = set_aside
+
+
+def _skip_writes() -> None:
+    """Have every tenth request over HTTP accepted and not written."""
+    write, numbers = LogWriter.write, count(1)
+
+    async def write_most(self: LogWriter, messages: Sequence[Message]) -> list[Written]:
+        return [] if next(numbers) % 10 == 0 else await write(self, messages)
+
+    setattr(LogWriter, "write", write_most)  # noqa: B010 # mypy lets nobody assign a method
 
 
 def _announce_only_changes(service: Service) -> None:

@@ -1,22 +1,38 @@
-"""A door between one service and its database that the harness can make slow, or shut."""
+"""A proxy that the harness can make slow, shut, or have lose responses: before a database, or a service's HTTP port."""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
+import re
 from collections.abc import Callable
+
+_WRITE = re.compile(rb"C\x00\x00\x00.(?:COMMIT|INSERT 0 \d+|UPDATE \d+|DELETE \d+)\x00", re.S)
+_IDLE = b"Z\x00\x00\x00\x05I"
+
+
+def is_commit(response: bytes) -> bool:
+    """Return True if `response` is PostgreSQL's to a write that is committed: it ends outside a transaction."""
+    return response.endswith(_IDLE) and _WRITE.search(response) is not None
 
 
 class Door:
-    """Listens on loopback and passes bytes on to the unix socket that `target` names at that moment."""
+    """Listens on loopback and passes bytes on to the unix socket, or loopback port, that `target` names at that moment.
 
-    def __init__(self, target: Callable[[], str]) -> None:
+    `target` may raise OSError: the connection is closed at once.
+    """
+
+    def __init__(self, target: Callable[[], str | int]) -> None:
         self._target = target
         self._server: asyncio.Server | None = None
         self._open: set[asyncio.StreamWriter] = set()
         self.delay = 0.0
         """Seconds by which everything the service says is held back."""
         self.shut = False
+        self.withholds: Callable[[bytes], bool] | None = None
+        """Responses that are not passed on; the connection is cut in their place."""
+        self.withheld = 0
+        """Responses that were not passed on."""
 
     @property
     def port(self) -> int:
@@ -42,10 +58,15 @@ class Door:
         try:
             if self.shut:
                 return
-            answers, inner = await asyncio.open_unix_connection(self._target())
+            target = self._target()
+            answers, inner = await (
+                asyncio.open_connection("127.0.0.1", target)
+                if isinstance(target, int)
+                else asyncio.open_unix_connection(target)
+            )
             self._open.add(inner)
-            there = asyncio.create_task(self._pump(reader, inner, slow=True))
-            back = asyncio.create_task(self._pump(answers, writer, slow=False))
+            there = asyncio.create_task(self._pump_requests(reader, inner))
+            back = asyncio.create_task(self._pump_responses(answers, writer))
             await asyncio.wait({there, back}, return_when=asyncio.FIRST_COMPLETED)
             there.cancel()
             back.cancel()
@@ -57,10 +78,19 @@ class Door:
                     self._open.discard(end)
                     end.close()
 
-    async def _pump(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, *, slow: bool) -> None:
+    async def _pump_requests(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         with contextlib.suppress(OSError):
             while data := await reader.read(65_536):
-                if slow and self.delay:
+                if self.delay:
                     await asyncio.sleep(self.delay)
+                writer.write(data)
+                await writer.drain()
+
+    async def _pump_responses(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        with contextlib.suppress(OSError):
+            while data := await reader.read(65_536):
+                if self.withholds is not None and self.withholds(data):
+                    self.withheld += 1
+                    return
                 writer.write(data)
                 await writer.drain()

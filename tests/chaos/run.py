@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from chaos import observed
+from chaos.callers import Callers
 from chaos.cluster import SERVICES, Cluster
 from chaos.compaction import compact
 from chaos.compare import Finding, sets
@@ -33,6 +34,8 @@ from chaos.verdict import judge
 
 DRAIN_LIMIT = 120.0
 """Seconds after the load's end within which everything must have been taken in."""
+CALL_LIMIT = 60.0
+"""Seconds after the load's end within which every request over HTTP must have been accepted."""
 LAST_FAULT = 15.0
 """Seconds before the end at which the last fault may begin, so that the end is not put off by much."""
 SWEEP = 6.0
@@ -85,7 +88,8 @@ async def run(options: Options, script: Script = everything) -> Result:
         recovery, fleet = Recovery(progress), Fleet(cluster, options.base)
         writers = [Writer(cluster.kafka.bootstrap, ledger, options.seed + n, f"chaos-{n}") for n in range(3)]
         load = Load(Traffic(options.seed, poison=options.poison), writers[0], options.rate)
-        scene = Scene(cluster, fleet, load, writers[0], (writers[1], writers[2]), recovery,
+        callers = Callers(fleet, ledger, options.seed)
+        scene = Scene(cluster, fleet, load, callers, writers[0], (writers[1], writers[2]), recovery,
                       random.Random(options.seed), options.seed)  # fmt: skip
         if "database_full" in options.edges:
             await cluster.keep_tables_small()
@@ -99,15 +103,22 @@ async def run(options: Options, script: Script = everything) -> Result:
             say("load and faults begin")
             if options.poison:
                 await writers[1].write(hostile())
-            loading = asyncio.create_task(load.run())
+            loading, calling = asyncio.create_task(load.run()), asyncio.create_task(callers.run())
             until = time.monotonic() + options.minutes * 60
             if options.edges:
                 await edge_lane(scene, drain, options.edges)
             await script(scene, progress, until)
             while time.monotonic() < until:
                 await asyncio.sleep(0.2)
-            load.ending = True
+            load.ending = callers.ending = True
             await loading
+            try:
+                await asyncio.wait_for(calling, CALL_LIMIT)
+            except TimeoutError:
+                scene.wrong.append(f"a request over HTTP was not accepted within {CALL_LIMIT:.0f} s of the last fault")
+            scene.faults["response_cut"] = callers.responses_cut
+            say(f"{callers.repeats} requests were sent again, {callers.responses_cut} of them after they were accepted")
+            say(f"responses to commits cut: {dict(scene.responses_cut)}")
             say(f"{ledger.count:,} records acknowledged; waiting for quiet")
             drained = await drain.quiet(SWEEP, options.drain)
             say("comparing")
@@ -125,7 +136,7 @@ async def run(options: Options, script: Script = everything) -> Result:
             await writer.close()
         await asyncio.gather(progress.close(), drain.close())
         ledger.close()
-        wrong = [*fleet.gave_up, *scene.wrong]
+        wrong = [*fleet.gave_up, *scene.wrong, *callers.wrong]
         if not drained:
             wrong.append(f"there was no quiet within {options.drain:.0f} s of the load's end")
         for note in scene.trouble:

@@ -1,4 +1,4 @@
-"""Proves that the harness can catch a bug: six planted ones, each under the fault that reveals it, and none without."""
+"""Proves that the harness can catch a bug: seven planted ones, each under its fault, and none in sound services."""
 
 from __future__ import annotations
 
@@ -77,6 +77,7 @@ CHECKS = (
     Check("announce_only_changes", killed_before_publish),
     Check("unguarded_write", two_writers),
     Check("parser_raises_on_header", load_alone),
+    Check("accept_without_write", load_alone),
     Check("forget_failed_dead_letter", load_alone, Plan(refuse_letters=0.5), 0.05),
 )
 

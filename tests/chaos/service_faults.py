@@ -11,10 +11,12 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
+from chaos.callers import Callers
 from chaos.cluster import SERVICES, Cluster
 from chaos.fleet import Fleet
 from chaos.plan import POINTS, Plan
 from chaos.process import ServiceProcess
+from chaos.proxy import is_commit
 from chaos.publisher import Load, Writer
 from chaos.recovery import Recovery
 from chaos.wall_clock import WallClock
@@ -30,6 +32,7 @@ class Scene:
     cluster: Cluster
     fleet: Fleet
     load: Load
+    callers: Callers
     writer: Writer
     racers: tuple[Writer, Writer]
     recovery: Recovery
@@ -40,11 +43,21 @@ class Scene:
     trouble: list[str] = field(default_factory=list)
     wrong: list[str] = field(default_factory=list)
     """What a fault found that must not be, in words."""
+    responses_cut: Counter[str] = field(default_factory=Counter)
+    """Responses to commits that a service never saw."""
     locks: dict[str, asyncio.Lock] = field(default_factory=lambda: {name: asyncio.Lock() for name in SERVICES})
     """Held while a fault decides which process of a service lives."""
 
     def note(self, fault: str) -> None:
         self.faults[fault] += 1
+
+    async def quiet(self) -> None:
+        """Stop the load, over Kafka and over HTTP, until `resume`."""
+        await asyncio.gather(self.load.quiet(), self.callers.quiet())
+
+    def resume(self) -> None:
+        self.load.resume()
+        self.callers.resume()
 
 
 async def kill(scene: Scene, name: str) -> None:
@@ -125,6 +138,16 @@ async def cut_database(scene: Scene, name: str) -> None:
     door.shut = False
 
 
+async def commit_cut(scene: Scene, name: str) -> None:
+    """The responses to some writes are lost with their connections: the service cannot know that they are committed."""
+    door, rng = scene.cluster.doors[name], scene.rng
+    before = door.withheld
+    door.withholds = lambda response: is_commit(response) and rng.random() < 0.3
+    await asyncio.sleep(rng.uniform(4, 8))
+    door.withholds = None
+    scene.responses_cut[name] += door.withheld - before
+
+
 async def wrong_clock(scene: Scene, name: str) -> None:
     """Killed, and back with a clock an hour off until the next restart."""
     ahead = scene.rng.choice((3_600.0, -3_600.0))
@@ -193,12 +216,13 @@ SERVICE_FAULTS: tuple[tuple[str, ServiceFault, float], ...] = (
     ("zombie", zombie, 6),
     ("slow_database", slow_database, 7),
     ("cut_database", cut_database, 4),
+    ("commit_cut", commit_cut, 10),
     ("wrong_clock", wrong_clock, 3),
 )
 """Name, what it does, how often among the others."""
 TESTED_BY: dict[Promise, tuple[str, ...]] = {
-    "P1": ("kill", "kill_at_point", "broker_kill", "postgres_crash", "topic_made_again"),
-    "P2": ("redelivery", "kill", "kill_at_point", "zombie", "racing_producers"),
+    "P1": ("kill", "kill_at_point", "response_cut", "commit_cut", "broker_kill", "postgres_crash", "topic_made_again"),
+    "P2": ("redelivery", "response_cut", "commit_cut", "kill", "kill_at_point", "zombie", "racing_producers"),
     "P3": ("wrong_clock", "jumping_clock", "racing_producers", "redelivery", "join_and_leave"),
     "P4": ("kill_at_point", "zombie", "broker_stop", "broker_kill"),
     "P5": ("broker_kill", "broker_stop", "kill", "records_deleted"),

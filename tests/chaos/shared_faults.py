@@ -76,7 +76,7 @@ async def _reset(bootstrap: str, group: str, start: dict[TopicPartition, OffsetA
 
 async def topic_made_again(scene: Scene, progress: Progress) -> None:
     """A chat topic is deleted and made again while all is quiet and everything in it was read."""
-    await scene.load.quiet()
+    await scene.quiet()
     try:
         if not await progress.quiet(1.0, 60):
             scene.trouble.append("no quiet came for making a topic again")
@@ -93,7 +93,7 @@ async def topic_made_again(scene: Scene, progress: Progress) -> None:
             await writer.close()
         await scene.cluster.make_topics()
     finally:
-        scene.load.resume()
+        scene.resume()
 
 
 SharedFault = Callable[[Scene], Awaitable[None]]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from chaos import observed
+from chaos.callers import KIND
 from chaos.cluster import Cluster
 from chaos.compare import Finding, Observations, Wanted, compare
 from chaos.expected_verdicts import expected_verdicts
@@ -20,7 +21,8 @@ def wanted_of(ledger: Path) -> Wanted:
     """What the ledger at `ledger` amounts to."""
     expected = recount(entries_of(ledger))
     verdicts = expected_verdicts(expected.messages, Detector.default(sentence_encoder("auto", print)))
-    return Wanted(expected, effective(expected.records), verdicts, TENANTS)
+    over_http = recount(entry for entry in entries_of(ledger) if entry.kind == KIND)
+    return Wanted(expected, effective(expected.records), verdicts, TENANTS, over_http)
 
 
 async def observe(cluster: Cluster) -> Observations:
