@@ -21,7 +21,8 @@ def expected_verdicts(messages: dict[Where, list[Event]], detector: Detector) ->
         latest = max(versions, key=version)
         first = min(parse_instant(event["occurredAt"]) for event in versions)
         scope = latest["tenant"], latest["project"], latest["conversationId"]
-        conversations[scope].append((_message(latest, first), latest))
+        replies = max(event.get("originalMessageId", "") for event in versions)
+        conversations[scope].append((_message(latest, first, replies or None), latest))
     found: dict[Key, Shown] = {}
     for scope, held in conversations.items():
         found.update(_of_conversation(scope, (message for message, _ in held), detector))
@@ -47,7 +48,7 @@ def _of_conversation(
         yield key, Shown("inferred", True, "ok" if accepted else "not_ok", value, message.at, verdict.target.turn_id)
 
 
-def _message(event: Event, at: int) -> Message:
+def _message(event: Event, at: int, reply_to: str | None) -> Message:
     return Message(
         message_id=event["messageId"],
         turn_id=event.get("turnId") or event["messageId"],
@@ -56,4 +57,5 @@ def _message(event: Event, at: int) -> Message:
         agent_id=event.get("agentId") if event["senderType"] == "agent" else None,
         text=event["content"],
         at=at,
+        reply_to=reply_to,
     )

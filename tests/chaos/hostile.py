@@ -12,6 +12,9 @@ SAMPLES = Path(__file__).parents[3] / "shared" / "samples"
 TENANTS = frozenset({"acme", "globex", ""})
 """The tenants of the sample: their feedbacks are compared among store, log and reports, not with the ledger."""
 
+NORMALISED = ("Id is a number", "userType missing", "occurredAt: a number of milliseconds")
+"""Ends of the sample's descriptions of lines that it calls bad and that chat topics accept, normalised."""
+
 
 def hostile(samples: Path = SAMPLES) -> list[Outgoing]:
     """Every line that can be published at all, with what must become of it; nothing where there is no sample."""
@@ -31,6 +34,8 @@ def hostile(samples: Path = SAMPLES) -> list[Outgoing]:
 
 def _fate(line: dict[str, object]) -> Fate:
     acceptable = {line["class"], *(line.get("also_acceptable") or ())}
+    if str(line["what"]).endswith(NORMALISED):
+        return "harmless"
     if acceptable == {"bad"}:
         return "hostile"
     return "either" if "bad" in acceptable else "harmless"

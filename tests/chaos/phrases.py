@@ -55,6 +55,6 @@ EMOJI: tuple[tuple[str, str, float | None], ...] = (
     ("👎", "👎", -0.6),
     ("👎🏿", "👎", -0.6),
     ("-1", "👎", -0.6),
-    ("🚀", "🚀", None),
+    ("🧦", "🧦", None),
 )
 """As written, as it is meant, and what it is worth (None: nothing). The specification's table, by hand."""

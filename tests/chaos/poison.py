@@ -50,7 +50,7 @@ SPOIL: Mapping[str, Callable[[Event], bytes | None]] = {
     "no_offset": lambda event: _text(event, occurredAt="2026-11-20T12:00:00"),
     "no_event_id": lambda event: _without(event, "eventId"),
     "no_id": lambda event: _without(event, _first_id(event)),
-    "wrong_type": lambda event: _text(event, conversationId=17),
+    "wrong_type": lambda event: _text(event, conversationId=["c"]),
     "bad_tenant": lambda event: _text(event, tenant="a/b"),
     "long_id": lambda event: _text(event, conversationId="x" * 257),
     "version_2": lambda event: _text(event, version=2),

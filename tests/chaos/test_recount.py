@@ -75,7 +75,7 @@ def test_a_reply_is_engagement_without_a_verdict() -> None:
     [
         entry(REACTION, 1, messageId="m", userId="bot", userType="agent", emoji="👍"),
         entry(REPLY, 1, messageId="r", originalMessageId="m", senderId="bot", senderType="agent", content="so?"),
-        reaction(1, "🚀", 1),
+        reaction(1, "🧦", 1),
     ],
     ids=["own reaction", "own reply", "unmapped emoji"],
 )
