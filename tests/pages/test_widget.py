@@ -212,6 +212,68 @@ async def test_a_vote_that_waits_stays_the_persons_who_gave_it(stack: RunningSta
         assert (await held_by(stack, "ann", "c-shared"), await held_by(stack, "reviewer", "c-shared")) == ("ok", None)
 
 
+async def test_a_vote_behind_another_stays_the_persons_who_gave_it(stack: RunningStack, browser: Any) -> None:
+    """The first vote is offline while a second one waits and somebody else signs in; both are the first person's."""
+    await stack.publish(*exchange("c-queued", "t1"))
+    await stack.quiet()
+    async with served(stack.app()) as url, opened(browser) as (page, _):
+        bearers: list[str] = []
+
+        async def offline_while_another_signs_in(route: Any) -> None:
+            is_vote = route.request.method == "POST"
+            if is_vote:
+                bearers.append(route.request.headers["authorization"])
+            if not is_vote or len(bearers) > 1:
+                await route.continue_()
+                return
+            await page.evaluate("thumbs.shadowRoot.querySelectorAll('.thumb')[1].click(); thumbs.token = 'reviewer'")
+            await route.abort("internetdisconnected")
+
+        page_of_ann = SIGNED_IN % ("c-queued", "thumbs.token = 'ann';")
+        await page.route("**/shop", lambda route: route.fulfill(body=page_of_ann, content_type="text/html"))
+        await page.route("**/turns/**", offline_while_another_signs_in)
+        await page.goto(f"{url}/shop")
+        is_second = "not_ok"
+        async with page.expect_response(lambda answer: answer.ok and is_second in (answer.request.post_data or "")):
+            await good_of(page).click()
+        assert set(bearers) == {"Bearer ann"}
+        assert (await held_by(stack, "ann", "c-queued"), await held_by(stack, "reviewer", "c-queued")) == (
+            "not_ok",
+            None,
+        )
+
+
+async def test_a_vote_whose_token_expired_is_not_sent_as_the_next_person(stack: RunningStack, browser: Any) -> None:
+    await stack.publish(*exchange("c-expired", "t1"))
+    await stack.quiet()
+    async with served(stack.app()) as url, opened(browser) as (page, _):
+        bearers: list[str] = []
+
+        async def expired_while_another_signs_in(route: Any) -> None:
+            is_vote = route.request.method == "POST"
+            if is_vote:
+                bearers.append(route.request.headers["authorization"])
+            if not is_vote or len(bearers) > 1:
+                await route.continue_()
+                return
+            await page.evaluate("thumbs.token = 'reviewer'")
+            await route.fulfill(status=401, json={"detail": "expired"})
+
+        page_of_ann = SIGNED_IN % (
+            "c-expired",
+            "thumbs.token = 'ann'; const told = []; for (const name of ['feedback', 'feedback-error'])"
+            " thumbs.addEventListener(name, (event) => told.push([name, event.detail.status ?? null]));",
+        )
+        await page.route("**/shop", lambda route: route.fulfill(body=page_of_ann, content_type="text/html"))
+        await page.route("**/turns/**", expired_while_another_signs_in)
+        await page.goto(f"{url}/shop")
+        await good_of(page).click()
+        await page.wait_for_function("told.length > 0")
+        assert await page.evaluate("told") == [["feedback-error", 401]]
+        assert bearers == ["Bearer ann"]
+        assert await held_by(stack, "reviewer", "c-expired") is None
+
+
 async def test_a_token_that_comes_late_is_not_the_next_persons(stack: RunningStack, browser: Any) -> None:
     await stack.publish(*exchange("c-late", "t1"))
     await stack.quiet()
