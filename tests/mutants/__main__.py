@@ -18,10 +18,10 @@ from pathlib import Path
 from queue import SimpleQueue
 from typing import Literal
 
-from mutants.coverage_map import EVERYWHERE, MAP, CoverageMap, function_of, record
+from mutants.coverage_map import EVERYWHERE, MAP, CoverageMap, record
 from mutants.mutant import ROOT, Mutant
 from mutants.sampling import package_of, sample
-from mutants.tree import Run, Tree
+from mutants.tree import Tree
 
 Outcome = Literal["noticed", "survived", "error"]
 BUDGET_SECONDS = 20.0
@@ -50,7 +50,7 @@ def main() -> int:
     covered = CoverageMap.read()
     mutants = sample(options.n, options.seed, covered, options.name)
     if options.list:
-        print("\n\n".join(one.diff(_text(one)) for one in mutants))
+        print("\n\n".join(_diff(one) for one in mutants))
         return 0
     print(f"{len(mutants)} mutants of seed {options.seed}", file=sys.stderr)
     with tempfile.TemporaryDirectory(prefix="mutants-") as folder:
@@ -59,7 +59,7 @@ def main() -> int:
         results = _shown(_run(mutants, trees, covered, options.seconds), len(mutants))
         if options.full:
             results = [_again(one, trees[0]) if one.outcome == "survived" else one for one in results]
-    return _report(results, options.share, as_json=options.json)
+    return report(results, options.share, as_json=options.json)
 
 
 def _options() -> argparse.Namespace:
@@ -88,9 +88,7 @@ def _run(mutants: Sequence[Mutant], trees: Sequence[Tree], covered: CoverageMap,
             return Result(mutant, "survived", "no test runs its file", 0, 0.0)
         tree, began = free.get(), time.monotonic()
         try:
-            run = tree.test(tests, mutant, seconds)
-            if run.failed and "::" in run.first and tree.run([function_of(run.first)], seconds).failed:
-                run = Run(False, error=f"{run.first} fails without it, too")
+            run = tree.judge(tests, mutant, seconds)
         finally:
             free.put(tree)
         outcome: Outcome = "error" if run.error else "noticed" if run.failed else "survived"
@@ -105,7 +103,7 @@ def _run(mutants: Sequence[Mutant], trees: Sequence[Tree], covered: CoverageMap,
 def _again(survivor: Result, tree: Tree) -> Result:
     """Run all tests on a mutant that the chosen ones let pass."""
     began = time.monotonic()
-    run = tree.test(EVERYWHERE, survivor.mutant, WHOLE_SUITE_SECONDS)
+    run = tree.judge(EVERYWHERE, survivor.mutant, WHOLE_SUITE_SECONDS)
     outcome: Outcome = "error" if run.error else "noticed" if run.failed else "survived"
     return Result(survivor.mutant, outcome, run.error or run.first, -1, round(time.monotonic() - began, 1))
 
@@ -120,14 +118,15 @@ def _shown(results: Iterator[Result], total: int) -> list[Result]:
     return seen
 
 
-def _report(results: Sequence[Result], share: float, *, as_json: bool) -> int:
+def report(results: Sequence[Result], share: float, *, as_json: bool) -> int:
+    """Print what the tests missed and the share they noticed. Returns the exit status: 0 if it reaches `share` %."""
     noticed = [one for one in results if one.outcome == "noticed"]
     if as_json:
         print(json.dumps([asdict(one) for one in results], indent=1))
     else:
         for one in results:
             if one.outcome != "noticed":
-                print(f"{one.outcome} ({one.tests} tests) {one.detail}\n{one.mutant.diff(_text(one.mutant))}\n")
+                print(f"{one.outcome} ({one.tests} tests) {one.detail}\n{_diff(one.mutant)}\n")
     packages: dict[str, list[Result]] = defaultdict(list)
     for one in results:
         packages[package_of(one.mutant.file)].append(one)
@@ -140,8 +139,13 @@ def _report(results: Sequence[Result], share: float, *, as_json: bool) -> int:
     return 0 if results and reached >= share else 1
 
 
-def _text(mutant: Mutant) -> str:
-    return (ROOT / mutant.file).read_text("utf-8")
+def _diff(mutant: Mutant) -> str:
+    """Return the breakage as a diff, or in one sentence if its file is no longer what the mutant was made from."""
+    try:
+        return mutant.diff((ROOT / mutant.file).read_text("utf-8"))
+    except (OSError, ValueError):
+        change = f"{mutant.before!r} became {mutant.after!r}"
+        return f"{mutant.file} changed during the run: at its line {mutant.line}, {change}."
 
 
 if __name__ == "__main__":

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from mutants.__main__ import Result, report
 from mutants.coverage_map import CoverageMap
 from mutants.mutant import ROOT, Mutant
 from mutants.python_mutants import python_mutants
@@ -125,3 +126,21 @@ def test_a_mutant_is_noticed_in_a_copy_and_the_tree_stays_whole(tmp_path: Path) 
         assert condition in (root / CAUSE).read_text("utf-8")
     with pytest.raises(ValueError, match="has changed"):
         of(condition, "").applied_to("")
+
+
+def test_a_test_module_that_no_tree_can_import_notices_nothing(tmp_path: Path) -> None:
+    tree = Tree(tmp_path)
+    broken = tmp_path / "tests" / "unit" / "servicekit" / "test_broken.py"
+    broken.write_text("import no_such_module\n", "utf-8")
+    breaks_imports = of("from __future__", "from __past__")
+    run = tree.judge((str(broken.relative_to(tmp_path)),), breaks_imports, 120)
+    assert not run.failed and "without it, too" in run.error
+    assert tree.judge(TESTS, breaks_imports, 120).failed
+
+
+def test_sources_that_change_during_a_run_are_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    gone = Mutant(CAUSE, 0, 3, "new", "by hand", 1, "old")
+    run = Tree(tmp_path).judge(TESTS, gone, 120)
+    assert run.error == f"{CAUSE} has changed since the mutant was made."
+    assert report([Result(gone, "error", run.error, 1, 0.0)], 80, as_json=False) == 1
+    assert f"{CAUSE} changed during the run: at its line 1, 'old' became 'new'." in capsys.readouterr().out

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from mutants.coverage_map import function_of
 from mutants.mutant import ROOT, Mutant
 
 _FAILED = 1
@@ -44,6 +45,18 @@ class Tree:
                 target.parent.mkdir(parents=True, exist_ok=True)
                 shutil.copyfile(source, target)
         self._check_imports()
+
+    def judge(self, arguments: Sequence[str], mutant: Mutant, seconds: int) -> Run:
+        """Run `test`; a failure, or an import that fails, is an error if it occurs without `mutant`, too."""
+        try:
+            run = self.test(arguments, mutant, seconds)
+        except (OSError, ValueError):
+            return Run(False, error=f"{mutant.file} has changed since the mutant was made.")
+        if not run.failed:
+            return run
+        again = [function_of(run.first)] if "::" in run.first else ["--collect-only", *arguments]
+        whole = self.run(again, seconds)
+        return Run(False, error=f"without it, too: {run.first}") if whole.failed else run
 
     def test(self, arguments: Sequence[str], mutant: Mutant, seconds: int) -> Run:
         """Run pytest with `arguments` and `mutant` in place, up to the first failure; then restore the copy.
