@@ -14,7 +14,7 @@ from pydantic import BaseModel
 
 from chat_bridge.settings import ChatBridgeSettings
 from chat_bridge.sources.registry import SOURCES
-from chat_bridge.sources.webhook_map import MapAnswer, Rule, Signature, WebhookMap
+from chat_bridge.sources.webhook_map import AttachmentPart, MapAnswer, Rule, Signature, WebhookMap
 from contracts.events_page import type_of
 
 ROOT = Path(__file__).parents[2]
@@ -25,6 +25,7 @@ SECTIONS: tuple[tuple[str, type[BaseModel]], ...] = (
     ("The head of a map", WebhookMap),
     ("[signature]", Signature),
     ("[[rule]]", Rule),
+    ("A table of `attachments`", AttachmentPart),
     ("[[answer]]", MapAnswer),
 )
 

@@ -111,6 +111,20 @@ async def test_a_reply_that_is_edited_and_then_deleted_leaves_neither_words_nor_
     assert (live, "Then at ten" in slots) == (False, False)
 
 
+async def test_a_reply_of_a_picture_alone_is_engagement_without_a_verdict(stack: RunningStack) -> None:
+    place = {"type": "message", "ts": "1700000620.000000", "thread_ts": "1700000605.000000"}
+    picture = {"mimetype": "image/png", "permalink": "https://acme.slack.com/files/U4/F1/a.png"}
+    for payload in [
+        callback(60, type="message", bot_id="B0BOT", text="At nine.", ts="1700000605.000000"),
+        callback(61, **place, subtype="file_share", user="U4", text="", files=[picture]),
+    ]:
+        assert (await send(stack, payload)).json()["outcome"] == "published"
+    await stack.quiet()
+    [row] = await stack.rows("select live, slots::text from feedback.feedback where source_id = '1700000620.000000'")
+    payload = json.loads(row["slots"])[""]["payload"]
+    assert (row["live"], payload["value"], payload["text"], payload["reaction"]) == (True, 0.4, None, None)
+
+
 async def test_the_address_is_set_up_by_a_challenge(stack: RunningStack) -> None:
     answer = await send(stack, {"type": "url_verification", "challenge": "3eZbrw1aBm2rZgRNFdxV2595E9CY3gmd"})
     assert answer.json()["challenge"] == "3eZbrw1aBm2rZgRNFdxV2595E9CY3gmd"

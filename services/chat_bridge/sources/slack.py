@@ -4,6 +4,7 @@ A channel is a conversation. A message's id is its `ts`, which is unique in its 
 thread is the `ts` of the thread's root; reactions name no thread. Bots that the settings name are agents; messages of
 other bots are ignored. A person's reply in a thread is a reply to the root. An edit or a deletion is the same message
 or reply at a later time; a deletion replaces its text.
+Files are attachments; their addresses open for members of the workspace only.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
+from chat_bridge.sources.attachments import attachment, with_attachments
 from chat_bridge.sources.source import NotUnderstood
 from contracts.base import CONTENT_LIMIT
 from contracts.chat import DELETED
@@ -23,7 +25,7 @@ from contracts.topics import CHAT_MESSAGE, CHAT_REACTION, CHAT_REPLY
 
 _WRITTEN: Final = frozenset({None, "bot_message", "file_share", "me_message", "thread_broadcast"})
 _TOMBSTONE: Final = "tombstone"
-"""Subtype that Slack gives to a deleted message whose thread remains."""
+"""Subtype that Slack gives to a deleted message whose thread remains, and mode of a deleted file."""
 _TS: Final = re.compile(r"(\d{1,11})\.(\d{6})", re.ASCII)
 _LINK: Final = re.compile(r"<(?:(?P<mark>[@#!])(?P<id>[^|>]*)|(?P<url>[^|>]*))(?:\|(?P<label>[^>]*))?>")
 
@@ -64,7 +66,7 @@ def _message(event: Mapping[str, Any], app: SlackApp, team: str) -> dict[str, An
         if message.get("subtype") == _TOMBSTONE:
             return _deleted(event, app, conversation, _text(message, "ts"))
         before = event.get("previous_message")
-        if isinstance(before, Mapping) and before.get("text") == message.get("text"):
+        if isinstance(before, Mapping) and _shown(before) == _shown(message):
             return None  # a preview was added, or a thread grew
         return _written(message, app, conversation, _instant(_text(event, "ts")))
     if subtype == "message_deleted":
@@ -73,29 +75,31 @@ def _message(event: Mapping[str, Any], app: SlackApp, team: str) -> dict[str, An
 
 
 def _deleted(event: Mapping[str, Any], app: SlackApp, conversation: str, ts: str) -> dict[str, Any] | None:
-    before = _part(event, "previous_message") | {"text": DELETED, "ts": ts}
+    before = _part(event, "previous_message") | {"text": DELETED, "files": None, "ts": ts}
     return _written(before, app, conversation, _instant(_text(event, "ts")))
 
 
 def _written(
     message: Mapping[str, Any], app: SlackApp, conversation: str, changed_at: int | None
 ) -> dict[str, Any] | None:
-    """Return the event of a message's present version, or None for other bots and empty texts."""
+    """Return the event of a message's present version, or None for other bots and without text and files."""
     if message.get("subtype") not in _WRITTEN:
         return None
     ts = _text(message, "ts")
     content = plain(str(message.get("text") or ""))
-    if changed_at is not None and not content.strip():
-        content = DELETED  # the text was deleted, a file remains
+    files = _files(message)
+    if changed_at is not None and not content.strip() and not files:
+        content = DELETED
     writers = [str(message.get(name)) for name in ("bot_id", "user") if message.get(name)]
     agent = next((app.agents[who] for who in writers if who in app.agents), None)
-    if not content.strip() or (agent is None and (message.get("bot_id") or not message.get("user"))):
+    if not (content.strip() or files) or (agent is None and (message.get("bot_id") or not message.get("user"))):
         return None
     said = {
         "occurredAt": format_instant(_instant(ts) if changed_at is None else changed_at),
         "conversationId": conversation,
         "messageId": ts,
         "content": content,
+        **with_attachments(files),
     }
     thread = message.get("thread_ts")
     parent = thread if isinstance(thread, str) and thread not in ("", ts) else None
@@ -108,6 +112,17 @@ def _written(
     if parent is not None:
         return said | {"topic": CHAT_REPLY.name, "originalMessageId": parent}
     return said | {"topic": CHAT_MESSAGE.name}
+
+
+def _files(message: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return the files of a message, without those that were deleted."""
+    files = message.get("files")
+    found = [one for one in files if isinstance(one, dict)] if isinstance(files, list) else []
+    return [attachment(one.get("mimetype"), one.get("permalink")) for one in found if one.get("mode") != _TOMBSTONE]
+
+
+def _shown(message: Mapping[str, Any]) -> tuple[object, list[dict[str, Any]]]:
+    return message.get("text"), _files(message)
 
 
 def _reaction(event: Mapping[str, Any], app: SlackApp, team: str, action: str) -> dict[str, Any] | None:

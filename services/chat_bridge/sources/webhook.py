@@ -12,12 +12,14 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
+from chat_bridge.sources.attachments import attachment, with_attachments
 from chat_bridge.sources.source import NotUnderstood, SourceAnswer
-from chat_bridge.sources.webhook_map import ITEM, MappedWebhook, Rule, Wanted
+from chat_bridge.sources.webhook_map import ITEM, AttachmentPart, MappedWebhook, Rule, Wanted
 from chat_bridge.sources.webhook_time import moment_of
 from contracts.base import CONTENT_LIMIT
 from contracts.chat import DELETED
 from contracts.ids import derived_id
+from contracts.inbound import ATTACHMENTS_LIMIT
 from contracts.instants import format_instant
 from contracts.topics import CHAT_MESSAGE, CHAT_REACTION, CHAT_REPLY
 
@@ -103,7 +105,7 @@ class _Found:
         self._source = source
 
     def event(self) -> dict[str, Any] | None:
-        """Return the chat event without its id, or None if its author is passed over or its text is empty."""
+        """Return the chat event without its id, or None if its author is passed over or it has no text or attachment."""
         rule, of = self._rule, self._source
         author = self._id("author")
         agent = of.map.agents.get(author)
@@ -131,10 +133,11 @@ class _Found:
                 "action": rule.action,
             }
         content = DELETED if rule.kind == "deletion" else self._text()
-        if not content.strip():
+        attachments = [] if rule.kind == "deletion" else [*self._attachments()]
+        if not (content.strip() or attachments):
             return None
         parent = self._id("reply_to") if self._is_given(rule.reply_to) else None
-        said = common | {"content": content}
+        said = common | {"content": content, **with_attachments(attachments)}
         if agent is not None:
             said |= {"topic": CHAT_MESSAGE.name, "senderId": agent, "senderType": "agent", "agentId": agent}
             return said | ({"replyToMessageId": parent} if parent else {})
@@ -147,12 +150,18 @@ class _Found:
         return path is not None and _at(path, self._payload, self._item) not in (None, "")
 
     def _text(self) -> str:
-        text = self._value("text")
-        if text is None:
-            return ""
+        given = (_at(path, self._payload, self._item) for path in self._rule.text)
+        text = next((one for one in given if one is not None), "")
         if not isinstance(text, str):
             raise NotUnderstood("text is no text")
         return plain(text) if self._source.map.text == "html" else text.replace("\x00", "")[:CONTENT_LIMIT]
+
+    def _attachments(self) -> Iterator[dict[str, Any]]:
+        for part in self._rule.attachments:
+            found = _at(part.path, self._payload, self._item)
+            for one in (found if isinstance(found, list) else [found])[:ATTACHMENTS_LIMIT]:
+                if isinstance(one, dict):
+                    yield _attachment(part, one)
 
     def _instant(self) -> int:
         moment = moment_of(self._value("at"), self._rule.time or self._source.map.time)
@@ -180,6 +189,11 @@ class _Found:
 
     def _value(self, name: str) -> Any:
         return _at(getattr(self._rule, name), self._payload, self._item)
+
+
+def _attachment(part: AttachmentPart, found: Mapping[str, Any]) -> dict[str, Any]:
+    kind, url = (None if path is None else _at(path, found, found) for path in (part.type_at, part.url_at))
+    return attachment(kind, url, part.type)
 
 
 def plain(text: str) -> str:

@@ -20,7 +20,7 @@ from pydantic import (
 )
 
 from chat_bridge.sources.webhook_time import TimeKind
-from contracts.base import Id, Name
+from contracts.base import Id, Label, Name
 
 ITEM = "@"
 """The first part of a path that begins at an item of the rule's list instead of at the payload."""
@@ -97,6 +97,15 @@ class Signature(_Part):
         return _PLACEHOLDER.split(self.signed)
 
 
+class AttachmentPart(_Part):
+    """Attachments of a message, such as a picture or a sticker."""
+
+    path: Where = Field(description="The path of an object, or of a list whose objects are one attachment each.")
+    type: Label = Field(default="file", description="The kind of attachment.")
+    type_at: Where | None = Field(default=None, description="The path of the kind in that object, if it names one.")
+    url_at: Where | None = Field(default=None, description="The path of the address in that object.")
+
+
 class Rule(_Part):
     """One chat event in a payload. Every rule that fits gives its event, up to the first `ignore` that fits."""
 
@@ -123,7 +132,13 @@ class Rule(_Part):
     sequence: Where | None = Field(
         default=None, description="A number, at least 0, that orders events of the same time."
     )
-    text: Where | None = Field(default=None, description="The text of a message.")
+    text: Annotated[list[Where], BeforeValidator(_as_list)] = Field(
+        default_factory=list, description="The text of a message: one path or several, of which the first given counts."
+    )
+    attachments: list[AttachmentPart] = Field(
+        default_factory=list,
+        description="The attachments of a message; a message that has one may lack text. The section below.",
+    )
     reply_to: Where | None = Field(
         default=None, description="The id of the message that this one answers: a person's message is then a reply."
     )

@@ -185,6 +185,53 @@ def test_an_edit_is_the_same_message_later() -> None:
     assert chat_event(callback(unfurled), APP) is None
 
 
+PICTURE = {"id": "F1", "mimetype": "image/png", "permalink": "https://acme.slack.com/files/U1/F1/a.png", "mode": "hosted"}
+SHOWN = [{"type": "image/png", "url": "https://acme.slack.com/files/U1/F1/a.png"}]
+GONE = {"id": "F1", "mode": "tombstone"}
+
+
+def test_a_file_without_words_is_a_message_of_its_attachments() -> None:
+    upload = MESSAGE | {"subtype": "file_share", "text": "", "files": [PICTURE]}
+    found = event_of(upload)
+    assert (found["content"], found["attachments"]) == ("", SHOWN)
+    reply = event_of(upload | {"thread_ts": "1355517500.000001"})
+    assert (reply["topic"], reply["content"], reply["attachments"]) == ("chat.message.reply.ingested", "", SHOWN)
+    assert event_of(upload | {"text": "Look"})["attachments"] == SHOWN
+    assert "attachments" not in event_of(MESSAGE)
+    for files in ([GONE], [], None, "F1", ["F1"]):
+        assert chat_event(callback(upload | {"files": files}), APP) is None
+
+
+@pytest.mark.parametrize(
+    ("file", "shown"),
+    [
+        ({}, {"type": "file"}),
+        ({"mimetype": "a\nb", "permalink": "https://x/\n"}, {"type": "file"}),
+        ({"mimetype": "", "permalink": 7}, {"type": "file"}),
+        ({"mimetype": "x" * 129, "permalink": "x" * 2_049}, {"type": "file"}),
+        ({"mimetype": ["image/png"]}, {"type": "file"}),
+    ],
+)
+def test_what_a_file_says_wrongly_is_left_out(file: dict[str, Any], shown: dict[str, str]) -> None:
+    assert event_of(MESSAGE | {"text": "", "files": [file]})["attachments"] == [shown]
+
+
+def test_files_without_end_are_cut() -> None:
+    assert len(event_of(MESSAGE | {"text": "", "files": [PICTURE] * 60})["attachments"]) == 50
+
+
+def test_an_edit_may_take_the_words_or_the_file_away() -> None:
+    both = CHANGED["message"] | {"text": "Look", "files": [PICTURE]}
+    wordless = both | {"text": ""}
+    left = event_of(CHANGED | {"message": wordless, "previous_message": both})
+    assert (left["content"], left["attachments"]) == ("", SHOWN)
+    gone = event_of(CHANGED | {"message": wordless | {"files": [GONE]}, "previous_message": wordless})
+    assert (gone["content"], "attachments" in gone) == (DELETED, False)
+    deletion = CHANGED | {"subtype": "message_deleted", "deleted_ts": MESSAGE["ts"], "previous_message": both}
+    deleted = event_of({name: value for name, value in deletion.items() if name != "message"})
+    assert (deleted["content"], "attachments" in deleted) == (DELETED, False)
+
+
 def test_an_edit_that_takes_all_words_away_leaves_none() -> None:
     assert event_of(CHANGED | {"message": CHANGED["message"] | {"text": ""}})["content"] == DELETED
 

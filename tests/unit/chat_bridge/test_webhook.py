@@ -457,6 +457,60 @@ def test_a_sequence_that_is_none_is_refused(sources: dict[str, MappedWebhook], s
         chat_events(reaction_update([], [{"type": "emoji", "emoji": "👍"}], sequence), sources["telegram"])
 
 
+def telegram(**more: Any) -> dict[str, Any]:
+    said = {"message_id": 9, "date": 1_700_000_000, "from": {"id": 5}, "chat": {"id": -9}}
+    return {"update_id": 1, "message": said | more}
+
+
+@pytest.mark.parametrize(
+    ("more", "content", "kinds"),
+    [
+        ({"sticker": {"file_id": "s", "emoji": "👎"}}, "", ["sticker"]),
+        ({"photo": [{"file_id": "small"}, {"file_id": "large"}]}, "", ["image"]),
+        ({"photo": [{"file_id": "small"}], "caption": "That is wrong."}, "That is wrong.", ["image"]),
+        ({"voice": {"file_id": "v", "mime_type": "audio/ogg"}}, "", ["audio/ogg"]),
+        ({"document": {"file_id": "d", "mime_type": "a\x00b"}}, "", ["file"]),
+        ({"text": "Hello"}, "Hello", None),
+    ],
+)
+def test_a_message_of_telegram_without_text_has_attachments(
+    sources: dict[str, MappedWebhook], more: dict[str, Any], content: str, kinds: list[str] | None
+) -> None:
+    [found] = sound(telegram(**more), sources["telegram"])
+    attached = None if kinds is None else [{"type": kind} for kind in kinds]
+    assert (found["content"], found.get("attachments")) == (content, attached)
+
+
+def test_a_reply_of_telegram_may_be_a_picture(sources: dict[str, MappedWebhook]) -> None:
+    answer = {"message_id": 8, "date": 1_699_999_990, "from": {"id": 7000000001}, "photo": [{"file_id": "p"}]}
+    told, reply = sound(telegram(sticker={"file_id": "s"}, reply_to_message=answer), sources["telegram"])
+    assert (told["senderType"], told["content"], told["attachments"]) == ("agent", "", [{"type": "image"}])
+    assert (reply["topic"], reply["originalMessageId"]) == ("chat.message.reply.ingested", "8")
+    assert (reply["content"], reply["attachments"]) == ("", [{"type": "sticker"}])
+
+
+@pytest.mark.parametrize("more", [{}, {"sticker": None}, {"sticker": "s"}, {"photo": []}, {"photo": ["p"]}])
+def test_a_message_of_neither_words_nor_attachments_is_ignored(
+    sources: dict[str, MappedWebhook], more: dict[str, Any]
+) -> None:
+    assert sound(telegram(**more), sources["telegram"]) == []
+
+
+def test_attachments_of_discord_have_addresses(sources: dict[str, MappedWebhook]) -> None:
+    picture = {"id": "1", "filename": "a.png", "content_type": "image/png", "url": "https://cdn.example/a.png"}
+    data = {"id": "175928847299117063", "type": 0, "channel_id": "7", "author": {"id": "5"}, "content": ""}
+    files = {"attachments": [picture, {"id": "2", "url": 7}, "x"], "sticker_items": [{"id": "3", "name": "wave"}]}
+    [found] = sound({"event": {"type": "LOBBY_MESSAGE_CREATE", "data": data | files}}, sources["discord"])
+    assert (found["content"], found["attachments"]) == (
+        "",
+        [{"type": "image/png", "url": "https://cdn.example/a.png"}, {"type": "file"}, {"type": "sticker"}],
+    )
+    many = data | {"attachments": [picture] * 60}
+    [cut] = sound({"event": {"type": "LOBBY_MESSAGE_CREATE", "data": many}}, sources["discord"])
+    assert len(cut["attachments"]) == 50
+    assert sound({"event": {"type": "LOBBY_MESSAGE_CREATE", "data": data}}, sources["discord"]) == []
+
+
 def test_the_first_answer_that_fits_is_sent(sources: dict[str, MappedWebhook]) -> None:
     discord = sources["discord"]
     assert answer_to({"type": 0}, discord) == SourceAnswer(204)

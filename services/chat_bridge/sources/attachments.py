@@ -1,0 +1,32 @@
+"""Attachments of a platform's message, as a chat event holds them. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any, Final
+
+from pydantic import TypeAdapter, ValidationError
+
+from contracts.inbound import ATTACHMENTS_LIMIT, Attachment
+
+_ATTACHMENT: Final[TypeAdapter[Attachment]] = TypeAdapter(Attachment)
+
+
+def attachment(kind: object, url: object, default: str = "file") -> dict[str, Any]:
+    """Return an attachment of that kind and address. An invalid kind counts as `default`, an invalid address as none."""
+    part = {"type": kind} if _is_valid({"type": kind}) else {"type": default}
+    return part | {"url": url} if isinstance(url, str) and _is_valid(part | {"url": url}) else part
+
+
+def with_attachments(attachments: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
+    """Return the field `attachments` of an event with the first ones that it may hold; nothing if there are none."""
+    found = list(attachments)[:ATTACHMENTS_LIMIT]
+    return {"attachments": found} if found else {}
+
+
+def _is_valid(part: Mapping[str, object]) -> bool:
+    try:
+        _ATTACHMENT.validate_python(part)
+    except ValidationError:
+        return False
+    return True
