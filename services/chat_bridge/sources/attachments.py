@@ -13,7 +13,10 @@ _ATTACHMENT: Final[TypeAdapter[Attachment]] = TypeAdapter(Attachment)
 
 
 def attachment(kind: object, url: object, default: str = "file") -> dict[str, Any]:
-    """Return an attachment of that kind and address. An invalid kind counts as `default`, an invalid address as none."""
+    """Return an attachment of that kind and address.
+
+    An invalid kind counts as `default`; an invalid address is left out.
+    """
     part = {"type": kind} if _is_valid({"type": kind}) else {"type": default}
     return part | {"url": url} if isinstance(url, str) and _is_valid(part | {"url": url}) else part
 

@@ -105,7 +105,7 @@ class _Found:
         self._source = source
 
     def event(self) -> dict[str, Any] | None:
-        """Return the chat event without its id, or None if its author is passed over or it has no text or attachment."""
+        """Return the chat event without its id, or None if its author is passed over or it is empty."""
         rule, of = self._rule, self._source
         author = self._id("author")
         agent = of.map.agents.get(author)
