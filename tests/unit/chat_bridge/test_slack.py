@@ -185,7 +185,7 @@ def test_an_edit_is_the_same_message_later() -> None:
     assert chat_event(callback(unfurled), APP) is None
 
 
-PICTURE = {"id": "F1", "mimetype": "image/png", "permalink": "https://acme.slack.com/files/U1/F1/a.png", "mode": "hosted"}
+PICTURE = {"id": "F1", "mimetype": "image/png", "permalink": "https://acme.slack.com/files/U1/F1/a.png"}
 SHOWN = [{"type": "image/png", "url": "https://acme.slack.com/files/U1/F1/a.png"}]
 GONE = {"id": "F1", "mode": "tombstone"}
 
