@@ -79,7 +79,7 @@ def judged(
 ) -> UserReaction:
     tags = ("wrong",) if status == "rejected" else ()
     who = user or f"u{number}"
-    return UserReaction(UUID(int=number), key("t1"), who, explicit, status, None, tags, None, at, revision)
+    return UserReaction(UUID(int=number), key("t1"), who, explicit, False, status, None, tags, None, at, revision)
 
 
 def message(name: str, at: int, text: str, *, turn: str | None = None, agent: bool = False, **fields: Any) -> Any:
