@@ -166,9 +166,14 @@ def _opens_with(text: str, name: str, bare: bool = False) -> bool:
 
 
 def _aside(item: Neighbourhood, questions: Sequence[Message | None], since: int) -> Message | None:
-    """Return the last message of another person after index `since` that no agent has answered."""
+    """Return the last message of another person after index `since` that no agent has answered.
+
+    A reply to an agent's message is addressed to the agent, so it is not among them.
+    """
     answered = {question.message_id for question in questions[since:] if question}
+    agents = {one.message_id for one in item.before if one.role == "agent"} - {thread_of(item.message)}
     for one in reversed(item.before[since + 1 :]):
-        if one.role == "human" and one.sender_id != item.message.sender_id and one.message_id not in answered:
+        to_others = one.role == "human" and one.sender_id != item.message.sender_id and one.reply_to not in agents
+        if to_others and one.message_id not in answered:
             return one
     return None

@@ -138,7 +138,8 @@ def inference_router(
         where = ConversationKey(tenant, project, conversation_id)
         previous = None if body.previous is None else body.previous.answer
         unseen = previous is None and index_read_up is not None and not await index_read_up()
-        found = await detect(store, turns, detector, where, message, gate, body.look_back, previous)
+        named = body.user_id is not None
+        found = await detect(store, turns, detector, where, message, gate, body.look_back, previous, names_writer=named)
         return Detected.of(found, answer_not_seen=unseen)
 
     return router

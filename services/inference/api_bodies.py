@@ -49,7 +49,10 @@ class NewMessage(Body):
     look_back: LookBack = Field(
         default="conversation", description="`user`: candidates among all of the person's turns."
     )
-    user_id: Id | None = Field(default=None, description="Who wrote it, if not the caller.")
+    user_id: Id | None = Field(
+        default=None,
+        description="Who wrote it; else the caller, or the last person who wrote there if the caller never did.",
+    )
     reply_to_message_id: Id | None = Field(default=None, description="The message that it replies to.")
     thread_id: Id | None = Field(default=None, description="The thread that it stands in, inside the conversation.")
     previous: GivenAnswer | None = Field(

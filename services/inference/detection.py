@@ -3,6 +3,7 @@ what a language model answered."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final, Literal
 
@@ -48,6 +49,8 @@ async def detect(
     gate: LlmGate | None = None,
     look_back: LookBack = "conversation",
     previous: LastAnswer | None = None,
+    *,
+    names_writer: bool = True,
 ) -> Detection:
     """The verdict on a message as if it stood in its conversation, at its time; later messages do not count.
 
@@ -59,6 +62,7 @@ async def detect(
     [stretch] = await store.around([Place(where, *place, message.thread_id or "")], NEIGHBOURHOOD + 1)
     said = [one.indexed.message for one in stretch]
     before = tuple(one for one in said if (one.at, one.message_id) < place and one.message_id != message.message_id)
+    message = message if names_writer else _by_a_participant(message, before)
     before = previous.added_to(before, message) if previous else before
     asked = Neighbourhood(before[-NEIGHBOURHOOD:], message)
     if look_back == "user" and not any(one.role == "agent" for one in in_scope(asked).before):
@@ -80,6 +84,15 @@ async def detect(
         latest = [about if one.key == key else one for one in latest]
     rejections = rejections_in_a_row(latest, message.at)
     return Detection(verdict, Advice(about, rejections, tuple(latest)) if about else None, rejections, found)
+
+
+def _by_a_participant(message: Message, before: Sequence[Message]) -> Message:
+    """Return the message as its sender's if they wrote in `before`, otherwise as the last person's who did.
+
+    An agent runtime asks under its own name, which no participant has.
+    """
+    people = [one.sender_id for one in before if one.role == "human"]
+    return message if not people or message.sender_id in people else replace(message, sender_id=people[-1])
 
 
 async def _answered_elsewhere(

@@ -82,7 +82,7 @@ async def test_one_request_asks_for_many_and_gives_what_is_sound(chat: ChatServi
     source = HttpMessageSource(chat.url, HandClock(), token="secret", seconds=20)
     for name in ("m1", "m2"):
         chat.has(name, "c1")
-    chat.has("broken", "c1", content="")
+    chat.has("broken", "c1", content="\x00")
     chat.has("theirs", "c9")
     found = await source.fetch([key("m1"), key("m2"), key("broken"), key("unknown"), key("m1")])
     assert set(found) == {key("m1"), key("m2")}

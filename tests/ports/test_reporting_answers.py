@@ -267,6 +267,7 @@ async def test_the_summary_counts_by_time_agent_version_and_origin(http, take):
         "total": 4,
         "user": 3,
         "machine": 1,
+        "reviewer": 0,
         "ok": 2,
         "not_ok": 1,
         "neutral": 1,

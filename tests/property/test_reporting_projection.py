@@ -59,6 +59,7 @@ def expected_totals(events) -> dict[str, int]:
         newest = max(said, key=lambda event: (event.occurred_at, event.feedback_id))
         counted += [newest] if newest.reaction else []
     return {
+        "reviewer": 0,
         "conversations": len({event.conversation_id for event in counted}),
         "total": len(counted),
         "user": sum(event.origin == "user" for event in counted),

@@ -1365,7 +1365,7 @@ export interface Operations {
       turn_id?: string | null;
       /** `user`: candidates among all of the person's turns. */
       look_back?: "conversation" | "user";
-      /** Who wrote it, if not the caller. */
+      /** Who wrote it; else the caller, or the last person who wrote there if the caller never did. */
       user_id?: string | null;
       /** The message that it replies to. */
       reply_to_message_id?: string | null;

@@ -63,7 +63,7 @@ test("events are sent and refused one by one", async () => {
     topic: "chat.message.ingested", eventId: crypto.randomUUID(), occurredAt: "2026-01-01T10:00:00Z",
     messageId: "m1", conversationId: "c/1 ü", senderId: "ann", senderType: "human", content: "Hello\nthere",
   };
-  const answer = await client.ingest([event, { ...event, eventId: "e-2", content: " " }]);
+  const answer = await client.ingest([event, { ...event, eventId: "e-2", content: "\u0000" }]);
   assert.deepEqual([answer.accepted, answer.refused.map((one) => one.line)], [1, [2]]);
   await assert.rejects(client.ingest([{ topic: "x" }]), TypeError);
 });

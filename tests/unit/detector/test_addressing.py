@@ -178,3 +178,11 @@ def test_a_request_is_reworded_only_by_who_made_it(detector: Detector) -> None:
     again = "could you list cheap hotels close to the central station"
     assert judge(detector, *asked, said("q2", "eva", again)).correction_type == "rephrased"
     assert judge(detector, *asked, said("q2", "kai", again)).feedback == "neutral"
+
+
+def test_another_persons_reply_to_the_agent_is_not_talk_to_the_writer() -> None:
+    asked = [said("q1", "ann", "When does it open?"), said("a1", "bot", "At nine.", turn="q1")]
+    word = said("w1", "ann", "No, that is wrong, I asked about Sunday.")
+    assert address_of(conversation(*asked, said("r1", "cem", "Thanks!", reply_to="a1"), word)).aside is None
+    spoken = address_of(conversation(*asked, said("r1", "cem", "Thanks!"), word)).aside
+    assert spoken is not None and spoken.message_id == "r1"
