@@ -70,7 +70,8 @@ class _Maker:
                     if dropped.count("(") == dropped.count(")"):
                         yield self._replaced(start, end, "", "dropped condition")
             case ast.UnaryOp(op=ast.Not()):
-                yield self._replaced(self._start(node), self._start(node.operand), "", "condition")
+                start = self._start(node)  # the operand's own place lies within its parentheses
+                yield self._replaced(start, start + len("not "), "", "condition")
             case ast.BinOp() if type(node.op) in _ARITHMETIC:
                 symbol, other = _ARITHMETIC[type(node.op)]
                 yield from self._between(node.left, node.right, symbol, other, "arithmetic")

@@ -10,7 +10,7 @@ from random import Random
 from typing import Any
 from uuid import UUID
 
-from feedback_events import RecordingProducer, erasure, explicit, inferred, reaction, received, reply
+from feedback_events import SECOND, START, RecordingProducer, erasure, explicit, inferred, reaction, received, reply
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -58,7 +58,8 @@ def events(draw: st.DrawFn) -> list[Received[Any]]:
                 )
             case _:
                 event = erasure(user, at=at, request=f"e{n}")
-        found.append(received(event, logged=at + draw(st.sampled_from([0, 1, 5_000])), offset=n))
+        said = (event.occurred_at - START) / SECOND
+        found.append(received(event, logged=said + draw(st.sampled_from([0, 1, 5_000])), offset=n))
     return found
 
 

@@ -273,6 +273,7 @@ def test_up_takes_port_8080_or_with_exit_a_free_one(
     options: list[up.Options] = []
     monkeypatch.setattr(up, "up", lambda given, *_: options.append(given))
     monkeypatch.setattr(cli, "run_work", lambda _: None)
+    monkeypatch.setattr(cli, "configure_logging", lambda *_, **__: None)  # it would keep the runner's closed output
     CliRunner().invoke(app, ["up", *arguments])
     assert [one.port for one in options] == [port]
 

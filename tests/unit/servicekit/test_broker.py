@@ -84,5 +84,5 @@ def test_nobody_else_makes_a_subscriber_or_a_consumer() -> None:
     assert found - READERS == {"broker.py"}
 
 
-READERS = {"reader.py"}
-"""Commands that read a topic once and belong to no group."""
+READERS = {"reader.py", "reach.py"}
+"""Readers that belong to no group: commands that read a topic once, and looks at the log's ends."""
