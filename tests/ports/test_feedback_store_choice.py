@@ -36,7 +36,7 @@ async def test_mongo_with_its_indexes_made_once_and_again(service, mongo_url):
     for _ in range(2):
         store = await open_store(f"{mongo_url}/choice", service)
         assert isinstance(store, MongoStore)
-    assert set(await store._feedback.index_information()) == {"_id_", "key", "person"}
+    assert set(await store._feedback.index_information()) == {"_id_", "key", "person", "turn"}
     assert (await store._feedback.index_information())["key"]["unique"]
     await store.save([Save(record("chosen"), 0)])
     await store._database.client.drop_database("choice")
