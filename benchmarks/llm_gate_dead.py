@@ -26,7 +26,7 @@ from inference.llm_gate.store_postgres import PostgresGateAnswers
 from inference.settings import InferenceSettings
 from inference.store import ConversationKey
 from servicekit.clock import SystemClock
-from servicekit.database import open_pool
+from servicekit.db.pools import open_pool
 from standalone.embedded.postgres import EmbeddedPostgres
 
 MIGRATIONS = Path(inference.main.__file__).parent / "migrations"

@@ -61,8 +61,8 @@ from feedback.store_postgres import PostgresStore
 from inference.announce import announcement
 from inference.consumer import indexed as judged_message
 from reporting.projection import feedback_row, message_row
-from servicekit.database import open_pool
-from servicekit.kafka.producer import BatchProducer, Message
+from servicekit.db.pools import open_pool
+from servicekit.log.producer import BatchProducer, Message
 
 Handle = Callable[[str, Any], Awaitable[None]]
 SCHEMAS = {

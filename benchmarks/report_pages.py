@@ -39,7 +39,7 @@ from reporting.queries.turns import turns_with_feedbacks
 from reporting.rollups import Rollups
 from reporting.selection import Conversation, Filters, Project, Span
 from reporting.store_postgres import PostgresStore
-from servicekit.database import open_pool
+from servicekit.db.pools import open_pool
 from servicekit.garbage_collection import tune_gc
 from standalone.embedded.postgres import EmbeddedPostgres
 

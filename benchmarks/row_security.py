@@ -33,8 +33,8 @@ from reporting.queries.satisfaction import ranking, summary
 from reporting.queries.search import search
 from reporting.queries.turns import turns_with_feedbacks
 from reporting.selection import Conversation, Filters, Project, Span
-from servicekit.database import open_pool
-from servicekit.row_security import tenant_in_sight
+from servicekit.db.pools import open_pool
+from servicekit.db.row_security import tenant_in_sight
 from standalone.embedded.postgres import EmbeddedPostgres
 
 START: Final = 1_760_000_000_000_000

@@ -14,7 +14,7 @@ from pydantic import BaseModel
 
 from contracts.base import Reaction
 from servicekit.garbage_collection import tune_gc
-from servicekit.http.server import HttpServer
+from servicekit.web.server import HttpServer
 
 
 class Judged(BaseModel):

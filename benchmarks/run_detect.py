@@ -19,11 +19,11 @@ from inference.turns.store_postgres import PostgresTurnIndex
 from inference.turns.vectors import TurnVectors
 from inference.turns.vectors_postgres import take_bytes
 from servicekit.clock import SystemClock
-from servicekit.database import open_pool
+from servicekit.db.pools import open_pool
 from servicekit.garbage_collection import tune_gc
-from servicekit.http.application import application, guarded
-from servicekit.http.auth import AccessToken
-from servicekit.http.server import HttpServer
+from servicekit.web.application import application, guarded
+from servicekit.web.auth import AccessToken
+from servicekit.web.server import HttpServer
 
 
 async def ready() -> str | None:

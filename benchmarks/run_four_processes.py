@@ -26,7 +26,7 @@ from benchmarks.jobs import Job, answer
 from benchmarks.run_one_process import check, feed
 from benchmarks.workload import Expected
 from contracts.topics import OPTIONAL, Consumer, consumed_by
-from servicekit.kafka.producer import BatchProducer
+from servicekit.log.producer import BatchProducer
 from standalone.embedded.ports import free_port
 
 SERVICES = ("chat_bridge", "feedback", "inference", "reporting")

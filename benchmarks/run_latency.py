@@ -17,8 +17,8 @@ from benchmarks.jobs import Job, answer
 from benchmarks.run_four_processes import four_services
 from contracts.ids import feedback_id
 from feedback.emojis import reward_of
-from servicekit.kafka.producer import Message
-from servicekit.kafka.settings import PRODUCER_SETTINGS
+from servicekit.log.producer import Message
+from servicekit.log.settings import PRODUCER_SETTINGS
 
 LOOK_SECONDS = 0.005
 WARM_SECONDS = 5.0

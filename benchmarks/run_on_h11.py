@@ -11,7 +11,7 @@ from typing import Any
 
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from servicekit.http import server
+from servicekit.web import server
 
 
 def _on_h11(*, connections: object, **options: Any) -> H11Protocol:

@@ -16,8 +16,8 @@ from benchmarks.jobs import Job, answer
 from benchmarks.log import log_with
 from benchmarks.workload import Expected
 from servicekit.garbage_collection import tune_gc
-from servicekit.kafka.producer import Message, Producer
-from servicekit.kafka.topics import partitions_by_topic
+from servicekit.log.producer import Message, Producer
+from servicekit.log.topics import partitions_by_topic
 from servicekit.logging import configure_logging
 from servicekit.service import Surroundings
 from standalone.embedded.holdback import Holdback

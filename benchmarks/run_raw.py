@@ -17,8 +17,8 @@ from contracts.chat import ChatMessageIngested
 from contracts.ids import partition_of
 from reporting.main import MIGRATIONS
 from reporting.projection import MessageRow, message_row
-from servicekit.database import open_pool
-from servicekit.kafka.producer import Message
+from servicekit.db.pools import open_pool
+from servicekit.log.producer import Message
 
 PARTITIONS = 6
 BATCH = 500

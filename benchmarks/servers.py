@@ -11,7 +11,7 @@ import asyncpg
 
 from benchmarks.jobs import Job
 from benchmarks.workload import Workload
-from servicekit.kafka.topics import ensure_topics
+from servicekit.log.topics import ensure_topics
 from standalone.embedded.local_kafka import LocalKafka, LocalKafkaError
 from standalone.embedded.postgres import EmbeddedPostgres
 

@@ -32,7 +32,7 @@ from inference.turns.store import Looked, Wanted
 from inference.turns.store_postgres import PostgresTurnIndex
 from inference.turns.vectors import TurnVectors
 from inference.turns.vectors_postgres import take_bytes
-from servicekit.database import open_pool
+from servicekit.db.pools import open_pool
 from servicekit.garbage_collection import tune_gc
 from standalone.embedded.postgres import EmbeddedPostgres
 

@@ -35,7 +35,7 @@ from reporting.exports.files import as_jsonl, examples
 from reporting.main import MIGRATIONS
 from reporting.mirror.adopting import adopt, mark_more
 from reporting.selection import Filters, Project, Span
-from servicekit.database import open_pool
+from servicekit.db.pools import open_pool
 from servicekit.garbage_collection import tune_gc
 from standalone.embedded.postgres import EmbeddedPostgres
 

@@ -1,1 +1,1 @@
-"""Plumbing without one business noun: broker, batch delivery, dead letters, metrics, health, logging, settings."""
+"""Platform of the services: `log` (Kafka), `web` (HTTP), `db` (PostgreSQL), settings, metrics, logging and clock."""

@@ -21,16 +21,16 @@ from servicekit.env_file import read_env_file
 from servicekit.failures import StartError, is_transient
 from servicekit.faults import VARIABLE, faults_named
 from servicekit.garbage_collection import tune_gc
-from servicekit.http.access import AuthSettings, authenticator_for
-from servicekit.http.application import Surface, add_routes, application, guarded
-from servicekit.http.server import HttpServer
-from servicekit.http.settings import HttpSettings
 from servicekit.interrupts import raise_again
-from servicekit.kafka.cluster import cluster_at
-from servicekit.kafka.topics import ensure_topics
+from servicekit.log.cluster import cluster_at
+from servicekit.log.topics import ensure_topics
 from servicekit.logging import configure_logging, logger
 from servicekit.service import Service, Surroundings
 from servicekit.settings import content_of, read_settings
+from servicekit.web.access import AuthSettings, authenticator_for
+from servicekit.web.application import Surface, add_routes, application, guarded
+from servicekit.web.server import HttpServer
+from servicekit.web.settings import HttpSettings
 
 log = logger("run")
 NOT_STARTED = 3

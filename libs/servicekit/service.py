@@ -20,17 +20,17 @@ from agent_feedback_kit.deadlines import within
 from contracts.topics import Consumer
 from servicekit import metrics
 from servicekit.clock import Clock, SystemClock
+from servicekit.db.migrations import check_schema, read_migrations
+from servicekit.db.retention import SWEEP_SECONDS, Expiry, Retention
 from servicekit.failures import SchemaIncompatible, is_transient
-from servicekit.kafka.broker import build_broker
-from servicekit.kafka.cluster import Bootstrap, client_options
-from servicekit.kafka.delivery import Delivery, Handler, Observer
-from servicekit.kafka.members import CLIENT_PREFIX
-from servicekit.kafka.producer import BatchProducer, Producer
-from servicekit.kafka.settings import LETTER_COMPRESSION
-from servicekit.kafka.subscriber import Committed, Subscription
+from servicekit.log.broker import build_broker
+from servicekit.log.cluster import Bootstrap, client_options
+from servicekit.log.delivery import Delivery, Handler, Observer
+from servicekit.log.members import CLIENT_PREFIX
+from servicekit.log.producer import BatchProducer, Producer
+from servicekit.log.settings import LETTER_COMPRESSION
+from servicekit.log.subscriber import Committed, Subscription
 from servicekit.logging import frames, logger
-from servicekit.migrations import check_schema, read_migrations
-from servicekit.retention import SWEEP_SECONDS, Expiry, Retention
 
 MEMBERS_SECONDS = 30.0
 SCHEMA_SECONDS = 5.0

@@ -11,10 +11,10 @@ from chat_bridge.ingest import LINES_LIMIT, TooManyLines, check
 from chat_bridge.intake import Intake
 from contracts.base import Name
 from contracts.scopes import INGEST
-from servicekit.http.auth import caller_of
-from servicekit.http.log_writer import trace_headers
-from servicekit.http.permissions import Permissions, needs
-from servicekit.http.refusals import documented, refusal, require_media_type
+from servicekit.web.auth import caller_of
+from servicekit.web.log_writer import trace_headers
+from servicekit.web.permissions import Permissions, needs
+from servicekit.web.refusals import documented, refusal, require_media_type
 
 INGEST_LIMIT = 8 * 1024 * 1024
 """Bytes of a request's lines."""

@@ -12,9 +12,9 @@ from contracts.base import Name
 from contracts.instants import format_instant, parse_instant
 from contracts.scopes import INGEST
 from servicekit.failures import Unavailable, in_words, is_transient
-from servicekit.http.auth import caller_of
-from servicekit.http.permissions import Permissions, needs
-from servicekit.http.refusals import documented, refusal, refusal_of
+from servicekit.web.auth import caller_of
+from servicekit.web.permissions import Permissions, needs
+from servicekit.web.refusals import documented, refusal, refusal_of
 
 REFUSED = "/conversations/{tenant}/{project}/refused"
 PERMISSIONS: Permissions = {("GET", REFUSED): needs(INGEST)}

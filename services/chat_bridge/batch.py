@@ -20,8 +20,8 @@ from chat_bridge.model import (
 from chat_bridge.translate import Translated, translate
 from contracts.chat import ChatMessageIngested, ChatMessageReactionIngested
 from contracts.versions import COPY, message_in, same_source, version_of
-from servicekit.kafka.outcome import STORED, UNCHANGED, DeadLettered, Outcome, Parked
-from servicekit.kafka.records import TRACEPARENT, Received, header
+from servicekit.log.outcome import STORED, UNCHANGED, DeadLettered, Outcome, Parked
+from servicekit.log.records import TRACEPARENT, Received, header
 
 PARKED = Parked("original_unknown")
 PARKING_FULL = DeadLettered("parking_full")

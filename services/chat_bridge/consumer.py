@@ -12,9 +12,9 @@ from chat_bridge.source import MessageSource
 from chat_bridge.store import Store
 from contracts.versions import COPY
 from servicekit.clock import Clock
-from servicekit.kafka.outcome import Outcome
-from servicekit.kafka.producer import Producer
-from servicekit.kafka.records import Received, inherited
+from servicekit.log.outcome import Outcome
+from servicekit.log.producer import Producer
+from servicekit.log.records import Received, inherited
 
 
 class ChatEvents:

@@ -10,14 +10,14 @@ from chat_bridge.model import About, ParkedEvent, without_copy
 from chat_bridge.store import Store
 from contracts.erasure import ErasedAt, author_of, is_erased
 from contracts.topics import BY_NAME
-from servicekit.erasure_ledger import ErasureLedger
-from servicekit.kafka.records import event_in
+from servicekit.db.erasure_ledger import ErasureLedger
+from servicekit.log.records import event_in
 
 _AT_ONCE = 1_000
 
 
 class ChatBridgeErasures(ErasureLedger):
-    """See `servicekit.kafka.erasing.Erasures`."""
+    """See `servicekit.log.erasing.Erasures`."""
 
     def __init__(self, pool: asyncpg.Pool, store: Store) -> None:
         super().__init__(pool)

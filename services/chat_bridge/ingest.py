@@ -14,8 +14,8 @@ from pydantic_core import from_json
 
 from contracts.base import Envelope
 from contracts.topics import BY_NAME, CHAT_TOPICS
-from servicekit.kafka.producer import Message
-from servicekit.kafka.records import Coordinates, Headers, RawRecord, Unreadable, read
+from servicekit.log.producer import Message
+from servicekit.log.records import Coordinates, Headers, RawRecord, Unreadable, read
 
 LINES_LIMIT = 50_000
 """Lines of one request."""

@@ -9,9 +9,9 @@ from chat_bridge.ingest import IngestProject, RefusedLine
 from chat_bridge.refused import Refusal, refusal_of_line
 from servicekit.clock import Clock
 from servicekit.failures import Unavailable
-from servicekit.http.log_writer import LogFull, LogWriter
-from servicekit.http.refusals import refusal_of
-from servicekit.kafka.producer import Message
+from servicekit.log.producer import Message
+from servicekit.web.log_writer import LogFull, LogWriter
+from servicekit.web.refusals import refusal_of
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,12 +18,12 @@ from chat_bridge.source_http import HttpMessageSource
 from chat_bridge.sources import registry
 from chat_bridge.store_postgres import PostgresStore
 from contracts.instants import DAY
-from servicekit.database import open_pool
-from servicekit.http.application import Surface
-from servicekit.http.log_writer import LogWriter
-from servicekit.kafka.erasing import ErasingHandler
+from servicekit.db.pools import open_pool
 from servicekit.launcher import Program
+from servicekit.log.erasing import ErasingHandler
 from servicekit.service import Periodic, Service, Surroundings
+from servicekit.web.application import Surface
+from servicekit.web.log_writer import LogWriter
 
 MIGRATIONS = Path(__file__).parent / "migrations"
 

@@ -10,11 +10,11 @@ from chat_bridge.translate import TOPIC_OF, Translated, translate
 from contracts.topics import BY_NAME
 from servicekit import metrics
 from servicekit.clock import Clock
-from servicekit.kafka.dead_letters import dead_letter
-from servicekit.kafka.delivery import Observation, Observer, observe
-from servicekit.kafka.outcome import STORED, DeadLettered, Outcome
-from servicekit.kafka.producer import Message, Producer
-from servicekit.kafka.records import CAUSE, LOG_TIME, TRACEPARENT, Coordinates, Headers, RawRecord, Unreadable, event_in
+from servicekit.log.dead_letters import dead_letter
+from servicekit.log.delivery import Observation, Observer, observe
+from servicekit.log.outcome import STORED, DeadLettered, Outcome
+from servicekit.log.producer import Message, Producer
+from servicekit.log.records import CAUSE, LOG_TIME, TRACEPARENT, Coordinates, Headers, RawRecord, Unreadable, event_in
 
 SWEEP_BATCH = 500
 GIVEN_UP = DeadLettered("original_never_came")

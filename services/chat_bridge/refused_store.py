@@ -11,8 +11,8 @@ import asyncpg
 from chat_bridge.refused import Refusal, refusal_of_record
 from servicekit import metrics
 from servicekit.clock import Clock
-from servicekit.database import columns_of
-from servicekit.kafka.records import Unreadable
+from servicekit.db.pools import columns_of
+from servicekit.log.records import Unreadable
 from servicekit.logging import logger
 
 TENANT_LIMIT: Final = 10_000

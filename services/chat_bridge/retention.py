@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from chat_bridge.settings import ChatBridgeSettings
-from servicekit.retention import Expiry
+from servicekit.db.retention import Expiry
 
 
 def expiries(settings: ChatBridgeSettings) -> list[Expiry]:

@@ -9,7 +9,7 @@ import asyncpg
 
 from chat_bridge.model import IndexedMessage, MessageKey, ParkedEvent, ParkedKey
 from contracts.provenance import NO_PROVENANCE, Provenance
-from servicekit.database import columns_of
+from servicekit.db.pools import columns_of
 
 _INDEX = """
 insert into messages as m

@@ -11,7 +11,7 @@ from contracts.feedback import FeedbackReactionReceived, FeedbackReplyReceived
 from contracts.ids import derived_id
 from contracts.subjects import subject_of
 from contracts.topics import REACTION_RECEIVED, REPLY_RECEIVED, Topic
-from servicekit.kafka.outcome import Ignored
+from servicekit.log.outcome import Ignored
 
 Translated = FeedbackReplyReceived | FeedbackReactionReceived
 TOPIC_OF: dict[type[Translated], Topic] = {

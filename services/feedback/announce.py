@@ -10,8 +10,8 @@ from contracts.feedback import FeedbackCreated
 from contracts.ids import conversation_key, revision_event_id
 from contracts.topics import FEEDBACK_CREATED
 from feedback.model import Key, Payload, Record
-from servicekit.kafka.producer import Message, fixed_partition
-from servicekit.kafka.records import REVISION, Headers
+from servicekit.log.producer import Message, fixed_partition
+from servicekit.log.records import REVISION, Headers
 
 _SAID: Final = {one.name: one.default for one in fields(Payload) if one.name != "provenance"}
 """What a payload says, with what stands for each where nothing is said."""

@@ -14,11 +14,11 @@ from feedback.registry import TurnKey
 from feedback.submission import Behind, ExplicitIntake, Judgement, UnknownTurn
 from feedback.submission_body import EXAMPLES, GivenFeedback, InvalidReaction, Malformed, given
 from servicekit.failures import Unavailable
-from servicekit.http.auth import Caller, caller_of
-from servicekit.http.direct import DirectRoute
-from servicekit.http.log_writer import LogFull, trace_headers
-from servicekit.http.permissions import ANY_TOKEN, Permissions
-from servicekit.http.refusals import RETRY_SECONDS, documented, invalid, refusal, refusal_of, require_media_type
+from servicekit.web.auth import Caller, caller_of
+from servicekit.web.direct import DirectRoute
+from servicekit.web.log_writer import LogFull, trace_headers
+from servicekit.web.permissions import ANY_TOKEN, Permissions
+from servicekit.web.refusals import RETRY_SECONDS, documented, invalid, refusal, refusal_of, require_media_type
 
 TURN_FEEDBACK = "/conversations/{tenant}/{project}/{conversation_id:segment}/turns/{turn_id:segment}/feedback"
 PERMISSIONS: Permissions = {("POST", TURN_FEEDBACK): ANY_TOKEN}

@@ -16,10 +16,10 @@ from contracts.topics import ERASURE_REQUESTED
 from feedback.erasure_status import ErasureStatuses
 from servicekit.clock import Clock
 from servicekit.failures import Unavailable
-from servicekit.http.log_writer import LogFull, LogWriter, trace_headers
-from servicekit.http.permissions import Permissions, needs
-from servicekit.http.refusals import documented, refusal, refusal_of
-from servicekit.kafka.producer import Message
+from servicekit.log.producer import Message
+from servicekit.web.log_writer import LogFull, LogWriter, trace_headers
+from servicekit.web.permissions import Permissions, needs
+from servicekit.web.refusals import documented, refusal, refusal_of
 
 PERSON = "/tenants/{tenant}/users/{user_id:segment}"
 ERASURE = "/tenants/{tenant}/erasures/{request_id:segment}"

@@ -20,10 +20,10 @@ from feedback.registry import TurnKey
 from feedback.store import Store
 from feedback.submission import Behind, ExplicitIntake, Judgement, UnknownTurn
 from servicekit.failures import Unavailable, in_words, is_transient
-from servicekit.http.auth import Caller, caller_of
-from servicekit.http.log_writer import LogFull, trace_headers
-from servicekit.http.permissions import Permissions, needs
-from servicekit.http.refusals import RETRY_SECONDS, documented, invalid, refusal, refusal_of, require_media_type
+from servicekit.web.auth import Caller, caller_of
+from servicekit.web.log_writer import LogFull, trace_headers
+from servicekit.web.permissions import Permissions, needs
+from servicekit.web.refusals import RETRY_SECONDS, documented, invalid, refusal, refusal_of, require_media_type
 
 REVIEWS: Final = "/conversations/{tenant}/{project}/{conversation_id:segment}/turns/{turn_id:segment}/reviews"
 PERMISSIONS: Permissions = {("POST", REVIEWS): needs(REVIEW_SCOPE)}

@@ -13,9 +13,9 @@ from contracts.base import Id, Name
 from contracts.scopes import ON_BEHALF
 from feedback.sessions import SessionEnd, Sessions
 from servicekit.failures import Unavailable
-from servicekit.http.auth import Caller, caller_of
-from servicekit.http.permissions import ANY_TOKEN, Permissions
-from servicekit.http.refusals import documented, invalid, refusal, refusal_of, require_media_type
+from servicekit.web.auth import Caller, caller_of
+from servicekit.web.permissions import ANY_TOKEN, Permissions
+from servicekit.web.refusals import documented, invalid, refusal, refusal_of, require_media_type
 
 JSON = "application/json"
 THREAD_END = "/api/threads/{thread_id:segment}/end"

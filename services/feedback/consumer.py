@@ -16,10 +16,10 @@ from feedback.registry import TurnKey
 from feedback.reward import change_of
 from feedback.store import Store
 from feedback.writer import BatchChange, FeedbackWriter, PendingUpdate
-from servicekit.kafka.erasing import confirmed
-from servicekit.kafka.outcome import STORED, UNCHANGED, Ignored, Outcome
-from servicekit.kafka.producer import Producer
-from servicekit.kafka.records import Received, inherited
+from servicekit.log.erasing import confirmed
+from servicekit.log.outcome import STORED, UNCHANGED, Ignored, Outcome
+from servicekit.log.producer import Producer
+from servicekit.log.records import Received, inherited
 
 NO_PROJECTS: Mapping[tuple[str, str], Mapping[str, float]] = MappingProxyType({})
 

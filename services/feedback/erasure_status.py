@@ -9,8 +9,8 @@ from typing import Any, Final, Protocol, get_args
 import asyncpg
 
 from contracts.feedback import FeedbackErasureConfirmed, FeedbackErasureRequested, FeedbackKeeper
-from servicekit.kafka.outcome import STORED, Outcome
-from servicekit.kafka.records import Received
+from servicekit.log.outcome import STORED, Outcome
+from servicekit.log.records import Received
 
 KEEPERS: Final[tuple[FeedbackKeeper, ...]] = get_args(FeedbackKeeper)
 """The services whose receipts make an erasure complete."""

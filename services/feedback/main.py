@@ -24,14 +24,14 @@ from feedback.submission import ExplicitIntake
 from feedback.turns import TurnEvents
 from feedback.widget import routes as widget
 from feedback.widget.routes import widget_router
-from servicekit.database import open_pool, open_reads
+from servicekit.db.pools import open_pool, open_reads
 from servicekit.failures import StartError
-from servicekit.http.application import Surface
-from servicekit.http.log_writer import LogWriter
-from servicekit.http.permissions import merged
-from servicekit.kafka.reach import Reach
 from servicekit.launcher import Program
+from servicekit.log.reach import Reach
 from servicekit.service import Periodic, Service, Surroundings
+from servicekit.web.application import Surface
+from servicekit.web.log_writer import LogWriter
+from servicekit.web.permissions import merged
 
 MIGRATIONS = Path(__file__).parent / "migrations"
 ANNOUNCE_SECONDS = 5.0

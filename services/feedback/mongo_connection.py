@@ -15,7 +15,7 @@ from pymongo.read_concern import ReadConcern
 from pymongo.write_concern import WriteConcern
 
 from feedback.mongo_failures import told_apart
-from servicekit.database import COMMAND_SECONDS, shown
+from servicekit.db.pools import COMMAND_SECONDS, shown
 from servicekit.failures import StartError, Unavailable
 
 Client = AsyncMongoClient[dict[str, Any]]

@@ -10,10 +10,10 @@ import asyncpg
 
 from contracts.provenance import NO_PROVENANCE, Provenance
 from feedback.registry import AgentAnswer, Asker, Known, RegisteredTurn, Registry, Role, TurnKey
-from servicekit.coalesced import Coalesced
-from servicekit.database import columns_of
-from servicekit.lending import loans
-from servicekit.row_security import tenant_in_sight
+from servicekit.db.inline_release_pool import connection_usage
+from servicekit.db.pools import columns_of
+from servicekit.db.row_security import tenant_in_sight
+from servicekit.request_batcher import RequestBatcher
 
 Asked = tuple[str, TurnKey, str]
 """The tenant in sight, a turn, and a person."""
@@ -72,7 +72,7 @@ class PostgresRegistry(Registry):
 
     def __init__(self, pool: asyncpg.Pool) -> None:
         self._pool = pool
-        self._find = Coalesced(self._find_together)
+        self._find = RequestBatcher(self._find_together)
 
     async def add(self, turns: Collection[RegisteredTurn], roles: Collection[Role] = ()) -> set[TurnKey]:
         if not turns and not roles:
@@ -84,7 +84,7 @@ class PostgresRegistry(Registry):
         return {TurnKey(*row) for row in written}
 
     async def find(self, key: TurnKey, user_id: str) -> Known:
-        with loans.get():
+        with connection_usage.get():
             return await self._find((tenant_in_sight.get(), key, user_id))
 
     async def _find_together(self, asked: Sequence[Asked]) -> list[Known]:

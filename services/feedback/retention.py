@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from feedback.settings import FeedbackSettings
-from servicekit.retention import Expiry
+from servicekit.db.retention import Expiry
 
 
 def expiries(settings: FeedbackSettings) -> list[Expiry]:

@@ -20,7 +20,7 @@ from contracts.topics import SESSION_CREATED
 from feedback.sessions_postgres import KeptRating
 from servicekit.clock import Clock
 from servicekit.failures import Unavailable, is_transient
-from servicekit.kafka.producer import Message, Producer
+from servicekit.log.producer import Message, Producer
 from servicekit.logging import frames, logger
 
 log = logger("feedback")

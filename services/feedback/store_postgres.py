@@ -14,7 +14,7 @@ from feedback.document import shown_columns, slots_from_json, slots_to_json
 from feedback.model import Key, Record
 from feedback.registry import TurnKey
 from feedback.store import Save, Totals, sum_up
-from servicekit.erasure_ledger import ErasureLedger
+from servicekit.db.erasure_ledger import ErasureLedger
 
 _COLUMNS = """feedback_id, tenant, project, conversation_id, source, user_id, agent_id, source_id, feedback_type,
     origin, slots, live, reaction, revision, created_revision, overruled_by"""

@@ -14,10 +14,10 @@ from contracts.topics import EXPLICIT_RECEIVED
 from feedback.registry import AgentAnswer, Registry, TurnKey
 from servicekit.clock import Clock
 from servicekit.failures import Unavailable, in_words, is_transient
-from servicekit.http.log_writer import LogWriter
-from servicekit.kafka.producer import Message
-from servicekit.kafka.reach import Reached, look_until_read
-from servicekit.kafka.records import Headers
+from servicekit.log.producer import Message
+from servicekit.log.reach import Reached, look_until_read
+from servicekit.log.records import Headers
+from servicekit.web.log_writer import LogWriter
 
 
 class UnknownTurn(Exception):

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from contracts.versions import MessageEvent
 from feedback.registry import Registry, collapse, newest_roles, role_of, turn_of
-from servicekit.kafka.outcome import STORED, UNCHANGED, Ignored, Outcome
-from servicekit.kafka.records import Received
+from servicekit.log.outcome import STORED, UNCHANGED, Ignored, Outcome
+from servicekit.log.records import Received
 
 NO_TURN = Ignored("no_turn")
 

@@ -19,9 +19,9 @@ from inference.store import ConversationKey, Store
 from inference.turns.rules import TurnKey
 from inference.turns.store import TurnSearch, Wanted
 from servicekit.clock import Clock
-from servicekit.http.auth import Caller, caller_of
-from servicekit.http.permissions import Permissions, needs
-from servicekit.http.refusals import documented, invalid, refusal, require_media_type
+from servicekit.web.auth import Caller, caller_of
+from servicekit.web.permissions import Permissions, needs
+from servicekit.web.refusals import documented, invalid, refusal, require_media_type
 
 PROJECT = "/conversations/{tenant}/{project}"
 CONVERSATION = PROJECT + "/{conversation_id:segment}"

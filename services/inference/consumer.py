@@ -21,10 +21,10 @@ from inference.neighbours import stretches_of, to_judge
 from inference.store import ConversationKey, Emission, IndexedMessage, MessageKey, Placed, Store
 from inference.turns.facts import Facts, facts_of, joined, questions_of
 from inference.turns.store import TurnIntake
-from servicekit.kafka.outcome import STORED, UNCHANGED, Outcome
-from servicekit.kafka.producer import Message as Record
-from servicekit.kafka.producer import Producer
-from servicekit.kafka.records import Received
+from servicekit.log.outcome import STORED, UNCHANGED, Outcome
+from servicekit.log.producer import Message as Record
+from servicekit.log.producer import Producer
+from servicekit.log.records import Received
 
 JUDGED_AT_ONCE = 500
 """Messages judged without letting anything else run: well under a second."""

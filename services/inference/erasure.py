@@ -8,7 +8,7 @@ import asyncpg
 
 from contracts.erasure import ERASURE_MARGIN, ErasedAt
 from inference.turns.store import TurnIndex
-from servicekit.erasure_ledger import ErasureLedger
+from servicekit.db.erasure_ledger import ErasureLedger
 
 _AT_ONCE: Final = 2_000
 """Rows changed by one statement, so that none runs into the statement limit."""
@@ -35,7 +35,7 @@ select feedback_id from user_reactions where user_id = $2 and tenant = $1 and at
 
 
 class InferenceErasures(ErasureLedger):
-    """See `servicekit.kafka.erasing.Erasures`."""
+    """See `servicekit.log.erasing.Erasures`."""
 
     def __init__(self, pool: asyncpg.Pool, turns: TurnIndex) -> None:
         super().__init__(pool)

@@ -26,13 +26,13 @@ from inference.turns.user_reactions import UserReactionEvents
 from inference.turns.vectors import TurnVectors
 from inference.turns.vectors_postgres import take_bytes
 from servicekit.clock import Clock
-from servicekit.database import open_pool, open_reads
+from servicekit.db.pools import open_pool, open_reads
 from servicekit.failures import StartError
-from servicekit.http.application import Surface
-from servicekit.kafka.erasing import ErasingHandler
-from servicekit.kafka.reach import Reach, read_up
 from servicekit.launcher import Program
+from servicekit.log.erasing import ErasingHandler
+from servicekit.log.reach import Reach, read_up
 from servicekit.service import Service, Surroundings
+from servicekit.web.application import Surface
 
 MIGRATIONS = Path(__file__).parent / "migrations"
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from inference.settings import InferenceSettings
-from servicekit.retention import Expiry
+from servicekit.db.retention import Expiry
 
 _IN_CONVERSATION = "n.conversation_id = r.conversation_id and n.tenant = r.tenant and n.project = r.project"
 

@@ -18,9 +18,9 @@ from reporting.queries.search import FoundFeedbacks, search
 from reporting.queries.turns import TurnsWithFeedbacks, turns_with_feedbacks
 from reporting.selection import Conversation, Project
 from servicekit.clock import Clock
-from servicekit.http.auth import Caller, caller_of
-from servicekit.http.permissions import ANY_TOKEN, Permissions, needs
-from servicekit.http.refusals import documented
+from servicekit.web.auth import Caller, caller_of
+from servicekit.web.permissions import ANY_TOKEN, Permissions, needs
+from servicekit.web.refusals import documented
 
 TenantPath = Annotated[Name, Path(examples=["acme"])]
 ProjectPath = Annotated[Name, Path(examples=["support"])]

@@ -27,9 +27,9 @@ from reporting.exports.files import (
 )
 from reporting.queries.projects import is_known
 from reporting.selection import Filters, Project
-from servicekit.http.auth import caller_of
-from servicekit.http.permissions import Permissions, needs
-from servicekit.http.refusals import documented, refusal
+from servicekit.web.auth import caller_of
+from servicekit.web.permissions import Permissions, needs
+from servicekit.web.refusals import documented, refusal
 
 EXPORT = PROJECT + "/exports/{wanted:segment}"
 PERMISSIONS: Permissions = {("GET", EXPORT): needs(READ)}

@@ -16,8 +16,8 @@ from reporting.queries.sessions import SessionRatings, session_ratings
 from reporting.questions import Listed, Narrowed, RankingQuestion, SessionsBody, SummaryQuestion
 from reporting.selection import Project
 from servicekit.clock import Clock
-from servicekit.http.auth import caller_of
-from servicekit.http.permissions import Permissions, needs
+from servicekit.web.auth import caller_of
+from servicekit.web.permissions import Permissions, needs
 
 SESSIONS = "/conversations/{tenant}/sessions"
 """Without a project: open to tokens of all the tenant's projects."""

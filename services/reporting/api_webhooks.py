@@ -15,8 +15,8 @@ from reporting.api import FAILURES, TenantPath
 from reporting.webhooks.endpoints import Endpoint
 from reporting.webhooks.store import Deliveries
 from servicekit.clock import Clock
-from servicekit.http.permissions import Permissions, needs
-from servicekit.http.refusals import documented, refusal
+from servicekit.web.permissions import Permissions, needs
+from servicekit.web.refusals import documented, refusal
 
 WEBHOOKS = "/tenants/{tenant}/webhooks"
 REPLAY = WEBHOOKS + "/{endpoint:segment}/replay"

@@ -19,8 +19,8 @@ from reporting.projection import (
     session_row,
 )
 from reporting.store import Store
-from servicekit.kafka.outcome import STORED, UNCHANGED, Outcome
-from servicekit.kafka.records import Received, Tombstone
+from servicekit.log.outcome import STORED, UNCHANGED, Outcome
+from servicekit.log.records import Received, Tombstone
 
 _MESSAGES: Final = frozenset(get_args(MessageEvent))
 

@@ -7,7 +7,7 @@ from typing import Final
 from contracts.erasure import ERASURE_MARGIN, ErasedAt
 from contracts.instants import DAY
 from reporting.rollups import WHILE_NOBODY_COUNTS
-from servicekit.erasure_ledger import ErasureLedger
+from servicekit.db.erasure_ledger import ErasureLedger
 
 SENDER: Final = "nullif(sender_id, '') as sender_id"
 """The sender of a message as readers see it: null for an erased person."""
@@ -41,7 +41,7 @@ where s.tenant = $1 and r.tenant = s.tenant and r.project = s.project
 
 
 class ReportingErasures(ErasureLedger):
-    """See `servicekit.kafka.erasing.Erasures`. Messages stay, without text and sender, as places."""
+    """See `servicekit.log.erasing.Erasures`. Messages stay, without text and sender, as places."""
 
     async def erase(self, erased: ErasedAt) -> int:
         """Blank these people's messages, delete their feedback, its counts, and what webhooks wait to send of it.

@@ -29,13 +29,13 @@ from reporting.webhooks.consumer import WebhookEvents, WithErasures
 from reporting.webhooks.courier import Courier
 from reporting.webhooks.endpoints import read_endpoints
 from reporting.webhooks.store import Deliveries
-from servicekit.database import open_pool, open_reads
-from servicekit.http.application import Surface
-from servicekit.http.permissions import merged
-from servicekit.kafka.erasing import ErasingHandler
-from servicekit.kafka.producer import Producer
+from servicekit.db.pools import open_pool, open_reads
 from servicekit.launcher import Program
+from servicekit.log.erasing import ErasingHandler
+from servicekit.log.producer import Producer
 from servicekit.service import Periodic, Service, Surroundings
+from servicekit.web.application import Surface
+from servicekit.web.permissions import merged
 
 MIGRATIONS = Path(__file__).parent / "migrations"
 ROLLUP_SECONDS = 5.0

@@ -15,8 +15,8 @@ from contracts.feedback import FeedbackCreated, FeedbackSessionCreated
 from contracts.ids import derived_id
 from contracts.sources import REVIEW
 from contracts.versions import MessageEvent, message_in, place_of, version_of
-from servicekit.kafka.outcome import STORED, UNCHANGED, Ignored, Outcome
-from servicekit.kafka.records import Tombstone, revision_named
+from servicekit.log.outcome import STORED, UNCHANGED, Ignored, Outcome
+from servicekit.log.records import Tombstone, revision_named
 
 ENGAGEMENT = Ignored("engagement")
 SUPERSEDED = Ignored("superseded")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from reporting.settings import ReportingSettings
-from servicekit.retention import Expiry
+from servicekit.db.retention import Expiry
 
 
 def expiries(settings: ReportingSettings) -> list[Expiry]:

@@ -14,7 +14,7 @@ import asyncpg
 
 from contracts.instants import DAY, MINUTE
 from servicekit.clock import Clock, SystemClock
-from servicekit.database import PLANNED_FREELY
+from servicekit.db.pools import PLANNED_FREELY
 
 HOUR: Final = 60 * MINUTE
 QUIET_SECONDS: Final = 10.0

@@ -9,8 +9,8 @@ from operator import or_
 from fastapi import APIRouter
 
 from contracts.scopes import ADMIN
-from servicekit.http.application import Surface
-from servicekit.http.permissions import Need
+from servicekit.web.application import Surface
+from servicekit.web.permissions import Need
 from standalone.stack import PROGRAMS, Stack
 from standalone.summary import report_facts
 

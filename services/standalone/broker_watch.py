@@ -11,7 +11,7 @@ from typing import Any, Final, Never, TypeVar
 from aiokafka.admin import AIOKafkaAdminClient
 from aiokafka.errors import KafkaError
 
-from servicekit.kafka.cluster import Bootstrap, client_options
+from servicekit.log.cluster import Bootstrap, client_options
 
 T = TypeVar("T")
 PROBE_SECONDS: Final = 2.0

@@ -210,8 +210,8 @@ def topics(
     as_json: AsJson = False,
 ) -> None:
     """Every topic: what it says, who writes it, who reads it; with --broker, make and check them."""
-    from servicekit.kafka.cluster import cluster_at
-    from servicekit.kafka.topics import ensure_topics
+    from servicekit.log.cluster import cluster_at
+    from servicekit.log.topics import ensure_topics
     from standalone.report import print_topics, topic_rows
 
     configure_logging(quiet=True)

@@ -15,7 +15,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
-from servicekit.kafka.dead_letter_reasons import meaning_of
+from servicekit.log.dead_letter_reasons import meaning_of
 from servicekit.logging import configure_logging
 from standalone.state import DEFAULT_STATE
 from standalone.terminal import FAILED, AsJson, Running, State, harmless, instant, print_json, run, say, show

@@ -33,7 +33,7 @@ def rebuild(
     """
     from feedback.settings import FeedbackSettings
     from reporting.settings import ReportingSettings
-    from servicekit.kafka.cluster import cluster_at
+    from servicekit.log.cluster import cluster_at
     from servicekit.settings import read_settings
     from standalone.log_access import Target, store_of
     from standalone.rebuild import Rebuilt, rebuild_reporting

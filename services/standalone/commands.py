@@ -10,8 +10,8 @@ from typing import Any
 import httpx
 
 from servicekit.failures import StartError
-from servicekit.kafka.cluster import cluster_at
-from servicekit.kafka.producer import BatchProducer, Producer
+from servicekit.log.cluster import cluster_at
+from servicekit.log.producer import BatchProducer, Producer
 from standalone.embedded.postgres import EmbeddedPostgres
 from standalone.log import log_of
 from standalone.log_access import admin_of

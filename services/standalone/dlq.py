@@ -11,11 +11,11 @@ from aiokafka import ConsumerRecord
 
 from contracts.instants import format_instant
 from contracts.topics import BY_NAME, TOPICS
-from servicekit.kafka.cluster import Bootstrap
-from servicekit.kafka.producer import Message, Producer
-from servicekit.kafka.reader import records_of
-from servicekit.kafka.records import CAUSE, LOG_TIME, TRACEPARENT, Coordinates, RefusedBatch, header
-from servicekit.kafka.settings import MESSAGE_LIMIT
+from servicekit.log.cluster import Bootstrap
+from servicekit.log.producer import Message, Producer
+from servicekit.log.reader import records_of
+from servicekit.log.records import CAUSE, LOG_TIME, TRACEPARENT, Coordinates, RefusedBatch, header
+from servicekit.log.settings import MESSAGE_LIMIT
 from standalone.terminal import say
 
 REPLAY_BATCH = 200

@@ -21,8 +21,8 @@ from reporting.api import conversations_router
 from reporting.api_exports import exports_router
 from reporting.api_figures import figures_router
 from reporting.api_webhooks import webhooks_router
-from servicekit.http.application import application
-from servicekit.http.reference import as_markdown
+from servicekit.web.application import application
+from servicekit.web.reference import as_markdown
 
 PAGE = Path(__file__).parents[2] / "docs" / "http.md"
 MARK = "<!-- Everything below is made from the routes by `make docs`. -->\n"

@@ -18,10 +18,10 @@ from feedback.model import Record
 from feedback.store import Store
 from feedback.writer import FeedbackWriter, PendingUpdate
 from servicekit.complaints import sentence
-from servicekit.kafka.cluster import Bootstrap
-from servicekit.kafka.producer import Message, Producer
-from servicekit.kafka.reader import records_of
-from servicekit.kafka.records import REVISION, event_in, revision_named
+from servicekit.log.cluster import Bootstrap
+from servicekit.log.producer import Message, Producer
+from servicekit.log.reader import records_of
+from servicekit.log.records import REVISION, event_in, revision_named
 from standalone.terminal import say
 
 IsStored = Callable[[UUID], Awaitable[bool]]

@@ -17,7 +17,7 @@ from contracts.base import RECORD_LIMIT, Envelope
 from contracts.ids import conversation_key
 from contracts.instants import LAST
 from contracts.topics import CHAT_TOPICS
-from servicekit.kafka.records import Coordinates, RawRecord, Unreadable, read
+from servicekit.log.records import Coordinates, RawRecord, Unreadable, read
 
 KEY_LIMIT = 512
 """Characters of a record key; a longer one belongs to an event that is refused anyway."""

@@ -8,8 +8,8 @@ from pathlib import Path
 from secrets import token_hex
 from typing import Any
 
-from servicekit.kafka.cluster import Bootstrap, Cluster, cluster_at
-from servicekit.kafka.topics import ensure_topics, partitions_by_topic
+from servicekit.log.cluster import Bootstrap, Cluster, cluster_at
+from servicekit.log.topics import ensure_topics, partitions_by_topic
 from standalone.terminal import within
 
 Say = Callable[[str], None]

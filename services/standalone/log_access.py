@@ -14,10 +14,10 @@ from contracts.topics import Consumer
 from feedback.main import open_store
 from feedback.settings import FeedbackSettings
 from feedback.store import Store
-from servicekit.database import shown, wait_for_database
-from servicekit.kafka.cluster import Bootstrap, cluster_at
-from servicekit.kafka.producer import BatchProducer, Producer
-from servicekit.kafka.topics import wait_for_broker
+from servicekit.db.pools import shown, wait_for_database
+from servicekit.log.cluster import Bootstrap, cluster_at
+from servicekit.log.producer import BatchProducer, Producer
+from servicekit.log.topics import wait_for_broker
 from servicekit.service import Service, Surroundings
 from servicekit.settings import read_settings
 from standalone.log import log_of

@@ -23,9 +23,9 @@ from feedback.settings import FeedbackSettings
 from inference.settings import InferenceSettings
 from reporting.settings import ReportingSettings
 from servicekit.clock import SystemClock
-from servicekit.database import open_as_it_is, open_pool
+from servicekit.db.pools import open_as_it_is, open_pool
+from servicekit.db.retention import Expiry, Retention
 from servicekit.failures import StartError
-from servicekit.retention import Expiry, Retention
 from servicekit.settings import read_settings
 from standalone.log_access import database_answers
 

@@ -14,7 +14,7 @@ from reporting.generation import Generation, Switched, serving
 from reporting.main import MIGRATIONS
 from reporting.projection import feedback_row
 from servicekit.complaints import sentence
-from servicekit.database import open_pool
+from servicekit.db.pools import open_pool
 from servicekit.failures import StartError
 from standalone.log_access import database_answers
 

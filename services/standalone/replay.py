@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from servicekit.kafka.producer import Message, Producer
-from servicekit.kafka.records import Coordinates
+from servicekit.log.producer import Message, Producer
+from servicekit.log.records import Coordinates
 from standalone.lines import Routed, lines_of, route, violation_of
 
 BATCH = 500

@@ -14,8 +14,8 @@ import reporting.main
 from contracts.topics import DAY_MS, FOREVER, TOPICS
 from feedback.store_postgres import PostgresStore
 from reporting.queries.counts import totals
-from servicekit.database import open_pool
-from servicekit.kafka.topics import DEAD_LETTER_PARTITIONS
+from servicekit.db.pools import open_pool
+from servicekit.log.topics import DEAD_LETTER_PARTITIONS
 from standalone.summary import FEEDBACK_TYPES, feedback_facts
 
 

@@ -18,15 +18,15 @@ from rich.console import Console
 from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeElapsedColumn
 
 from servicekit.clock import SystemClock
-from servicekit.database import shown, wait_for_database
+from servicekit.db.pools import shown, wait_for_database
 from servicekit.garbage_collection import tune_gc
-from servicekit.http.access import AuthSettings, access_token, issuer_of
-from servicekit.http.application import add_routes, application, guarded
-from servicekit.http.auth import AnyOf, Authenticator
-from servicekit.http.server import HttpServer
-from servicekit.http.settings import HttpSettings
 from servicekit.service import Surroundings
 from servicekit.settings import read_settings
+from servicekit.web.access import AuthSettings, access_token, issuer_of
+from servicekit.web.application import add_routes, application, guarded
+from servicekit.web.auth import AnyOf, Authenticator
+from servicekit.web.server import HttpServer
+from servicekit.web.settings import HttpSettings
 from standalone.api import SURFACE, routers_of
 from standalone.broker_watch import while_answered
 from standalone.embedded.holdback import Holdback

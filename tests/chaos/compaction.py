@@ -11,7 +11,7 @@ from aiokafka.admin.config_resource import ConfigResource, ConfigResourceType
 
 from chaos.logs import records_of
 from contracts.topics import FEEDBACK_CREATED
-from servicekit.kafka.cluster import Bootstrap, client_options
+from servicekit.log.cluster import Bootstrap, client_options
 
 _AT_ONCE = {
     "cleanup.policy": "compact",

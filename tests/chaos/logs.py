@@ -15,7 +15,7 @@ from chaos.ledger import digest
 from chaos.recount import Key, Shown
 from contracts.instants import parse_instant
 from contracts.topics import FEEDBACK_CREATED, TOPICS
-from servicekit.kafka.cluster import Bootstrap, client_options
+from servicekit.log.cluster import Bootstrap, client_options
 
 
 @asynccontextmanager

@@ -11,30 +11,30 @@ from uuid import UUID
 from faststream import AckPolicy
 
 import feedback.store_postgres
-import servicekit.kafka.broker
+import servicekit.log.broker
 from chaos.plan import Bug
 from contracts.topics import FEEDBACK_CREATED
-from servicekit.http.log_writer import LogWriter
-from servicekit.kafka.dead_letters import dead_letter
-from servicekit.kafka.delivery import Commit, Delivery
-from servicekit.kafka.producer import Message, Producer, Written
-from servicekit.kafka.records import RawRecord, Unreadable
+from servicekit.log.dead_letters import dead_letter
+from servicekit.log.delivery import Commit, Delivery
+from servicekit.log.producer import Message, Producer, Written
+from servicekit.log.records import RawRecord, Unreadable
 from servicekit.service import Service
+from servicekit.web.log_writer import LogWriter
 
 
 def plant(bug: Bug, service: Service) -> None:
     """Put `bug` into a service that was built and has not started."""
     match bug:
         case "auto_commit":
-            servicekit.kafka.broker.SUBSCRIBER_SETTINGS = {
-                **servicekit.kafka.broker.SUBSCRIBER_SETTINGS,
+            servicekit.log.broker.SUBSCRIBER_SETTINGS = {
+                **servicekit.log.broker.SUBSCRIBER_SETTINGS,
                 "ack_policy": AckPolicy.ACK_FIRST,
                 "auto_commit_interval_ms": 200,
             }
         case "unguarded_write":
             feedback.store_postgres._SAVE = _without_guard(feedback.store_postgres._SAVE)
         case "parser_raises_on_header":
-            servicekit.kafka.broker._raw_parser = _parser_that_raises(servicekit.kafka.broker._raw_parser)
+            servicekit.log.broker._raw_parser = _parser_that_raises(servicekit.log.broker._raw_parser)
         case "announce_only_changes":
             _announce_only_changes(service)
         case "commit_before_write":

@@ -19,8 +19,8 @@ from chaos.callers import KIND, Caller
 from chaos.ledger import Ledger, entries_of
 from chaos.outgoing import EXPLICIT
 from chaos.proxy import Door, is_commit
-from servicekit.http.application import application
-from servicekit.http.server import HttpServer
+from servicekit.web.application import application
+from servicekit.web.server import HttpServer
 
 INGEST = "/ingest/{tenant}/{project}/events"
 JUDGE = "/conversations/{tenant}/{project}/{conversation}/turns/{turn}/feedback"

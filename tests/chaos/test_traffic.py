@@ -11,7 +11,7 @@ from chaos.racing import races
 from chaos.traffic import Traffic
 from contracts.base import Envelope
 from contracts.topics import BY_NAME
-from servicekit.kafka.records import Coordinates, RawRecord, Received, Unreadable, read
+from servicekit.log.records import Coordinates, RawRecord, Received, Unreadable, read
 
 NOW = 1_795_000_000_000_000
 MODELS = {name: BY_NAME[name].event for name in (MESSAGE, REPLY, REACTION, EXPLICIT)}

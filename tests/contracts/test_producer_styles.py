@@ -11,7 +11,7 @@ import pytest
 from contracts.asyncapi import examples_of
 from contracts.events_page import STYLES, events_page
 from contracts.topics import BY_NAME
-from servicekit.kafka.records import event_in
+from servicekit.log.records import event_in
 
 MESSAGE, REPLY, REACTION = "chat.message.ingested", "chat.message.reply.ingested", "chat.message.reaction.ingested"
 USUAL: Mapping[tuple[str, str], Mapping[str, Any]] = {

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from servicekit.http.application import OWN_ROUTES
-from servicekit.http.paths import template_of
+from servicekit.web.application import OWN_ROUTES
+from servicekit.web.paths import template_of
 from standalone.stack import PROGRAMS
 
 CONFIGURATION = (Path(__file__).parents[2] / "deploy" / "gateway.conf").read_text("utf-8")

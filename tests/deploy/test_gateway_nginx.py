@@ -20,8 +20,8 @@ from running_stack import RunningStack, Tokens, exchange, running_stack
 from served import served
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from servicekit.http.application import add_routes, application, guarded
-from servicekit.http.paths import template_of
+from servicekit.web.application import add_routes, application, guarded
+from servicekit.web.paths import template_of
 from standalone.embedded.ports import free_port
 from standalone.stack import PROGRAMS
 

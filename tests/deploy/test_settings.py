@@ -13,9 +13,9 @@ from chat_bridge.settings import ChatBridgeSettings
 from feedback.settings import FeedbackSettings
 from inference.settings import InferenceSettings
 from reporting.settings import ReportingSettings
-from servicekit.http.access import AuthSettings
-from servicekit.http.settings import HttpSettings
-from servicekit.kafka.settings import KafkaSettings
+from servicekit.log.settings import KafkaSettings
+from servicekit.web.access import AuthSettings
+from servicekit.web.settings import HttpSettings
 
 ROOT = Path(__file__).parents[2]
 SETTINGS: tuple[type[BaseSettings], ...] = (

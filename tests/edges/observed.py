@@ -18,9 +18,9 @@ from starlette.types import Receive, Scope, Send
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from edges.cases import ANSWERS_EARLY, Case
-from servicekit.http.connections import Connections
-from servicekit.http.protocol import HEAD_LIMIT, HttpConnection
-from servicekit.http.settings import HttpSettings
+from servicekit.web.connections import Connections
+from servicekit.web.protocol import HEAD_LIMIT, HttpConnection
+from servicekit.web.settings import HttpSettings
 
 _STATUS = re.compile(rb"HTTP/1\.1 (\d{3}) ")
 

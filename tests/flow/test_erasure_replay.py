@@ -10,8 +10,8 @@ from running_stack import exchange, message, running_stack
 from contracts.instants import MINUTE, format_instant
 from contracts.topics import CHAT_TOPICS
 from servicekit.clock import SystemClock
-from servicekit.kafka.outcome import ERASED, STORED, DeadLettered
-from servicekit.kafka.records import LOG_TIME
+from servicekit.log.outcome import ERASED, STORED, DeadLettered
+from servicekit.log.records import LOG_TIME
 from standalone.dlq import Filter, letters, replay
 
 

@@ -13,9 +13,9 @@ from issuer import AUDIENCE, ISSUER, Issuer, issuer
 from running_stack import RunningStack, exchange
 
 from servicekit.clock import SystemClock
-from servicekit.http.jwks import KeySet
-from servicekit.http.jwt import JwtAuthenticator
-from servicekit.kafka.topics import partitions_by_topic
+from servicekit.log.topics import partitions_by_topic
+from servicekit.web.jwks import KeySet
+from servicekit.web.jwt import JwtAuthenticator
 from standalone.embedded.memory_broker import MemoryBroker
 from standalone.embedded.ports import free_port
 

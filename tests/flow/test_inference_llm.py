@@ -11,7 +11,7 @@ import pytest_asyncio
 from llm_server import REJECTED, LlmServer, completion, llm_server
 from running_stack import RunningStack, exchange, message, running_stack
 
-from servicekit.kafka.reader import records_of
+from servicekit.log.reader import records_of
 
 BASE = "/conversations/acme/support"
 UNSURE = "Odd, a friend said otherwise."

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 from running_stack import RunningStack, exchange, message, running_stack
 
-from servicekit.kafka.delivery import Observation
-from servicekit.kafka.outcome import DeadLettered
+from servicekit.log.delivery import Observation
+from servicekit.log.outcome import DeadLettered
 
 PATH = "/ingest/acme/support/events"
 NDJSON = {"Content-Type": "application/x-ndjson"}

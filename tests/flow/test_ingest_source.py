@@ -20,7 +20,7 @@ from starlette.types import Receive, Scope, Send
 
 from chat_bridge.model import MessageKey
 from chat_bridge.source_http import HttpMessageSource
-from servicekit.http.server import HttpServer
+from servicekit.web.server import HttpServer
 
 
 @dataclass

@@ -13,8 +13,8 @@ import httpx
 import pytest
 from running_stack import RunningStack, exchange
 
-from servicekit.http.descriptions import MEANINGS
-from servicekit.http.server import HttpServer
+from servicekit.web.descriptions import MEANINGS
+from servicekit.web.server import HttpServer
 from standalone.http_page import openapi
 
 schemathesis = pytest.importorskip("schemathesis")

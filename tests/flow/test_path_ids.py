@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from running_stack import RunningStack, exchange
 
 from contracts.ids import feedback_id
-from servicekit.http.server import HttpServer
+from servicekit.web.server import HttpServer
 
 PIECES = st.sampled_from(
     ["a", "b", "/turns/", "/", "%2F", "%252F", "%", "..", ".", ";", ";x=1", " ", "?", "#", "+", "\\", "é", "日本", "👍"]

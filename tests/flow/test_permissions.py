@@ -16,11 +16,11 @@ from running_stack import RunningStack, Tokens, exchange
 
 from contracts.scopes import ALL_SCOPES
 from servicekit.clock import SystemClock
-from servicekit.http.application import OWN_ROUTES, application, guarded
-from servicekit.http.jwks import KeySet
-from servicekit.http.jwt import JwtAuthenticator
-from servicekit.http.paths import Segment, template_of
-from servicekit.http.permissions import ANY_TOKEN, PermissionTable, merged
+from servicekit.web.application import OWN_ROUTES, application, guarded
+from servicekit.web.jwks import KeySet
+from servicekit.web.jwt import JwtAuthenticator
+from servicekit.web.paths import Segment, template_of
+from servicekit.web.permissions import ANY_TOKEN, PermissionTable, merged
 from standalone.api import SURFACE
 from standalone.stack import PROGRAMS
 
@@ -169,7 +169,7 @@ def routes_of(app: FastAPI) -> Iterator[tuple[str, str, Any]]:
 def test_every_route_has_its_row(stack: RunningStack) -> None:
     found = {(method, template) for method, template, _ in routes_of(stack.plain_app())}
     declared = {(method, template_of(path)) for method, path in merged(OWN_ROUTES, SURFACE.permissions)}
-    assert found == declared, "declare a row beside each route (servicekit/http/permissions.py)"
+    assert found == declared, "declare a row beside each route (servicekit/web/permissions.py)"
     assert found == set(EXPECTED)
 
 

@@ -14,7 +14,7 @@ from running_stack import RunningStack, exchange, message
 from served import served
 
 from contracts.ids import feedback_id
-from servicekit.http.auth import COOKIE
+from servicekit.web.auth import COOKIE
 
 BASE = "/conversations/acme/support"
 

@@ -16,8 +16,8 @@ from running_stack import RunningStack, running_stack
 from feedback.main import MIGRATIONS as FEEDBACK
 from inference.main import MIGRATIONS as INFERENCE
 from reporting.main import MIGRATIONS as REPORTING
-from servicekit.database import open_pool
-from servicekit.row_security import tenant_in_sight
+from servicekit.db.pools import open_pool
+from servicekit.db.row_security import tenant_in_sight
 
 Ask = Callable[[httpx.AsyncClient], Awaitable[Any]]
 READING = {"feedback": FEEDBACK, "inference": INFERENCE, "reporting": REPORTING}

@@ -23,8 +23,8 @@ from contracts.topics import SESSION_CREATED
 from feedback.main import MIGRATIONS
 from feedback.sessions import SessionAnnouncer
 from feedback.sessions_postgres import PostgresSessions
-from servicekit.database import open_pool
-from servicekit.kafka.producer import Message, Producer, Written
+from servicekit.db.pools import open_pool
+from servicekit.log.producer import Message, Producer, Written
 from servicekit.service import Surroundings
 
 ENDED = (200, {"status": "ended"})

@@ -15,7 +15,7 @@ import chat_bridge.main
 import feedback.main
 import inference.main
 import reporting.main
-from servicekit.migrations import migrate
+from servicekit.db.migrations import migrate
 
 FOLDERS = {
     service.PROGRAM.name: Path(str(service.__file__)).parent / "migrations"

@@ -15,13 +15,13 @@ from unit_handlers import NoWork
 
 from contracts.topics import CHAT_MESSAGE
 from servicekit.clock import SystemClock
-from servicekit.kafka.broker import build_broker
-from servicekit.kafka.delivery import Delivery
-from servicekit.kafka.outcome import STORED, Outcome
-from servicekit.kafka.producer import BatchProducer, Message
-from servicekit.kafka.records import Received
-from servicekit.kafka.subscriber import Subscription
-from servicekit.kafka.topics import partitions_by_topic
+from servicekit.log.broker import build_broker
+from servicekit.log.delivery import Delivery
+from servicekit.log.outcome import STORED, Outcome
+from servicekit.log.producer import BatchProducer, Message
+from servicekit.log.records import Received
+from servicekit.log.subscriber import Subscription
+from servicekit.log.topics import partitions_by_topic
 from standalone.embedded.memory_broker import MemoryBroker
 
 FIRST, SECOND = TopicPartition(CHAT_MESSAGE.name, 0), TopicPartition(CHAT_MESSAGE.name, 1)

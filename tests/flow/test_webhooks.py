@@ -28,8 +28,8 @@ from reporting.webhooks.payload import Delivery
 from reporting.webhooks.schedule import WAITS
 from reporting.webhooks.sending import Sender
 from reporting.webhooks.store import Deliveries
-from servicekit.database import open_pool
-from servicekit.kafka.producer import Message
+from servicekit.db.pools import open_pool
+from servicekit.log.producer import Message
 
 SECRET = "whsec_" + base64.b64encode(b"a key of twenty-four byte").decode()
 MIGRATIONS = Path(__file__).parents[2] / "services" / "reporting" / "migrations"

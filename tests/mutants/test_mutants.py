@@ -15,7 +15,7 @@ from mutants.python_mutants import python_mutants
 from mutants.sampling import equivalents, package_of, product_files, sample
 from mutants.tree import Tree
 
-CAUSE = "libs/servicekit/kafka/records.py"
+CAUSE = "libs/servicekit/log/records.py"
 TESTS = ("tests/unit/servicekit/test_cause.py",)
 
 

@@ -14,11 +14,11 @@ from reporting_events import START, feedback, message
 from reporting.main import SURFACE
 from reporting.pages.routes import pages_router
 from servicekit.clock import FixedClock, SystemClock
-from servicekit.http.answering import REQUEST_SECONDS
-from servicekit.http.application import application, guarded
-from servicekit.http.auth import COOKIE
-from servicekit.http.jwks import KeySet
-from servicekit.http.jwt import JwtAuthenticator
+from servicekit.web.answering import REQUEST_SECONDS
+from servicekit.web.application import application, guarded
+from servicekit.web.auth import COOKIE
+from servicekit.web.jwks import KeySet
+from servicekit.web.jwt import JwtAuthenticator
 
 NOW = FixedClock(START + 3_600_000_000)
 BROWSER = {"Accept": "text/html,*/*"}

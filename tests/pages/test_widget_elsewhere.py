@@ -17,7 +17,7 @@ from running_stack import RunningStack, Tokens, exchange, running_stack
 from served import served
 from starlette.types import Receive, Scope, Send
 
-from servicekit.http.auth import Caller
+from servicekit.web.auth import Caller
 
 pytestmark = needs_chromium
 DOCS = Path(__file__).parents[2] / "docs"

@@ -16,7 +16,7 @@ from feedback.store import Store
 from feedback.store_memory import MemoryStore
 from feedback.store_mongo import MongoStore
 from feedback.store_postgres import PostgresStore
-from servicekit.database import open_pool
+from servicekit.db.pools import open_pool
 
 
 @pytest.fixture(scope="session")

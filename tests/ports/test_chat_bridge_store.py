@@ -16,7 +16,7 @@ from chat_bridge.store import Store
 from chat_bridge.store_memory import MemoryStore
 from chat_bridge.store_postgres import PostgresStore
 from contracts.provenance import NO_PROVENANCE, Provenance
-from servicekit.database import open_pool
+from servicekit.db.pools import open_pool
 
 MIGRATIONS = Path(chat_bridge.main.__file__).parent / "migrations"
 

@@ -30,7 +30,7 @@ from feedback.consumer import FeedbackEvents
 from feedback.emojis import DEFAULT_REWARDS
 from feedback.model import Record
 from feedback.store import Save, Store, Totals
-from servicekit.kafka.outcome import ERASED, STORED, UNCHANGED
+from servicekit.log.outcome import ERASED, STORED, UNCHANGED
 
 ANN, BOB = Person("acme", "ann"), Person("acme", "bob")
 MINUTE = 60

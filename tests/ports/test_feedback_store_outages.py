@@ -35,7 +35,7 @@ from feedback.mongo_failures import told_apart
 from feedback.store import Save, Store
 from feedback.store_mongo import MongoStore
 from feedback.store_postgres import PostgresStore
-from servicekit.database import open_pool
+from servicekit.db.pools import open_pool
 from servicekit.failures import StartError, Unavailable, is_transient
 
 

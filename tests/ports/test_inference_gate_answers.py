@@ -14,7 +14,7 @@ from inference.llm_gate.answer import LlmAnswer
 from inference.llm_gate.store import GateAnswers, NewAnswer
 from inference.llm_gate.store_memory import MemoryGateAnswers
 from inference.llm_gate.store_postgres import PostgresGateAnswers
-from servicekit.database import open_pool
+from servicekit.db.pools import open_pool
 
 MIGRATIONS = Path(inference.main.__file__).parent / "migrations"
 NO = LlmAnswer(is_feedback=True, reaction="not_ok", confidence=0.123457, about=2, reason="rephrased")

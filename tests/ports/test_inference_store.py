@@ -19,7 +19,7 @@ from detector.model import Message
 from inference.store import PLACES_KEPT, ConversationKey, Emission, IndexedMessage, MessageKey, Place, Placed, Store
 from inference.store_memory import MemoryStore
 from inference.store_postgres import PostgresStore
-from servicekit.database import open_pool
+from servicekit.db.pools import open_pool
 
 MIGRATIONS = Path(inference.main.__file__).parent / "migrations"
 HERE = ConversationKey("acme", "p", "c1")

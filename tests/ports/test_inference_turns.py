@@ -28,8 +28,8 @@ from inference.turns.store import UserReaction, Wanted
 from inference.turns.store_postgres import PostgresTurnIndex
 from inference.turns.vectors import TurnVectors
 from inference.turns.vectors_postgres import take_bytes
-from servicekit.database import open_pool
-from servicekit.kafka.records import Coordinates, RawRecord, Received
+from servicekit.db.pools import open_pool
+from servicekit.log.records import Coordinates, RawRecord, Received
 
 MIGRATIONS = Path(inference.main.__file__).parent / "migrations"
 HERE = ConversationKey("acme", "p", "c1")

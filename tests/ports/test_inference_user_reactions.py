@@ -17,9 +17,9 @@ from inference.turns.store_postgres import PostgresTurnIndex
 from inference.turns.user_reactions import UserReactionEvents, reaction_of
 from inference.turns.vectors import TurnVectors
 from inference.turns.vectors_postgres import take_bytes
-from servicekit.database import open_pool
-from servicekit.kafka.outcome import STORED
-from servicekit.kafka.records import Coordinates, RawRecord, Received, Tombstone
+from servicekit.db.pools import open_pool
+from servicekit.log.outcome import STORED
+from servicekit.log.records import Coordinates, RawRecord, Received, Tombstone
 
 MIGRATIONS = Path(inference.main.__file__).parent / "migrations"
 TOPIC = "feedback.created"

@@ -9,7 +9,7 @@ import asyncpg
 import pytest
 from asyncpg.protocol import protocol as asyncpg_protocol
 
-from servicekit.database import open_pool
+from servicekit.db.pools import open_pool
 from servicekit.failures import StartError
 
 SAID = "select query, state from pg_stat_activity where application_name = 'agent-feedback nothing'"
@@ -97,7 +97,7 @@ async def test_a_migration_that_was_changed_after_it_was_applied_is_refused(post
 async def test_a_migration_may_take_longer_than_a_statement(
     postgres_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("servicekit.database.COMMAND_SECONDS", 0.2)
+    monkeypatch.setattr("servicekit.db.pools.COMMAND_SECONDS", 0.2)
     (tmp_path / "0001_slow.sql").write_text("select pg_sleep(0.5); create table kept (n int)")
     limited = await asyncpg.connect(postgres_url)
     await limited.execute("alter role current_user set statement_timeout = '300ms'")

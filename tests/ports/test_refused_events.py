@@ -14,8 +14,8 @@ from chat_bridge.refused import Refusal
 from chat_bridge.refused_store import RefusedEvents
 from chat_bridge.retention import expiries
 from chat_bridge.settings import ChatBridgeSettings
-from servicekit.database import open_pool
-from servicekit.retention import Retention
+from servicekit.db.pools import open_pool
+from servicekit.db.retention import Retention
 
 MIGRATIONS = Path(chat_bridge.main.__file__).parent / "migrations"
 LIMIT = 5

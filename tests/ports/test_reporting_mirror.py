@@ -27,7 +27,7 @@ from reporting.mirror.receipts import HeldReceipts
 from reporting.store_postgres import PostgresStore
 from servicekit.clock import FixedClock
 from servicekit.failures import StartError, Unavailable
-from servicekit.kafka.producer import Message, Written
+from servicekit.log.producer import Message, Written
 
 SEARCH = "/conversations/acme/support/feedback/artifacts"
 NOW = FixedClock(START + 3_600_000_000)

@@ -18,9 +18,9 @@ from reporting.main import MIGRATIONS
 from reporting.pages.routes import pages_router
 from reporting.store_postgres import PostgresStore
 from servicekit.clock import FixedClock
-from servicekit.database import open_pool
+from servicekit.db.pools import open_pool
+from servicekit.db.row_security import EVERY_TENANT, tenant_in_sight
 from servicekit.failures import StartError
-from servicekit.row_security import EVERY_TENANT, tenant_in_sight
 
 NOW = FixedClock(START + 3_600_000_000)
 TENANTS = "select array_agg(distinct tenant order by tenant) from {}"

@@ -17,8 +17,8 @@ from reporting.consumer import Projector
 from reporting.pages.routes import pages_router
 from reporting.store_postgres import PostgresStore
 from servicekit.clock import FixedClock
-from servicekit.http.auth import Caller
-from servicekit.kafka.outcome import STORED, UNCHANGED
+from servicekit.log.outcome import STORED, UNCHANGED
+from servicekit.web.auth import Caller
 
 NOW = FixedClock(START + 7_200_000_000)
 DAY = 86_400.0

@@ -10,8 +10,8 @@ from reporting.consumer import Projector
 from reporting.projection import FeedbackRow
 from reporting.queries.counts import totals
 from reporting.store_postgres import PostgresStore
-from servicekit.kafka.outcome import STORED, UNCHANGED, Ignored
-from servicekit.kafka.records import Coordinates, RawRecord, Tombstone
+from servicekit.log.outcome import STORED, UNCHANGED, Ignored
+from servicekit.log.records import Coordinates, RawRecord, Tombstone
 
 
 @pytest.fixture

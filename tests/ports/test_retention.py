@@ -23,9 +23,9 @@ from inference.settings import InferenceSettings
 from reporting.retention import expiries as reporting_expiries
 from reporting.settings import ReportingSettings
 from servicekit.clock import SystemClock
-from servicekit.database import open_pool
+from servicekit.db.pools import open_pool
+from servicekit.db.retention import BATCH, Expiry, Retention
 from servicekit.failures import StartError
-from servicekit.retention import BATCH, Expiry, Retention
 from standalone.purge import purge
 
 EVERY = {

@@ -20,8 +20,8 @@ from feedback.emojis import DEFAULT_REWARDS
 from feedback.model import Entry
 from feedback.store import Store
 from feedback.store_memory import MemoryStore
-from servicekit.kafka.outcome import Outcome
-from servicekit.kafka.records import Received
+from servicekit.log.outcome import Outcome
+from servicekit.log.records import Received
 
 USERS = st.sampled_from(["ann", "bob"])
 TIMES = st.integers(0, 4).map(lambda n: n * 400)

@@ -12,7 +12,7 @@ from contracts.erasure import ERASURE_MARGIN as MARGIN
 from feedback.erasure import forget
 from feedback.merge import SUPERSEDED, merge, outcome_of, revise
 from feedback.model import Change, Entry, Payload, Record, Stamp
-from servicekit.kafka.outcome import STORED, UNCHANGED
+from servicekit.log.outcome import STORED, UNCHANGED
 
 SLOTS = st.sampled_from(["👍", "👎", "❤"])
 

@@ -24,7 +24,7 @@ from inference.llm_gate.store_memory import MemoryGateAnswers
 from inference.store_memory import MemoryStore
 from servicekit.circuit_breaker import CircuitBreaker
 from servicekit.clock import SystemClock
-from servicekit.kafka.records import Coordinates, RawRecord, Received
+from servicekit.log.records import Coordinates, RawRecord, Received
 
 TEXTS = (
     *("When does it open?", "At nine.", "Odd, a friend said otherwise.", "Bus twelve.", "Hm.", "Then we walk."),

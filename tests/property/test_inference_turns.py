@@ -18,7 +18,7 @@ from inference.store import Placed
 from inference.store_memory import MemoryStore
 from inference.turns.facts import Facts
 from inference.turns.rules import TurnKey
-from servicekit.kafka.records import Coordinates, RawRecord, Received
+from servicekit.log.records import Coordinates, RawRecord, Received
 from simulation.stub_detector import StubDetector
 
 

@@ -21,12 +21,12 @@ from contracts.ids import conversation_key
 from contracts.instants import MINUTE, format_instant, parse_instant
 from feedback.settings import FeedbackSettings
 from servicekit.clock import SystemClock
-from servicekit.http.application import application, guarded
-from servicekit.kafka.delivery import Observation
-from servicekit.kafka.outcome import DeadLettered
-from servicekit.kafka.producer import Message
-from servicekit.kafka.topics import ensure_topics
+from servicekit.log.delivery import Observation
+from servicekit.log.outcome import DeadLettered
+from servicekit.log.producer import Message
+from servicekit.log.topics import ensure_topics
 from servicekit.service import Service, Surroundings
+from servicekit.web.application import application, guarded
 from standalone.embedded.local_kafka import LocalKafka
 
 pytestmark = [pytest.mark.real, pytest.mark.timeout(240)]

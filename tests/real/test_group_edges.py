@@ -18,10 +18,10 @@ from unit_handlers import NoWork
 
 from contracts.topics import CHAT_REACTION, CHAT_REPLY, EXPLICIT_RECEIVED, consumed_by
 from servicekit.failures import StartError
-from servicekit.kafka.producer import BatchProducer, Message
-from servicekit.kafka.reader import records_of
-from servicekit.kafka.subscriber import Subscription
-from servicekit.kafka.topics import ensure_topics
+from servicekit.log.producer import BatchProducer, Message
+from servicekit.log.reader import records_of
+from servicekit.log.subscriber import Subscription
+from servicekit.log.topics import ensure_topics
 from servicekit.service import Service, Surroundings
 from standalone.embedded.local_kafka import LocalKafka
 

@@ -22,10 +22,10 @@ from feedback.consumer import FeedbackEvents
 from feedback.emojis import DEFAULT_REWARDS
 from feedback.main import open_store
 from feedback.store import Store
-from servicekit.kafka.dead_letters import dead_letter
-from servicekit.kafka.producer import BatchProducer, Message
-from servicekit.kafka.records import Coordinates, RawRecord, Received
-from servicekit.kafka.topics import ensure_topics
+from servicekit.log.dead_letters import dead_letter
+from servicekit.log.producer import BatchProducer, Message
+from servicekit.log.records import Coordinates, RawRecord, Received
+from servicekit.log.topics import ensure_topics
 from servicekit.service import Service, Surroundings
 from standalone.embedded.local_kafka import LocalKafka
 

@@ -12,7 +12,7 @@ from processes import GROUPS, Members, stop_service, until_quiet
 from recount import lines_of, recount
 from samples import CHAT_EVENTS, needs_samples
 
-from servicekit.kafka.topics import ensure_topics
+from servicekit.log.topics import ensure_topics
 from standalone.embedded.local_kafka import LocalKafka
 from standalone.embedded.postgres import EmbeddedPostgres
 

@@ -8,7 +8,7 @@ import pytest
 from aiokafka.admin import AIOKafkaAdminClient
 from command import agent_feedback
 
-from servicekit.kafka.topics import partitions_by_topic
+from servicekit.log.topics import partitions_by_topic
 from standalone.embedded.local_kafka import LocalKafka
 
 pytestmark = pytest.mark.real

@@ -14,7 +14,7 @@ from command import agent_feedback, state_folder
 from previous_release import ROOT, previous_release, runs_from
 from processes import GROUPS, Members, stop_service, until_quiet
 
-from servicekit.kafka.topics import ensure_topics
+from servicekit.log.topics import ensure_topics
 from standalone.embedded.local_kafka import LocalKafka
 from standalone.embedded.postgres import EmbeddedPostgres
 

@@ -14,9 +14,9 @@ from running_stack import Tokens, exchange
 
 import feedback.main
 from feedback.settings import FeedbackSettings
-from servicekit.http.application import application, guarded
-from servicekit.kafka.topics import ensure_topics
+from servicekit.log.topics import ensure_topics
 from servicekit.service import Service, Surroundings
+from servicekit.web.application import application, guarded
 from standalone.embedded.local_kafka import LocalKafka
 
 pytestmark = pytest.mark.real

@@ -18,11 +18,11 @@ from secured_kafka import PASSWORD, USER, SecuredKafka
 
 from contracts.topics import CHAT_REACTION
 from servicekit.failures import LogUnavailable
-from servicekit.kafka.cluster import Bootstrap, Cluster, client_options, cluster_at
-from servicekit.kafka.producer import BatchProducer, Message
-from servicekit.kafka.reader import records_of
-from servicekit.kafka.settings import Mechanism
-from servicekit.kafka.topics import ensure_topics
+from servicekit.log.cluster import Bootstrap, Cluster, client_options, cluster_at
+from servicekit.log.producer import BatchProducer, Message
+from servicekit.log.reader import records_of
+from servicekit.log.settings import Mechanism
+from servicekit.log.topics import ensure_topics
 from standalone.embedded.local_kafka import LocalKafka
 from standalone.log import facts_of_log, log_of
 

@@ -14,7 +14,7 @@ import pytest_asyncio
 from extra_alone import distributions_of, environment_of
 from processes import stop_service
 
-from servicekit.kafka.topics import ensure_topics
+from servicekit.log.topics import ensure_topics
 from standalone.embedded.local_kafka import LocalKafka
 from standalone.embedded.ports import free_port
 

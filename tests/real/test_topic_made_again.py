@@ -10,8 +10,8 @@ from aiokafka.admin import AIOKafkaAdminClient
 from group_reading import reading
 
 from contracts.topics import CHAT_REACTION
-from servicekit.kafka.producer import BatchProducer, Message
-from servicekit.kafka.topics import ensure_topics
+from servicekit.log.producer import BatchProducer, Message
+from servicekit.log.topics import ensure_topics
 from standalone.embedded.local_kafka import LocalKafka
 
 pytestmark = [pytest.mark.real, pytest.mark.timeout(120)]

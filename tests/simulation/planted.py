@@ -15,10 +15,10 @@ from chat_bridge.parking import Parking
 from feedback.consumer import FeedbackEvents
 from feedback.store import Save
 from feedback.writer import FeedbackWriter
-from servicekit.kafka.delivery import Delivery
-from servicekit.kafka.outcome import Outcome
-from servicekit.kafka.producer import Message, Producer, Written
-from servicekit.kafka.records import RawRecord, Received
+from servicekit.log.delivery import Delivery
+from servicekit.log.outcome import Outcome
+from servicekit.log.producer import Message, Producer, Written
+from servicekit.log.records import RawRecord, Received
 from simulation.fake_clients import SimulatedProducer
 from simulation.processes import WITHOUT_SWEEP, SimulatedSubscription, Wiring
 

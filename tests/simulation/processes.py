@@ -19,9 +19,9 @@ from feedback.emojis import DEFAULT_REWARDS
 from inference.consumer import ConversationEvents
 from reporting.consumer import Projector
 from servicekit.failures import LogUnavailable
-from servicekit.kafka.delivery import Backoff, Delivery, Handler
-from servicekit.kafka.erasing import ErasingHandler
-from servicekit.kafka.subscriber import Subscription
+from servicekit.log.delivery import Backoff, Delivery, Handler
+from servicekit.log.erasing import ErasingHandler
+from servicekit.log.subscriber import Subscription
 from simulation.fake_clients import FAILURES, FakeConsumer, FaultyFeedbackStore, FaultyStore, Part, SimulatedProducer
 from simulation.stub_detector import StubDetector
 from simulation.stub_turns import StubTurns

@@ -12,7 +12,7 @@ from contracts.topics import BY_NAME, FEEDBACK_CREATED
 from feedback.announce import message_of
 from feedback.model import Record
 from reporting.projection import feedback_row
-from servicekit.kafka.records import Coordinates, RawRecord, cause_of
+from servicekit.log.records import Coordinates, RawRecord, cause_of
 from simulation.history import Said
 from simulation.recount import Recount, recount
 from simulation.world import World

@@ -21,8 +21,8 @@ from contracts.topics import (
     REPLY_RECEIVED,
 )
 from feedback.model import Entry, Key, Payload, Record, Stamp
-from servicekit.kafka.producer import Message, Written
-from servicekit.kafka.records import Coordinates, RawRecord, Received
+from servicekit.log.producer import Message, Written
+from servicekit.log.records import Coordinates, RawRecord, Received
 
 START = 1_790_000_000_000_000
 """The moment that `at=0` means, in microseconds: 2026-09-21T14:13:20Z."""

@@ -11,10 +11,10 @@ from unit_handlers import NoWork
 
 from contracts.topics import Consumer
 from servicekit.clock import SystemClock
-from servicekit.kafka.broker import build_broker
-from servicekit.kafka.delivery import Delivery, Handler
-from servicekit.kafka.producer import BatchProducer
-from servicekit.kafka.subscriber import Subscription
+from servicekit.log.broker import build_broker
+from servicekit.log.delivery import Delivery, Handler
+from servicekit.log.producer import BatchProducer
+from servicekit.log.subscriber import Subscription
 
 
 class Commits:

@@ -16,7 +16,7 @@ from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa
 from jwt.algorithms import ECAlgorithm, OKPAlgorithm, RSAAlgorithm
 from starlette.types import Receive, Scope, Send
 
-from servicekit.http.server import HttpServer
+from servicekit.web.server import HttpServer
 
 ISSUER = "https://issuer.example"
 AUDIENCE = "agent-feedback"

@@ -9,8 +9,8 @@ from typing import Any
 
 import contracts
 from contracts.instants import parse_instant
-from servicekit.kafka.producer import Message, Written
-from servicekit.kafka.records import Coordinates, Headers, RawRecord
+from servicekit.log.producer import Message, Written
+from servicekit.log.records import Coordinates, Headers, RawRecord
 
 NOW = parse_instant("2026-06-01T12:00:00Z")
 EXAMPLES = Path(contracts.__file__).parent / "examples"

@@ -10,9 +10,9 @@ from starlette.types import ASGIApp
 
 from contracts.scopes import ALL_SCOPES
 from reporting.main import SURFACE
-from servicekit.http.application import application as servicekit_application
-from servicekit.http.application import guarded
-from servicekit.http.auth import Caller
+from servicekit.web.application import application as servicekit_application
+from servicekit.web.application import guarded
+from servicekit.web.auth import Caller
 
 CALLERS = {
     "all": Caller("local", scopes=ALL_SCOPES),

@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 import asyncpg
 
 from reporting.main import MIGRATIONS
-from servicekit.database import open_pool
+from servicekit.db.pools import open_pool
 
 
 @asynccontextmanager

@@ -7,7 +7,7 @@ from uuid import NAMESPACE_OID, UUID, uuid5
 
 from contracts.chat import ChatMessageIngested, ChatMessageReplyIngested
 from contracts.feedback import FeedbackCreated
-from servicekit.kafka.records import Coordinates, RawRecord, Received
+from servicekit.log.records import Coordinates, RawRecord, Received
 
 START = 1_790_000_000_000_000
 """The moment that `at=0` means, in microseconds: 2026-09-21T13:33:20Z."""

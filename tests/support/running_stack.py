@@ -20,13 +20,13 @@ from starlette.types import ASGIApp
 
 from contracts.ids import conversation_key
 from contracts.scopes import ALL_SCOPES
-from servicekit.http.answering import REQUEST_SECONDS
-from servicekit.http.application import add_routes, application, guarded
-from servicekit.http.auth import Authenticator, Caller
-from servicekit.kafka.delivery import Observation
-from servicekit.kafka.producer import Message
-from servicekit.kafka.topics import partitions_by_topic
+from servicekit.log.delivery import Observation
+from servicekit.log.producer import Message
+from servicekit.log.topics import partitions_by_topic
 from servicekit.service import Surroundings
+from servicekit.web.answering import REQUEST_SECONDS
+from servicekit.web.application import add_routes, application, guarded
+from servicekit.web.auth import Authenticator, Caller
 from standalone.api import SURFACE, routers_of
 from standalone.embedded.holdback import Holdback
 from standalone.embedded.holding_producer import HoldingProducer

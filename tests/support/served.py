@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 
 from starlette.types import ASGIApp
 
-from servicekit.http.server import HttpServer
+from servicekit.web.server import HttpServer
 
 Connection = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from servicekit.kafka.outcome import Outcome
-from servicekit.kafka.records import Received
+from servicekit.log.outcome import Outcome
+from servicekit.log.records import Received
 
 
 class NoWork:

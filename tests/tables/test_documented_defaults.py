@@ -31,9 +31,9 @@ from reporting.webhooks.courier import ATTEMPT_SECONDS
 from reporting.webhooks.schedule import WAITS
 from servicekit import launcher
 from servicekit.circuit_breaker import CircuitBreaker
-from servicekit.http.access import AuthSettings
-from servicekit.http.settings import HttpSettings
-from servicekit.kafka.settings import KafkaSettings
+from servicekit.log.settings import KafkaSettings
+from servicekit.web.access import AuthSettings
+from servicekit.web.settings import HttpSettings
 from standalone import cli, up
 from standalone.cli import app
 from standalone.terminal import ANSWER_SECONDS

@@ -27,7 +27,7 @@ from contracts.erasure import Person
 from contracts.instants import MINUTE, format_instant
 from inference.erasure import InferenceErasures
 from reporting.erasure import ReportingErasures
-from servicekit.database import open_pool
+from servicekit.db.pools import open_pool
 
 SECRET = "zanzibar-landlord-7431"
 HOLD_WORDS = {

@@ -29,8 +29,8 @@ from feedback.settings import FeedbackSettings
 from inference.settings import InferenceSettings
 from reporting.settings import ReportingSettings
 from servicekit.clock import FixedClock
-from servicekit.database import open_pool
-from servicekit.retention import Expiry, Retention
+from servicekit.db.pools import open_pool
+from servicekit.db.retention import Expiry, Retention
 
 DAY = 86_400_000_000
 NOW = 1_893_456_000_000_000

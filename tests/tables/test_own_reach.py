@@ -10,7 +10,7 @@ import pytest_asyncio
 from running_stack import RunningStack, exchange, running_stack
 
 from contracts.scopes import ALL_SCOPES
-from servicekit.http.auth import Caller
+from servicekit.web.auth import Caller
 
 JUDGEMENT = "/conversations/acme/support/c1/turns/t1/feedback"
 END = "/api/threads/c1/end"

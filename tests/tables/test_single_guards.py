@@ -15,8 +15,8 @@ import feedback.main
 import inference.main
 import reporting.main
 from reporting.pages.exports import _cell
-from servicekit.database import open_pool
-from servicekit.http.application import application, guarded
+from servicekit.db.pools import open_pool
+from servicekit.web.application import application, guarded
 from standalone.api import SURFACE
 
 SERVICES = {one.PROGRAM.name: one for one in (chat_bridge.main, feedback.main, inference.main, reporting.main)}

@@ -24,11 +24,11 @@ from contracts.erasure import is_erased
 from contracts.instants import format_instant
 from contracts.topics import TOPICS
 from servicekit.failures import Unavailable
-from servicekit.http.access import AuthSettings, issuer_of
-from servicekit.http.jwks import KeySet
-from servicekit.http.jwt import JwtAuthenticator
-from servicekit.kafka.records import Received, Unreadable, read
-from servicekit.kafka.topics import declared_topics, topic_config
+from servicekit.log.records import Received, Unreadable, read
+from servicekit.log.topics import declared_topics, topic_config
+from servicekit.web.access import AuthSettings, issuer_of
+from servicekit.web.jwks import KeySet
+from servicekit.web.jwt import JwtAuthenticator
 
 SECOND = 1_000_000
 DAY_MS = 86_400_000

@@ -14,10 +14,10 @@ from pydantic_core import from_json
 from chat_bridge.ingest import check_line
 from chat_bridge.intake import Intake
 from chat_bridge.sources.source import NotUnderstood, Payload, SignedRequest, Source, SourceAnswer, SourceKind
-from servicekit.http.refusals import documented, refusal
-from servicekit.kafka.producer import Message
+from servicekit.log.producer import Message
 from servicekit.logging import logger
 from servicekit.metrics import SOURCE_REQUESTS
+from servicekit.web.refusals import documented, refusal
 
 SOURCE_LIMIT = 1024 * 1024
 """Bytes of a request's body."""

@@ -16,7 +16,7 @@ from chat_bridge.sources.api import SOURCE_LIMIT, source_router
 from chat_bridge.sources.slack_workspace import SLACK, SlackSettings
 from chat_bridge.sources.source import Source, SourceKind
 from chat_bridge.sources.webhook_files import MAPPED_WEBHOOKS, WebhookMapSettings
-from servicekit.http.permissions import PUBLIC, Permissions
+from servicekit.web.permissions import PUBLIC, Permissions
 
 SOURCES: Final[Sequence[SourceKind]] = (SLACK, MAPPED_WEBHOOKS)
 

@@ -8,8 +8,8 @@ from typing import Final
 
 from fastapi import APIRouter
 
-from servicekit.http.documents import Document
-from servicekit.http.permissions import PUBLIC, Permissions
+from servicekit.web.documents import Document
+from servicekit.web.permissions import PUBLIC, Permissions
 
 _FOLDER: Final = Path(__file__).parent
 PERMISSIONS: Final[Permissions] = {

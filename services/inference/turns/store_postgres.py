@@ -34,7 +34,7 @@ from inference.turns.statements import (
 from inference.turns.store import UserReaction
 from inference.turns.vectors import TurnVectors
 from inference.turns.vectors_postgres import WIRES, VectorType, vector_type
-from servicekit.database import columns_of
+from servicekit.db.pools import columns_of
 
 
 class PostgresTurnIndex(PostgresTurnSearch):

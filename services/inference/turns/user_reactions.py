@@ -8,8 +8,8 @@ from uuid import UUID
 from contracts.feedback import FeedbackCreated
 from inference.turns.rules import TurnKey, status_of
 from inference.turns.store import TurnIndex, UserReaction
-from servicekit.kafka.outcome import STORED, UNCHANGED, Ignored, Outcome
-from servicekit.kafka.records import Received, Tombstone
+from servicekit.log.outcome import STORED, UNCHANGED, Ignored, Outcome
+from servicekit.log.records import Received, Tombstone
 
 NO_REACTION = Ignored("no_reaction_of_a_person")
 

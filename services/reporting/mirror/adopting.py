@@ -7,7 +7,7 @@ from typing import Final
 import asyncpg
 
 from reporting.database import Connection
-from servicekit.database import shown
+from servicekit.db.pools import shown
 from servicekit.failures import StartError
 
 _SECONDS: Final = 3_600.0

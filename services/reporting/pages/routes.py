@@ -28,10 +28,10 @@ from reporting.queries.sessions import RatingsOfLength, session_ratings
 from reporting.selection import ALWAYS, Project, Span
 from servicekit.clock import Clock
 from servicekit.failures import is_transient
-from servicekit.http.answering import failed
-from servicekit.http.auth import Caller
-from servicekit.http.permissions import PUBLIC, Permissions, needs
 from servicekit.logging import logger
+from servicekit.web.answering import failed
+from servicekit.web.auth import Caller
+from servicekit.web.permissions import PUBLIC, Permissions, needs
 
 __all__ = ["Health", "pages_router"]
 log = logger("reporting")

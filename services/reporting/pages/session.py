@@ -13,7 +13,7 @@ from fastapi import Request, Response
 from fastapi.responses import HTMLResponse, RedirectResponse
 
 from servicekit.failures import Unavailable
-from servicekit.http.auth import COOKIE, Authenticator
+from servicekit.web.auth import COOKIE, Authenticator
 
 _STYLE: Final = (
     "body{font:16px/1.6 Inter,system-ui,-apple-system,Segoe UI,Roboto,Liberation Sans,sans-serif;"

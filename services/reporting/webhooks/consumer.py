@@ -11,9 +11,9 @@ from reporting.webhooks.endpoints import Endpoint
 from reporting.webhooks.payload import Delivery
 from reporting.webhooks.store import Deliveries
 from servicekit.clock import Clock
-from servicekit.kafka.delivery import Handler
-from servicekit.kafka.outcome import STORED, Ignored, Outcome
-from servicekit.kafka.records import Received, Tombstone
+from servicekit.log.delivery import Handler
+from servicekit.log.outcome import STORED, Ignored, Outcome
+from servicekit.log.records import Received, Tombstone
 
 UNWANTED = Ignored("no_webhook")
 

@@ -10,8 +10,8 @@ from aiokafka.errors import MessageSizeTooLargeError
 
 from contracts.ids import partition_of
 from contracts.topics import BY_NAME
-from servicekit.kafka.producer import Message, Producer, Written
-from servicekit.kafka.settings import MESSAGE_LIMIT
+from servicekit.log.producer import Message, Producer, Written
+from servicekit.log.settings import MESSAGE_LIMIT
 from standalone.embedded.holdback import PIECE_BYTES, Holdback, Lane
 
 

@@ -12,8 +12,8 @@ from typing import Final
 
 from pydantic import SecretStr
 
-from servicekit.kafka.cluster import Cluster
-from servicekit.kafka.settings import KafkaSettings
+from servicekit.log.cluster import Cluster
+from servicekit.log.settings import KafkaSettings
 from standalone.embedded.ports import LOOPBACK
 
 KAFKA_VERSION: Final = "4.3.0"

@@ -18,7 +18,7 @@ from typing import Final, Self
 from aiokafka.admin import AIOKafkaAdminClient
 from aiokafka.errors import KafkaError
 
-from servicekit.kafka.cluster import Cluster
+from servicekit.log.cluster import Cluster
 from standalone.embedded.children import end, ended, last_complaint, say_nothing, spawn
 from standalone.embedded.file_lock import lock_beside
 from standalone.embedded.kafka_parts import (

@@ -19,10 +19,10 @@ from contracts.erasure import Person, author_of
 from contracts.instants import SECOND
 from contracts.topics import BY_NAME
 from servicekit.failures import LogUnavailable
-from servicekit.kafka.delivery import Observation
-from servicekit.kafka.outcome import STORED, UNCHANGED, DeadLettered, Ignored, Outcome, Parked
-from servicekit.kafka.producer import Message, Written
-from servicekit.kafka.records import Coordinates, RawRecord, Received, read
+from servicekit.log.delivery import Observation
+from servicekit.log.outcome import STORED, UNCHANGED, DeadLettered, Ignored, Outcome, Parked
+from servicekit.log.producer import Message, Written
+from servicekit.log.records import Coordinates, RawRecord, Received, read
 
 MESSAGE, REPLY, REACTION = "chat.message.ingested", "chat.message.reply.ingested", "chat.message.reaction.ingested"
 NAMES = {MESSAGE: "agent", REPLY: "reply", REACTION: "added"}

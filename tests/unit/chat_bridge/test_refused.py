@@ -7,7 +7,7 @@ import json
 import pytest
 
 from chat_bridge.refused import Refusal, refusal_of_line, refusal_of_record
-from servicekit.kafka.records import Coordinates, RawRecord, Unreadable
+from servicekit.log.records import Coordinates, RawRecord, Unreadable
 
 MESSAGE = "chat.message.ingested"
 WHOLE = {"tenant": "acme", "project": "support", "eventId": "e-1"}

@@ -15,7 +15,7 @@ from chat_bridge.translate import translate
 from contracts.chat import ChatMessageIngested, ChatMessageReactionIngested, ChatMessageReplyIngested
 from contracts.feedback import FeedbackReactionReceived, FeedbackReplyReceived
 from contracts.versions import version_of
-from servicekit.kafka.outcome import Ignored
+from servicekit.log.outcome import Ignored
 
 NAMESPACE = UUID("6f0c1a52-3f43-5d0e-9a38-9d6b1f1f7c55")
 

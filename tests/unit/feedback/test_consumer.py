@@ -14,7 +14,7 @@ from feedback.consumer import FeedbackEvents
 from feedback.emojis import DEFAULT_REWARDS
 from feedback.store import Save
 from feedback.store_memory import MemoryStore
-from servicekit.kafka.outcome import STORED, UNCHANGED, Ignored
+from servicekit.log.outcome import STORED, UNCHANGED, Ignored
 
 
 @pytest.fixture

@@ -16,8 +16,8 @@ from contracts.chat import ChatMessageIngested
 from feedback.main import MIGRATIONS
 from feedback.registry import RegisteredTurn, TurnKey, collapse, newest_roles, role_of, turn_of
 from feedback.registry_postgres import PostgresRegistry
-from servicekit.database import open_pool
-from servicekit.row_security import EVERY_TENANT, tenant_in_sight
+from servicekit.db.pools import open_pool
+from servicekit.db.row_security import EVERY_TENANT, tenant_in_sight
 
 
 def message(name: str, at: int, *, agent: str | None = None, turn: str | None = "t1", **fields: Any) -> Any:

@@ -7,7 +7,7 @@ from feedback_events import START, explicit, inferred, reaction
 from feedback.merge import SUPERSEDED, merge, outcome_of, revise
 from feedback.model import Change, Record
 from feedback.reward import change_of
-from servicekit.kafka.outcome import STORED, UNCHANGED, Outcome
+from servicekit.log.outcome import STORED, UNCHANGED, Outcome
 
 
 def say(record: Record | None, event: object) -> tuple[Record, Outcome]:

@@ -13,7 +13,7 @@ from contracts.chat import DELETED
 from contracts.provenance import Provenance
 from feedback.model import Change, Key, Stamp
 from feedback.reward import change_of
-from servicekit.kafka.outcome import Ignored
+from servicekit.log.outcome import Ignored
 
 
 def said(event: object, **rewards: float) -> Change:

@@ -17,8 +17,8 @@ from reporting.projection import (
     message_row,
     newest_feedbacks,
 )
-from servicekit.kafka.outcome import STORED, UNCHANGED, Ignored
-from servicekit.kafka.records import REVISION, Coordinates, RawRecord, Tombstone
+from servicekit.log.outcome import STORED, UNCHANGED, Ignored
+from servicekit.log.records import REVISION, Coordinates, RawRecord, Tombstone
 
 
 def test_a_reply_has_no_row():

@@ -19,9 +19,9 @@ from hand_clock import HandClock
 from issuer import AUDIENCE, ISSUER, Issuer, issuer, key_for, public_jwk
 
 from servicekit.failures import StartError, Unavailable
-from servicekit.http.auth import Caller
-from servicekit.http.jwks import KeySet, keys_in
-from servicekit.http.jwt import Claims, JwtAuthenticator, caller_of_claims
+from servicekit.web.auth import Caller
+from servicekit.web.jwks import KeySet, keys_in
+from servicekit.web.jwt import Claims, JwtAuthenticator, caller_of_claims
 
 NOW = int(time.time())
 

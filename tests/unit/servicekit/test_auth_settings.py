@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from servicekit.failures import StartError
-from servicekit.http.access import AuthSettings, authenticator_for
-from servicekit.http.auth import AccessToken
-from servicekit.http.jwt import JwtAuthenticator
 from servicekit.settings import read_settings
+from servicekit.web.access import AuthSettings, authenticator_for
+from servicekit.web.auth import AccessToken
+from servicekit.web.jwt import JwtAuthenticator
 
 ALL = {"AUTH_ISSUER": "https://i", "AUTH_AUDIENCE": "a", "AUTH_JWKS_URL": "https://i/keys"}
 

@@ -24,11 +24,11 @@ from logs import NOW, RecordingLog
 from unit_handlers import NoWork
 
 from servicekit.clock import FixedClock
-from servicekit.kafka import unpacking
-from servicekit.kafka.bounded_fetch import HEADER_BYTES, POLL_BYTES, BoundedRecords, BoundedResult, bound_fetching
-from servicekit.kafka.delivery import Delivery
-from servicekit.kafka.records import RefusedBatch, raw_record
-from servicekit.kafka.unpacking import HEADERS_LIMIT, UNPACKED_LIMIT, UnpacksTooLarge
+from servicekit.log import unpacking
+from servicekit.log.bounded_fetch import HEADER_BYTES, POLL_BYTES, BoundedRecords, BoundedResult, bound_fetching
+from servicekit.log.delivery import Delivery
+from servicekit.log.records import RefusedBatch, raw_record
+from servicekit.log.unpacking import HEADERS_LIMIT, UNPACKED_LIMIT, UnpacksTooLarge
 
 LANE = TopicPartition("chat.message.ingested", 0)
 CODECS = {"gzip": 1, "snappy": 2, "lz4": 3, "zstd": 4}

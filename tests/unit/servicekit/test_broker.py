@@ -14,10 +14,10 @@ from unit_handlers import NoWork
 import servicekit
 from contracts.topics import TOPICS, Consumer
 from servicekit.clock import FixedClock
-from servicekit.kafka.broker import build_broker
-from servicekit.kafka.delivery import Delivery
-from servicekit.kafka.settings import SUBSCRIBER_SETTINGS
-from servicekit.kafka.subscriber import Subscription
+from servicekit.log.broker import build_broker
+from servicekit.log.delivery import Delivery
+from servicekit.log.settings import SUBSCRIBER_SETTINGS
+from servicekit.log.subscriber import Subscription
 
 GROUPS: list[Consumer] = sorted({group for topic in TOPICS for group in topic.consumers})
 SOURCES = [

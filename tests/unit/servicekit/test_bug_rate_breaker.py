@@ -7,7 +7,7 @@ from itertools import count
 import pytest
 from hand_clock import HandClock
 
-from servicekit.kafka.bug_rate_breaker import ANY_BUGS, MINIMUM, SAME_BUGS, WINDOW, WINDOW_SECONDS, Bug, BugRateBreaker
+from servicekit.log.bug_rate_breaker import ANY_BUGS, MINIMUM, SAME_BUGS, WINDOW, WINDOW_SECONDS, Bug, BugRateBreaker
 
 _NUMBERS = count()
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from servicekit.coalesced import Coalesced
+from servicekit.request_batcher import RequestBatcher
 
 
 class Oracle:
@@ -29,7 +29,7 @@ class Oracle:
 
 async def test_the_first_is_asked_at_once_and_the_others_together() -> None:
     oracle = Oracle()
-    ask = Coalesced(oracle)
+    ask = RequestBatcher(oracle)
     waiting = [asyncio.create_task(ask(number)) for number in range(5)]
     await asyncio.sleep(0)
     oracle.may_answer.set()
@@ -42,7 +42,7 @@ async def test_the_first_is_asked_at_once_and_the_others_together() -> None:
 
 async def test_what_is_raised_reaches_those_who_asked_together_and_nobody_else() -> None:
     oracle = Oracle()
-    ask = Coalesced(oracle, most=2)
+    ask = RequestBatcher(oracle, most=2)
     first = asyncio.create_task(ask(1))
     await asyncio.sleep(0)
     others = [asyncio.create_task(ask(number)) for number in (13, 2, 3)]
@@ -55,7 +55,7 @@ async def test_what_is_raised_reaches_those_who_asked_together_and_nobody_else()
 
 async def test_who_gives_up_is_not_asked_for_and_harms_nobody() -> None:
     oracle = Oracle()
-    ask = Coalesced(oracle)
+    ask = RequestBatcher(oracle)
     first = asyncio.create_task(ask(1))
     while not oracle.asked:
         await asyncio.sleep(0)
@@ -76,7 +76,7 @@ async def test_who_gives_up_is_not_asked_for_and_harms_nobody() -> None:
 async def test_everybody_gets_their_own_reply_and_no_call_is_too_heavy(numbers: list[int], most: int) -> None:
     oracle = Oracle()
     oracle.may_answer.set()
-    ask = Coalesced(oracle, most=most, weigh=lambda number: number)
+    ask = RequestBatcher(oracle, most=most, weigh=lambda number: number)
     assert await asyncio.gather(*map(ask, numbers)) == [2 * number for number in numbers]
     assert [number for batch in oracle.asked for number in batch] == numbers
     assert all(len(batch) == 1 or sum(batch) <= most for batch in oracle.asked)

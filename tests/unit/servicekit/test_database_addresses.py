@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from servicekit.database import open_pool, shown
+from servicekit.db.pools import open_pool, shown
 from servicekit.failures import StartError
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from servicekit.kafka.dead_letter_reasons import REASONS, meaning_of
+from servicekit.log.dead_letter_reasons import REASONS, meaning_of
 
 ROOT = Path(__file__).parents[3]
 RAISED = re.compile(
@@ -16,7 +16,7 @@ NOT_REASONS = {"stored", "unchanged", "ignored", "parked"}
 
 def test_every_reason_that_is_raised_is_in_the_table() -> None:
     files = [
-        *(ROOT / "libs/servicekit/kafka").glob("*.py"),
+        *(ROOT / "libs/servicekit/log").glob("*.py"),
         ROOT / "libs/servicekit/failures.py",
         *(ROOT / "services/chat_bridge").glob("*.py"),
     ]

@@ -18,11 +18,11 @@ from structlog.testing import capture_logs
 from servicekit import metrics
 from servicekit.clock import FixedClock
 from servicekit.failures import LogUnavailable, Permanent, Unavailable
-from servicekit.kafka.delivery import BISECT_AFTER, Backoff, Delivery, Interrupted, Observation
-from servicekit.kafka.outcome import STORED, DeadLettered, Ignored, Outcome
-from servicekit.kafka.producer import Message, Written
-from servicekit.kafka.records import RawRecord, Received
-from servicekit.kafka.settings import MESSAGE_LIMIT
+from servicekit.log.delivery import BISECT_AFTER, Backoff, Delivery, Interrupted, Observation
+from servicekit.log.outcome import STORED, DeadLettered, Ignored, Outcome
+from servicekit.log.producer import Message, Written
+from servicekit.log.records import RawRecord, Received
+from servicekit.log.settings import MESSAGE_LIMIT
 
 TOPIC = "chat.message.ingested"
 

@@ -13,10 +13,10 @@ from hand_clock import HandClock
 from logs import RecordingLog
 from unit_handlers import NoWork
 
-from servicekit.kafka.delivery import Delivery
-from servicekit.kafka.positions import Positions, Span, spans_of
-from servicekit.kafka.records import LOG_APPEND_TIME, Coordinates, RawRecord
-from servicekit.kafka.subscriber import Subscription
+from servicekit.log.delivery import Delivery
+from servicekit.log.positions import Positions, Span, spans_of
+from servicekit.log.records import LOG_APPEND_TIME, Coordinates, RawRecord
+from servicekit.log.subscriber import Subscription
 
 TOPIC = "chat.message.ingested"
 LANE = TopicPartition(TOPIC, 0)

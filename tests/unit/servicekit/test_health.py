@@ -5,7 +5,7 @@ from __future__ import annotations
 import httpx
 import pytest
 
-from servicekit.http.application import application
+from servicekit.web.application import application
 
 WARNING = "chat_bridge: 900 records of chat.message.ingested were deleted from the log before they were read"
 

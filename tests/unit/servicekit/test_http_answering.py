@@ -17,10 +17,10 @@ from starlette.types import ASGIApp
 
 from servicekit import metrics
 from servicekit.failures import Unavailable
-from servicekit.http.application import Surface, add_routes, application, guarded
-from servicekit.http.auth import AccessToken
-from servicekit.http.guard import STARTING
-from servicekit.http.permissions import ANY_TOKEN, PUBLIC
+from servicekit.web.application import Surface, add_routes, application, guarded
+from servicekit.web.auth import AccessToken
+from servicekit.web.guard import STARTING
+from servicekit.web.permissions import ANY_TOKEN, PUBLIC
 
 SECRET = "what ann wrote"
 

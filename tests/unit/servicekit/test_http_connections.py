@@ -12,12 +12,12 @@ from time import monotonic
 import httpx
 import pytest
 
-from servicekit.http.application import Surface, application, guarded
-from servicekit.http.auth import AccessToken
-from servicekit.http.permissions import PUBLIC
-from servicekit.http.protocol import DISCARD_LIMIT
-from servicekit.http.server import HttpServer
-from servicekit.http.settings import HttpSettings
+from servicekit.web.application import Surface, application, guarded
+from servicekit.web.auth import AccessToken
+from servicekit.web.permissions import PUBLIC
+from servicekit.web.protocol import DISCARD_LIMIT
+from servicekit.web.server import HttpServer
+from servicekit.web.settings import HttpSettings
 
 WHOLE = b"GET /health/live HTTP/1.1\r\nHost: x\r\n\r\n"
 

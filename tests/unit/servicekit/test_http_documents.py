@@ -10,9 +10,9 @@ import pytest
 import pytest_asyncio
 from fastapi import APIRouter
 
-from servicekit.http import application as module
-from servicekit.http.application import Surface, add_routes, application, guarded
-from servicekit.http.auth import AccessToken
+from servicekit.web import application as module
+from servicekit.web.application import Surface, add_routes, application, guarded
+from servicekit.web.auth import AccessToken
 
 PATHS = ("/openapi.json", "/docs", "/asyncapi.json")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
-from servicekit.http.joined_writes import HELD_LIMIT, JoinedWrites
+from servicekit.web.joined_writes import HELD_LIMIT, JoinedWrites
 
 
 class Wire(asyncio.Transport):

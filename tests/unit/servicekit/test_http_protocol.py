@@ -18,12 +18,12 @@ import pytest
 from fastapi import Request, Response
 
 from servicekit import metrics
-from servicekit.http.application import Surface, application, guarded
-from servicekit.http.auth import AccessToken
-from servicekit.http.permissions import ANY_TOKEN, PUBLIC
-from servicekit.http.protocol import HEAD_LIMIT
-from servicekit.http.server import HttpServer
-from servicekit.http.settings import HttpSettings
+from servicekit.web.application import Surface, application, guarded
+from servicekit.web.auth import AccessToken
+from servicekit.web.permissions import ANY_TOKEN, PUBLIC
+from servicekit.web.protocol import HEAD_LIMIT
+from servicekit.web.server import HttpServer
+from servicekit.web.settings import HttpSettings
 
 JAVA_PROGRAM = Path(__file__).parents[2] / "support" / "Http2Offer.java"
 BODY = "a rating, " * 500

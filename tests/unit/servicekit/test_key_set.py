@@ -8,7 +8,7 @@ import pytest
 from issuer import key_for, public_jwk
 from jwt.algorithms import ECAlgorithm, OKPAlgorithm, RSAAlgorithm
 
-from servicekit.http.jwks import keys_in
+from servicekit.web.jwks import keys_in
 
 FORMS = {"RS256": RSAAlgorithm, "ES256": ECAlgorithm, "EdDSA": OKPAlgorithm}
 

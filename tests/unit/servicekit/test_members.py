@@ -7,7 +7,7 @@ from typing import Any
 
 from aiokafka import TopicPartition
 
-from servicekit.kafka.members import MARK, Member, Progress, foreign_members
+from servicekit.log.members import MARK, Member, Progress, foreign_members
 
 
 class Admin:

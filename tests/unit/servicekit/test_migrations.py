@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from servicekit.migrations import Migration, incompatibility, read_migrations
+from servicekit.db.migrations import Migration, incompatibility, read_migrations
 
 SERVICES = Path(__file__).parents[3] / "services"
 OLDER = "made by a version before 0.1.0"

@@ -13,7 +13,7 @@ import contracts
 from contracts.compatibility import facts_of
 from contracts.optional_fields import DECISIVE, droppable
 from contracts.topics import BY_NAME, CHAT_TOPICS, FEEDBACK_CREATED
-from servicekit.kafka.records import Received, Unreadable, read
+from servicekit.log.records import Received, Unreadable, read
 
 BASELINE = Path(contracts.__file__).parent / "schemas" / "baseline.json"
 NAMES = {"chat.message.ingested": "agent", "chat.message.reply.ingested": "reply"}

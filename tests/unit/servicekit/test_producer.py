@@ -13,9 +13,9 @@ from aiokafka.record import MemoryRecords
 
 from contracts.ids import partition_of
 from servicekit.failures import LogUnavailable
-from servicekit.kafka import producer as producing
-from servicekit.kafka.producer import BatchProducer, Message, Written
-from servicekit.kafka.settings import MESSAGE_LIMIT
+from servicekit.log import producer as producing
+from servicekit.log.producer import BatchProducer, Message, Written
+from servicekit.log.settings import MESSAGE_LIMIT
 
 TOPIC = "chat.message.ingested"
 BATCH = 512 * 1024

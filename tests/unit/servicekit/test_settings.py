@@ -14,9 +14,9 @@ from reporting.settings import ReportingSettings
 from reporting.webhooks.endpoints import read_endpoints
 from servicekit.env_file import read_env_file
 from servicekit.failures import StartError
-from servicekit.http.access import AuthSettings, access_token
 from servicekit.settings import Settings, read_settings
 from servicekit.toml_places import place_in
+from servicekit.web.access import AuthSettings, access_token
 
 
 @pytest.mark.parametrize("from_file", [False, True], ids=["variable", "file"])

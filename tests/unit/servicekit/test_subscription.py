@@ -13,12 +13,12 @@ from hand_clock import HandClock
 from logs import NOW, RecordingLog, example
 
 from servicekit.failures import Unavailable
-from servicekit.kafka.delivery import Backoff, Delivery, Interrupted
-from servicekit.kafka.members import MARK
-from servicekit.kafka.outcome import STORED, Outcome
-from servicekit.kafka.records import LOG_APPEND_TIME, Received
-from servicekit.kafka.settings import SESSION_TIMEOUT_MS
-from servicekit.kafka.subscriber import Subscription
+from servicekit.log.delivery import Backoff, Delivery, Interrupted
+from servicekit.log.members import MARK
+from servicekit.log.outcome import STORED, Outcome
+from servicekit.log.records import LOG_APPEND_TIME, Received
+from servicekit.log.settings import SESSION_TIMEOUT_MS
+from servicekit.log.subscriber import Subscription
 
 TOPIC = "chat.message.ingested"
 FIRST, SECOND = TopicPartition(TOPIC, 0), TopicPartition(TOPIC, 1)

@@ -10,9 +10,9 @@ from logs import NOW, RecordingLog, example, raw
 
 from contracts.topics import Consumer
 from servicekit.clock import FixedClock
-from servicekit.kafka.delivery import Delivery, Observation
-from servicekit.kafka.outcome import STORED, DeadLettered, Ignored, Outcome
-from servicekit.kafka.records import Coordinates, RawRecord, Received, Tombstone, as_tombstone
+from servicekit.log.delivery import Delivery, Observation
+from servicekit.log.outcome import STORED, DeadLettered, Ignored, Outcome
+from servicekit.log.records import Coordinates, RawRecord, Received, Tombstone, as_tombstone
 
 
 class Plain:

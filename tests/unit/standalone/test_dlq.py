@@ -11,10 +11,10 @@ from aiokafka import ConsumerRecord
 from rich.console import Console
 
 from contracts.topics import CHAT_REPLY, INFERRED_RECEIVED
-from servicekit.kafka.dead_letters import dead_letter
-from servicekit.kafka.producer import Message, Written
-from servicekit.kafka.records import Coordinates, RawRecord
-from servicekit.kafka.settings import MESSAGE_LIMIT
+from servicekit.log.dead_letters import dead_letter
+from servicekit.log.producer import Message, Written
+from servicekit.log.records import Coordinates, RawRecord
+from servicekit.log.settings import MESSAGE_LIMIT
 from standalone.cli_log import letters_table
 from standalone.dlq import Filter, Letter, facts_of, letter_of, message_again, replay
 

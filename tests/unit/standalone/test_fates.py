@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from servicekit.kafka.delivery import Observation
-from servicekit.kafka.outcome import STORED, UNCHANGED, DeadLettered, Ignored, Outcome, Parked
+from servicekit.log.delivery import Observation
+from servicekit.log.outcome import STORED, UNCHANGED, DeadLettered, Ignored, Outcome, Parked
 from standalone.fates import Outcomes
 from standalone.replay import Account, Line
 

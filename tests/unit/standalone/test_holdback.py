@@ -12,8 +12,8 @@ from aiokafka.errors import MessageSizeTooLargeError
 
 from contracts.topics import CHAT_MESSAGE, CHAT_REPLY
 from servicekit.failures import LogUnavailable
-from servicekit.kafka.producer import BatchProducer, Message, Producer, Written
-from servicekit.kafka.settings import MESSAGE_LIMIT
+from servicekit.log.producer import BatchProducer, Message, Producer, Written
+from servicekit.log.settings import MESSAGE_LIMIT
 from standalone.embedded.holdback import INSIDE_BYTES, OUTSIDE_BYTES, PIECE_BYTES, Holdback
 from standalone.embedded.holding_producer import HoldingProducer
 from standalone.embedded.memory_broker import MemoryBroker

@@ -9,7 +9,7 @@ import pytest
 from starlette.applications import Starlette
 
 from servicekit.failures import StartError
-from servicekit.http.server import HttpServer
+from servicekit.web.server import HttpServer
 from standalone.commands import report_of
 from standalone.embedded.ports import free_port
 

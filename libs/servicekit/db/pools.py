@@ -11,10 +11,10 @@ from typing import Any
 import asyncpg
 from asyncpg.protocol import protocol as asyncpg_protocol
 
+from servicekit.db.inline_release_pool import InlineReleasePool
+from servicekit.db.migrations import migrate
+from servicekit.db.row_security import ReadingConnection, keep_to_tenant, secure
 from servicekit.failures import StartError
-from servicekit.lending import QuickPool
-from servicekit.migrations import migrate
-from servicekit.row_security import ReadingConnection, keep_to_tenant, secure
 from servicekit.settings import ReadSettings
 
 Say = Callable[[str], None]
@@ -75,7 +75,7 @@ async def open_pool(
     else:
         how |= {"init": init}
     pool = asyncpg.create_pool(url, min_size=1, max_size=size, reset=_as_it_is, **how)
-    pool.__class__ = QuickPool  # asyncpg names its own class where it makes a pool
+    pool.__class__ = InlineReleasePool  # asyncpg names its own class where it makes a pool
     return await pool
 
 

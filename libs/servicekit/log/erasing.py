@@ -12,10 +12,10 @@ from typing import Any, Protocol
 from contracts.erasure import ErasedAt, Erasure, Person, author_of, confirmation, erasure_of, is_erased, latest
 from contracts.feedback import FeedbackKeeper
 from contracts.topics import ERASURE_CONFIRMED, ERASURE_REQUESTED
-from servicekit.kafka.delivery import TOMBSTONE, Handler
-from servicekit.kafka.outcome import ERASED, STORED, UNCHANGED, Outcome
-from servicekit.kafka.producer import Message, Producer
-from servicekit.kafka.records import Received, Tombstone, inherited
+from servicekit.log.delivery import TOMBSTONE, Handler
+from servicekit.log.outcome import ERASED, STORED, UNCHANGED, Outcome
+from servicekit.log.producer import Message, Producer
+from servicekit.log.records import Received, Tombstone, inherited
 
 
 class Erasures(Protocol):

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from aiokafka import TopicPartition
 
-from servicekit.kafka.records import RawRecord
+from servicekit.log.records import RawRecord
 
 
 class Span(NamedTuple):

@@ -8,12 +8,12 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from servicekit.db.row_security import EVERY_TENANT, tenant_in_sight
 from servicekit.failures import Unavailable
-from servicekit.http.auth import COOKIE, Authenticator, Caller
-from servicekit.http.paths import UnreadablePath, raw_path, segments_of, template_of
-from servicekit.http.permissions import PermissionTable
-from servicekit.http.refusals import RefusedPage, refused, unavailable
-from servicekit.row_security import EVERY_TENANT, tenant_in_sight
+from servicekit.web.auth import COOKIE, Authenticator, Caller
+from servicekit.web.paths import UnreadablePath, raw_path, segments_of, template_of
+from servicekit.web.permissions import PermissionTable
+from servicekit.web.refusals import RefusedPage, refused, unavailable
 
 NO_TOKEN = "A valid access token is needed."  # noqa: S105 # a sentence
 STARTING = "This service is starting; send this again later."

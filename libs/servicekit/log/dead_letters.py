@@ -6,9 +6,9 @@ import hashlib
 from collections.abc import Sequence
 
 from contracts.topics import BY_NAME, FOREIGN
-from servicekit.kafka.producer import Message
-from servicekit.kafka.records import CAUSE, RawRecord, Unreadable, header
-from servicekit.kafka.settings import MESSAGE_LIMIT
+from servicekit.log.producer import Message
+from servicekit.log.records import CAUSE, RawRecord, Unreadable, header
+from servicekit.log.settings import MESSAGE_LIMIT
 
 _MARGIN = 8_192
 _KEY_LIMIT = 1_024

@@ -10,8 +10,8 @@ from aiokafka.errors import KafkaError, TopicAlreadyExistsError, for_code
 
 from contracts.topics import DAY_MS, TOPICS, Topic
 from servicekit.failures import StartError
-from servicekit.kafka.cluster import Bootstrap, client_options
-from servicekit.kafka.settings import MESSAGE_LIMIT
+from servicekit.log.cluster import Bootstrap, client_options
+from servicekit.log.settings import MESSAGE_LIMIT
 
 DEAD_LETTER_PARTITIONS = 1
 DEAD_LETTER_DAYS = 7

@@ -17,8 +17,8 @@ import aiokafka.record.default_records as default_records
 from aiokafka.errors import CorruptRecordException, UnsupportedCodecError
 from aiokafka.structs import ConsumerRecord
 
-from servicekit.kafka import unpacking
-from servicekit.kafka.records import RefusedBatch
+from servicekit.log import unpacking
+from servicekit.log.records import RefusedBatch
 
 POLL_BYTES = 4 * 1024 * 1024
 """Bytes of one partition's records that are handed out at once; one record more may come on top."""

@@ -1,7 +1,6 @@
-"""Answers single questions by asking many at once.
+"""Batches concurrent single requests.
 
-The first question is asked at once. Those that come while it is under way wait for it, never for company, and are
-then asked together. So the busier a process is, the less a question costs.
+Requests that arrive while a batch is in flight are sent together in the next; nothing waits for a batch to fill.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ Question = TypeVar("Question")
 Reply = TypeVar("Reply")
 
 
-class Coalesced(Generic[Question, Reply]):
+class RequestBatcher(Generic[Question, Reply]):
     """Calls `ask` with all waiting questions up to a weight of `most`, one call at a time, in order of arrival.
 
     `ask` returns a reply for each question, in their order; what it raises, all who asked together get. A caller that

@@ -7,9 +7,9 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from aiokafka import AIOKafkaConsumer, ConsumerRecord, TopicPartition
 
 from servicekit.failures import StartError
-from servicekit.kafka.bounded_fetch import bound_fetching
-from servicekit.kafka.cluster import Bootstrap, client_options
-from servicekit.kafka.topics import Say, wait_for_broker
+from servicekit.log.bounded_fetch import bound_fetching
+from servicekit.log.cluster import Bootstrap, client_options
+from servicekit.log.topics import Say, wait_for_broker
 
 SILENT_MS = 15_000
 """A log that gives nothing for so long, while it says it holds more, has failed."""

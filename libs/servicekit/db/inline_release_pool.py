@@ -1,4 +1,4 @@
-"""A pool of PostgreSQL connections that takes them back at once, and counts who waits for the database."""
+"""Pool of PostgreSQL connections that releases them inline, and counts the connections that some work uses."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ import asyncpg
 from asyncpg.pool import PoolConnectionProxy
 
 
-class Loans:
-    """How many connections some work waits for or holds. A `with` counts one that others borrow in its stead."""
+class ConnectionUsage:
+    """Number of connections that some work waits for or holds; a `with` block counts one held on its behalf."""
 
     __slots__ = ("count",)
 
@@ -24,21 +24,24 @@ class Loans:
         self.count -= 1
 
 
-loans: ContextVar[Loans] = ContextVar("loans", default=Loans())  # noqa: B039 # for all that nobody asks about
-"""Those of the work at hand, the tasks that it starts included."""
+connection_usage: ContextVar[ConnectionUsage] = ContextVar(
+    "connection_usage",
+    default=ConnectionUsage(),  # noqa: B039 # shared by all work whose usage nobody asks for
+)
+"""Usage by the current task and the tasks that it starts."""
 
 
-class QuickPool(asyncpg.Pool):
-    """asyncpg's pool, but a connection that needs nothing done is given back where it was borrowed.
+class InlineReleasePool(asyncpg.Pool):
+    """asyncpg's pool, except that a connection that needs no clean-up is released inline.
 
-    asyncpg starts a task of its own for that each time, so that it is done even where the borrower is cancelled: a
-    third of what a small statement takes. Nothing is awaited here, so there is nothing to cancel.
+    asyncpg starts a task for every release, so that it completes even if the caller is cancelled. That task takes a
+    third of the time of a small statement. Nothing is awaited here, so nothing can be cancelled.
     """
 
     __slots__ = ()
 
     async def _acquire(self, timeout: float | None) -> PoolConnectionProxy[Any]:  # noqa: ASYNC109 # as asyncpg's
-        mine = loans.get()
+        mine = connection_usage.get()
         mine.count += 1
         try:
             lent: PoolConnectionProxy[Any] = await super()._acquire(timeout)  # type: ignore[misc]  # stubs lack it
@@ -67,7 +70,7 @@ class QuickPool(asyncpg.Pool):
             holder._release()
             holder._setup_inactive_callback()
         finally:
-            loans.get().count -= 1
+            connection_usage.get().count -= 1
 
 
 def _needs_care(lent: Any, holder: Any) -> bool:

@@ -15,12 +15,12 @@ from contracts.topics import Consumer
 from servicekit import metrics
 from servicekit.clock import Clock
 from servicekit.failures import in_words
-from servicekit.kafka.delivery import Delivery, Interrupted
-from servicekit.kafka.members import MARK, Member, Progress, foreign_members
-from servicekit.kafka.positions import Positions, Span, spans_of
-from servicekit.kafka.records import RawRecord, raw_record
-from servicekit.kafka.settings import SESSION_TIMEOUT_MS
-from servicekit.kafka.stall import STUCK_SECONDS
+from servicekit.log.delivery import Delivery, Interrupted
+from servicekit.log.members import MARK, Member, Progress, foreign_members
+from servicekit.log.positions import Positions, Span, spans_of
+from servicekit.log.records import RawRecord, raw_record
+from servicekit.log.settings import SESSION_TIMEOUT_MS
+from servicekit.log.stall import STUCK_SECONDS
 from servicekit.logging import frames, logger
 
 DRAIN_SECONDS = 5.0

@@ -15,9 +15,9 @@ from aiokafka.errors import KafkaError, MessageSizeTooLargeError
 from contracts.ids import partition_of
 from contracts.topics import BY_NAME
 from servicekit.failures import LogUnavailable
-from servicekit.kafka.cluster import Bootstrap, client_options
-from servicekit.kafka.records import LOG_APPEND_TIME, Headers
-from servicekit.kafka.settings import MESSAGE_LIMIT, PRODUCER_SETTINGS
+from servicekit.log.cluster import Bootstrap, client_options
+from servicekit.log.records import LOG_APPEND_TIME, Headers
+from servicekit.log.settings import MESSAGE_LIMIT, PRODUCER_SETTINGS
 
 _EARLIEST_MS = 10**12
 """9 September 2001: the log time of a real record is later."""

@@ -14,9 +14,9 @@ from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from servicekit.failures import StartError
-from servicekit.http.connections import Connections
-from servicekit.http.protocol import HttpConnection
-from servicekit.http.settings import HttpSettings
+from servicekit.web.connections import Connections
+from servicekit.web.protocol import HttpConnection
+from servicekit.web.settings import HttpSettings
 
 BODY_LIMIT = 64 * 1024
 """Bytes of a request's body, where a path has no limit of its own."""

@@ -19,12 +19,12 @@ from contracts.topics import Consumer, Topic, consumed_by
 from servicekit import metrics
 from servicekit.clock import Clock
 from servicekit.failures import in_words, is_outage, is_transient, permanent_reason, signature_of
-from servicekit.kafka.bug_rate_breaker import PROBE_SECONDS, Bug, BugRateBreaker, Conversation
-from servicekit.kafka.dead_letters import dead_letter, equal_records
-from servicekit.kafka.outcome import DeadLettered, Ignored, Outcome, kind_of, reason_of
-from servicekit.kafka.producer import Producer
-from servicekit.kafka.records import RawRecord, Received, Tombstone, Unreadable, as_tombstone, cause_of, read
-from servicekit.kafka.stall import Stall
+from servicekit.log.bug_rate_breaker import PROBE_SECONDS, Bug, BugRateBreaker, Conversation
+from servicekit.log.dead_letters import dead_letter, equal_records
+from servicekit.log.outcome import DeadLettered, Ignored, Outcome, kind_of, reason_of
+from servicekit.log.producer import Producer
+from servicekit.log.records import RawRecord, Received, Tombstone, Unreadable, as_tombstone, cause_of, read
+from servicekit.log.stall import Stall
 from servicekit.logging import frames, logger
 
 BISECT_AFTER = 5

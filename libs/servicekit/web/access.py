@@ -10,8 +10,8 @@ from pydantic_settings import NoDecode, SettingsConfigDict
 from contracts.base import Name
 from servicekit.clock import SystemClock
 from servicekit.failures import StartError
-from servicekit.http.auth import AccessToken, Authenticator
 from servicekit.settings import Settings
+from servicekit.web.auth import AccessToken, Authenticator
 
 TOKEN_LENGTH = 16
 """Least number of characters of an access token."""
@@ -72,8 +72,8 @@ def issuer_of(settings: AuthSettings) -> Authenticator | None:
     if settings.issuer is None or settings.audience is None or settings.jwks_url is None:
         return None
     # What verifies signatures takes nine megabytes: only a service that has an issuer imports it.
-    from servicekit.http.jwks import KeySet
-    from servicekit.http.jwt import Claims, JwtAuthenticator
+    from servicekit.web.jwks import KeySet
+    from servicekit.web.jwt import Claims, JwtAuthenticator
 
     return JwtAuthenticator(
         KeySet(settings.jwks_url, SystemClock()),

@@ -12,10 +12,10 @@ from starlette.responses import JSONResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from servicekit import metrics
+from servicekit.db.inline_release_pool import ConnectionUsage, connection_usage
 from servicekit.failures import Unavailable, is_transient
-from servicekit.http.refusals import RETRY_SECONDS, refused, unavailable
-from servicekit.lending import Loans, loans
 from servicekit.logging import frames, logger
+from servicekit.web.refusals import RETRY_SECONDS, refused, unavailable
 
 REQUEST_SECONDS = 10.0
 """The default deadline."""
@@ -41,8 +41,8 @@ class Answering:
             return
         scope = {**scope, "state": dict(scope.get("state", {}))}
         begun = given_up = False
-        lent = Loans()
-        loans.set(lent)
+        lent = ConnectionUsage()
+        connection_usage.set(lent)
 
         async def noted(message: Message) -> None:
             nonlocal begun
@@ -133,7 +133,7 @@ def _route(scope: Scope) -> str:
     return str(scope["state"].get("template", "unknown"))
 
 
-async def _late(seconds: float, lent: Loans, request: Request) -> Response:
+async def _late(seconds: float, lent: ConnectionUsage, request: Request) -> Response:
     why = ": the database does not answer" if lent.count else ""
     answer = await refused(request, 503, f"There was no answer within {seconds:g} s{why}; send this again later.")
     answer.headers["Connection"] = "close"  # the rest of the request's body may still be on its way

@@ -9,8 +9,8 @@ from enum import Enum, auto
 from typing import Final, Protocol
 
 from servicekit import metrics
-from servicekit.http.settings import HttpSettings
 from servicekit.logging import logger
+from servicekit.web.settings import HttpSettings
 
 RESERVE: Final = 16
 """Connections beyond the limit; they serve health only."""

@@ -11,7 +11,7 @@ from pydantic import BaseModel, Field
 
 from servicekit.complaints import sentence
 from servicekit.failures import Unavailable
-from servicekit.http.log_writer import LogFull
+from servicekit.web.log_writer import LogFull
 
 RETRY_SECONDS = 5
 RefusedPage = Callable[[Request, int, str], Awaitable[Response]]

@@ -9,11 +9,11 @@ from itertools import islice
 
 from aiokafka.errors import KafkaError, MessageSizeTooLargeError
 
-from servicekit.coalesced import Coalesced
 from servicekit.failures import Unavailable
-from servicekit.kafka.producer import Message, Producer, Written, bytes_of
-from servicekit.kafka.records import TRACEPARENT, Headers
-from servicekit.kafka.settings import MESSAGE_LIMIT
+from servicekit.log.producer import Message, Producer, Written, bytes_of
+from servicekit.log.records import TRACEPARENT, Headers
+from servicekit.log.settings import MESSAGE_LIMIT
+from servicekit.request_batcher import RequestBatcher
 
 Room = Callable[[int], bool]
 """Says whether the log has room for that many bytes now."""
@@ -45,7 +45,7 @@ class LogWriter:
         self._room = room
         self._seconds = seconds
         self._waiting_bytes = 0
-        self._send = Coalesced(self._send_together, most=_TOGETHER, weigh=len)
+        self._send = RequestBatcher(self._send_together, most=_TOGETHER, weigh=len)
 
     async def write(self, messages: Sequence[Message]) -> list[Written]:
         """Write all of `messages`, acknowledged on return; return the position of each.

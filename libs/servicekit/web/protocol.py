@@ -16,9 +16,9 @@ from starlette.types import Receive, Scope, Send
 from uvicorn.protocols.http.flow_control import FlowControl
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
-from servicekit.http.connections import Connections, State
-from servicekit.http.joined_writes import JoinedWrites
-from servicekit.http.refusals import RETRY_SECONDS
+from servicekit.web.connections import Connections, State
+from servicekit.web.joined_writes import JoinedWrites
+from servicekit.web.refusals import RETRY_SECONDS
 
 HEAD_LIMIT: Final = 64 * 1024
 """Limit of consecutive request bytes outside a body: the head with its path, chunk headers, trailers."""

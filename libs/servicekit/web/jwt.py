@@ -13,8 +13,8 @@ from pydantic import TypeAdapter, ValidationError
 
 from contracts.base import Id, Name
 from servicekit.failures import StartError
-from servicekit.http.auth import Caller
-from servicekit.http.jwks import ALGORITHMS, KeySet
+from servicekit.web.auth import Caller
+from servicekit.web.jwks import ALGORITHMS, KeySet
 
 TOKEN_LIMIT: Final = 16_384
 """Characters of a token."""

@@ -19,8 +19,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from servicekit.http.auth import Caller
-from servicekit.http.paths import template_of
+from servicekit.web.auth import Caller
+from servicekit.web.paths import template_of
 
 Permissions = Mapping[tuple[str, str], "Need"]
 """(method, path as declared) to what the route asks of its caller."""

@@ -14,9 +14,9 @@ from fastapi.routing import APIRoute
 from pydantic import BaseModel, ValidationError, create_model
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from servicekit.http.auth import caller_of
-from servicekit.http.documents import Document
-from servicekit.http.refusals import invalid
+from servicekit.web.auth import caller_of
+from servicekit.web.documents import Document
+from servicekit.web.refusals import invalid
 
 
 class DirectRoute(APIRoute):

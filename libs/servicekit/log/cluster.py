@@ -9,7 +9,7 @@ from typing import Any
 from aiokafka.helpers import create_ssl_context
 
 from servicekit.failures import StartError
-from servicekit.kafka.settings import KafkaSettings
+from servicekit.log.settings import KafkaSettings
 from servicekit.settings import read_settings
 
 

@@ -19,18 +19,18 @@ from starlette.types import ASGIApp
 
 from contracts.asyncapi import asyncapi
 from contracts.scopes import ADMIN
-from servicekit.coalesced import Coalesced
-from servicekit.http.answering import REQUEST_SECONDS, Answering
-from servicekit.http.auth import Authenticator
-from servicekit.http.descriptions import described
-from servicekit.http.direct import DirectCalls, DirectRoute
-from servicekit.http.documents import Document
-from servicekit.http.guard import Guard
-from servicekit.http.paths import template_of
-from servicekit.http.permissions import PUBLIC, Need, Permissions, PermissionTable, merged
-from servicekit.http.reference import PAGE_HEADERS, reference_page
-from servicekit.http.refusals import BadRequest, RefusedPage, invalid
-from servicekit.http.server import BodyLimit
+from servicekit.request_batcher import RequestBatcher
+from servicekit.web.answering import REQUEST_SECONDS, Answering
+from servicekit.web.auth import Authenticator
+from servicekit.web.descriptions import described
+from servicekit.web.direct import DirectCalls, DirectRoute
+from servicekit.web.documents import Document
+from servicekit.web.guard import Guard
+from servicekit.web.paths import template_of
+from servicekit.web.permissions import PUBLIC, Need, Permissions, PermissionTable, merged
+from servicekit.web.reference import PAGE_HEADERS, reference_page
+from servicekit.web.refusals import BadRequest, RefusedPage, invalid
+from servicekit.web.server import BodyLimit
 
 NotReady = Callable[[], Awaitable[str | None]]
 Warnings = Callable[[], Sequence[str]]
@@ -88,7 +88,7 @@ def application(not_ready: NotReady, warnings: Warnings = tuple) -> FastAPI:
     for path, document in app.state.documents.items():
         app.add_route(path, document.answer, ["GET"], include_in_schema=False)
 
-    why_not_ready = Coalesced(partial(_for_all, not_ready))
+    why_not_ready = RequestBatcher(partial(_for_all, not_ready))
 
     @app.get("/health/live", tags=["health"])
     async def live() -> dict[str, str]:

@@ -13,11 +13,11 @@ from faststream.kafka import KafkaBroker
 from faststream.kafka.message import FAKE_CONSUMER, KafkaMessage
 from faststream.security import BaseSecurity, SASLPlaintext, SASLScram256, SASLScram512
 
-from servicekit.kafka.bounded_fetch import bound_fetching
-from servicekit.kafka.cluster import Bootstrap, client_options
-from servicekit.kafka.polling import poll_without_pauses
-from servicekit.kafka.settings import METADATA_AGE_MS, SUBSCRIBER_SETTINGS
-from servicekit.kafka.subscriber import DRAIN_SECONDS, Subscription
+from servicekit.log.bounded_fetch import bound_fetching
+from servicekit.log.cluster import Bootstrap, client_options
+from servicekit.log.polling import poll_without_pauses
+from servicekit.log.settings import METADATA_AGE_MS, SUBSCRIBER_SETTINGS
+from servicekit.log.subscriber import DRAIN_SECONDS, Subscription
 
 
 def build_broker(bootstrap: Bootstrap, *, client_id: str, subscriptions: Sequence[Subscription]) -> KafkaBroker:

@@ -17,7 +17,7 @@ from contracts.instants import MINUTE
 from contracts.log_time import at_log_time
 from contracts.optional_fields import droppable
 from contracts.topics import BY_NAME, FOREIGN
-from servicekit.kafka.unpacking import UNPACKED_LIMIT
+from servicekit.log.unpacking import UNPACKED_LIMIT
 
 E = TypeVar("E", bound=Envelope)
 Headers = Sequence[tuple[str, bytes]]

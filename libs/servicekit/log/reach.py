@@ -13,8 +13,8 @@ from agent_feedback_kit.deadlines import within
 from contracts.topics import consumed_by
 from servicekit.clock import Clock
 from servicekit.failures import Unavailable
-from servicekit.kafka.cluster import Bootstrap, client_options
-from servicekit.kafka.subscriber import Subscription
+from servicekit.log.cluster import Bootstrap, client_options
+from servicekit.log.subscriber import Subscription
 
 T = TypeVar("T")
 Ends = Mapping[TopicPartition, int]
