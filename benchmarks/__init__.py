@@ -1,1 +1,1 @@
-"""What the pipeline does a second, beside what its parts could do and what a plain pipeline does, in one run."""
+"""Throughput of the pipeline, compared in one run with that of its parts and of a plain pipeline."""

@@ -53,7 +53,7 @@ async def run(module: str, job: Job, *arguments: str) -> dict[str, Any]:
 
 
 def answer(measure: Callable[[Job], Awaitable[dict[str, Any]]]) -> None:
-    """What a measured run's module does when it is run: read the job, measure, print."""
+    """Read the job, measure, and print the result."""
     given = json.loads(sys.argv[1])
     job = Job(**{**given, "workload": Workload(**given["workload"])})
     print(json.dumps(uvloop.run(measure(job))))

@@ -1,4 +1,4 @@
-"""How fast messages are judged: `inference_throughput` in processes of its own, by words alone and with sentences."""
+"""Judging speed: `inference_throughput` in separate processes, by words alone and with the encoder."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an endpoint that does not answer costs a batch of uncertain messages: seconds for all of them to be settled.
+"""Cost of an unresponsive LLM endpoint to a batch of uncertain messages, in seconds until all are decided.
 
     python benchmarks/llm_gate_dead.py [--messages N] [--json]
 

@@ -52,7 +52,7 @@ def run(file: Path, state: Path, now: str | None) -> tuple[dict[str, Any], list[
 
 
 def counts_of(facts: dict[str, Any]) -> dict[str, Any]:
-    """What must be `copies` times as much for that many copies. Announcements may repeat, so they are left out."""
+    """Return the counts that must grow in proportion to `copies`. Announcements may repeat, so they are excluded."""
     topics = {name: count for name, count in facts["topics"].items() if name.startswith("chat.")}
     return {
         "events": facts["replayed"]["events"],

@@ -172,7 +172,7 @@ class PlainPipeline:
             await rows.show_message(self._pools["reporting"], message_row(event))
 
     def done(self, fed: Counter[str]) -> bool:
-        """Whether everything `fed`, and all that followed from it, has been handled by everyone."""
+        """Return True if every group has handled all that was `fed` and all records derived from it."""
         written = fed + self.published
         return all(
             self.handled[group, topic.name] == written[topic.name] for group, topics in READ.items() for topic in topics

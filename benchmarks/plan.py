@@ -1,4 +1,4 @@
-"""What is run, how much of it, and in which order."""
+"""Plan of the benchmark runs: which, how many, in which order."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How long `before_planning` takes: everything in one process, asked by an agent over one client, one after the other.
+"""Latency of `before_planning`: the whole platform in one process, one client, sequential requests.
 
 python -m benchmarks.planning [--asks N] [--turns N]
 """
@@ -95,7 +95,7 @@ async def _ask(client: AsyncClient, asks: int, turns: int, platform: psutil.Proc
 
 
 def _processor_seconds(platform: psutil.Process) -> float:
-    """What the platform and its PostgreSQL have worked so far; waiting for a processor is not in it."""
+    """Return the CPU seconds used so far by the platform and its PostgreSQL."""
     times = [one.cpu_times() for one in (platform, *platform.children(recursive=True))]
     return sum(one.user + one.system for one in times)
 

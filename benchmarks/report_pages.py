@@ -1,4 +1,4 @@
-"""How long reports take over many feedbacks: best, median and 99th percentile of a few reads each.
+"""Latency of reports over many feedbacks: minimum, median and 99th percentile of a few reads each.
 
     python -m benchmarks.report_pages [--feedbacks N] [--times N]
 
@@ -172,7 +172,7 @@ async def measure(pool: asyncpg.Pool, times: int) -> Figures:
 async def projection(
     pool: asyncpg.Pool, postgres: int | None, events: int = 10_000, rounds: int = 8
 ) -> dict[str, float]:
-    """What noting changed hours costs the projection: the same events with and without the triggers, in turn.
+    """Measure the cost of the triggers that record changed hours: the same events with and without them, in turn.
 
     Feedbacks a second, best of `rounds`, and a second of processor time, ours and that of the process `postgres` and
     its children (what it does in the background included), median with the triggers.

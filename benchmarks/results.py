@@ -111,7 +111,7 @@ def print_table(console: Console, measured: Measured, pipeline: Mapping[str, Any
 
 
 def print_judging(console: Console, judged: Iterable[Mapping[str, Any]]) -> None:
-    """What `judging` measured."""
+    """Print the figures of `judging`."""
     table = Table(title="Messages judged per CPU second", title_justify="left", pad_edge=False)
     for name in ("conversations", "sentence encoder", "messages", "a second", "alone p50 ms", "p99 ms"):
         table.add_column(name, justify="left" if name in ("conversations", "sentence encoder") else "right")
@@ -123,7 +123,7 @@ def print_judging(console: Console, judged: Iterable[Mapping[str, Any]]) -> None
 
 
 def print_looks(console: Console, looked: Mapping[str, Any]) -> None:
-    """What `turn_index` measured, in milliseconds."""
+    """Print the figures of `turn_index`, in milliseconds."""
     table = Table(title=f"An index of {looked['turns']:,} turns, ms", title_justify="left", pad_edge=False)
     for name in ("", "p50", "p99", "count"):
         table.add_column(name, justify="right" if name else "left")
@@ -134,7 +134,7 @@ def print_looks(console: Console, looked: Mapping[str, Any]) -> None:
 
 
 def print_pages(console: Console, by_size: Mapping[str, Any]) -> None:
-    """What `report_pages` measured, in milliseconds: the same reads over few feedbacks and over many."""
+    """Print the figures of `report_pages`, in milliseconds: the same reads over few feedbacks and over many."""
     table = Table(title="Reading reports, ms", title_justify="left", pad_edge=False)
     table.add_column("")
     for size in by_size:
@@ -147,7 +147,7 @@ def print_pages(console: Console, by_size: Mapping[str, Any]) -> None:
 
 
 def print_http(console: Console, rates: Mapping[str, Any]) -> None:
-    """What `http_rates` measured."""
+    """Print the figures of `http_rates`."""
     table = Table(title="Over HTTP", title_justify="left", pad_edge=False)
     for name in ("", "a second", "p50 ms", "p99 ms", "of a bare route"):
         table.add_column(name, justify="right" if name else "left")
@@ -160,7 +160,7 @@ def print_http(console: Console, rates: Mapping[str, Any]) -> None:
 
 
 def print_memory(console: Console, held: Mapping[str, Mapping[str, float]]) -> None:
-    """What `memory` measured, in MiB."""
+    """Print the figures of `memory`, in MiB."""
     for log, shares in held.items():
         parts = ", ".join(f"{part} {size:,.0f}" for part, size in shares.items() if part != "all" and size)
         console.print(f"All in one, {log.replace('_', ' ')}: {shares['all']:,.0f} MiB (PSS: {parts})")

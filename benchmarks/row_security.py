@@ -1,4 +1,4 @@
-"""What row level security costs a read: what each service is asked, with and without it, in turns, in one run.
+"""Cost of row-level security for reads: each service's queries with and without it, alternating in one run.
 
     python -m benchmarks.row_security [--feedbacks N] [--rounds N] [--only PATTERN] [--json]
 

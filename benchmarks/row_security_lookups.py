@@ -1,4 +1,4 @@
-"""What inference and the feedback service are asked over HTTP, for `row_security.py`: rows to ask of, and the reads."""
+"""Queries of inference and of the feedback service over HTTP, with their rows, for `row_security.py`."""
 
 from __future__ import annotations
 

@@ -115,7 +115,7 @@ async def _published(producer: AIOKafkaProducer, watch: Watch, messages: Sequenc
 
 
 def _visible(event: dict[str, Any], agents: dict[str, str]) -> tuple[str | None, UUID | None]:
-    """What shows that an event was taken in: its message, or the feedback of a reaction that says yes or no.
+    """Return the row that shows an event's arrival: its message, or the feedback of a reaction.
 
     A reply shows nowhere.
     """

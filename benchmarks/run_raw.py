@@ -1,4 +1,4 @@
-"""What the parts alone can do with the same bytes: the log in, the log out, the database."""
+"""Throughput of the parts alone on the same bytes: writing the log, reading the log, the database."""
 
 from __future__ import annotations
 

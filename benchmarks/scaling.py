@@ -1,4 +1,4 @@
-"""How throughput grows with cores and processes, and what binds it.
+"""Throughput by number of cores and processes, with the bottleneck.
 
 python -m benchmarks.scaling [--events N] [--cores 1,2] [--seed S]
 

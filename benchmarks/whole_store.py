@@ -1,4 +1,4 @@
-"""What goes through all feedbacks at once: rebuilding the reports, exporting, marking turns for an artifact store.
+"""Operations on all feedbacks: rebuilding the reports, exporting, marking turns for an artifact store.
 
     python -m benchmarks.whole_store [--feedbacks N] [--exported N]
 

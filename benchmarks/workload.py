@@ -1,4 +1,4 @@
-"""What every run is fed: recorded conversations, as often as needed, each time under ids of its own."""
+"""Input of every run: recorded conversations, repeated as often as needed under distinct ids."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class Workload:
 
 @dataclass(frozen=True, slots=True)
 class Expected:
-    """What must be there once all is taken in: messages in the read model, and events that wait for their message."""
+    """Counts expected after all events are handled: messages in the read model, and events parked for their message."""
 
     messages: int
     parked: int

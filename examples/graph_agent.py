@@ -30,7 +30,7 @@ AGENT = "trip-planner"
 
 
 class State(TypedDict, total=False):
-    """What the nodes share. `timeline` and `previous` are kept from one message of a conversation to the next."""
+    """State shared by the nodes. `timeline` and `previous` persist between the messages of a conversation."""
 
     conversation_id: str
     user_id: str
@@ -51,13 +51,13 @@ def nodes(client: AsyncClient) -> dict[str, Node]:
     """The graph's nodes, in the order in which they run."""
 
     async def listen(state: State) -> State:
-        """What people said since the last message, worked into the timeline."""
+        """Merge the feedback given since the last message into the timeline."""
         known = state.get("timeline", Timeline())
         heard = await refresh_on_load(client, state["conversation_id"], known, "cold")
         return {"timeline": heard.timeline, "announcement": heard.announcement}
 
     async def plan(state: State) -> State:
-        """How the last answer was taken, and which strategy to try."""
+        """Determine how the last answer was received, and choose a strategy."""
         turn_id = f"turn-{uuid4()}"
         planning = await before_planning(
             client,

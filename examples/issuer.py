@@ -48,7 +48,7 @@ def private_key(file: Path) -> ec.EllipticCurvePrivateKey:
 
 
 def claims(subject: str, tenant: str, project: str, scope: str | None, minutes: float) -> dict[str, Any]:
-    """What a token says: who, where (project `*`: all of the tenant's), for how long, and what beyond their own."""
+    """Return a token's claims: person, place (project `*` means every project of the tenant), lifetime, scopes."""
     now = int(time.time())
     said = {
         "iss": ISSUER,

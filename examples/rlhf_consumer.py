@@ -146,7 +146,7 @@ def _refused(constant: str) -> None:
 
 
 def log_of(options: argparse.Namespace) -> dict[str, str]:
-    """How to reach the Kafka at `--broker`, or that of a running `agent-feedback up` (whose own asks who one is)."""
+    """Return the connection to the Kafka at `--broker`, or to a running `agent-feedback up`, with its credentials."""
     if options.run is None:
         return {"bootstrap_servers": options.broker}
     try:

@@ -1,1 +1,1 @@
-"""What the learned layer is taught with, and the teaching."""
+"""Training data of the learned layer, and its training."""

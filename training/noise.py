@@ -1,4 +1,4 @@
-"""How people really type, and how agents really talk: case, apostrophes, typos, politeness, set phrases."""
+"""Noise of real text: case, apostrophes, typos, politeness, set phrases."""
 
 from __future__ import annotations
 

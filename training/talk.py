@@ -81,7 +81,7 @@ def _row(domain: Domain, situation: Situation, saying: Saying, group: str, rng: 
 
 
 def _explained(core: str, filling: Filling, rng: random.Random) -> str:
-    """What counts, mostly first, among sentences that say nothing about the answer."""
+    """Place the decisive sentence, mostly first, among sentences that say nothing about the answer."""
     count = _drawn(_DETAILS, rng)
     sentences = [filling.fill(f"<detail{number}>") for number in range(1, count + 1)]
     luck = rng.random()

@@ -75,7 +75,7 @@ def neighbourhood(request: str, answer: str, message: str) -> Neighbourhood:
 
 
 def class_of(row: dict[str, Any]) -> int:
-    """Which of `CLASSES` a training row is."""
+    """Return the class in `CLASSES` of a training row."""
     name = row["kind"] if row["label"] == "rejected" else _CLASS_OF[row["label"], row["gate"]]
     return CLASSES.index(name)
 
@@ -116,7 +116,7 @@ def fit(inputs: Numbers, classes: Ints, weights: Numbers) -> tuple[Numbers, Numb
 
 
 def weights_of(domains: Names) -> Numbers:
-    """What a row counts: rows of talk with agents are more, and stand in natural shares."""
+    """Return a row's weight: rows of talk with agents weigh more, in natural shares."""
     return np.where(np.char.startswith(domains, "talk-"), TALK, 1.0)
 
 

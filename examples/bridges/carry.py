@@ -99,7 +99,7 @@ def annotator_of(event: dict[str, Any]) -> str:
 
 
 def explanation_of(event: dict[str, Any]) -> str | None:
-    """What the person wrote about the answer, the correction below it."""
+    """Return the person's comment on the answer, followed by the correction."""
     return "\n\n".join(part for part in (event["text"], event["correction"]) if part) or None
 
 

@@ -1,1 +1,1 @@
-"""What the services say to each other: events, topics, keys and ids. Imports nothing else of ours."""
+"""Contracts between the services: events, topics, keys and ids. Imports none of our other packages."""

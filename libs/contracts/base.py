@@ -55,7 +55,7 @@ class Model(BaseModel):
 
 
 class Envelope(Model):
-    """What every event carries."""
+    """Fields common to all events."""
 
     event_id: Id
     """The producer's id of this event. Sending an event again under the same id does no harm."""

@@ -1,4 +1,4 @@
-"""What chat services publish: messages, replies to a message, reactions to a message."""
+"""Events of chat services: messages, replies to a message, reactions to a message."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ DELETED: Final = "(message deleted)"
 
 
 def words_of(content: str) -> str:
-    """What a message of that content says: nothing where its writer has taken the words back."""
+    """Return the text of a message's content, or an empty text if its writer deleted it."""
     return "" if content == DELETED else content
 
 

@@ -1,4 +1,4 @@
-"""What our services say about feedback: what was received, what was created, what is to be forgotten."""
+"""Feedback events of our services: received, created, erasure requested."""
 
 from __future__ import annotations
 
@@ -115,7 +115,7 @@ class InferenceTarget(Model):
 
 
 class FeedbackInferredReceived(ProvenanceFields, Event):
-    """What a person's message says about an agent's turn, as read by a detector."""
+    """A detector's verdict of a person's message on an agent's turn."""
 
     conversation_id: ConversationId
     turn_id: TurnId

@@ -1,4 +1,4 @@
-"""How an answer was made, as its platform says: carried from the agent's message to every feedback on it."""
+"""Provenance of an answer as stated by its platform, copied from the agent's message to all feedback on it."""
 
 from __future__ import annotations
 
@@ -43,6 +43,6 @@ _NOTHING = _VALUES(NO_PROVENANCE)
 
 
 def provenance_of(event: ProvenanceFields) -> Provenance:
-    """What `event` says; the one shared value where it says nothing."""
+    """Return the provenance in `event`; one shared empty value if it has none."""
     values = _VALUES(event)
     return NO_PROVENANCE if values == _NOTHING else Provenance(*values)

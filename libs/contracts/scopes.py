@@ -1,4 +1,4 @@
-"""What a token may do. Without any of these its holder gives, reads and clears their own feedback, nothing else."""
+"""Scopes of a token. Without any of them, its holder can only give, read and clear their own feedback."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a feedback came from, by the names that `feedback.created` has under `source`."""
+"""Sources of feedback, as named by `source` in `feedback.created`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which version of a message holds, and where the message stands: the one rule of every index of messages. Pure.
+"""Order of a message's versions and its position: the rule that all message indexes share. Pure.
 
 The same message may arrive several times: delivered again, edited, or once as a message and once as a reply event. Of
 its versions the greatest by `version_of` holds, and it stands where its earliest version stood (`place_of`): an edited
@@ -63,12 +63,12 @@ def version_of(event: MessageEvent) -> bytes:
 
 
 def place_of(event: MessageEvent) -> tuple[int, int]:
-    """Where `event` puts its message: occurredAt in microseconds, and its sequence, -1 where it has none."""
+    """Return the position of the event's message: occurredAt in microseconds, and its sequence, -1 if it has none."""
     return event.occurred_at, -1 if event.sequence is None else event.sequence
 
 
 def same_source(one: bytes, other: bytes) -> bool:
-    """Whether two versions come from the same kind of event."""
+    """Return True if two versions come from the same kind of event."""
     return one[:1] == other[:1]
 
 

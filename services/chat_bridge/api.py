@@ -42,7 +42,7 @@ class RefusedEvent(BaseModel):
 
 
 class Ingested(BaseModel):
-    """What became of the lines."""
+    """Outcome of the ingested lines."""
 
     accepted: int = Field(description="Lines that are in the log.", examples=[2])
     refused: list[RefusedEvent] = Field(description="Lines that were not taken, the first 1,000 of them.")

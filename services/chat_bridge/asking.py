@@ -12,7 +12,7 @@ BEGINNING = MessageKey("", "", "", "")
 
 
 class AskAgain:
-    """What the source gives goes into the index; the sweep then releases what waited for it."""
+    """Adds the messages fetched from the source to the index; the sweep then releases the events parked for them."""
 
     def __init__(self, store: Store, source: MessageSource) -> None:
         self._store = store

@@ -15,7 +15,7 @@ About = ChatMessageReplyIngested | ChatMessageReactionIngested
 
 
 class MessageKey(NamedTuple):
-    """What names a message. Its id alone does not: many chats count their messages per conversation."""
+    """Key of a message. The id alone is not unique, since many chats number messages per conversation."""
 
     tenant: str
     project: str
@@ -42,7 +42,7 @@ class IndexedMessage:
 
     @property
     def said(self) -> tuple[object, ...]:
-        """What makes a later version another one."""
+        """Return the fields by which two versions differ."""
         return self.turn_id, self.sender_id, self.sender_type, self.agent_id, self.content, self.provenance
 
 
@@ -70,7 +70,7 @@ class ParkedEvent:
 
 
 def indexed(event: ChatMessageIngested | OriginalMessage, tenant: str, project: str, version: bytes) -> IndexedMessage:
-    """What the index keeps of a message; a missing turn id makes the message its own turn."""
+    """Build the index row of a message; without a turn id, the message is its own turn."""
     from_agent = event.sender_type == "agent"
     return IndexedMessage(
         key=MessageKey(tenant, project, event.conversation_id, event.message_id),

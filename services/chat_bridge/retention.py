@@ -1,4 +1,4 @@
-"""How long the bridge keeps what. Parked events end by themselves (`parking.py`)."""
+"""Retention of the bridge's rows. Parked events expire separately (`parking.py`)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the bridge needs of its database."""
+"""Port of the bridge's database."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Store(Protocol):
         ...
 
     async def parked_by_tenant(self, tenants: Collection[str]) -> Mapping[str, int]:
-        """How many events are parked for each tenant."""
+        """Return the number of parked events per tenant."""
         ...
 
     async def released_by(self, keys: Collection[MessageKey]) -> Sequence[tuple[ParkedEvent, IndexedMessage]]:
@@ -65,7 +65,7 @@ class Store(Protocol):
         ...
 
     async def parked(self) -> int:
-        """How many events are parked."""
+        """Return the number of parked events."""
         ...
 
     async def ping(self) -> None:

@@ -62,7 +62,7 @@ def _reaction(
 
 
 def _about(event: About, original: IndexedMessage, agent: str, content: str, topic: Topic) -> dict[str, Any]:
-    """What a reply and a reaction say alike: when, where, and of which answer."""
+    """Build the fields that replies and reactions share: time, place and answer."""
     return {
         "event_id": str(derived_id(event.tenant, event.project, topic.name, event.event_id, *subject_of(event))),
         "occurred_at": event.occurred_at,

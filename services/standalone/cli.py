@@ -187,7 +187,7 @@ def run(
 
 @app.command()
 def report(state: State = DEFAULT_STATE, as_json: AsJson = False) -> None:
-    """What people and the detector said, over the whole state: of a running `up`, else of what it left behind."""
+    """Show the feedback of people and of the detector in the whole state, of a running `up` or of its state folder."""
     from standalone.commands import report_of
     from standalone.report import print_report
 

@@ -19,7 +19,7 @@ from standalone.terminal import State, run, sentence
 
 
 class MemoryModeName(StrEnum):
-    """How far a session may be remembered."""
+    """Storage that a session permits."""
 
     local = "local"
     synced = "synced"

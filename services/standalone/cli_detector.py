@@ -39,7 +39,7 @@ def explain(
     sentence_encoder: Encoder = "auto",
     as_json: AsJson = False,
 ) -> None:
-    """What a message says about the answer before it, and why.
+    """Judge a message about the answer before it, and explain the verdict.
 
     `agent-feedback explain "no, the other one" --previous-user "Show me the blue lamp" --previous-assistant "Here."`
     """

@@ -24,7 +24,7 @@ from standalone.terminal import FAILED, AsJson, State, print_json, say
 
 
 class Format(StrEnum):
-    """What an export holds."""
+    """Formats of an export."""
 
     kto = "kto"
     dpo = "dpo"

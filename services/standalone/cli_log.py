@@ -50,7 +50,7 @@ def list_letters(
     state: State = DEFAULT_STATE,
     as_json: AsJson = False,
 ) -> None:
-    """Which dead letters there are, the newest last, and how many of each reason. Never their content."""
+    """List the dead letters, newest last, with the number for each reason. Never shows their content."""
     from standalone.dlq import Filter, facts_of, letters
     from standalone.log_access import target_of
 

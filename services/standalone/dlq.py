@@ -49,7 +49,7 @@ class Letter:
 
 @dataclass(frozen=True, slots=True)
 class Filter:
-    """Which letters are meant; None means any. `topic` is the original topic's name or the dead letters'."""
+    """Filter of dead letters; None means any. `topic` is the original topic's name or the dead letters'."""
 
     reason: str | None = None
     topic: str | None = None

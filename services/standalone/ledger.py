@@ -32,7 +32,7 @@ ROUND_SECONDS = 1.0
 
 @dataclass
 class Republished:
-    """What came of announcing a store: how many were announced, and which cannot be, with the field at fault."""
+    """Outcome of republishing a store: the number announced, and those that cannot be, with the invalid field."""
 
     announced: int = 0
     impossible: dict[UUID, str] = field(default_factory=dict)
@@ -56,7 +56,7 @@ async def republish(store: Store, producer: Producer, progress: Callable[[int], 
 
 
 def _fault(record: Record) -> str:
-    """Why no announcement can hold `record`, in words, or empty."""
+    """Return the reason why `record` cannot be announced, or an empty text."""
     try:
         message_of(record)
     except ValidationError as error:
@@ -66,7 +66,7 @@ def _fault(record: Record) -> str:
 
 @dataclass
 class Ledger:
-    """What a consumer of the topic ends up with: the highest revision of each feedback that no tombstone ends.
+    """Final state of a consumer of the topic: the highest revision of each feedback without a tombstone.
 
     `stale` are those whose last record is not their highest: compaction would keep the older revision. `ended` has the
     revisions at which people were forgotten. `junk` has the offset of the last record of each partition and key that
@@ -149,7 +149,7 @@ async def verify(
 
 
 def agrees(facts: Mapping[str, Any]) -> bool:
-    """Whether `verify` found nothing."""
+    """Return True if `verify` found no difference."""
     return facts["first_difference"] is None and not facts["unreadable"]
 
 

@@ -1,4 +1,4 @@
-"""Which log a run uses: in memory, a real Kafka of our own, or somebody's address."""
+"""Choice of a run's log: in memory, our own real Kafka, or a given address."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ async def open_log(choice: str, state: Path, say: Say, seconds: float | None) ->
 
 
 def facts_of_log(choice: str, log: Bootstrap) -> dict[str, Any]:
-    """What other commands need to reach the log that `choice` named: `log_of` takes it back."""
+    """Return the facts by which other commands reach the chosen log; `log_of` is the inverse."""
     facts: dict[str, Any] = {"log": choice, "broker": str(log)}
     if choice == "local" and isinstance(log, Cluster) and log.security.sasl_password is not None:
         facts["kafka_secret"] = log.security.sasl_password.get_secret_value()

@@ -1,4 +1,4 @@
-"""How a command reaches a log and a store: those of the run on a state folder, or those that are named."""
+"""Access of commands to a log and a store: those of the run on a state folder, or those given by options."""
 
 from __future__ import annotations
 

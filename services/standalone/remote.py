@@ -1,4 +1,4 @@
-"""How a command reaches a running service over HTTP: as its options say, else the run on the state folder."""
+"""HTTP access of commands to a running service: by their options, else to the run on the state folder."""
 
 from __future__ import annotations
 

@@ -37,7 +37,7 @@ class RejectedLine:
 
 @dataclass
 class Account:
-    """What was read and published. `places` says where each published line lies in the log.
+    """Outcome of a replay. `places` maps each published line to its log coordinates.
 
     `rejected` holds the lines that were not published and, if they are checked, published ones that violate their
     model.

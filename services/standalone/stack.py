@@ -90,7 +90,7 @@ class Stack:
         await asyncio.gather(*(service.stop() for service in self.services.values()))
 
     async def not_ready(self) -> str | None:
-        """Why the stack is not ready, or None."""
+        """Return the reason why the stack is not ready, or None."""
         if not self.services:
             return "the services are starting"
         for service in self.services.values():
@@ -100,7 +100,7 @@ class Stack:
 
     @property
     def warnings(self) -> list[str]:
-        """What an operator should know though the stack is ready, in sentences."""
+        """Return warnings for the operator of a ready stack, one sentence each."""
         return [warning for service in self.services.values() for warning in service.warnings]
 
     @property
@@ -137,7 +137,7 @@ class Stack:
         }
 
     async def fact(self, name: str) -> Any:
-        """What a service says of itself under `name`."""
+        """Return the fact `name` that a service reports."""
         for service in self.services.values():
             if name in service.facts:
                 return await service.facts[name]()

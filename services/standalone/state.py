@@ -83,12 +83,12 @@ class StateFolder:
 
 
 def _is_ours(folder: Path) -> bool:
-    """Whether a folder holds nothing but what a run puts there; one that is used otherwise stays as open as it is."""
+    """Return True if a folder contains only a run's files; the rights of any other folder stay unchanged."""
     return all(entry.name.split(".")[0] in _ENTRIES for entry in folder.iterdir())
 
 
 def running(path: Path) -> dict[str, Any]:
-    """What the run on that state folder says of itself. Raises StartError where none is running."""
+    """Return the facts of the run on that state folder. Raises StartError if none is running."""
     try:
         facts: dict[str, Any] = json.loads((path / "run.json").read_text())
     except (OSError, ValueError):

@@ -1,4 +1,4 @@
-"""What a run did: one JSON object, or a table for a person."""
+"""Summary of a run: one JSON object, or a table for a person."""
 
 from __future__ import annotations
 

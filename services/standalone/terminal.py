@@ -1,4 +1,4 @@
-"""What all commands share: their common options, how they say things, and how they end."""
+"""Shared parts of the commands: common options, output, and exit codes."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def say(message: str, style: str = "") -> None:
 
 
 def sentence(error: Exception) -> str:
-    """What the error says, with one full stop at its end: some already bring the service's."""
+    """Return the error's text with exactly one full stop at the end."""
     return f"{str(error).rstrip('.')}."
 
 
@@ -92,7 +92,7 @@ async def within(seconds: float | None, work: Coroutine[Any, Any, T], address: s
 
 
 async def once_answered(read: Callable[[], Awaitable[T]], say: Callable[[str], None]) -> T:
-    """What `read` gives, once what it asks answers; says why it waits."""
+    """Call `read` until its server responds, and return its result; print the reason for the wait."""
     told = False
     while True:
         try:

@@ -49,7 +49,7 @@ DRAIN_SECONDS = 6.0
 
 @dataclass(frozen=True)
 class Options:
-    """What `agent-feedback up` was asked for. `judge_at` is in microseconds."""
+    """Options of `agent-feedback up`. `judge_at` is in microseconds."""
 
     replay: Sequence[Path]
     sample: bool

@@ -1,4 +1,4 @@
-"""What a service says of itself over HTTP while a fault lasts."""
+"""HTTP answers of a service about itself during a fault."""
 
 from __future__ import annotations
 

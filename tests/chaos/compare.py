@@ -32,7 +32,7 @@ class Finding:
 
 @dataclass(frozen=True)
 class Observations:
-    """What was read once all was quiet."""
+    """State read from the stores after all groups have caught up."""
 
     stored: Mapping[Key, Stored]
     history: Collection[tuple[UUID, int, bool, str | None]]
@@ -47,7 +47,7 @@ class Observations:
 
 @dataclass
 class Wanted:
-    """What the ledger says must be there. Conversations of `ignored_tenants` are compared among themselves only."""
+    """State that the ledger requires. Conversations of `ignored_tenants` are compared only with each other."""
 
     expected: Expected
     effective: Mapping[tuple[str, ...], tuple[str, UUID]]
@@ -112,7 +112,7 @@ def sets(promise: str, what: str, wanted: Iterable[T], seen: Iterable[T]) -> Fin
 
 
 def _instead(one: object, extra: Collection[object]) -> str:
-    """What stands under the same key instead, if anything does."""
+    """Describe the value found under the same key, or return an empty text if there is none."""
     if isinstance(one, tuple) and one:
         for other in extra:
             if isinstance(other, tuple) and other[0] == one[0] and other[:-2] == one[:-2]:

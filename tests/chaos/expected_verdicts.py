@@ -1,4 +1,4 @@
-"""What the detector must have said in the end: its verdicts on the conversations as the ledger has them. Pure."""
+"""Expected final verdicts of the detector for the conversations in the ledger. Pure."""
 
 from __future__ import annotations
 

@@ -55,7 +55,7 @@ class Fleet:
         return self.main[name]
 
     def alive(self, pid: int) -> bool:
-        """Whether a main process of that id runs."""
+        """Return True if a main process with that id is running."""
         return any(process.pid == pid and process.code is None for process in self.main.values())
 
     def port_of(self, name: str) -> int:

@@ -1,4 +1,4 @@
-"""When which fault strikes: one lane for each service, one for what hits everybody, all drawn from the seed."""
+"""Fault schedule drawn from the seed: one lane for each service and one for faults that affect all of them."""
 
 from __future__ import annotations
 

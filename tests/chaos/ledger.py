@@ -1,4 +1,4 @@
-"""What the log has acknowledged, one line a record, on disk before anything else happens."""
+"""Ledger of acknowledged records: one line a record, written to disk before any other step."""
 
 from __future__ import annotations
 

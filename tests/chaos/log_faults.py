@@ -96,7 +96,7 @@ async def compressed_bomb(scene: Scene, progress: Progress) -> None:
 
 
 async def _passed(progress: Progress, partition: TopicPartition, offset: int) -> bool:
-    """Whether all groups that read the partition have committed what is behind `offset`."""
+    """Return True if all groups that read the partition have committed an offset beyond `offset`."""
     try:
         positions = await progress.positions()
     except AWAY:
@@ -105,7 +105,7 @@ async def _passed(progress: Progress, partition: TopicPartition, offset: int) ->
 
 
 async def _send_bomb(bootstrap: str, topic: str) -> tuple[int, str]:
-    """Where its last record lies, and the hash of the packed bytes."""
+    """Send the oversized batch; return the position of its last record and the hash of the compressed bytes."""
     sender = AIOKafkaProducer(bootstrap_servers=bootstrap, compression_type="gzip", max_batch_size=1 << 40)
     await sender.start()
     try:

@@ -1,4 +1,4 @@
-"""What lies in the log, read from its beginning by nobody's group."""
+"""Read the whole log from its beginning without a consumer group."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the services made of it, read past them: straight from their tables."""
+"""State of the services, read directly from their tables."""
 
 from __future__ import annotations
 

@@ -94,7 +94,7 @@ class Watch:
 
 @dataclass
 class Drain:
-    """How fast a group caught up, in records per second, beside what came in meanwhile."""
+    """Catch-up speed of a group in records per second, and the rate at which records arrived meanwhile."""
 
     group: str
     backlog: int

@@ -1,4 +1,4 @@
-"""What people and agents say in the generated traffic: enough of every kind for the detector to have an opinion."""
+"""Phrases of people and agents in the generated traffic, of every kind that the detector judges."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a service process shall do wrong, as a value that travels in its environment."""
+"""Fault plan of a service process, passed through its environment."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How far every group has come, asked of the log itself."""
+"""Committed offsets of every group, read from the log."""
 
 from __future__ import annotations
 

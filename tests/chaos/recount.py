@@ -36,7 +36,7 @@ class Key(NamedTuple):
 
 
 class Shown(NamedTuple):
-    """What a feedback shows. Reaction and value are None where it is cleared; `at` in microseconds."""
+    """Visible state of one feedback. Reaction and value are None if it is cleared; `at` is in microseconds."""
 
     kind: str
     live: bool
@@ -64,7 +64,10 @@ Change = tuple[tuple[int, int, bool, str], bool, str | None, float | None, str]
 
 @dataclass
 class Expected:
-    """What must be found once all is quiet. Parked events by (tenant, project, event id); letters by place."""
+    """State expected after all groups have caught up.
+
+    Parked events are keyed by (tenant, project, event id), dead letters by coordinates.
+    """
 
     records: dict[Key, Shown] = field(default_factory=dict)
     parked: set[tuple[str, str, str]] = field(default_factory=set)
@@ -76,7 +79,7 @@ class Expected:
 
 
 def recount(entries: Iterable[Entry]) -> Expected:
-    """What a ledger amounts to, whatever order its records arrived in."""
+    """Compute the expected state from a ledger, independently of the order of its records."""
     expected = Expected()
     about: list[tuple[Entry, dict[str, Any]]] = []
     changes: dict[Key, dict[str, Change]] = {}

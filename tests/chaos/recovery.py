@@ -1,4 +1,4 @@
-"""How long the groups need, once a fault is over, to take in all that lay in the log when it ended."""
+"""Recovery times: seconds from the end of a fault until the groups have read all records that the log held then."""
 
 from __future__ import annotations
 
@@ -80,6 +80,6 @@ class Recovery:
             self.seconds.append((time.monotonic() - waiting.since, group, waiting.fault))
 
     def close(self) -> None:
-        """What has not recovered by now never did."""
+        """Record every fault that has no recovery time yet as not recovered."""
         for group in GROUPS:
             self._note_late(group)

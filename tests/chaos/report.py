@@ -1,4 +1,4 @@
-"""What a run found out, as a table for people and as one JSON object for programs."""
+"""Report of a run: a table for people and one JSON object for programs."""
 
 from __future__ import annotations
 

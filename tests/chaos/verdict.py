@@ -18,7 +18,7 @@ from detector.encoders.choice import sentence_encoder
 
 
 def wanted_of(ledger: Path) -> Wanted:
-    """What the ledger at `ledger` amounts to."""
+    """Compute the expected state from the ledger file `ledger`."""
     expected = recount(entries_of(ledger))
     verdicts = expected_verdicts(expected.messages, Detector.default(sentence_encoder("auto", print)))
     over_http = recount(entry for entry in entries_of(ledger) if entry.kind == KIND)

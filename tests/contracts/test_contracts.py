@@ -1,4 +1,4 @@
-"""What services say to each other stays what it was: golden messages, exported schemas, compatibility."""
+"""Messages between services keep their form: golden messages, exported schemas, compatibility."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def test_golden_messages_are_read_and_written_alike(file: Path) -> None:
 
 
 def _known_part(one: Any, other: Any) -> Any:
-    """What of `one` the other has a name for, at every depth."""
+    """Reduce `one` at every depth to the names that the other has."""
     if isinstance(one, list) and isinstance(other, list) and len(one) == len(other):
         return [_known_part(*pair) for pair in zip(one, other, strict=True)]
     if isinstance(one, dict) and isinstance(other, dict):

@@ -1,4 +1,4 @@
-"""Which version of a message holds."""
+"""Order of a message's versions."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ ID = "a%2Fturns%2Fb%3F;..%20%F0%9F%91%8D"
 
 
 def service_of(request: str) -> str:
-    """What nginx's map says: the first pattern in the file that fits, else the default."""
+    """Evaluate nginx's map: return the service of the first matching pattern in the file, else the default."""
     return next((service for pattern, service in RULES if pattern.search(request)), DEFAULT)
 
 

@@ -12,7 +12,7 @@ READS, ANSWERS_EARLY = b"/read", b"/early"
 
 @dataclass(frozen=True)
 class Case:
-    """What a client sends: `pieces` one after the other, then nothing, or the end if `half_close`."""
+    """Input of one client: it sends `pieces` in order, then waits, or closes its side if `half_close`."""
 
     number: int
     pieces: tuple[bytes, ...]

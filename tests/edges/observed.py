@@ -38,7 +38,7 @@ class Request:
 
 @dataclass
 class Observed:
-    """What became of a case. `ended` says that the server closed the connection before the client did."""
+    """Outcome of a case. `ended` is True if the server closed the connection before the client did."""
 
     requests: list[Request] = field(default_factory=list)
     statuses: list[int] = field(default_factory=list)
@@ -68,7 +68,7 @@ class _Tee:
 
 
 class _Watched:
-    """What a test knows of one connection of a server."""
+    """Test's record of one server connection."""
 
     cycle: Any
     transport: Any

@@ -43,7 +43,7 @@ class Terminal:
         self.seen = ""
 
     async def sees(self, text: str) -> str:
-        """What was shown up to `text` and with it, since the last look."""
+        """Return the output from the last call up to and including `text`."""
         try:
             await asyncio.to_thread(self._child.expect_exact, text)
         except (pexpect.TIMEOUT, pexpect.EOF):

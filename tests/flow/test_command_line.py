@@ -1,4 +1,4 @@
-"""What a user meets at the command line when something is wrong: one sentence, a defined exit code, nothing lost."""
+"""Errors at the command line: one sentence, a defined exit code, nothing lost."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What detect says right after an answer: nothing is waited for here but by the route itself."""
+"""Detection directly after an answer: only the route itself waits."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ EXAMPLES = Path(__file__).parents[2] / "examples"
 
 @pytest.fixture(autouse=True)
 def patient(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What the agents do is tested here, not how fast this machine is."""
+    """Allow generous timeouts: the tests check behaviour, not speed."""
     for function in (before.before_planning, before.before_planning_blocking):
         monkeypatch.setitem(function.__kwdefaults__, "budget", 20.0)  # type: ignore[arg-type]
     monkeypatch.setitem(loading.refresh_on_load.__kwdefaults__, "seconds", 20.0)  # type: ignore[arg-type]

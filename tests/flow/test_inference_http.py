@@ -1,4 +1,4 @@
-"""What inference tells over HTTP, from the chat and people's judgements to the answer."""
+"""Inference over HTTP, from chat events and people's judgements to the responses."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which message an event is about: ids that conversations share, and messages that come as replies."""
+"""Message references: ids shared by several conversations, and messages sent as replies."""
 
 from __future__ import annotations
 

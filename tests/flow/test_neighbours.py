@@ -89,7 +89,7 @@ async def answers(stack: RunningStack, kind: str) -> dict[str, Any]:
 
 
 def of_conversation(path: str, body: Any) -> bool:
-    """Whether a question is about our conversation alone."""
+    """Return True if the query concerns only our own conversation."""
     everywhere = (body or {}).get("look_back") == "user"
     return (CONVERSATION in path and not everywhere) or "conversation_id" in (body or {})
 

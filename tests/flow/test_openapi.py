@@ -85,7 +85,7 @@ async def described(stack: RunningStack) -> dict[str, Any]:
 
 
 def fuzz(description: dict[str, Any], url: str) -> tuple[int, list[str]]:
-    """How many routes were tried, and what was wrong with any of them."""
+    """Return the number of routes tried and the errors found."""
     schema = schemathesis.openapi.from_dict(description)
     tried, faults = 0, list[str]()
     for result in schema.get_all_operations():
@@ -238,7 +238,7 @@ async def test_the_page_in_the_docs_is_of_the_routes_that_run(stack: RunningStac
 
 
 async def test_the_examples_work(stack: RunningStack) -> None:
-    """What the description shows can be sent as it stands."""
+    """Every example in the description is a valid request as printed."""
     description = await described(stack)
     ingest = description["paths"][INTAKE[1]]["post"]["requestBody"]["content"]["application/x-ndjson"]["example"]
     judge = description["paths"][INTAKE[0]]["post"]["requestBody"]["content"]["application/json"]["examples"]

@@ -1,4 +1,4 @@
-"""Who gets in where: every route of every service, asked with every kind of token, against a table written by hand."""
+"""Access to every route of every service with every kind of token, compared with a table written by hand."""
 
 from __future__ import annotations
 
@@ -115,7 +115,7 @@ class Kind:
         return None
 
     def _reaches(self, path: str) -> bool:
-        """Whether it reaches the place; a route of a whole tenant asks for a token of all its projects."""
+        """Return True if the token covers the place; a tenant-wide route requires a token for all its projects."""
         return self.here and ("{project}" in path or (self.claims or {}).get("project") == "*")
 
 

@@ -46,7 +46,7 @@ async def totals(stack: RunningStack) -> Any:
 
 
 async def damaged(stack: RunningStack, conversation: str) -> None:
-    """What no service of ours does to the reports."""
+    """Damage the reports as no service does."""
     connection = await asyncpg.connect(stack.database_url, server_settings={"search_path": "reporting"})
     try:
         here = f"conversation_id = '{conversation}'"

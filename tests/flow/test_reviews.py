@@ -57,7 +57,7 @@ async def found(stack: RunningStack, **body: Any) -> list[dict[str, Any]]:
 
 
 async def everywhere(stack: RunningStack, conversation: str) -> dict[str, Any]:
-    """What every place that counts says of a conversation with one turn: (origin, reaction), or a number."""
+    """Return the value of every counting place for a conversation with one turn: (origin, reaction), or a number."""
     window = {"start": "2026-01-01T00:00:00Z", "end": "2030-01-01T00:00:00Z"}
     async with stack.client() as http:
         period = await http.post(

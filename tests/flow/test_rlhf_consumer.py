@@ -40,7 +40,7 @@ async def started(stack: RunningStack, state: Path, *options: str) -> asyncio.su
 
 
 async def caught_up(stack: RunningStack, state: Path) -> list[dict[str, Any]]:
-    """What the consumer says counts, once it has read everything."""
+    """Return the consumer's counts after it has read the whole topic."""
     process = await started(stack, state, "--once")
     async with asyncio.timeout(60):
         out, _ = await process.communicate()

@@ -37,7 +37,7 @@ async def _run(state: Path, *files: Path, fates: Path | None = None) -> Ended:
 
 @pytest.fixture(scope="module")
 async def once() -> tuple[dict[str, object], set[Said]]:
-    """What one replay of the sample reports and stores."""
+    """Replay the sample once; return its report and the stored state."""
     async with state_folder() as state:
         ended = await _run(state, CHAT_EVENTS)
         assert ended.code == 0, ended.err

@@ -1,4 +1,4 @@
-"""What came while a batch was at work is taken together, as the next one."""
+"""Records that arrive during a batch form the next batch together."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is announced reaches receivers elsewhere: signed, again after failures, retractions and erasures included."""
+"""Announcements reach webhook receivers: signed, retried after failures, with retractions and erasures."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ async def standing(stack: RunningStack, name: str) -> dict[str, Any]:
 
 
 async def failure(stack: RunningStack, name: str) -> str:
-    """What an endpoint's last failure was, as soon as there is one."""
+    """Wait for an endpoint's first failure and return it."""
     async with asyncio.timeout(30):
         while (answer := (await standing(stack, name))["last_answer"]) is None:
             await asyncio.sleep(0.02)

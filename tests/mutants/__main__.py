@@ -31,7 +31,7 @@ WHOLE_SUITE_SECONDS = 3_600
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """What became of one mutant. `detail` is the test that noticed it, or why the tests could not run."""
+    """Outcome of one mutant. `detail` names the test that noticed it, or the reason the tests could not run."""
 
     mutant: Mutant
     outcome: Outcome

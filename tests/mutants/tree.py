@@ -21,7 +21,7 @@ _BROKEN = (2, 4)
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """How the tests ended: whether and which ones failed; `error` where they could not run at all."""
+    """Result of a test run: the failed tests, or `error` if they could not run at all."""
 
     failed: bool
     which: tuple[str, ...] = ()

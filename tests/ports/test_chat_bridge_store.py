@@ -1,4 +1,4 @@
-"""What the bridge relies on, for every store of it."""
+"""Contract of the bridge's stores, run on each of them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What every feedback store promises, with the answers written out by hand."""
+"""Contract of the feedback stores, with expected values written by hand."""
 
 from __future__ import annotations
 

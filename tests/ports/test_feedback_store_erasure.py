@@ -1,4 +1,4 @@
-"""What every feedback store keeps of the forgotten, and what the handler makes of it, on each of them."""
+"""Erasure in the feedback stores: the rows that remain, and the handler's behaviour on each store."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a feedback store says when its server is gone, and when it is back."""
+"""Errors of a feedback store while its server is down, and its recovery afterwards."""
 
 from __future__ import annotations
 
@@ -117,7 +117,7 @@ async def line(request: pytest.FixtureRequest, postgres_url: str) -> AsyncIterat
 
 
 async def everything_asked(store: Store) -> list[BaseException | None]:
-    """What each call to the store raises."""
+    """Return the exception that each call to the store raises."""
 
     async def scan() -> None:
         async for _ in store.scan():

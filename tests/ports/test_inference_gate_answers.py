@@ -1,4 +1,4 @@
-"""What the LLM gate relies on, for every store of its answers."""
+"""Contract of the stores of the LLM gate's answers."""
 
 from __future__ import annotations
 

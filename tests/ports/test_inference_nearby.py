@@ -1,4 +1,4 @@
-"""What the index of turns finds by sentence vectors, with pgvector and without."""
+"""Vector search in the index of turns, with pgvector and without."""
 
 from __future__ import annotations
 

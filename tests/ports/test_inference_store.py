@@ -1,4 +1,4 @@
-"""What inference relies on, for every index of conversations."""
+"""Contract of inference's conversation indexes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What inference relies on of its index of turns, in PostgreSQL."""
+"""Contract of inference's index of turns, in PostgreSQL."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a pool of connections does between two statements."""
+"""Behaviour of the connection pool between two statements."""
 
 from __future__ import annotations
 

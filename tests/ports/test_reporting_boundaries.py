@@ -1,4 +1,4 @@
-"""What stands exactly at an edge: a window's last moment, an explicit null, an instant that two share."""
+"""Boundary values: a window's last instant, an explicit null, two events at the same instant."""
 
 from __future__ import annotations
 

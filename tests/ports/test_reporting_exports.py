@@ -1,4 +1,4 @@
-"""What exports join: the request that an answer answers, and nothing that was taken back."""
+"""Joins of the exports: each answer with its request, without retracted feedback."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What lies in the object store follows the tables: payloads, turns' logs, outages, erasures, and what arrives late."""
+"""Objects in the object store follow the tables: payloads, turn logs, outages, erasures, late arrivals."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What another tenant or project holds under the same ids changes no row and no answer of ours."""
+"""Rows of another tenant or project under the same ids change none of our rows or responses."""
 
 from __future__ import annotations
 
@@ -84,12 +84,12 @@ async def fill(read_models: asyncpg.Pool, place: Place, at: float, revision: int
 
 
 def of_conversation(path: str, body: Any) -> bool:
-    """Whether a question is about our conversation alone."""
+    """Return True if the query concerns only our own conversation."""
     return CONVERSATION in path or f"id={OURS.conversation}" in path or "conversation_id" in (body or {})
 
 
 async def answers(read_models: asyncpg.Pool, kind: str = "another tenant") -> dict[str, Any]:
-    """What a caller of OURS is answered, by question: those that a neighbour of that kind must not change."""
+    """Return the responses to OURS by query: those that a neighbour of that kind must not change."""
     asked = [question for question in QUESTIONS if kind in NEIGHBOURS or of_conversation(*question[1:])]
     async with client(routers(read_models), "acme") as http:
         return {f"{method} {path} {body}": await answer(http, method, path, body) for method, path, body in asked}

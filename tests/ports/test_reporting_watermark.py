@@ -1,4 +1,4 @@
-"""What polls sees every update, whoever writes at the same time and whoever commits first."""
+"""A polling reader sees every update, independently of concurrent writers and of commit order."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is older than its retention goes, in every service's schema; what reports or a later look need stays."""
+"""Rows older than their retention are deleted in every schema; rows that reports or later verdicts need remain."""
 
 from __future__ import annotations
 

@@ -33,7 +33,7 @@ class JoinedTurns:
             self.held[one.key] = self.held[one.key].joined(one) if one.key in self.held else one
 
     def shown(self) -> dict[TurnKey, Any]:
-        """What is known of the turns: of an evaluation only that it is one, for it counts looks."""
+        """Return the state of the turns. An evaluation is reduced to its presence, since it counts lookups."""
         return {
             key: replace(
                 one, question=replace(one.question, version=b"") if one.question and one.question.text else None

@@ -20,7 +20,7 @@ _REACTIONS = st.sampled_from(["ok", "not_ok", "neutral", None])
 
 @st.composite
 def ledgers(draw) -> list:
-    """What one log can hold: of each feedback several revisions, each always announced alike; and some messages."""
+    """Generate a log: several revisions of each feedback, each always announced identically, and some messages."""
     events = []
     for name in draw(st.lists(st.sampled_from("abcdef"), unique=True, min_size=1, max_size=5)):
         fixed = {

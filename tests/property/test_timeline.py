@@ -16,7 +16,7 @@ USERS = ("ann", "ben")
 
 
 class Service:
-    """What the platform answers: of each turn the latest change, for every change behind the watermark.
+    """Platform stand-in that returns the latest change of each turn for every change after the watermark.
 
     Changes become visible out of order of their recording, and the newest one of an answer may come once more.
     """

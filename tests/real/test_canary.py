@@ -103,7 +103,7 @@ async def serving(state: Path, log: Path, objects: Path) -> AsyncIterator[dict[s
 
 
 def said() -> list[dict[str, Any]]:
-    """What eve says to an agent, and others around her."""
+    """Return the messages of eve to an agent, and those of others around her."""
     reply = message("m-reply", "c1", senderId="eve", content=f"No, that is wrong: {CANARY}", originalMessageId="m-a1")
     parked = message("m-parked", "c1", senderId="eve", content=CANARY, originalMessageId="never-said")
     return [
@@ -133,7 +133,7 @@ async def publish(log: Bootstrap) -> None:
 
 
 async def places(http: httpx.AsyncClient, run: dict[str, Any], log: Bootstrap, objects: Path) -> dict[str, set[str]]:
-    """Where the canary is, by kind of place."""
+    """Return the places that contain the canary, by kind."""
     bodies = list(contents(objects))
     found: dict[str, set[str]] = {
         "tables": await tables(run["database"]),
@@ -206,7 +206,7 @@ async def tables(url: str) -> set[str]:
 
 
 def log_files(state: Path) -> list[Path]:
-    """What the run and its parts write for a reader: every file but the data of PostgreSQL and Kafka."""
+    """Return the files that the run writes, except the data of PostgreSQL and Kafka."""
     data = (state / "kafka" / "data", *(state / "postgres" / name for name in ("base", "pg_wal")))
     return [
         file for file in state.rglob("*") if file.is_file() and not any(file.is_relative_to(folder) for folder in data)
@@ -214,7 +214,7 @@ def log_files(state: Path) -> list[Path]:
 
 
 async def kept_at_most_a_week(log: Bootstrap, names: set[str]) -> bool:
-    """Whether Kafka itself deletes the records of these topics after seven days."""
+    """Return True if Kafka deletes the records of these topics after seven days."""
     admin = AIOKafkaAdminClient(**client_options(log))
     await admin.start()
     try:

@@ -1,4 +1,4 @@
-"""What a consumer group meets on a real Kafka that it did not ask for."""
+"""Unusual events of a consumer group on a real Kafka."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the README shows under "Your own Kafka", on a cluster of one broker."""
+"""README's section "Your own Kafka", on a cluster of one broker."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ Point = Callable[[str, Part], Awaitable[None]]
 
 
 class FakeConsumer:
-    """What `Subscription` uses of aiokafka's consumer."""
+    """Fake of the part of aiokafka's consumer that `Subscription` uses."""
 
     def __init__(self, group: Group, point: Point, rng: Random) -> None:
         self.group = group
@@ -87,7 +87,7 @@ class FakeBatch:
 
 
 class FakeProducerClient:
-    """What `BatchProducer` uses of aiokafka's producer. After a failure it refuses all further work.
+    """Fake of the part of aiokafka's producer that `BatchProducer` uses. After a failure it rejects all further calls.
 
     Each batch is written by itself, so that a crash or a failure may leave a part of the messages written.
     """

@@ -68,7 +68,7 @@ class Log:
 
 @dataclass
 class Membership:
-    """What a member believes: it learns only later that it was thrown out."""
+    """Membership as a member knows it; it learns of its expulsion only later."""
 
     generation: int = -1
     assignment: frozenset[TopicPartition] = frozenset()

@@ -1,4 +1,4 @@
-"""What goes wrong, where and when: drawn from the seed, counted, and ended before the invariants are checked."""
+"""Fault injection: faults are drawn from the seed, counted, and ended before the invariants are checked."""
 
 from __future__ import annotations
 

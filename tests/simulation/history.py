@@ -1,4 +1,4 @@
-"""What people do in one history: messages, edits, replies, reactions, verdicts, nonsense; drawn from the seed."""
+"""Events of one history, drawn from the seed: messages, edits, replies, reactions, verdicts, invalid input."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ REAL = Wiring()
 
 @dataclass(frozen=True)
 class Verdict:
-    """What became of a seed. `broken` names every broken promise; `fingerprint` is that of the whole history."""
+    """Outcome of a seed. `broken` names every broken promise; `fingerprint` is the hash of the whole history."""
 
     seed: int
     events: int

@@ -37,7 +37,7 @@ class Killed(BaseException):
 
 
 class Unexpected(Exception):
-    """What nobody has thought of."""
+    """Failure that no rule of the simulation provides for."""
 
 
 class SimulatedSubscription(Subscription):
@@ -63,7 +63,7 @@ class SimulatedSubscription(Subscription):
 
 @dataclass(frozen=True)
 class Wiring:
-    """Which parts a history is made of; a self-check puts a broken one in place of the real.
+    """Parts that a history is built from; a self-check replaces one of them by a broken one.
 
     `likelier` gives faults another weight.
     """

@@ -1,4 +1,4 @@
-"""What must hold when all faults have stopped and all is quiet. Each check gives its first difference in words."""
+"""Invariants that hold after all faults have ended. Each check returns its first difference in words."""
 
 from __future__ import annotations
 

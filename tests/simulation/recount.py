@@ -1,4 +1,4 @@
-"""What the set of accepted events amounts to, whatever their order; counted without the services' code."""
+"""Recount of the accepted events, independent of their order and of the services' code."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Shown = tuple[Any, ...]
 
 @dataclass
 class Recount:
-    """What must be there when all is quiet; `inferred` holds live verdicts only, by (tenant, conversation, message)."""
+    """Expected final state; `inferred` holds live verdicts only, by (tenant, conversation, message)."""
 
     user: dict[Key, Shown] = field(default_factory=dict)
     inferred: dict[Key, tuple[str, str]] = field(default_factory=dict)

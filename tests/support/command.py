@@ -23,7 +23,7 @@ COMMAND = Path(sys.executable).with_name("agent-feedback")
 
 @dataclass(frozen=True)
 class Ended:
-    """How a run of the command line ended."""
+    """Result of a command-line run."""
 
     code: int
     out: str

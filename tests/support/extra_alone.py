@@ -17,7 +17,7 @@ LIBRARIES = {"inference": ("detector",)}
 
 
 def distributions_of(service: str) -> dict[str, Distribution]:
-    """What `pip install agent-feedback[SERVICE]` installs, by name, as installed here.
+    """Return the distributions that `pip install agent-feedback[SERVICE]` installs, by name, as installed here.
 
     Follows the requirements of pyproject.toml. Raises PackageNotFoundError where one of them is not installed here.
     """

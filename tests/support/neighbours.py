@@ -18,7 +18,7 @@ from contracts.feedback import FeedbackCreated
 
 
 class Place(NamedTuple):
-    """Where events happen."""
+    """Tenant, project and conversation of an event."""
 
     tenant: str
     project: str

@@ -36,7 +36,7 @@ class FolderStore:
         self._aside.rename(self.root)
 
     def objects(self) -> dict[str, bytes]:
-        """What lies there, by name."""
+        """Return the stored objects by name."""
         return {str(file.relative_to(self.root)): file.read_bytes() for file in self.root.rglob("*") if file.is_file()}
 
 

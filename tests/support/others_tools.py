@@ -1,4 +1,4 @@
-"""How feedback is given, and carried into other people's tools."""
+"""Helpers that give feedback and transfer it to other tools."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ async def judge(stack: RunningStack, reaction: str | None, **body: Any) -> None:
 
 
 async def carry(name: str, stack: RunningStack, state: Path, url: str, **environment: str) -> str:
-    """What a bridge says once it has caught up."""
+    """Return a bridge's output after it has caught up."""
     bridge = ROOT / "examples" / "bridges" / f"{name}.py"
     options = ("--broker", stack.broker.bootstrap, "--state", str(state), "--url", url, "--once")
     return await finished(sys.executable, str(bridge), *options, **environment)

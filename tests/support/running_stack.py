@@ -96,7 +96,7 @@ class RunningStack:
         )
 
     async def rows(self, query: str) -> list[asyncpg.Record]:
-        """What the database holds."""
+        """Return the rows in the database."""
         connection = await asyncpg.connect(self.database_url)
         try:
             return list(await connection.fetch(query))

@@ -1,4 +1,4 @@
-"""Where the shared samples lie, and skipping visibly where they do not."""
+"""Location of the shared samples; tests are skipped visibly if they are absent."""
 
 from __future__ import annotations
 

@@ -29,7 +29,7 @@ async def environment_of(name: str, *requirements: str, bare: Sequence[str] = ()
 
 
 async def finished(*command: str, **environment: str) -> str:
-    """What a program says that ends well."""
+    """Run a program and return its output; fail if it exits with an error."""
     process = await asyncio.create_subprocess_exec(
         *command, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.STDOUT, env=os.environ | environment
     )

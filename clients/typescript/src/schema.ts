@@ -422,7 +422,7 @@ export interface FoundTarget {
   rule: "named" | "thread" | "own_latest" | "older_named";
 }
 
-/** What became of the lines. */
+/** Outcome of the ingested lines. */
 export interface Ingested {
   /** Lines that are in the log. */
   accepted: number;

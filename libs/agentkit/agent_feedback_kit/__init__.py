@@ -1,4 +1,4 @@
-"""What an agent runtime needs of agent-feedback: a client, chat events, session ratings, timeline, planner context."""
+"""Kit for agent runtimes: client, chat events, session ratings, timeline, planner context."""
 
 from __future__ import annotations
 

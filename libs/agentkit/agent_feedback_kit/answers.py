@@ -1,4 +1,4 @@
-"""What the service answers, as typed JSON objects. Times are RFC 3339 strings in UTC; objects may hold more fields."""
+"""Responses of the service as typed JSON objects. Times are RFC 3339 strings in UTC; objects may hold more fields."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class AcceptedFeedback(TypedDict):
 
 
 class OwnFeedback(TypedDict):
-    """What the caller holds on a turn; everything from `reaction` on is null or empty where there is nothing."""
+    """The caller's own feedback on a turn. All fields from `reaction` on are null or empty if there is none."""
 
     conversation_id: str
     turn_id: str
@@ -42,7 +42,7 @@ class RefusedLine(TypedDict):
 
 
 class Ingested(TypedDict):
-    """How many events the log took, and which it refused (the first 1,000 of each 50,000 are named)."""
+    """Number of events written to the log, and the rejected ones (the first 1,000 of each 50,000 are named)."""
 
     accepted: int
     refused: list[RefusedLine]
@@ -59,7 +59,7 @@ class MemoryStatus(TypedDict):
 
 
 class FeedbackResult(TypedDict):
-    """What a new message says of the answer before it."""
+    """Verdict of a message on the answer before it."""
 
     feedback_type: Status
     confidence: float
@@ -209,7 +209,7 @@ class SearchPage(TypedDict):
 
 
 class Filters(TypedDict, total=False):
-    """Which feedbacks a search or an export is about; all that are given must hold. Times are RFC 3339 strings."""
+    """Filters of a search or an export; all given filters must match. Times are RFC 3339 strings."""
 
     agent_id: str
     agent_version: str

@@ -24,7 +24,7 @@ ValidationOutcome = Literal["APPROVE", "REVISE", "RETRY", "FAIL"]
 
 @dataclass(frozen=True, slots=True)
 class Channel:
-    """Where messages are: everything of one conversation has one record key, which keeps it in order."""
+    """Place of a message. All events of one conversation share a record key, which keeps them in order."""
 
     tenant: str
     project: str

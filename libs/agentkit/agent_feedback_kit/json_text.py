@@ -1,4 +1,4 @@
-"""What is said, as JSON that every reader takes."""
+"""JSON encoding that every parser accepts."""
 
 from __future__ import annotations
 

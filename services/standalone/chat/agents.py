@@ -1,4 +1,4 @@
-"""Who answers in the chat: an agent with a script, or a language model at any OpenAI-compatible endpoint."""
+"""Agents of the chat: a scripted one, and a language model at any OpenAI-compatible endpoint."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What an agent says, and the strategy by which it came to it."""
+    """An agent's answer and its strategy."""
 
     text: str
     strategy: str

@@ -1,4 +1,4 @@
-"""What may be typed instead of a message: one table of commands. Pure."""
+"""Table of the chat's commands. Pure."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Unknown:
 
 
 def read_line(line: str) -> Message | Command | Unknown | None:
-    """What a typed line means; None for an empty one. `//x` is the message `/x`."""
+    """Parse a typed line; return None for an empty one. `//x` is the message `/x`."""
     text = line.strip()
     if not text:
         return None

@@ -56,7 +56,7 @@ class Pipe:
 
 
 class Screen:
-    """What a person is shown. Words from outside never drive the terminal."""
+    """Terminal output. Text from other people cannot control the terminal."""
 
     def __init__(self, console: Console) -> None:
         self._console = console

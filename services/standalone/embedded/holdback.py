@@ -72,7 +72,7 @@ class Holdback:
         return self._groups.intersection(known.consumers) if known else frozenset()
 
     def room(self, size: int) -> bool:
-        """Whether `size` bytes fit into every partition now. False from `close` on.
+        """Return True if `size` bytes fit into every partition. False after `close`.
 
         What is larger than half the limit counts as half: it is spread over partitions, or written as room is made.
         """
@@ -84,7 +84,7 @@ class Holdback:
         return max((account.unconsumed for account in self._accounts.values()), default=0)
 
     def admits(self, lane: Lane, size: int) -> bool:
-        """Whether `size` more bytes may be written to `lane`. An empty lane admits any one record."""
+        """Return True if `size` more bytes may be written to `lane`. An empty lane admits any one record."""
         account = self._accounts[lane]
         if not account.unconsumed:
             return True

@@ -40,7 +40,7 @@ class HoldingProducer:
     def _next_piece(
         self, waiting: Sequence[tuple[int, Message]]
     ) -> tuple[list[tuple[int, Message]], dict[Lane, int], list[tuple[int, Message]]]:
-        """What can be written now, its bytes by partition, and the rest."""
+        """Split the messages into those that can be written, their bytes by partition, and the rest."""
         piece, rest = list[tuple[int, Message]](), list[tuple[int, Message]]()
         sizes, full = dict[Lane, int](), set[Lane]()
         for index, message in waiting:

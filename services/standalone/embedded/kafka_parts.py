@@ -1,4 +1,4 @@
-"""What a local Kafka is run with: a Java, the jars of Apache Kafka from Maven Central, and its settings."""
+"""Parts of a local Kafka: a Java runtime, Apache Kafka's jars from Maven Central, and its settings."""
 
 import hashlib
 import importlib.util

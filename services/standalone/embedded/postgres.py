@@ -229,7 +229,7 @@ async def _initialise(home: PostgresHome) -> None:
 
 
 def _environment() -> dict[str, str]:
-    """What PostgreSQL's programs see of our environment."""
+    """Return the environment for PostgreSQL's programs."""
     # PGDATA and its like would reach the server, and its messages must be in the language that we read.
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("PG", "LC_", "LANG"))}
     return {**kept, "LC_ALL": "C"}

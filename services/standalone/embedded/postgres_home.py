@@ -1,4 +1,4 @@
-"""Where an embedded PostgreSQL keeps its data, programs and socket, and as which user it runs.
+"""Location of an embedded PostgreSQL's data, programs and socket, and the user that it runs as.
 
 PostgreSQL refuses to run as root, so root must hand it to another user, and that user must be able to enter the folder
 of the data and the folder of the programs. Where it cannot (a clone under root's own home, say), both go below
@@ -46,7 +46,7 @@ class EmbeddedPostgresError(RuntimeError):
 
 @dataclass(frozen=True, slots=True)
 class PostgresHome:
-    """What a start needs to know: the data directory, the programs' directory and the user (None: ourselves)."""
+    """Data directory, program directory and user (None: the current one) of an embedded PostgreSQL."""
 
     data: Path
     programs: Path

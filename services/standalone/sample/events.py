@@ -83,7 +83,7 @@ def _reactions(line: Line, name: tuple[str, int], message: str, said_at: int, sc
 
 
 def _about(line: Line, conversation: Conversation, script: Script) -> dict[str, Any]:
-    """What an agent's message says of its making, a person's of the person."""
+    """Build the provenance fields of an agent's message, or the person's fields of a person's."""
     agent = script.agents.get(line.by)
     if agent is None:
         return {"userType": script.people[line.by]}

@@ -32,7 +32,7 @@ class Edit(_Written):
 
 
 class Line(_Written):
-    """What `by` says, `after` minutes after the line before (missing: as long as reading and typing take).
+    """Message by `by`, `after` minutes after the previous line (if missing, the time that reading and typing take).
 
     `late` is how many minutes after it was said the line arrives. `reply` makes it a reply to the agent's latest line.
     """
@@ -51,7 +51,7 @@ class Line(_Written):
 
 
 class Agent(_Written):
-    """What every message of an agent says of itself."""
+    """Provenance in every message of an agent."""
 
     agent_version: str
     model: str

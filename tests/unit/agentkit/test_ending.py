@@ -1,4 +1,4 @@
-"""What is asked, kept and said at `/end` and `/exit`."""
+"""Questions, storage and output at `/end` and `/exit`."""
 
 from __future__ import annotations
 

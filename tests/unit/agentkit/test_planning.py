@@ -1,4 +1,4 @@
-"""What a planner reads, and that asking for it holds nobody up."""
+"""Text for planners, and time limits of the request for it."""
 
 from __future__ import annotations
 

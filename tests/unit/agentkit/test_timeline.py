@@ -1,4 +1,4 @@
-"""What a refresh does to a timeline, by example."""
+"""Effects of a refresh on a timeline, by example."""
 
 from __future__ import annotations
 

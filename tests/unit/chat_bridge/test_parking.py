@@ -123,7 +123,7 @@ async def test_what_was_read_and_parked_can_be_read_again() -> None:
 )
 @pytest.mark.parametrize("parked_first", [True, False])
 async def test_equal_ids_of_two_subjects_are_two_events(another: Received[Any], parked_first: bool) -> None:
-    """Whether they wait or not, and whichever came first: both are forwarded, and neither twice."""
+    """Both are forwarded once, parked or not, in either order of arrival."""
     bridge, one = Bridge(), event(REACTION, 1, eventId="1")
     messages = [
         event(MESSAGE, n, conversationId=about.event.conversation_id, messageId=about.event.message_id)

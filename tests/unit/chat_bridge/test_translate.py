@@ -1,4 +1,4 @@
-"""What a reply or reaction amounts to, given the message it is about."""
+"""Translation of replies and reactions, given the message they refer to."""
 
 from __future__ import annotations
 

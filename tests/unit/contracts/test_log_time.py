@@ -1,4 +1,4 @@
-"""When judgements, erasures and ratings count, and which other event the log's time never touches."""
+"""Log time of judgements, erasures and ratings; other events keep their own time."""
 
 from __future__ import annotations
 

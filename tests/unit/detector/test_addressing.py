@@ -1,4 +1,4 @@
-"""Which answer a message is addressed to: by its reply, its thread and its writer."""
+"""Addressed answer of a message: by its reply, its thread and its writer."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a message says about the answer before it, through the whole detector."""
+"""Verdicts of the whole detector on the answer before a message."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a verdict leaves alone: answers to the agent, other requests in like words, other turns, other languages."""
+"""Messages without a verdict: answers to the agent, similarly worded requests, other turns, other languages."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which earlier answer a message is about."""
+"""Location of the earlier answer that a message is about."""
 
 from __future__ import annotations
 

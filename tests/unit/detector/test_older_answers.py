@@ -1,4 +1,4 @@
-"""When a message is about an older answer than the one it is addressed to."""
+"""Messages about an older answer than the one they are addressed to."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the rules see of a text."""
+"""Normalised text that the rules read."""
 
 from __future__ import annotations
 

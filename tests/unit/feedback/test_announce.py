@@ -1,4 +1,4 @@
-"""What is announced of a record, to the byte."""
+"""Announcements of a record, byte by byte."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a batch of received feedback leads to, over a store in memory."""
+"""Effects of a batch of received feedback on a store in memory."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ async def test_taking_back_an_emoji_that_was_never_in_the_table_leaves_no_trace(
 
 
 async def test_an_event_that_comes_again_under_another_derived_id_stays_one_feedback(store, handler, log):
-    """What 0.1.0 derived of a chat event had an id without its subject: read again, it is merged with what it says."""
+    """An event that 0.1.0 derived has an id without its subject; read again, it is merged by its content."""
     await handler.handle(batch(reaction("👍", event="as 0.1.0 derived it")))
     assert await handler.handle(batch(reaction("👍", event="as it is derived"))) == [UNCHANGED]
     first, second = [json.loads(message.value or b"") for message in log.sent]

@@ -1,4 +1,4 @@
-"""Which words an erasure covers, and what it leaves of a record."""
+"""Scope of an erasure, and the fields of a record that remain."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def test_an_erasure_covers_five_minutes_more(occurred_at, erased_at, covered):
 
 
 def test_a_replayed_event_is_as_old_as_its_first_record():
-    """What it says of its own time reaches no further than the log let it in then."""
+    """A replayed event's own timestamp counts only up to the log time of its first record."""
     late = 1_000 + 100 * FIVE_MINUTES
     assert not is_erased(late, 1_000)
     assert is_erased(late, 1_000, log_time=1_000)

@@ -1,4 +1,4 @@
-"""What messages tell of turns: the same in every order, and the same in PostgreSQL as by the pure rules."""
+"""Turns known from messages: equal in every order of arrival, and equal in PostgreSQL and by the pure rules."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What becomes of a word that meets a record."""
+"""Merge of received feedback into a record."""
 
 from __future__ import annotations
 

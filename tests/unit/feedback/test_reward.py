@@ -1,4 +1,4 @@
-"""What each received event says of which feedback."""
+"""Translation of each received event to a feedback and its reward."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is announced of a verdict, and what a retraction says."""
+"""Announcements of verdicts and of retractions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the handler announces when another process works on the same conversation."""
+"""Announcements of the handler while another process works on the same conversation."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a language model is asked, and the verdict that its answer makes."""
+"""Prompt to a language model, and the verdict read from its answer."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the planner reads, word for word."""
+"""Planner text, word for word."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which settings of the LLM gate are refused, and that its key shows in none of the complaints."""
+"""Rejected settings of the LLM gate; no error shows its key."""
 
 from __future__ import annotations
 

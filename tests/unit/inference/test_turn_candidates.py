@@ -1,4 +1,4 @@
-"""Which of a person's turns a message is about, by hand."""
+"""Choice among a person's turns, by hand-written examples."""
 
 from __future__ import annotations
 

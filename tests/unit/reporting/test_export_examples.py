@@ -1,4 +1,4 @@
-"""What each export makes of a feedback: exactly the columns that TRL documents, and nothing of what is not known."""
+"""Columns of each export: exactly those that TRL documents, without unknown values."""
 
 from __future__ import annotations
 

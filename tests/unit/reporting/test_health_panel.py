@@ -1,4 +1,4 @@
-"""What the dashboard's health panel shows of what its composition tells."""
+"""The dashboard's health panel, given the state that its composition reports."""
 
 from __future__ import annotations
 

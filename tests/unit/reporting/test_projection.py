@@ -84,7 +84,7 @@ def test_a_message_that_the_store_already_had_is_unchanged():
 def test_a_tombstone_ends_the_revision_that_it_names_or_what_was_said_before_it(
     named: bytes | None, revision: int
 ) -> None:
-    """What is no revision would not fit the table, and the tombstone be lost."""
+    """A revision out of range would not fit the column, and the tombstone would be lost."""
     id_ = UUID(int=1)
     headers = () if named is None else ((REVISION, named),)
     raw = RawRecord(Coordinates("feedback.created", 0, 0), str(id_).encode(), None, headers, 2_999)

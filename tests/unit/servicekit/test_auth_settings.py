@@ -1,4 +1,4 @@
-"""Which way in the environment opens."""
+"""Authentication methods that the environment enables."""
 
 from __future__ import annotations
 

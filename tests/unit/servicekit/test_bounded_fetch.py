@@ -1,4 +1,4 @@
-"""What a consumer unpacks and hands out at once is bounded, whatever a client has packed."""
+"""A consumer decompresses and returns a bounded number of bytes at once, however a client compressed them."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ UNPACK: dict[str, Callable[[bytes], bytes]] = {
 
 
 async def only_letter(stand_in: Any) -> tuple[Any, dict[str, str]]:
-    """What delivery writes of a refused batch's stand-in: one dead letter, and its headers as text."""
+    """Return the one dead letter that delivery writes for a rejected batch, and its headers as text."""
     log = RecordingLog()
     delivery = Delivery("chat_bridge", NoWork(), log, clock=FixedClock(NOW))
 

@@ -1,4 +1,4 @@
-"""When the breaker opens, how carefully it tries again, and how it closes."""
+"""Breaker states: opening, careful retries, closing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where a derived record comes from: our own header says so, a stranger's does not."""
+"""Cause of a derived record: read from our own header, never from a client's."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""When something that keeps failing is left alone, and when it is tried again."""
+"""Circuit breaker: opening after repeated failures, and retrying."""
 
 from __future__ import annotations
 

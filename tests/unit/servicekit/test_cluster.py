@@ -1,4 +1,4 @@
-"""How a Kafka is reached, and where its secrets come from and do not show."""
+"""Connection to Kafka; its secrets come from settings and appear in no output."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an address of a database shows, and which are refused at once."""
+"""Database addresses: printable form without the password, and immediate rejection of invalid ones."""
 
 from __future__ import annotations
 

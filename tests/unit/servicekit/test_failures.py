@@ -1,4 +1,4 @@
-"""Which failure has which fate: waiting, a dead letter, or the search for the guilty record."""
+"""Outcome of each failure: a wait, a dead letter, or a search for the record that caused it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What health says of a process that goes on although an operator should know something."""
+"""Health of a process that continues although an operator should be warned."""
 
 from __future__ import annotations
 

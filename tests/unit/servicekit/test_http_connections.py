@@ -50,7 +50,7 @@ async def alive(port: int) -> int:
 
 
 async def ended(reader: asyncio.StreamReader) -> bytes:
-    """What a connection still says before it is closed."""
+    """Read a connection's output until it closes."""
     with contextlib.suppress(ConnectionError):
         return await asyncio.wait_for(reader.read(), 20)
     return b""

@@ -1,4 +1,4 @@
-"""What is written to a connection in one turn of the event loop leaves it as one piece."""
+"""Writes to a connection in one event-loop iteration are sent as one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a client may do to a connection beyond well-formed requests and reading their responses, on a real socket."""
+"""Clients that send malformed requests or do not read responses, on a real socket."""
 
 from __future__ import annotations
 
@@ -183,7 +183,7 @@ async def test_pipelined_requests_take_little_memory() -> None:
 
 
 async def exchanged(port: int, pieces: list[bytes], *, end: bool = False) -> bytes:
-    """What the server says to `pieces`, sent one after the other, until it ends the connection (or we do)."""
+    """Send `pieces` in order; return the server's output until either side closes the connection."""
     reader, writer = await asyncio.open_connection("127.0.0.1", port)
     with contextlib.suppress(ConnectionError):
         for piece in pieces:

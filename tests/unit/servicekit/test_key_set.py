@@ -1,4 +1,4 @@
-"""Which keys of an issuer's key set verify tokens."""
+"""Keys of an issuer's key set that verify tokens."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the Kafka libraries have to say is heard, seldom enough and without a word of anybody's."""
+"""Log lines of the Kafka libraries are kept, limited in rate, and contain no user text."""
 
 from __future__ import annotations
 

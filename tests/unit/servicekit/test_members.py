@@ -1,4 +1,4 @@
-"""Who in a consumer group is none of ours."""
+"""Detection of foreign members in a consumer group."""
 
 from __future__ import annotations
 

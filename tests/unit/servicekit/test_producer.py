@@ -41,7 +41,7 @@ class Broker:
 
 
 class Client:
-    """What BatchProducer uses of aiokafka's producer, with aiokafka's own batches."""
+    """Fake of the part of aiokafka's producer that BatchProducer uses, with aiokafka's own batches."""
 
     def __init__(self, broker: Broker, settings: dict[str, Any]) -> None:
         self.broker = broker

@@ -1,4 +1,4 @@
-"""What a service shares between its parts, and what it keeps apart."""
+"""Resources that the parts of a service share, and those that they do not."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a subscription does with a batch: take it in, commit exactly it, or read it again. Never pass it over."""
+"""A subscription handles a batch, commits exactly it, or reads it again; it never skips it."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def fetched(offset: int, partition: int = 0) -> Fetched:
 
 
 class Consumer:
-    """What a subscription uses of aiokafka's consumer. `refusals` are raised first, one per commit."""
+    """Fake of the part of aiokafka's consumer that a subscription uses. `refusals` are raised first, one per commit."""
 
     def __init__(self, *refusals: Exception) -> None:
         self.refusals = list(refusals)

@@ -1,4 +1,4 @@
-"""What typed lines mean, and how agents answer in the chat."""
+"""Commands typed in the chat, and the agents' answers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How the commands on the log speak where no person sits at a terminal."""
+"""Output of the log commands without a terminal."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which dead letters a filter means, and what is sent when they are sent once more."""
+"""Filters for dead letters, and the records sent on replay."""
 
 from __future__ import annotations
 

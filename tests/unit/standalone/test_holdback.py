@@ -55,7 +55,7 @@ def held(limit: int = INSIDE_BYTES) -> tuple[Holdback, Shelf, HoldingProducer]:
 
 
 async def settled(task: asyncio.Task[object]) -> bool:
-    """Whether `task` ends without anybody's help."""
+    """Return True if `task` finishes by itself."""
     for _ in range(200):
         await asyncio.sleep(0)
     return task.done()

@@ -1,4 +1,4 @@
-"""What the ledger says when it is read as a consumer reads it."""
+"""Ledger as a consumer reads it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the report of a run says where the run is up and cannot give one."""
+"""Report of a run that is up but cannot give one."""
 
 from __future__ import annotations
 

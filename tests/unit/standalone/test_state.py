@@ -1,4 +1,4 @@
-"""What a run finds in its state folder."""
+"""Contents of a run's state folder."""
 
 from __future__ import annotations
 

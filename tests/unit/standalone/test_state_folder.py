@@ -1,4 +1,4 @@
-"""Who may look into a state folder."""
+"""Access rights of a state folder."""
 
 from __future__ import annotations
 

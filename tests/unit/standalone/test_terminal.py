@@ -1,4 +1,4 @@
-"""What people wrote can neither drive a terminal nor break the line that quotes it."""
+"""User text can neither control a terminal nor break the line that quotes it."""
 
 from __future__ import annotations
 

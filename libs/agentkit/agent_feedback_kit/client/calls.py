@@ -1,4 +1,4 @@
-"""What each call sends and how its answer is read, apart from how it travels.
+"""Requests of each call and the parsing of their responses, independent of the transport.
 
 A `Call` is a value: the requests to send one after the other, and what their answers mean together. The two clients
 only carry it. Every call may be sent twice: a judgement replaces itself, an event carries its id, a session's end its
@@ -105,7 +105,7 @@ def clear_feedback(
 
 
 def own_feedback(place: Place, conversation_id: str, turn_id: str, *, user_id: str | None = None) -> Call[OwnFeedback]:
-    """What the token's person (or `user_id`, scope `on_behalf`) holds on a turn."""
+    """Read the feedback of the token's person (or of `user_id`, scope `on_behalf`) on a turn."""
     path = place.path(conversation_id, "turns", turn_id, "feedback")
     return _one("GET", path, None, OwnFeedback, query=_given(user_id=user_id))
 
@@ -157,7 +157,7 @@ def end_session(
 
 
 def memory_status(place: Place, thread_id: str) -> Call[MemoryStatus]:
-    """How many ratings are kept of a session."""
+    """Read the number of stored ratings of a session."""
     query = {"thread_id": thread_id, "tenant": place.tenant}
     return _one("GET", "/api/memory/status", None, MemoryStatus, query=query)
 

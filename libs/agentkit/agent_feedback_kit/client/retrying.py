@@ -1,4 +1,4 @@
-"""When a request is sent again, and how long to wait before: pure decisions, shared by both clients."""
+"""Retry decisions and delays, shared by both clients. Pure."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether an answer is what `answers.py` says of it: whoever reads it need not ask again. Pure."""
+"""Validation of responses against the types in `answers.py`. Pure."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _LARGEST = 1e300
 
 
 def misfit(value: Any, expected: Any, at: str = "") -> str | None:
-    """Where a JSON value is not what the type says, as names and positions joined by dots; None where it fits.
+    """Return the first place where a JSON value violates the type, as a dotted path; None if it matches.
 
     Fields that the type does not know fit, and so do words that a `Literal` does not list: a later platform may add
     both.

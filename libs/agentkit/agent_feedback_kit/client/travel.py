@@ -1,4 +1,4 @@
-"""What both clients hold: the address, the token, the place, the retries."""
+"""Settings of both clients: address, token, place, retries."""
 
 from __future__ import annotations
 
@@ -58,5 +58,5 @@ def settings_of(
 
 
 def unreachable(error: Exception) -> Unreachable:
-    """What went wrong on the way, by the name of its kind: the text may hold the address or worse."""
+    """Describe a transport error by its class name: its text may contain the address or a secret."""
     return Unreachable(f"no answer ({type(error).__name__})")

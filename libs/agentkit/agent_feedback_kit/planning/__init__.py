@@ -1,1 +1,1 @@
-"""What an agent should know before it plans its next answer."""
+"""Context for an agent before it plans its next answer."""

@@ -1,4 +1,4 @@
-"""Which strategies to learn from, best first: the service's own rule, for strategies from wherever. Pure."""
+"""Ranking of strategies, best first, by the service's own rule. Pure."""
 
 from __future__ import annotations
 

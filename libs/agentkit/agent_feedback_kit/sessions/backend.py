@@ -1,4 +1,4 @@
-"""Where ratings are kept: the port, and the two backends that keep nothing on disk."""
+"""Storage of ratings: the port, and the two backends without a disk."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class SessionFeedbackBackend(Protocol):
         ...
 
     async def arecord_count(self, *, tenant: str = DEFAULT_TENANT) -> int:
-        """How many ratings the tenant has."""
+        """Return the tenant's number of ratings."""
         ...
 
     async def alist_by_session(

@@ -1,4 +1,4 @@
-"""Which backend keeps a session's rating: by its memory mode, and by what the environment says."""
+"""Choice of the backend for a session's rating, by its memory mode and the environment."""
 
 from __future__ import annotations
 

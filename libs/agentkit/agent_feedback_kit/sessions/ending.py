@@ -1,4 +1,4 @@
-"""What happens at `/end` and `/exit`: a question, the rating, a summary, a farewell. None of it fails the caller."""
+"""Steps at `/end` and `/exit`: question, rating, summary, farewell. None of them raises."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ Summarise = Callable[[], Awaitable[None]]
 
 @dataclass(frozen=True, slots=True)
 class Ended:
-    """How a session ended. `label` None: nothing was recorded. `saved` False: the person did not want it kept."""
+    """Outcome of a session's end. `label` is None if nothing was recorded; `saved` is False if declined."""
 
     label: Label | None
     saved: bool

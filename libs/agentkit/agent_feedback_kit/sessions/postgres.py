@@ -53,7 +53,7 @@ select count(*) from gone
 
 
 class Pool(Protocol):
-    """What is used of `asyncpg.Pool`."""
+    """Part of `asyncpg.Pool` that is used."""
 
     async def fetch(self, query: str, *args: Any) -> list[Any]: ...
     async def fetchrow(self, query: str, *args: Any) -> Any: ...

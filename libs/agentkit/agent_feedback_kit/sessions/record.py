@@ -1,4 +1,4 @@
-"""What is kept of a session's rating. Never any text."""
+"""Stored record of a session's rating, without any text."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 
 
 class MemoryMode(Enum):
-    """How far a session may be remembered: on this machine, across machines, or not beyond this process."""
+    """Storage that a session permits: this machine, several machines, or this process only."""
 
     LOCAL = "local"
     SYNCED = "synced"

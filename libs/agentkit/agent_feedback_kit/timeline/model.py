@@ -14,7 +14,7 @@ Cache = Literal["hot", "cold"]
 
 @dataclass(frozen=True, slots=True)
 class FeedbackMeta:
-    """What a feedback block is about. `recorded_at` is when the platform recorded what the block shows."""
+    """Metadata of a feedback block. `recorded_at` is the time at which the platform recorded the block's content."""
 
     feedback_id: str
     user_id: str
@@ -65,5 +65,5 @@ class Refreshed:
 
 
 def path_of(item: LatestItem) -> str:
-    """Where the block of a feedback stands: `ar:<turn_id>.feedback.<feedback_id>`."""
+    """Return the path of a feedback's block: `ar:<turn_id>.feedback.<feedback_id>`."""
     return f"ar:{item['turn_id']}.feedback.{item['feedback_id']}"
