@@ -1,1 +1,1 @@
-"""What a person's message says about an agent's answer. Pure: no Kafka, SQL or HTTP server."""
+"""Detection of implicit feedback in a person's message on an agent's answer. Pure: no Kafka, SQL or HTTP server."""

@@ -161,7 +161,7 @@ def _alike(evidence: Evidence) -> bool:
 
 
 def may_reword(evidence: Evidence) -> bool:
-    """Whether the message can be the request again at all, however alike the two are. Measured in English alone."""
+    """Return True if the message can reword the request, however alike the two are. Measured in English only."""
     return (
         evidence.language == "en"
         and not _NO_REQUEST & evidence.kinds

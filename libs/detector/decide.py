@@ -1,4 +1,4 @@
-"""Who decides: a rule alone, the learned layer, or, without one, the gate agent."""
+"""Choice of the decider: a rule alone, the learned layer, or, without one, the gate agent."""
 
 from __future__ import annotations
 
@@ -58,12 +58,12 @@ def decide(evidence: Evidence, opinion: Opinion | None) -> Decision:
 
 
 def answers_question(evidence: Evidence) -> bool:
-    """Whether a message answers a bare question of the agent's, and rejects nothing in so many words."""
+    """Return True if a message answers a bare question of the agent and rejects nothing explicitly."""
     return question_alone(evidence) and not _SAID & evidence.kinds
 
 
 def announceable(evidence: Evidence) -> bool:
-    """Whether a rejection that the learned layer is certain of would be announced."""
+    """Return True if a rejection that the learned layer is certain of would be announced."""
     return _held(evidence, Opinion((1.0, 0.0, 0.0, 0.0, 0.0, 0.0), ()), ())[0] >= ANNOUNCED_FROM
 
 

@@ -64,7 +64,7 @@ class Detector:
 
     @property
     def embedder(self) -> Embedder:
-        """What makes its sentence vectors, and remembers those of what it has judged."""
+        """Return the embedder, which caches the sentence vectors of judged messages."""
         return self._reader
 
     @classmethod

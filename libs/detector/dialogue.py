@@ -1,4 +1,4 @@
-"""What a message does in the dialogue: answers the agent's question or offer, acknowledges, restates, moves on."""
+"""Dialogue acts of a message: it answers the agent's question or offer, acknowledges, restates, or moves on."""
 
 from __future__ import annotations
 

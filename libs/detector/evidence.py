@@ -1,4 +1,4 @@
-"""What the deciders look at: the judged message, what it answers, and the patterns that fire on each."""
+"""Evidence for the deciders: the judged message, the answer and request before it, and the patterns that match each."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Evidence:
 
     @property
     def sameness(self) -> Sameness:
-        """How alike message and previous request are, by whole sentences where those were compared, else by words."""
+        """Return the similarity of message and previous request, by sentence vectors if available, else by words."""
         return self.sentences or Sameness(self.similarity, self.same_intent)
 
     @property

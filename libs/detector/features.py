@@ -71,7 +71,7 @@ Matrix = npt.NDArray[np.float32]
 
 
 def names() -> tuple[str, ...]:
-    """What each column of `matrix` is, in order."""
+    """Return the names of the columns of `matrix`, in order."""
     return (*_KINDS, *RELATIONS, *(f"word:{w}" for w in CLOSED), *(f"first:{w}" for w in CLOSED))
 
 

@@ -1,4 +1,4 @@
-"""Whether two messages ask for the same thing, by more than shared words.
+"""Similarity of two requests beyond shared words.
 
 Each word looks for its nearest word in the other message, so that "cheap" meets "inexpensive", and a changed name,
 number or question word is missed on its side. What is found counts alike; the scale is taught on pairs of our own.

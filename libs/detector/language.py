@@ -1,4 +1,4 @@
-"""Which language a message is in: by its script, by common words, else by a library; a short one by what it answers."""
+"""Language of a message: by script, by common words, else by a library; a short one takes the answer's."""
 
 from __future__ import annotations
 

@@ -93,7 +93,7 @@ class Opinion:
 
     @property
     def confidence(self) -> float:
-        """How sure the likeliest reading is, on a scale where the announcing threshold is what was fitted for it."""
+        """Return the confidence of the most probable class, scaled to the fitted announcing threshold."""
         if self.feedback == "rejected":
             return on_scale(self.rejected, self.announce[0])
         if self.feedback == "accepted" and self.gate == "ok":

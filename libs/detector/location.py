@@ -1,4 +1,4 @@
-"""Which earlier agent message a feedback is about."""
+"""Location of the earlier agent message that a feedback is about."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def likeness(
 
 
 def score(similarity: float, turns_back: int) -> float:
-    """How likely a message is about an answer of that similarity, so many answers back (1: the latest)."""
+    """Return the probability that a message is about an answer of that similarity and distance (1: the latest)."""
     return SIMILARITY_WEIGHT * similarity + RECENCY_WEIGHT / turns_back
 
 

@@ -73,7 +73,7 @@ class Target:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What one human message says about an agent's work.
+    """Verdict of one human message on an agent's answer.
 
     `confidence` is the specification's constant where `decided_by` is "rules", a calibrated probability where it
     is "learned" (of approval where `gate` says ok), and the model's own word where it is "llm". `rules` names the
@@ -99,7 +99,7 @@ class Verdict:
 
     @property
     def emitted(self) -> bool:
-        """Whether this verdict is announced as feedback: a sure rejection, or an acceptance that the gate calls ok.
+        """Return True if the verdict is announced: a sure rejection, or an acceptance that the gate calls ok.
 
         A follow-up question builds on an answer and says nothing about its quality.
         """
@@ -108,5 +108,5 @@ class Verdict:
 
     @property
     def status(self) -> Feedback:
-        """What the verdict makes of its target's status: a rejection too doubtful to be announced leaves it alone."""
+        """Return the status that the verdict gives its target: a rejection too doubtful to be announced gives none."""
         return "neutral" if self.feedback == "rejected" and self.confidence < ANNOUNCED_FROM else self.feedback

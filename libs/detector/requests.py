@@ -1,4 +1,4 @@
-"""When two requests in like words are two requests: another number, another comparison, another thing."""
+"""Distinction of similarly worded requests: another number, another comparison, another thing."""
 
 from __future__ import annotations
 

@@ -63,7 +63,7 @@ class SecondLook:
 
 
 def worth_a_look(evidence: Evidence, opinion: Opinion) -> bool:
-    """Whether a second opinion may change what is said of the answer."""
+    """Return True if the second pass may change the verdict."""
     if not LIKELY <= opinion.rejected < SURE or not evidence.message.said:
         return False
     call = correct(evidence)

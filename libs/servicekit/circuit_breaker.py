@@ -18,7 +18,7 @@ class CircuitBreaker:
         self._rests_until = 0.0
 
     def lets_through(self, now: float) -> bool:
-        """Whether to ask at `now`. Of those who ask while it is open one is let through each `rest_seconds`."""
+        """Return True if a call may be made at `now`. An open breaker passes one call each `rest_seconds`."""
         if not self.open:
             return True
         if now < self._rests_until:

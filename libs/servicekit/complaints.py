@@ -1,4 +1,4 @@
-"""What pydantic complains of, in one sentence that holds nothing of what was sent."""
+"""One-sentence summaries of pydantic's errors, without any of the input."""
 
 from __future__ import annotations
 

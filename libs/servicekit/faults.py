@@ -16,7 +16,7 @@ VARIABLE = "AGENT_FEEDBACK_FAULTS"
 
 class Faults(Protocol):
     def surround(self, surroundings: Surroundings) -> Surroundings:
-        """What the service gets instead of its surroundings."""
+        """Return the replacement of the service's surroundings."""
         ...
 
     def arm(self, service: Service) -> None:

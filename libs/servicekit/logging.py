@@ -47,7 +47,7 @@ class Seldom(logging.Filter):
 
 
 def _passes_by_itself(record: logging.LogRecord) -> bool:
-    """Whether it says that a group has no coordinator yet: so it is for a moment on a fresh Kafka."""
+    """Return True if the line reports a missing group coordinator, which is normal for a moment on a fresh Kafka."""
     filled = record.args if isinstance(record.args, tuple) else ()
     return any(isinstance(value, GroupCoordinatorNotAvailableError) for value in filled)
 
@@ -121,6 +121,6 @@ def logger(part: str) -> structlog.stdlib.BoundLogger:
 
 
 def frames(error: BaseException) -> str:
-    """Where `error` was raised, as `file:line function` of its last three frames; never its message."""
+    """Return the last three frames of `error` as `file:line function`, never its message."""
     found = traceback.extract_tb(error.__traceback__)[-3:]
     return " < ".join(f"{frame.filename.rsplit('/', 1)[-1]}:{frame.lineno} {frame.name}" for frame in reversed(found))

@@ -43,7 +43,7 @@ log = logger("service")
 
 @dataclass(frozen=True)
 class Surroundings:
-    """What a composition root hands to every service it builds.
+    """Resources that a composition root passes to every service.
 
     `judge_at` (microseconds) stands in for the log's time in the check against future events. `room` says whether the
     log has room for that many more bytes from outside; a log on disk always has. `on_made` is given each service before
@@ -189,14 +189,14 @@ class Service:
         return sum([await subscription.lag() for subscription in self.subscriptions])
 
     async def not_ready(self) -> str | None:
-        """Why the service is not ready, or None."""
+        """Return the reason why the service is not ready, or None."""
         why = await self._why_not_ready()
         metrics.READY.labels(self.name).set(why is None)
         return why
 
     @property
     def warnings(self) -> list[str]:
-        """What an operator should know though the service is ready, in sentences."""
+        """Return warnings about a ready service, one sentence each."""
         of_groups = [warning for subscription in self.subscriptions for warning in subscription.warnings]
         return of_groups + [warning for warnings in self.watched for warning in warnings()] + self._stuck()
 

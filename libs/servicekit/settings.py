@@ -83,7 +83,7 @@ class Settings(BaseSettings):
 
 
 class ReadSettings(Settings):
-    """What a service with answers to callers is set to: the connections that read for them are their own."""
+    """Settings of a service with an HTTP API: its reads have separate connections."""
 
     database_url: PostgresUrl = "postgresql://localhost/agent_feedback"
     """PostgreSQL's address; the service keeps to the schema of its name in it."""
@@ -162,7 +162,7 @@ def secret_of(variable: str) -> str:
 
 
 def content_of(variable: str) -> str | None:
-    """What the file holds that `variable`_FILE names, without the end of its line; None where none is named.
+    """Return the content of the file that `variable`_FILE names, without its line end; None if it is unset.
 
     Raises StartError where it cannot be read or is empty.
     """

@@ -1,4 +1,4 @@
-"""What is announced of a record. Pure: the same record always makes the same event, byte for byte."""
+"""Announcements of a record. Pure: the same record always gives the same event, byte for byte."""
 
 from __future__ import annotations
 

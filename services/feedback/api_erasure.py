@@ -43,7 +43,7 @@ class ErasureReceipt(BaseModel):
 
 
 class ErasureProgress(BaseModel):
-    """How far an erasure has come."""
+    """Progress of an erasure."""
 
     request_id: str = Field(description="The request.", examples=["8d0f0d0e-1f5f-4b8a-9f1d-2f6d1f0a7f11"])
     user_id: str = Field(description="The person to be erased.", examples=["user-42"])

@@ -136,7 +136,7 @@ async def _require_verdict(store: Store, key: TurnKey, verdict: UUID) -> None:
 
 
 def _is_form(request: Request) -> bool:
-    """Whether the body is a form's. Raises 403 for one that a browser sends from another site's page.
+    """Return True if the body is a form's. Raises 403 for a form that a browser sends from another site's page.
 
     The cookie never comes along from there (SameSite=Strict); pages of a sister domain count as the same site to it.
     """

@@ -51,7 +51,7 @@ class EndedSession(BaseModel):
 
 
 class MemoryStatus(BaseModel):
-    """What is remembered of a thread's ends."""
+    """Stored ratings of a thread's ends."""
 
     thread_id: str = Field(examples=["c-42"])
     session_feedback_count: int = Field(description="Ratings of this thread that the caller may count.", examples=[1])
@@ -120,7 +120,7 @@ def sessions_router(sessions: Sessions, default_tenant: str) -> APIRouter:
         caller: Annotated[Caller, Depends(caller_of)],
         tenant: Annotated[Name | None, Query(description="For tokens of all tenants; else the token's.")] = None,
     ) -> MemoryStatus:
-        """How many ratings are remembered of a thread: the caller's own; all with the scope `read` for all projects."""
+        """Return the number of a thread's stored ratings: the caller's; all with the scope `read` for all projects."""
         if tenant is not None and caller.tenant not in (None, tenant):
             raise refusal(403, "This token does not reach that tenant.")
         try:

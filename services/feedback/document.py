@@ -53,5 +53,5 @@ def from_document(document: Mapping[str, Any]) -> Record:
 
 
 def shown_columns(record: Record) -> dict[str, Any]:
-    """What stores keep beside the slots so that they can count without reading them."""
+    """Return the columns that stores keep next to the slots, so that they can count without reading the slots."""
     return {"live": record.live, "reaction": record.shown.payload.reaction if record.live else None}

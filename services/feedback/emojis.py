@@ -1,4 +1,4 @@
-"""Which reward an emoji stands for, however it was written. Pure."""
+"""Reward of an emoji in any of its spellings. Pure."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a person's erasure leaves of a feedback. Pure."""
+"""Rest of a feedback after a person's erasure. Pure."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How far a person's erasure has come: the request, and the receipt of every service that keeps what people said."""
+"""Progress of a person's erasure: the request, and the receipt of every service that stores user text."""
 
 from __future__ import annotations
 

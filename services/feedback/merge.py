@@ -49,7 +49,7 @@ def revise(record: Record, log_time: int) -> Record:
 
 
 def outcome_of(before: Record | None, after: Record, change: Change) -> Outcome:
-    """What became of the event behind `change`: Unchanged where no shown value changes."""
+    """Return the outcome of the event behind `change`: Unchanged if no visible value changes."""
     if before is not None and after is before:
         standing = before.slots[change.slot]
         repeats = standing.stamp.event_id == change.entry.stamp.event_id or _says(standing) == _says(change.entry)

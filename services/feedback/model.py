@@ -1,4 +1,4 @@
-"""What a feedback is: a key, and for each slot the latest change of it."""
+"""Data model of a feedback: a key, and the latest change of each slot."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ ONLY_SLOT = ""
 
 
 class Key(NamedTuple):
-    """What makes a feedback one and the same. The tenant is in it, so no tenant can take another's."""
+    """Key of a feedback. It contains the tenant, so that no tenant can write another's feedback."""
 
     tenant: str
     project: str
@@ -64,7 +64,7 @@ class Stamp(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Payload:
-    """What one change says. `value` is the reward, -1 to 1.
+    """Content of one change. `value` is the reward, -1 to 1.
 
     All but `provenance` are fields of `feedback.created` and, where an event brings them, of that event, by the same
     names. A field added later is None where it is not said.
@@ -152,7 +152,7 @@ class Record:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """What one event changes about one feedback."""
+    """Change of one feedback by one event."""
 
     key: Key
     feedback_type: FeedbackType

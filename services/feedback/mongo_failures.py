@@ -79,7 +79,7 @@ def waiting_helps(error: PyMongoError) -> bool:
 
 
 def _bulk_may_wait(details: Mapping[str, Any]) -> bool:
-    """What was not written for its duplicate key has merely lost; whatever else failed decides."""
+    """Return True if the bulk write may be retried. Duplicate keys are lost races; any other failure decides."""
     failed: Sequence[Mapping[str, Any]] = details.get("writeErrors", ())
     codes = {one["code"] for one in failed} - {DUPLICATE_KEY}
     return codes <= _WAITING_HELPS and bool(codes or details.get("writeConcernErrors"))

@@ -1,4 +1,4 @@
-"""What the feedback service knows of turns: who answered, and whom. Pure but for the port."""
+"""Registry of turns: who answered, and whom. Pure except for the port."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class Person(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Role:
-    """What a person was to the platform in a message: `user_type` is its own word. The greatest version holds."""
+    """Role of a person in a message, in the platform's own word (`user_type`). The greatest version wins."""
 
     person: Person
     user_type: str
@@ -70,7 +70,7 @@ class RegisteredTurn:
     asker: Asker | None = None
 
     def joined(self, other: RegisteredTurn) -> RegisteredTurn:
-        """What both know together, whichever came first."""
+        """Merge two sets of facts, in either order."""
         answer, asker = self.answer, self.asker
         if answer is None or (other.answer is not None and other.answer.rank > answer.rank):
             answer = other.answer
@@ -95,11 +95,11 @@ class Registry(Protocol):
         ...
 
     async def find(self, key: TurnKey, user_id: str) -> Known:
-        """What is known of a turn, and of a person in its project."""
+        """Return the known facts of a turn, and of a person in its project."""
         ...
 
     async def count(self, tenant: str, project: str | None, conversation_id: str) -> int:
-        """How many turns of a conversation are known, in all of the tenant's projects where `project` is None."""
+        """Return the number of known turns of a conversation, in all of the tenant's projects if `project` is None."""
         ...
 
     async def is_of_others(self, tenant: str, conversation_id: str, user_id: str) -> bool:
@@ -115,7 +115,7 @@ class Registry(Protocol):
 
 
 def turn_of(event: MessageEvent) -> RegisteredTurn | None:
-    """What a message tells of its turn.
+    """Return the turn's facts in a message.
 
     An agent's message without a turn id is a turn of its own; a person's belongs to none.
     """
@@ -129,7 +129,7 @@ def turn_of(event: MessageEvent) -> RegisteredTurn | None:
 
 
 def role_of(event: MessageEvent) -> Role | None:
-    """What a message says of its writer; None where it says nothing, or an agent wrote it."""
+    """Return the role of a message's writer; None if it names none, or if an agent wrote it."""
     message = message_in(event)
     if message.sender_type == "agent" or message.user_type is None:
         return None

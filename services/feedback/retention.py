@@ -1,4 +1,4 @@
-"""How long the feedback service keeps what. Feedback itself has no end: the ledger is complete."""
+"""Retention of the feedback service's rows. Feedback itself is kept without limit: the ledger is complete."""
 
 from __future__ import annotations
 

@@ -101,7 +101,7 @@ def _(event: FeedbackInferredReceived, rewards: Mapping[str, float] = DEFAULT_RE
 
 
 def _payload(event: AboutAnAnswer, **decided: Any) -> Payload:
-    """What is `decided` of a feedback; the rest is the event's own, by the names that both have."""
+    """Build a payload from the `decided` fields; the others come from the event, by their common names."""
     names, values_of = _said_by(type(event))
     said = dict(zip(names, values_of(event), strict=True)) | decided
     said["causation_id"], said["provenance"] = event.event_id, provenance_of(event)
@@ -138,7 +138,7 @@ def _change(
 
 
 def _digest(payload: Payload) -> str:
-    """What tells two payloads of one stamp apart.
+    """Return the digest that distinguishes two payloads with the same stamp.
 
     A field added later counts only where it says something: replayed events come to the digests they always had.
     """

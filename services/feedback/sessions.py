@@ -153,7 +153,7 @@ class Sessions:
         return await self._turns.count(end.tenant, end.project, end.thread_id)
 
     async def count(self, tenant: str, thread_id: str, user_id: str | None = None) -> int:
-        """How many ratings of a person a thread has; with `user_id` None, of all. Raises Unavailable.
+        """Return the number of a person's ratings of a thread; of all people if `user_id` is None. Raises Unavailable.
 
         Those of incognito sessions of this process are nobody's, and counted among all.
         """

@@ -1,4 +1,4 @@
-"""What the feedback service needs of a store. Only per-record atomicity is promised, so any document store fits."""
+"""Port of the feedback store. It requires atomicity per record only, so any document store fits."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ class Store(Protocol):
         ...
 
     async def erased_at(self, people: Collection[Person]) -> ErasedAt:
-        """When those of `people` whom the ledger holds were forgotten."""
+        """Return the erasure times of those of `people` who are in the ledger."""
         ...
 
     async def totals(self) -> Totals:

@@ -164,7 +164,7 @@ def _operation(save: Save, mark: UUID) -> InsertOne[Document] | ReplaceOne[Docum
 
 
 def _only_lost(error: BulkWriteError) -> bool:
-    """Whether all that failed are inserts of what somebody else had inserted."""
+    """Return True if all failures are inserts of records that another process had inserted."""
     return all(failed["code"] == DUPLICATE_KEY for failed in error.details["writeErrors"])
 
 

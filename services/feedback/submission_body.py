@@ -1,4 +1,4 @@
-"""What the explicit feedback route takes. A body is checked whole before anything is published."""
+"""Body of the explicit feedback route. It is validated completely before anything is published."""
 
 from __future__ import annotations
 

@@ -93,7 +93,7 @@ def inference_router(
     async def metadata(
         tenant: TenantPath, project: ProjectPath, conversation_id: ConversationPath, turn_id: TurnPath
     ) -> TurnMetadata:
-        """What a turn was, and what machine and people make of it."""
+        """Return a turn's metadata with the feedback of the machine and of people."""
         turn = await turns.find(TurnKey(tenant, project, conversation_id, turn_id))
         if turn is None:
             raise refusal(404, "Nothing is known of that turn.")

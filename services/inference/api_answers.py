@@ -1,4 +1,4 @@
-"""What inference's HTTP routes give."""
+"""Responses of inference's HTTP routes."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class FoundCandidate(FoundTarget):
 
 
 class FeedbackResult(BaseModel):
-    """What the message says about the answer before it."""
+    """Verdict of the message on the answer before it."""
 
     model_config = ConfigDict(use_attribute_docstrings=True)
 
@@ -100,7 +100,7 @@ class FeedbackResult(BaseModel):
 
 
 class Detected(BaseModel):
-    """What a message says, about which turn, and what the planner of the next answer should know."""
+    """Verdict of a message, the turn that it concerns, and the text for the planner of the next answer."""
 
     model_config = ConfigDict(use_attribute_docstrings=True)
 
@@ -131,7 +131,7 @@ class Detected(BaseModel):
 
 
 class KnownTurn(BaseModel):
-    """What is known of a turn."""
+    """Known facts of a turn."""
 
     model_config = ConfigDict(use_attribute_docstrings=True)
 
@@ -168,7 +168,7 @@ class FoundStrategies(BaseModel):
 
 
 class UserFeedback(BaseModel):
-    """How the person received a turn, as the strategy learner reads it."""
+    """The person's feedback on a turn, for the strategy learner."""
 
     model_config = ConfigDict(use_attribute_docstrings=True)
 

@@ -1,4 +1,4 @@
-"""What inference's HTTP routes take."""
+"""Request bodies of inference's HTTP routes."""
 
 from __future__ import annotations
 

@@ -31,14 +31,14 @@ JUDGED_AT_ONCE = 500
 
 
 class Look(NamedTuple):
-    """What a look at the index found: verdicts, what answers answer, and the messages that it read."""
+    """Result of reading the index: verdicts, questions of the answers, and the messages read."""
 
     pairs: Sequence[tuple[Placed, Verdict]]
     questions: Sequence[Facts]
     messages: Mapping[MessageKey, IndexedMessage]
 
     def answer_to(self, placed: Placed, verdict: Verdict) -> Provenance:
-        """How the answer was made that a verdict is about, as far as it is known."""
+        """Return the known provenance of the answer that a verdict concerns."""
         if verdict.target is None:
             return NO_PROVENANCE
         answer = self.messages.get(MessageKey(*placed.indexed.conversation, verdict.target.message_id))
@@ -125,7 +125,7 @@ class ConversationEvents:
 
 
 def indexed(event: MessageEvent) -> IndexedMessage:
-    """What the index keeps of the message that an event carries."""
+    """Build the index row of an event's message."""
     said = message_in(event)
     from_agent = said.sender_type == "agent"
     message = Message(

@@ -1,4 +1,4 @@
-"""Which messages of a conversation depend on one that came or changed: those whose neighbourhood holds it. Pure."""
+"""Messages of a conversation that depend on an added or changed one: their neighbourhood contains it. Pure."""
 
 from __future__ import annotations
 

@@ -38,7 +38,7 @@ _NOTHING: Final = "- Nothing is known yet."
 
 @dataclass(frozen=True, slots=True)
 class Advice:
-    """What the markdown is made of.
+    """Input of the markdown.
 
     `rejections` counts the latest turns that were rejected one after the other; `recent` are the conversation's latest
     turns, newest first.
@@ -68,7 +68,7 @@ def render(advice: Advice) -> str | None:
 
 
 def instructions(advice: Advice) -> tuple[str, ...]:
-    """What the planner should do, most general first."""
+    """Return the instructions for the planner, most general first."""
     turn, name = advice.turn, _code(advice.turn.key.turn_id)
     if turn.status == "accepted":
         return (f"Build on the answer of turn {name}; the way it was reached may be used again.",)
@@ -131,7 +131,7 @@ def _line(turn: Turn) -> str:
 
 
 def _preferences(advice: Advice) -> Iterable[str]:
-    """What the person corrected or accepted in the turns before, oldest first; not in the turn that is advised on."""
+    """Return the person's corrections and acceptances in earlier turns, oldest first, without the turn advised on."""
     for turn in reversed(advice.recent):
         if turn.key == advice.turn.key or turn.user_id != (advice.turn.user_id or turn.user_id):
             continue

@@ -1,4 +1,4 @@
-"""How long inference keeps what."""
+"""Retention of inference's rows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What inference needs of its index of conversations."""
+"""Port of inference's conversation index."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class ConversationKey(NamedTuple):
 
 
 class MessageKey(NamedTuple):
-    """What names a message. Its id alone does not: many chats count their messages per conversation."""
+    """Key of a message. The id alone is not unique, since many chats number messages per conversation."""
 
     tenant: str
     project: str
@@ -56,7 +56,7 @@ class IndexedMessage:
 
     @property
     def said(self) -> tuple[object, ...]:
-        """What a verdict and its announcement may depend on."""
+        """Return the fields that a verdict and its announcement may depend on."""
         return self.message, self.provenance, self.user_type
 
     def merged(self, other: IndexedMessage) -> IndexedMessage:
@@ -100,7 +100,7 @@ class Placed:
 
 
 class Place(NamedTuple):
-    """Where a message stands in a thread of a conversation, stood or would stand; empty `thread`: the channel."""
+    """Position of a message in a thread of a conversation; an empty `thread` is the channel."""
 
     conversation: ConversationKey
     at: int
@@ -138,7 +138,7 @@ class Store(Protocol):
         ...
 
     async def places(self, keys: Collection[MessageKey]) -> Sequence[Place]:
-        """Where the known ones of `keys` stand, and where they stood: what is behind may depend on them.
+        """Return the current and former positions of the known `keys`: messages behind them may depend on them.
 
         A message that a thread hangs from stands in that thread, too.
         """
@@ -157,7 +157,7 @@ class Store(Protocol):
         ...
 
     async def outdated(self, looked_at: Collection[Placed]) -> bool:
-        """Whether the evaluation of any of these messages has grown since they were read."""
+        """Return True if any of these messages has a newer evaluation than the one read."""
         ...
 
     async def ping(self) -> None:

@@ -1,4 +1,4 @@
-"""What the HTTP API answers. Times are UTC, RFC 3339 with six digits.
+"""Responses of the HTTP API. Times are UTC, RFC 3339 with six digits.
 
 What an answer holds by the hundreds is a dataclass: made of our own rows it needs no validation, which would take three
 times as long as all else about it.
@@ -65,7 +65,7 @@ class ReactionItem:
 
 @dataclass(slots=True)
 class UserText:
-    """What people wrote in a turn; several messages are joined by an empty line.
+    """People's text in a turn; several messages are joined by an empty line.
 
     `user_id` is the first one's, null after the person's erasure.
     """
@@ -78,7 +78,7 @@ class UserText:
 
 @dataclass(slots=True)
 class AgentText:
-    """What the agent answered in a turn; `message_id` is the last message's."""
+    """The agent's text in a turn; `message_id` is the last message's."""
 
     message_id: str
     agent_id: str | None

@@ -24,7 +24,7 @@ PERMISSIONS: Permissions = {("GET", WEBHOOKS): needs(ADMIN), ("POST", REPLAY): n
 
 
 class Standing(BaseModel):
-    """How a receiver stands."""
+    """State of a receiver."""
 
     name: str = Field(description="The endpoint's name in the file.", examples=["learner"])
     waiting: int = Field(description="Events that are still to be handed over.", examples=[0])
@@ -43,7 +43,7 @@ class Standings(BaseModel):
 
 
 class Replayed(BaseModel):
-    """What a replay will send."""
+    """Deliveries that a replay will send."""
 
     due: int = Field(description="Events that are sent again now: the dead and the waiting ones.", examples=[3])
 

@@ -1,4 +1,4 @@
-"""What the HTTP API takes: bounded, and nothing that it does not know."""
+"""Request bodies of the HTTP API: bounded, without unknown fields."""
 
 from __future__ import annotations
 

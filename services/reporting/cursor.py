@@ -1,4 +1,4 @@
-"""Where a listing goes on: opaque to callers, bound to its question, checked on the way back in. Pure."""
+"""Cursor of a listing: opaque to callers, bound to its query, validated when it comes back. Pure."""
 
 from __future__ import annotations
 

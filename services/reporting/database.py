@@ -1,4 +1,4 @@
-"""What a read runs on: a connection of its own, or one that a pool lends."""
+"""Connection of a read: its own, or one from a pool."""
 
 from __future__ import annotations
 

@@ -58,7 +58,7 @@ select distinct tenant, project, hour from (
 
 @dataclass(frozen=True, slots=True)
 class Switched:
-    """What the switch did to the rows that served: `removed` are those that the new generation does not have."""
+    """Outcome of a switch for the rows that served: `removed` are those that the new generation lacks."""
 
     removed: int
     replaced: int
@@ -101,7 +101,7 @@ class Generation:
 
 
 async def serving(pool: asyncpg.Pool) -> bool:
-    """Whether any feedback is reported."""
+    """Return True if any feedback is reported."""
     return bool(await pool.fetchval("select exists (select from feedbacks)"))
 
 

@@ -1,4 +1,4 @@
-"""How much one answer may hold, and what a cut page tells. Pure."""
+"""Limits of one response, and the marker of a truncated page. Pure."""
 
 from __future__ import annotations
 

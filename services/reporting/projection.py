@@ -1,4 +1,4 @@
-"""What an event becomes in the read models, and what became of it. Pure.
+"""Projection of events to rows of the read models, and their outcomes. Pure.
 
 Rows are tuples in the order of their table's columns, so that a batch turns into one array per column without a
 detour through dictionaries.
@@ -86,7 +86,7 @@ class Forgotten(NamedTuple):
 
 
 def forgotten_of(tombstone: Tombstone) -> Forgotten | None:
-    """Which feedback a tombstone ends; None where its key is no feedback's.
+    """Return the feedback that a tombstone ends; None if its key is no feedback's.
 
     One that names no revision ends what was announced before it, by the log's time.
     """
@@ -171,7 +171,7 @@ def feedback_row(event: FeedbackCreated) -> FeedbackRow | None:
 
 
 def person_slot(tenant: str, project: str, conversation_id: str, turn_id: str, user_id: str) -> UUID:
-    """What a person's reactions on a turn share: only the newest of them counts."""
+    """Return the slot that a person's reactions on a turn share: only the newest of them counts."""
     return derived_id(tenant, project, conversation_id, turn_id, user_id)
 
 
@@ -228,7 +228,7 @@ def merged_messages(rows: Iterable[MessageRow]) -> list[MessageRow]:
 
 
 def feedback_outcomes(rows: Sequence[FeedbackRow], before: Mapping[UUID, FeedbackRow]) -> list[Outcome]:
-    """What became of each row, in arrival order, given what the store held `before` them."""
+    """Return the outcome of each row, in arrival order, given the rows that the store held `before`."""
     held = dict(before)
     outcomes: list[Outcome] = []
     for row in rows:
@@ -242,7 +242,7 @@ def feedback_outcomes(rows: Sequence[FeedbackRow], before: Mapping[UUID, Feedbac
 
 
 def message_outcomes(rows: Sequence[MessageRow], written: set[MessageKey]) -> list[Outcome]:
-    """What became of each message, in arrival order; `written` names those that the store did not have like this."""
+    """Return the outcome of each message, in arrival order; `written` names those that changed the store."""
     taken: dict[MessageKey, MessageRow] = {}
     outcomes: list[Outcome] = []
     for row in rows:

@@ -67,7 +67,7 @@ class Listed(Narrowed):
 
     @property
     def asked(self) -> tuple[object, ...]:
-        """What makes it the same listing, whenever a page is asked for."""
+        """Return the key that identifies a listing across its pages."""
         return self.start, self.end, asdict(self.filters)
 
 

@@ -1,4 +1,4 @@
-"""How long reporting keeps what. Chat texts and feedback stay unless a setting says otherwise: reports show them."""
+"""Retention of reporting's rows. Chat texts and feedback are kept unless a setting limits them: reports show them."""
 
 from __future__ import annotations
 

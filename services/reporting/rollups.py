@@ -133,7 +133,7 @@ group by d.tenant, d.project, r.grain, d.day, r.origin, r.agent_id, r.agent_vers
 
 
 class _Look(NamedTuple):
-    """What is visible, and the next transaction's number, which no snapshot names: whoever writes has a lower one."""
+    """Visible transactions, and the next transaction's number, above that of every current writer."""
 
     seen: str
     next: int

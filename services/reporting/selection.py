@@ -1,4 +1,4 @@
-"""Which rows a question is about: a project, a conversation, a stretch of time, and filters. Pure."""
+"""Selection of rows: a project, a conversation, a time span, and filters. Pure."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ SHIFTS: Final[dict[Bucket, int]] = {"hour": 0, "day": 0, "week": 4 * DAY}
 
 @dataclass(frozen=True, slots=True)
 class Filters:
-    """What narrows a question; None lets everything through.
+    """Filters of a query; None matches everything.
 
     `reason` is a tag, or a machine's correction type; `text` is part of a text or correction in any case. With
     `overruled` the machine's verdicts that reviews have overruled are found, too, with the machine's reaction.

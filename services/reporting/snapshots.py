@@ -1,4 +1,4 @@
-"""Which transactions a read has seen, so that the next one asks for the others: nothing written meanwhile is missed.
+"""Transactions that a read has seen, so that the next read asks for the others and misses nothing.
 
 A time of ours cannot serve: a row may be stamped first and committed last. PostgreSQL's snapshot names exactly the
 transactions whose writes it shows, whatever their order; each row of `feedbacks` carries its transaction.
@@ -35,7 +35,7 @@ UNSEEN: Final = """({row}.written_by >= pg_snapshot_xmin({snapshot}::text::pg_sn
 
 
 async def snapshot_of(connection: Connection) -> Snapshot:
-    """What a repeatable read on this connection shows."""
+    """Return the snapshot of a repeatable read on this connection."""
     row = await connection.fetchrow(_NOW)
     assert row is not None
     return Snapshot(row["server"], row["seen"])

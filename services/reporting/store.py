@@ -1,4 +1,4 @@
-"""Where the read models are kept, as the consumer sees it."""
+"""Port of the read models' storage, as the consumer uses it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from reporting.projection import FeedbackRow, Forgotten, MessageKey, MessageRow,
 
 @dataclass(frozen=True, slots=True)
 class Applied:
-    """What a batch met: the feedbacks as they were held before it, and the messages that were added or changed."""
+    """State that a batch found: the feedbacks before it, and the messages that it added or changed."""
 
     before: Mapping[UUID, FeedbackRow]
     written: set[MessageKey]

@@ -29,7 +29,7 @@ class Votes:
 
     @property
     def sure(self) -> Interval:
-        """Where the true satisfaction lies with 95 % confidence."""
+        """Return the 95 % confidence interval of the satisfaction."""
         return wilson(self.ok, self.total)
 
     def since(self, before: Votes) -> Change | None:
@@ -55,5 +55,5 @@ class Change:
 
     @property
     def certain(self) -> bool:
-        """Whether chance alone would rarely (one time in twenty) make as much."""
+        """Return True if the difference is significant at the 5 % level."""
         return self.bounds.low > 0 or self.bounds.high < 0

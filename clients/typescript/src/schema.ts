@@ -18,7 +18,7 @@ export interface AcceptedFeedback {
   ts: string;
 }
 
-/** What the agent answered in a turn; `message_id` is the last message's. */
+/** The agent's text in a turn; `message_id` is the last message's. */
 export interface AgentText {
   /** The message. */
   message_id: string;
@@ -177,7 +177,7 @@ export interface Counts {
   neutral: number;
 }
 
-/** What a message says, about which turn, and what the planner of the next answer should know. */
+/** Verdict of a message, the turn that it concerns, and the text for the planner of the next answer. */
 export interface Detected {
   /** What the message says. */
   feedback: FeedbackResult;
@@ -199,7 +199,7 @@ export interface EndedSession {
   status?: "ended";
 }
 
-/** How far an erasure has come. */
+/** Progress of an erasure. */
 export interface ErasureProgress {
   /** The request. */
   request_id: string;
@@ -243,7 +243,7 @@ export interface FeedbackItem {
   rn: string;
 }
 
-/** What the message says about the answer before it. */
+/** Verdict of the message on the answer before it. */
 export interface FeedbackResult {
   /** rejected, accepted or neutral. */
   feedback_type: "rejected" | "accepted" | "neutral";
@@ -484,7 +484,7 @@ export interface LatestItem {
   rn: string;
 }
 
-/** What is remembered of a thread's ends. */
+/** Stored ratings of a thread's ends. */
 export interface MemoryStatus {
   /** The session's thread, which is the conversation's id. */
   thread_id: string;
@@ -629,7 +629,7 @@ export interface Ranking {
   next_cursor?: string | null;
 }
 
-/** How sessions were rated. Who skipped the question is in no share. */
+/** Ratings of sessions. Skipped ratings count in no share. */
 export interface Ratings {
   /** All of them: positive + negative + skipped. */
   sessions: number;
@@ -711,7 +711,7 @@ export interface ReactionValue {
   origin: "user" | "machine" | "reviewer";
 }
 
-/** How many effective feedbacks give a reason; one with several tags counts for each. */
+/** Number of effective feedbacks with a reason; one with several tags counts for each. */
 export interface Reason {
   /** user + machine + reviewer = ok + not_ok + neutral. */
   total: number;
@@ -747,7 +747,7 @@ export interface Reasons {
   next_cursor?: string | null;
 }
 
-/** Why a request was refused, in one sentence. */
+/** Reason of a refusal, in one sentence. */
 export interface Refusal {
   /** Why, in one sentence. */
   detail: string;
@@ -787,7 +787,7 @@ export interface RefusedEvent {
   detail: string;
 }
 
-/** What a replay will send. */
+/** Deliveries that a replay will send. */
 export interface Replayed {
   /** Events that are sent again now: the dead and the waiting ones. */
   due: number;
@@ -858,7 +858,7 @@ export interface SourceOutcome {
   outcome: string;
 }
 
-/** How a receiver stands. */
+/** State of a receiver. */
 export interface Standing {
   /** The endpoint's name in the file. */
   name: string;
@@ -900,7 +900,7 @@ export interface Summary {
   by_origin: NamedFigures[];
 }
 
-/** What would be left of the machine's verdicts if only those this sure were announced. */
+/** Machine verdicts that would remain if only those of at least this confidence were announced. */
 export interface Threshold {
   /** The least confidence, 0 to 1. */
   threshold: number;
@@ -1029,7 +1029,7 @@ export interface TurnsWithFeedbacks {
   next_cursor: string | null;
 }
 
-/** How the person received a turn, as the strategy learner reads it. */
+/** The person's feedback on a turn, for the strategy learner. */
 export interface UserFeedback {
   /** rejected, accepted or neutral. */
   status: "rejected" | "accepted" | "neutral";
@@ -1045,7 +1045,7 @@ export interface UserFeedback {
   user_said: string | null;
 }
 
-/** What people wrote in a turn; several messages are joined by an empty line. `user_id` is the first one's, null after the person's erasure. */
+/** People's text in a turn; several messages are joined by an empty line. `user_id` is the first one's, null after the person's erasure. */
 export interface UserText {
   /** The message. */
   message_id: string;

@@ -1,4 +1,4 @@
-"""Which sentence encoder compares a message with the request before it."""
+"""Choice of the sentence encoder that compares a message with the previous request."""
 
 from __future__ import annotations
 

@@ -32,7 +32,7 @@ class Embedder(Protocol):
 
     @property
     def name(self) -> str:
-        """What made the vectors; vectors of two names are never compared."""
+        """Return the encoder's name; vectors of different encoders are never compared."""
 
     @property
     def dimension(self) -> int:
@@ -47,7 +47,7 @@ class SentenceEncoder(Embedder, Protocol):
 
     @property
     def early(self) -> Embedder | None:
-        """What its first layers make of a text, for less; None where that isn't to be had."""
+        """Return the cheaper output of the first layers for a text; None if the encoder has none."""
 
 
 def unit_rows(rows: Vectors) -> Vectors:

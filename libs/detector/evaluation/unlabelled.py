@@ -35,7 +35,7 @@ def score_unlabelled(rows: Sequence[Row], detector: Detector) -> Scores:
 
 
 def score_phrases(rows: Sequence[Row], detector: Detector, errors: int = 0) -> Scores:
-    """How many phrases get their label, their announced reaction, and both; `false_rejections`: announced for another.
+    """Count phrases with the right label, announced reaction, and both; `false_rejections` have another label.
 
     A new topic's label is accepted, the status that it gives the turn.
     """

@@ -1,4 +1,4 @@
-"""What a pattern is. The tables themselves are data, one module per language."""
+"""Type of a pattern. The tables are data, one module per language."""
 
 from __future__ import annotations
 

@@ -104,7 +104,7 @@ async def open_reads(
 
 
 def _options(schema: str, **settings: str) -> dict[str, Any]:
-    """How asyncpg connects to `schema`, with `settings` of the server. Raises StartError where that is no name."""
+    """Return asyncpg's options for `schema`, with the server's `settings`. Raises StartError for an invalid name."""
     if not _IDENTIFIER.fullmatch(schema):
         raise StartError(f"{schema!r} is no schema name")
     common = {"search_path": f"{schema},public", "application_name": f"agent-feedback {schema}", "jit": "off"}

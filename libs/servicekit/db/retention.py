@@ -25,7 +25,7 @@ log = logger("retention")
 
 @dataclass(frozen=True, slots=True)
 class Expiry:
-    """Which rows of a table are too old. `days` 0 keeps them for ever.
+    """Expiry rule of a table. `days` 0 keeps rows without limit.
 
     `condition` is SQL about the row `r`; `$1` in it is the oldest moment that is kept, in microseconds.
     """

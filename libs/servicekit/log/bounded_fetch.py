@@ -101,7 +101,7 @@ class BoundedRecords(fetcher.PartitionRecords):  # type: ignore[misc]  # aiokafk
 
 
 class BoundedResult(fetcher.FetchResult):  # type: ignore[misc]
-    """What was fetched of a partition, handed out at most `POLL_BYTES` at a time.
+    """Fetched records of a partition, returned at most `POLL_BYTES` at a time.
 
     An error is raised at the next poll, by `FailedResult`: raised at once it would take away what the same poll has
     handed out of other partitions, whose positions are past it.
@@ -132,7 +132,7 @@ class BoundedResult(fetcher.FetchResult):  # type: ignore[misc]
 
 
 class FailedResult(BoundedResult):
-    """What cannot be read further. aiokafka asks what is not exactly its `FetchResult` for its error, drops it, and
+    """Fetch that cannot continue. aiokafka asks what is not exactly its `FetchResult` for its error, drops it, and
     fetches the partition anew from the position that it has."""
 
     _error: Exception

@@ -24,7 +24,7 @@ class Cluster:
         return self.servers
 
     def options(self) -> dict[str, Any]:
-        """What aiokafka's clients are built with. Raises StartError where a certificate cannot be used."""
+        """Return the options of aiokafka's clients. Raises StartError if a certificate is unusable."""
         how, options = self.security, dict[str, Any](bootstrap_servers=self.servers)
         if how.security_protocol == "PLAINTEXT":
             return options
@@ -45,7 +45,7 @@ Bootstrap = str | Cluster
 
 
 def client_options(bootstrap: Bootstrap) -> dict[str, Any]:
-    """What aiokafka's clients are built with to reach `bootstrap`."""
+    """Return the options of aiokafka's clients for `bootstrap`."""
     return bootstrap.options() if isinstance(bootstrap, Cluster) else {"bootstrap_servers": bootstrap}
 
 

@@ -1,4 +1,4 @@
-"""Why records become dead letters: every reason, with what it means to an operator and what to do about it."""
+"""Reasons of dead letters, each with its meaning for an operator and the remedy."""
 
 from __future__ import annotations
 

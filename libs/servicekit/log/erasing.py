@@ -19,7 +19,7 @@ from servicekit.log.records import Received, Tombstone, inherited
 
 
 class Erasures(Protocol):
-    """What a service keeps of erasures, and how it carries them out in its own store."""
+    """Port of a service's erasures: its ledger, and the deletion in its own store."""
 
     async def note(self, erasures: Collection[Erasure]) -> set[Person]:
         """Enter erasures, at most one per person, in the ledger; the latest of each person stays.

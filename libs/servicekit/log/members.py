@@ -1,4 +1,4 @@
-"""Who is in a consumer group, and who moved it on: what is none of ours swallows the records of its partitions."""
+"""Members of a consumer group. A foreign member takes the records of its partitions away from ours."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ MARK = "agent-feedback"
 
 
 class Progress:
-    """How far others have moved a group on: consumers that call themselves ours, or have left again, included."""
+    """Progress of a group made by foreign consumers, including those that use our name or have left."""
 
     def __init__(self) -> None:
         self.taken: Counter[str] = Counter()

@@ -1,4 +1,4 @@
-"""What became of a record: one closed union, read alike by metrics, logs and the replay's fates."""
+"""Outcomes of a record: one closed union, used by metrics, logs and the replay's report."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""When a subscriber asks the log for records: as soon as it has time for them, and with nothing else to wait for."""
+"""Polling by a subscriber: it requests records as soon as it is free."""
 
 from __future__ import annotations
 

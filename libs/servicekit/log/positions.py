@@ -1,4 +1,4 @@
-"""Where a group stands in each partition, and which records were deleted before it read them. Pure."""
+"""Positions of a group in its partitions, and records deleted before it read them. Pure."""
 
 from __future__ import annotations
 

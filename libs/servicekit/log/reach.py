@@ -1,4 +1,4 @@
-"""How far a group has read: waits until it has taken in what the log held when a request came."""
+"""Waiting until a group has read the records that the log held at the time of a request."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ async def _nothing() -> None:
 async def look_until_read(
     reach: Reached, clock: Clock, seconds: float, look: Callable[[], Awaitable[T | None]] = _nothing
 ) -> tuple[T | None, bool]:
-    """What `look` finds, and whether its last look came after the group had read all that the log held at the call.
+    """Return the result of `look`, and True if the group had read all records held at the start before its last call.
 
     Looks again until it finds something, all is read, or `seconds` are over. Raises Unavailable where the log does not
     answer.
@@ -52,7 +52,7 @@ async def look_until_read(
 
 
 async def read_up(reach: Reached, clock: Clock, seconds: float) -> bool:
-    """Whether the group has read, within `seconds`, all that the log held at the call; False if the log is silent."""
+    """Return True if the group reads all records held at the call within `seconds`; False if the log is silent."""
     try:
         _, passed = await within(seconds, look_until_read(reach, clock, seconds))
     except (Unavailable, TimeoutError):
@@ -81,7 +81,7 @@ class Reach:
             await self._asker.stop()
 
     async def ends(self) -> Ends:
-        """Where the log ends now. Raises Unavailable where it does not answer in time."""
+        """Return the log's current end offsets. Raises Unavailable if it does not answer in time."""
         consumer = self._consumer
         wanted = [
             TopicPartition(topic.name, partition)
@@ -91,7 +91,7 @@ class Reach:
         return await self._ask(self._ends(wanted))
 
     async def passed(self, ends: Ends) -> bool:
-        """Whether everything before `ends` has been taken in. Raises Unavailable where the log does not answer."""
+        """Return True if all records before `ends` have been handled. Raises Unavailable if the log does not answer."""
         written = {partition: end for partition, end in ends.items() if end}
         committed = await self._ask(self._subscription.committed(written))
         if not (behind := {one for one, end in written.items() if committed[one] < end}):
@@ -102,7 +102,7 @@ class Reach:
         return not behind or await self._only_markers_left({one: ends[one] for one in behind}, committed)
 
     async def _only_markers_left(self, ends: Ends, committed: Ends) -> bool:
-        """Whether what is left before `ends` are no records: a transaction's end takes an offset nobody commits.
+        """Return True if only transaction markers are left before `ends`: their offsets are never committed.
 
         Two looks, because a batch that was just read is not yet at work: by the second it is, or it is committed.
         """

@@ -1,4 +1,4 @@
-"""Whether a batch gets on, and if not, since when and why, in words for an operator."""
+"""Detection of a stalled batch, with its duration and reason for an operator."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Stall:
 
     @property
     def reason(self) -> str | None:
-        """Why no part of the batch at work has gone through for half a minute, or None."""
+        """Return the reason why no part of the current batch has been handled for half a minute, or None."""
         if self._since is None:
             return None
         seconds = self._clock.monotonic() - self._since

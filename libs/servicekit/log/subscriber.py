@@ -256,7 +256,7 @@ class Subscription(ConsumerRebalanceListener):  # type: ignore[misc]  # aiokafka
 
     @property
     def warnings(self) -> list[str]:
-        """What an operator should know though the group goes on, in sentences."""
+        """Return warnings about a running group, one sentence each."""
         return (
             [
                 f"{self.group}: {lost:,} records of {topic} were deleted from the log before they were read"
@@ -291,11 +291,11 @@ class Subscription(ConsumerRebalanceListener):  # type: ignore[misc]  # aiokafka
 
     @property
     def at_work(self) -> bool:
-        """Whether a batch is being taken in, or waits to be tried again."""
+        """Return True if a batch is being handled or waits for a retry."""
         return self._busy.locked()
 
     def not_ready(self) -> str | None:
-        """Why this group does not take in what the log holds, in words, or None.
+        """Return the reason why this group does not read the log, or None.
 
         It does while it has partitions and within the last minute a batch came through, is at work, or there was
         nothing to take in.

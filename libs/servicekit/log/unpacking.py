@@ -125,7 +125,7 @@ def _has_many_headers(records: bytes) -> bool:
 
 
 def _headers_at(records: bytes, at: int) -> int:
-    """How many headers the record has whose attributes lie at `at`."""
+    """Return the number of headers of the record whose attributes start at `at`."""
     _, at = _varint(records, at + 1)  # its time
     _, at = _varint(records, at)  # and offset
     for _ in ("key", "value"):

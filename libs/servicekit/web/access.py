@@ -1,4 +1,4 @@
-"""Who gets in: the holder of the one access token, or whoever an issuer vouches for."""
+"""Authentication: by the single access token, or by tokens of an issuer."""
 
 from __future__ import annotations
 

@@ -48,7 +48,7 @@ OWN_ROUTES: Permissions = {
 
 @dataclass(frozen=True)
 class Surface:
-    """What a service's routes need of the application around them.
+    """Parts of a service's routes that the application uses.
 
     `permissions` has one row for every route (see `permissions.py`); `refused_pages` says how refusals of pages look,
     by path; `body_limits` are bytes by path prefix, where a prefix takes more than the usual body.

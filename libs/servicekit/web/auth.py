@@ -1,4 +1,4 @@
-"""Who calls, and what they may touch."""
+"""Caller of a request, and the caller's rights."""
 
 from __future__ import annotations
 
@@ -27,18 +27,18 @@ class Caller:
     scopes: frozenset[str] = frozenset()
 
     def may_touch(self, tenant: str, project: str | None) -> bool:
-        """Whether the token reaches a project; None asks for all projects of the tenant."""
+        """Return True if the token covers a project; None stands for all projects of the tenant."""
         return self.tenant in (None, tenant) and self.project in (None, project)
 
     def person(self, user_id: str | None) -> str:
-        """Whose feedback a request is about: `user_id`, else the caller's. Raises 403 without the scope on_behalf."""
+        """Return the person a request concerns: `user_id`, else the caller. Raises 403 without the scope on_behalf."""
         if user_id not in (None, self.subject) and ON_BEHALF not in self.scopes:
             raise HTTPException(403, "This token may not speak for others: that needs the scope on_behalf.")
         return user_id or self.subject
 
     @property
     def own_only(self) -> str | None:
-        """Whose feedback the caller may read where no project is named: their own, None where the whole tenant's."""
+        """Return the person whose feedback the caller may read without a project; None for the whole tenant's."""
         return None if READ in self.scopes and self.project is None else self.subject
 
 

@@ -1,4 +1,4 @@
-"""What the names in questions and answers over HTTP mean, each described once for every route that has it.
+"""Descriptions of the fields in requests and responses, one for all routes that have the field.
 
 A description in a model goes before these. `Model.name` goes before `name`.
 """

@@ -93,7 +93,7 @@ class Guard:
         return None
 
     async def _caller(self, request: Request) -> Caller | None:
-        """Who calls, by bearer token, or by cookie for people. Raises Unavailable."""
+        """Return the caller, identified by bearer token, or by cookie for people. Raises Unavailable."""
         scheme, _, token = request.headers.get("authorization", "").partition(" ")
         if scheme.lower() != "bearer":
             token = request.cookies.get(COOKIE, "")

@@ -1,4 +1,4 @@
-"""What every route asks of its caller: one row a route, and whatever has no row is refused.
+"""Permissions of all routes: one row for each route; a route without a row is refused.
 
 A service declares its rows beside its routes and hands them over in its `Surface`:
 
@@ -28,7 +28,7 @@ Permissions = Mapping[tuple[str, str], "Need"]
 
 @dataclass(frozen=True, slots=True)
 class Need:
-    """What a route asks of its caller: nothing if `public`, else a valid token and, where there are any, one of
+    """Requirement of a route: nothing if `public`, else a valid token and, if there are any, one of
     `scopes`. `whole_platform` asks for a token of all tenants."""
 
     public: bool = False
@@ -36,7 +36,7 @@ class Need:
     whole_platform: bool = False
 
     def refusal(self, caller: Caller, place: Mapping[str, str]) -> str | None:
-        """Why `caller` may not have the route at `place` (its path's parameters), in one sentence, or None."""
+        """Return the reason for refusing `caller` the route at `place` (its path's parameters), or None."""
         if self.scopes and not self.scopes & caller.scopes:
             return f"This needs a token with the scope {' or '.join(sorted(self.scopes))}."
         if self.whole_platform and caller.tenant is not None:

@@ -84,7 +84,7 @@ def _model(document: dict[str, Any], name: str, schema: dict[str, Any]) -> str:
 
 
 def _is_shown(document: dict[str, Any], name: str) -> bool:
-    """Whether a model is an answer or a part of one; bodies stand at their routes."""
+    """Return True if a model is a response or a part of one; bodies are shown at their routes."""
     schema = document["components"]["schemas"][name]
     return "properties" in schema and not name.endswith("Body")
 

@@ -1,4 +1,4 @@
-"""How a request is refused: one sentence, as JSON or a page, never the caller's own words."""
+"""Error responses: one sentence, as JSON or a page, without the caller's input."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class BadRequest(ValueError):
 
 
 class Refusal(BaseModel):
-    """Why a request was refused, in one sentence."""
+    """Reason of a refusal, in one sentence."""
 
     detail: str = Field(examples=["This token does not reach that tenant and project."])
 
@@ -56,7 +56,7 @@ def refusal_of(error: LogFull | Unavailable) -> HTTPException:
 
 
 def unavailable(error: Unavailable) -> str:
-    """What does not answer, in one sentence."""
+    """Return one sentence that names the unavailable dependency."""
     what = str(error)
     return f"{what[:1].upper()}{what[1:]}; send this again later."
 

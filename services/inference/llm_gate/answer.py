@@ -1,4 +1,4 @@
-"""What a language model may answer about a message, how its answer is read, and the verdict it makes. Pure."""
+"""Answers of a language model about a message: their schema, parsing, and verdict. Pure."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def read_answer(content: str) -> LlmAnswer:
 
 
 def speaks(answer: LlmAnswer) -> bool:
-    """Whether the message accepts or rejects an answer."""
+    """Return True if the message accepts or rejects an answer."""
     return answer.is_feedback and answer.reaction != "neutral"
 
 

@@ -81,7 +81,7 @@ class LlmGate:
         *,
         final: bool,
     ) -> Mapping[Digest, LlmAnswer | None]:
-        """What stands for each question; nothing for one that is not settled."""
+        """Return the stored answer of each question; unsettled questions are absent."""
         known = await self._answers.known(asked)
         metrics.LLM_GATE.labels("known").inc(len(known))
         fresh = await self._asking.ask(

@@ -1,4 +1,4 @@
-"""What a language model is asked about a message: the request, byte for byte, and the digest it is known by. Pure."""
+"""Request to a language model about a message, byte for byte, and its digest. Pure."""
 
 from __future__ import annotations
 

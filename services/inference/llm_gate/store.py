@@ -1,4 +1,4 @@
-"""What was answered to a question stands: the store that makes a second look end like the first."""
+"""Store of the gate's answers: a repeated question gets the first answer."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Digest = bytes
 
 @dataclass(frozen=True, slots=True)
 class NewAnswer:
-    """What became of a question; `answer` None: there was none in time, and there never will be."""
+    """Outcome of a question; `answer` is None if none came in time, and stays so."""
 
     tenant: str
     project: str
@@ -22,7 +22,7 @@ class NewAnswer:
 
 class GateAnswers(Protocol):
     async def known(self, digests: Collection[Digest]) -> Mapping[Digest, LlmAnswer | None]:
-        """What stands for those of `digests` that were settled."""
+        """Return the stored answers of those `digests` that were settled."""
         ...
 
     async def keep(self, answers: Mapping[Digest, NewAnswer]) -> Mapping[Digest, LlmAnswer | None]:

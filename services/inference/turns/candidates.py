@@ -1,4 +1,4 @@
-"""Which of all the answers that a person ever got a message is about. Pure."""
+"""Candidates among all answers to a person that a message may be about. Pure."""
 
 from __future__ import annotations
 

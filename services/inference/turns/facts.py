@@ -1,4 +1,4 @@
-"""What messages tell of their turns. Facts about a turn join in any order to the same turn. Pure."""
+"""Facts about turns from messages. They merge in any order to the same turn. Pure."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from inference.turns.rules import TurnKey
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What a person asked. Of two the one with the greater (version, message_id, text) stands.
+    """A person's question. Of two, the one with the greater (version, message_id, text) wins.
 
     `version` is the message's where it names the turn itself. An answer that is a turn of its own answers the latest
     human message shortly before it, or none (then the other fields are None): there `version` is `looked_at` of the
@@ -36,7 +36,7 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What an agent answered, and what the platform said of it. The greatest (version, message_id, text) stands."""
+    """An agent's answer with its provenance. The greatest (version, message_id, text) wins."""
 
     version: bytes
     message_id: str
@@ -68,12 +68,12 @@ class Facts:
 
     @property
     def texts(self) -> list[str]:
-        """What was asked and answered, as far as it is known and says anything."""
+        """Return the known, non-empty texts of question and answer."""
         both = (self.question.text if self.question else None, self.reply.text if self.reply else None)
         return [text for text in both if text]
 
     def joined(self, other: Facts) -> Facts:
-        """What both know together; of two of one rank the held one stays."""
+        """Merge both; of two facts of equal rank, the held one stays."""
         times = [at for at in (self.at, other.at) if at is not None]
         return replace(
             self,
@@ -84,7 +84,7 @@ class Facts:
 
 
 def facts_of(event: MessageEvent, version: bytes | None = None) -> Facts:
-    """What a message tells of the turn it names; one that names none is a turn of its own.
+    """Return a message's facts about the turn that it names; a message without a turn id is its own turn.
 
     `version` is `version_of(event)` where that has been worked out already.
     """
@@ -109,7 +109,7 @@ def facts_of(event: MessageEvent, version: bytes | None = None) -> Facts:
 
 
 def questions_of(stretch: Stretch) -> list[Facts]:
-    """What those dependent agent messages answer that are turns of their own, as the detector reads it.
+    """Return the questions of those dependent agent messages that are their own turns, as the detector reads them.
 
     None is given, too, for an earlier look may have found a question that a message has moved away from since.
     """

@@ -106,7 +106,7 @@ class Turn:
 
     @property
     def correction_type(self) -> CorrectionType | None:
-        """How it was rejected, where the machine's status is the one shown or says the same."""
+        """Return the correction type, if the machine's status is the one shown or agrees with it."""
         return self.machine.correction_type if self.machine and self.machine.status == self.status else None
 
     @property
@@ -119,7 +119,7 @@ class Turn:
 
     @property
     def detected_at(self) -> int | None:
-        """When what is shown was said; None where nobody has said anything."""
+        """Return the time of the shown feedback; None if there is none."""
         if self.user is not None:
             return self.user.at
         return self.machine.at if self.machine else None
@@ -146,7 +146,7 @@ def status_of(reaction: str) -> Feedback:
 
 
 def metadata_name(kind: CorrectionType | None) -> str | None:
-    """What a correction is called in a turn's metadata."""
+    """Return a correction's name in a turn's metadata."""
     return _METADATA_NAME[kind] if kind else None
 
 
@@ -180,12 +180,12 @@ def ranked(turns: Iterable[Turn], limit: int) -> list[Turn]:
 
 
 def session_over(last_at: int | None, now: int) -> bool:
-    """Whether a conversation has been silent for more than 30 minutes; a clock that went backwards is no silence."""
+    """Return True if a conversation has been silent for over 30 minutes. A clock that went backwards is no silence."""
     return last_at is not None and now - last_at > SESSION_TIMEOUT_US
 
 
 def rejections_in_a_row(newest_first: Sequence[Turn], now: int) -> int:
-    """How many of the latest turns were rejected one after the other, within one session that reaches to `now`."""
+    """Count the latest consecutive rejected turns in the session that reaches to `now`."""
     count, later = 0, now
     for turn in newest_first:
         if turn.status != "rejected" or session_over(turn.at, later):

@@ -29,7 +29,7 @@ _COLUMNS: Final = (*TAKEN, *_VECTORS.values())
 
 
 def _wins(version: str, message: str, text: str, than: str) -> str:
-    """Whether what comes ranks higher than what is held; where nothing was asked, message and text are null."""
+    """SQL condition that the incoming value outranks the held one; without a question, message and text are null."""
     ranks = f"({{0}}.{version}, coalesce({{0}}.{message}, '') collate \"C\", coalesce({{0}}.{text}, '') collate \"C\")"
     held = f"(t.{version} is null or {ranks.format('excluded')} {than} {ranks.format('t')})"
     return f"(excluded.{version} is not null and {held})"

@@ -1,4 +1,4 @@
-"""What inference needs of its index of turns."""
+"""Port of inference's index of turns."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ class TurnIntake(Protocol):
 
 class TurnSearch(Protocol):
     async def find(self, key: TurnKey) -> Turn | None:
-        """What is known of a turn."""
+        """Return the known facts of a turn."""
         ...
 
     async def latest(self, where: ConversationKey, until: int, limit: int, thread: str = "") -> Sequence[Turn]:

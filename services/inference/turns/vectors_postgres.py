@@ -1,4 +1,4 @@
-"""How vectors of turns travel to PostgreSQL: as pgvector's own bytes where the table has its type, else as numbers."""
+"""Encoding of turn vectors for PostgreSQL: pgvector's binary form if the table has its type, else numbers."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Wire(NamedTuple):
 
 
 async def vector_type(pool: asyncpg.Pool) -> VectorType:
-    """What the columns of vectors are here: a database that once began without pgvector stays without."""
+    """Return the type of the vector columns: a database created without pgvector stays without it."""
     kind: VectorType = await pool.fetchval(
         """select format_type(atttypid, null) from pg_attribute
         where attrelid = 'turns'::regclass and attname = 'user_vector'"""

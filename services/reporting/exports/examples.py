@@ -46,7 +46,7 @@ class Case:
 
     @property
     def complete(self) -> bool:
-        """Whether request and answer are known. A text that was erased or never came makes no example."""
+        """Return True if request and answer are known. An erased or missing text gives no example."""
         return bool(self.answer) and bool(self.prompt) and self.prompt[-1].role == "user"
 
 
@@ -133,7 +133,7 @@ def _assistant(text: str | None) -> list[dict[str, str]]:
 
 
 def _origin(row: Row) -> dict[str, Any]:
-    """Where an example comes from: the columns that every format has beside its own."""
+    """Return the origin columns that all formats share."""
     return {
         "feedback_id": str(row["feedback_id"]),
         "conversation_id": row["conversation_id"],

@@ -99,7 +99,7 @@ class Mirror:
 
     @property
     def warnings(self) -> Sequence[str]:
-        """What an operator should know: that the store fails, and how much waits for it."""
+        """Return warnings for the operator: failures of the store, and the size of the backlog."""
         return [self._failure] if self._failure else []
 
     async def catch_up(self) -> int:

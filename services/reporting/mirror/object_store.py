@@ -20,7 +20,7 @@ AT_ONCE: Final = 16
 
 
 class Done(NamedTuple):
-    """Which objects were dealt with, and what kind of error ended it, None where all were."""
+    """Objects handled, and the kind of error that ended the batch; None if all were handled."""
 
     names: Sequence[str]
     failure: str | None

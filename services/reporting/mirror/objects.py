@@ -1,4 +1,4 @@
-"""What is to lie in the object store of a turn, and what has to change for that. Pure."""
+"""Desired objects of a turn in the object store, and the changes that they require. Pure."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def planned(wanted: Iterable[Artifact], held: Iterable[Hosted], new_id: Callable
 
 
 def name_of(turn: Turn, unique: str) -> str:
-    """Where an object lies: below its tenant and project. Names hold no id of a person, conversation or turn."""
+    """Return an object's name, below its tenant and project. Names contain no id of a person, conversation or turn."""
     return f"tenant={turn.tenant}/project={turn.project}/{unique}.json"
 
 

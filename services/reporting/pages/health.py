@@ -56,7 +56,7 @@ class SharedHealth:
         self._answered_at = 0
 
     async def facts(self) -> HealthFacts:
-        """What there is to show, at most a few seconds old. Never raises, never waits for more than two seconds."""
+        """Return the health facts, at most a few seconds old. Never raises; waits at most two seconds."""
         old = self._clock.now() - self._answered_at
         if self._asked is None or (self._asked.done() and not 0 <= old < self._microseconds):
             self._asked = asyncio.ensure_future(self._ask())

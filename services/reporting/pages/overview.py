@@ -35,7 +35,7 @@ Link = Callable[..., str]
 
 @dataclass(frozen=True, slots=True)
 class Live:
-    """What is asked for again every few seconds: the newest feedback, and the stamp that the next question carries."""
+    """Live part of the overview, polled every few seconds: the newest feedback, and the stamp for the next request."""
 
     stamp: str
     newest: list[dict[str, Any]]
@@ -102,7 +102,7 @@ class Overview:
 
 
 async def live(pool: asyncpg.Pool, at: Project, view: View, now: int) -> Live | None:
-    """What is newest, or None where nothing was written since the view's stamp."""
+    """Return the newest feedback, or None if nothing was written since the view's stamp."""
     if view.stamp is not None and not await changed_since(pool, at, view.stamp):
         return None
     read_from = await stamp(pool)

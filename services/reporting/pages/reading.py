@@ -1,4 +1,4 @@
-"""What the pages of one agent and of one conversation show."""
+"""Data of the agent page and of the conversation page."""
 
 from __future__ import annotations
 
@@ -70,11 +70,11 @@ class ConversationPage:
         return f"/conversations/{tenant}/{project}/{conversation}/turns/{turn}/reviews"
 
     def review_waits(self, reviewed: UUID | None) -> bool:
-        """Whether the review that was just taken does not show yet."""
+        """Return True if the review accepted last is not visible yet."""
         return reviewed is not None and all(one["feedback_id"] != reviewed for one in _said(self.shown))
 
     def trace(self, trace_id: str | None) -> str | None:
-        """Where the trace is looked at; None where nobody says."""
+        """Return the trace's URL; None if no template is set."""
         if self.trace_url_template is None or not trace_id:
             return None
         return self.trace_url_template.replace("{trace_id}", quote(trace_id, safe=""))

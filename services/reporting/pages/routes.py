@@ -74,7 +74,7 @@ class PageRoute(APIRoute):
 
 @dataclass(frozen=True, slots=True)
 class Visit:
-    """Who looks at what: a page's caller, state and project, and what all pages show."""
+    """Context of a page request: caller, state, project, and the parts that all pages show."""
 
     caller: Caller
     view: View
@@ -239,7 +239,7 @@ def pages_router(
 
 
 def turns_in_words(one: RatingsOfLength) -> str:
-    """How long sessions are: `1`, `2 to 3`, `32 or more`."""
+    """Return a range of session lengths in words: `1`, `2 to 3`, `32 or more`."""
     if one.turns_to is None:
         return f"{one.turns_from} or more"
     return str(one.turns_from) if one.turns_from == one.turns_to else f"{one.turns_from} to {one.turns_to}"

@@ -1,4 +1,4 @@
-"""What a page's address asks for. Pure."""
+"""View of a page, parsed from its URL. Pure."""
 
 from __future__ import annotations
 

@@ -35,7 +35,7 @@ def moment_of(stamp: datetime) -> int:
 
 
 def parse_local(text: str, zone: ZoneInfo, *, last: bool) -> int:
-    """Where a day (`2026-01-31`) or minute (`2026-01-31T09:30`) begins; with `last`, where the next one does.
+    """Return the start of a day (`2026-01-31`) or minute (`2026-01-31T09:30`); with `last`, that of the next one.
 
     Raises ValueError for anything else.
     """
@@ -54,7 +54,7 @@ def bucket_of(span: Span) -> Bucket:
 
 
 def starts(span: Span, bucket: Bucket, zone: ZoneInfo) -> list[int]:
-    """Where the zone's hours, days or weeks (from Monday) that touch the span begin, the newest 800 of them."""
+    """Return the starts of the zone's hours, days or weeks (from Monday) that overlap the span, the newest 800."""
     if bucket == "hour":
         first = local(span.start, zone)
         width = 3_600 * SECOND

@@ -32,7 +32,7 @@ _HOSTED: Final = """(
 
 @dataclass(frozen=True, slots=True)
 class Search:
-    """What is looked for. Times are microseconds; None lets everything through."""
+    """Search criteria. Times are microseconds; None matches everything."""
 
     kinds: Sequence[Kind]
     conversation_id: str | None
@@ -72,7 +72,7 @@ class Artifacts(Answer):
 async def artifacts(
     pool: asyncpg.Pool, at: Project, search: Search, *, with_payload: bool, store_url: str | None
 ) -> Artifacts:
-    """What matches, newest first unless asked otherwise."""
+    """Return the matching artifacts, newest first by default."""
     if not search.kinds:
         return Artifacts(items=[])
     statement, values = _statement(at, search, with_payload)

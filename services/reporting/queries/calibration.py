@@ -1,4 +1,4 @@
-"""How well machine verdicts agree with what people said of the same turn."""
+"""Agreement of machine verdicts with people's feedback on the same turn."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Bin(Answer):
 
 
 class Threshold(Answer):
-    """What would be left of the machine's verdicts if only those this sure were announced."""
+    """Machine verdicts that would remain if only those of at least this confidence were announced."""
 
     threshold: Annotated[float, Field(description="The least confidence, 0 to 1.")]
     verdicts: Annotated[int, Field(description="Machine verdicts at or above it, judged by people or not.")]

@@ -1,4 +1,4 @@
-"""Whether a project's figures may have changed since they were read."""
+"""Detection of changes in a project's figures since they were read."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ select exists (
 
 
 async def stamp(pool: asyncpg.Pool) -> str:
-    """What a read that starts afterwards is sure to show. Take it first, then read."""
+    """Return the stamp of all writes that a later read is certain to show. Take the stamp first, then read."""
     async with pool.acquire() as connection:
         return str(await snapshot_of(connection))
 
 
 async def changed_since(pool: asyncpg.Pool, at: Project, earlier: str) -> bool:
-    """Whether anything of the project was written that a read right after the stamp `earlier` could not show.
+    """Return True if the project has writes that a read directly after the stamp `earlier` could not show.
 
     True, too, where the stamp is not this database's.
     """

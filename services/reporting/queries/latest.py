@@ -179,7 +179,7 @@ def _item(row: asyncpg.Record) -> LatestItem:
 
 
 async def own_feedback(connection: Connection, at: Conversation, turn_id: str, user_id: str) -> OwnFeedback:
-    """What `user_id` holds on a turn; the same answer for a turn that nobody knows."""
+    """Return the feedback of `user_id` on a turn; an unknown turn gives the same response as one without feedback."""
     row = await connection.fetchrow(_OWN, person_slot(*at, turn_id, user_id), *at)
     if row is None:
         return OwnFeedback(conversation_id=at.conversation_id, turn_id=turn_id, user_id=user_id)

@@ -74,7 +74,7 @@ async def is_known(pool: asyncpg.Pool, at: Project) -> bool:
 
 
 async def first_reaction(pool: asyncpg.Pool, at: Project) -> int | None:
-    """When the project's oldest reaction was given, in microseconds."""
+    """Return the time of the project's oldest reaction, in microseconds."""
     moment: int | None = await pool.fetchval(_FIRST, *at)
     return moment
 

@@ -1,4 +1,4 @@
-"""Why answers were rejected or praised: tags that people gave, and how the machine saw an answer rejected."""
+"""Reasons for rejections and praise: people's tags, and the correction types of machine verdicts."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from reporting.selection import Filters, Project, Span
 
 
 class Reason(Counts):
-    """How many effective feedbacks give a reason; one with several tags counts for each."""
+    """Number of effective feedbacks with a reason; one with several tags counts for each."""
 
     reason: Annotated[str, Field(description="The tag or correction type, as the search's `tag` takes it.")]
     kind: Annotated[

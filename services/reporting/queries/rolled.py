@@ -1,4 +1,4 @@
-"""What a figure counts, from roll-ups where they hold and from the feedbacks themselves where they do not.
+"""Counts from roll-ups where those are valid, else from the feedbacks themselves.
 
 Both give the same numbers: whole days and hours come from `rollups`; the window's edges, hours in which a step begins
 and hours that `stale_hours` names come from the view. One statement, so one snapshot, reads all of it.

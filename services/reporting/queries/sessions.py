@@ -17,7 +17,7 @@ LENGTHS: Final = (0, 1, 2, 4, 8, 16, 32)
 
 
 class Ratings(Answer):
-    """How sessions were rated. Who skipped the question is in no share."""
+    """Ratings of sessions. Skipped ratings count in no share."""
 
     sessions: Annotated[int, Field(description="All of them: positive + negative + skipped.")]
     positive: Annotated[int, Field(description="Rated helpful.")]

@@ -1,4 +1,4 @@
-"""Which addresses a webhook may be sent to: public ones, unless the operator allows others for that endpoint."""
+"""Permitted webhook addresses: public ones, unless the operator allows others for that endpoint."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class NotAllowed(Exception):
 
 
 def is_public(text: str) -> bool:
-    """Whether an IP address is on the public Internet, and so is an IPv4 address that it wraps."""
+    """Return True if an IP address, and any IPv4 address that it wraps, is on the public Internet."""
     address: Address = ipaddress.ip_address(text.partition("%")[0])
     if isinstance(address, ipaddress.IPv6Address):
         wrapped = address.ipv4_mapped or address.sixtofour or (address.teredo or (None, None))[1]

@@ -74,7 +74,7 @@ class WithErasures:
 
 
 def deliveries_of(received: Received[Any], endpoints: Sequence[Endpoint]) -> Iterator[Delivery]:
-    """What each endpoint that wants an event is to be handed."""
+    """Return the deliveries of an event, one for each endpoint that wants it."""
     event = received.event
     project: str | None = None
     user: str | None = None

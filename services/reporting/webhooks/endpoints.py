@@ -1,4 +1,4 @@
-"""Who is sent what: the receivers of a file, and the secrets that it names."""
+"""Webhook endpoints from a file, with the secrets that it names."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ class Endpoint(_Part):
         return self.settings.name
 
     def wants(self, topic: str, tenant: str, project: str | None) -> bool:
-        """Whether events of `topic` about that place go there. Erasures follow whatever was sent."""
+        """Return True if the endpoint wants events of `topic` about that place. Erasures follow all that was sent."""
         here = self.settings.tenant == tenant and self.settings.project in (None, project)
         if topic == ERASURE_REQUESTED.name:
             return self.settings.tenant == tenant

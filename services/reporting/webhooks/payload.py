@@ -1,4 +1,4 @@
-"""What a receiver is sent: body and headers of one delivery, by Standard Webhooks. Pure."""
+"""Body and headers of one delivery, as Standard Webhooks defines them. Pure."""
 
 from __future__ import annotations
 

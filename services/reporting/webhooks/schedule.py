@@ -1,4 +1,4 @@
-"""When a delivery is tried again, and when it is given up. Pure."""
+"""Retry schedule of deliveries. Pure."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ LONGEST_ASKED: Final = 3_600
 
 
 def next_try(attempts: int, now: int, asked: int, jitter: float) -> int | None:
-    """When to try again after `attempts` failures, in microseconds; None to give up.
+    """Return the time of the next try after `attempts` failures, in microseconds; None to give up.
 
     `asked` is the receiver's Retry-After in seconds, 0 for none; `jitter` between 0 and 1 adds up to a fifth.
     """

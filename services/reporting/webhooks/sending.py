@@ -17,7 +17,7 @@ GONE = 410
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What came of an attempt: a status, or what went wrong as a short name. `retry_after` in seconds."""
+    """Outcome of an attempt: a status, or a short name of the error. `retry_after` in seconds."""
 
     what: str
     delivered: bool = False

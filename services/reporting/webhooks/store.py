@@ -41,7 +41,7 @@ from deliveries where tenant = $1 group by endpoint
 
 @dataclass(frozen=True, slots=True)
 class Count:
-    """How an endpoint stands. `oldest` in microseconds; `last_answer` a status or what went wrong."""
+    """State of an endpoint. `oldest` in microseconds; `last_answer` is a status or the name of an error."""
 
     waiting: int
     dead: int
@@ -88,7 +88,7 @@ class Deliveries:
         await self._pool.execute(_FAILED, one.endpoint, one.subject, one.revision, one.attempts + 1, again_at, answer)
 
     async def counts(self, tenant: str) -> dict[str, Count]:
-        """How the endpoints stand for which rows of the tenant are kept."""
+        """Return the state of each endpoint that has rows of the tenant."""
         rows = await self._pool.fetch(_COUNTS, tenant)
         return {row["endpoint"]: Count(row["waiting"], row["dead"], row["oldest"], row["last_answer"]) for row in rows}
 
