@@ -26,7 +26,8 @@ from benchmarks.servers import Servers, servers
 from benchmarks.workload import Workload, scratch, source_of
 from contracts.instants import format_instant
 from servicekit.clock import SystemClock
-from servicekit.log.producer import BatchProducer, Message
+from servicekit.log.messages import Message
+from servicekit.log.producer import BatchProducer
 from standalone.embedded.ports import free_port
 
 TOKEN: Final = "benchmark-of-http"

@@ -62,7 +62,8 @@ from inference.announce import announcement
 from inference.consumer import indexed as judged_message
 from reporting.projection import feedback_row, message_row
 from servicekit.db.pools import open_pool
-from servicekit.log.producer import BatchProducer, Message
+from servicekit.log.messages import Message
+from servicekit.log.producer import BatchProducer
 
 Handle = Callable[[str, Any], Awaitable[None]]
 SCHEMAS = {

@@ -18,7 +18,7 @@ from contracts.ids import partition_of
 from reporting.main import MIGRATIONS
 from reporting.projection import MessageRow, message_row
 from servicekit.db.pools import open_pool
-from servicekit.log.producer import Message
+from servicekit.log.messages import Message
 
 PARTITIONS = 6
 BATCH = 500

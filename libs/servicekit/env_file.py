@@ -9,7 +9,7 @@ from pathlib import Path
 from dotenv import load_dotenv
 from dotenv.parser import parse_stream
 
-from servicekit.failures import StartError
+from servicekit.errors import StartError
 
 FROM_FILE = "_FILE"
 """Suffix of a variable that names a file with the value, such as a mounted secret."""

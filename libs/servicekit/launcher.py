@@ -18,7 +18,8 @@ import uvloop
 
 from servicekit.allocator import share_one_arena
 from servicekit.env_file import read_env_file
-from servicekit.failures import StartError, is_transient
+from servicekit.error_kinds import is_transient
+from servicekit.errors import StartError
 from servicekit.faults import VARIABLE, faults_named
 from servicekit.garbage_collection import tune_gc
 from servicekit.interrupts import raise_again

@@ -22,12 +22,16 @@ from servicekit import metrics
 from servicekit.clock import Clock, SystemClock
 from servicekit.db.migrations import check_schema, read_migrations
 from servicekit.db.retention import SWEEP_SECONDS, Expiry, Retention
-from servicekit.failures import SchemaIncompatible, is_transient
+from servicekit.error_kinds import is_transient
+from servicekit.errors import SchemaIncompatible
 from servicekit.log.broker import build_broker
 from servicekit.log.cluster import Bootstrap, client_options
-from servicekit.log.delivery import Delivery, Handler, Observer
+from servicekit.log.delivery import Delivery
+from servicekit.log.handler import Handler
 from servicekit.log.members import CLIENT_PREFIX
-from servicekit.log.producer import BatchProducer, Producer
+from servicekit.log.messages import Producer
+from servicekit.log.outcome import Observer
+from servicekit.log.producer import BatchProducer
 from servicekit.log.settings import LETTER_COMPRESSION
 from servicekit.log.subscriber import Committed, Subscription
 from servicekit.logging import frames, logger

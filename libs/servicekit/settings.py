@@ -16,7 +16,7 @@ from pydantic_settings import BaseSettings, EnvSettingsSource, PydanticBaseSetti
 
 from servicekit.complaints import rule_of, sentence
 from servicekit.env_file import FROM_FILE, place_of
-from servicekit.failures import StartError
+from servicekit.errors import StartError
 from servicekit.toml_places import place_in
 
 S = TypeVar("S", bound=BaseSettings)

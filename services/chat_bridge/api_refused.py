@@ -11,7 +11,8 @@ from chat_bridge.refused_store import SHOWN, RefusedEvents
 from contracts.base import Name
 from contracts.instants import format_instant, parse_instant
 from contracts.scopes import INGEST
-from servicekit.failures import Unavailable, in_words, is_transient
+from servicekit.error_kinds import in_words, is_transient
+from servicekit.errors import Unavailable
 from servicekit.web.auth import caller_of
 from servicekit.web.permissions import Permissions, needs
 from servicekit.web.refusals import documented, refusal, refusal_of

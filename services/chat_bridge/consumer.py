@@ -12,8 +12,8 @@ from chat_bridge.source import MessageSource
 from chat_bridge.store import Store
 from contracts.versions import COPY
 from servicekit.clock import Clock
+from servicekit.log.messages import Producer
 from servicekit.log.outcome import Outcome
-from servicekit.log.producer import Producer
 from servicekit.log.records import Received, inherited
 
 

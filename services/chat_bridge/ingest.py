@@ -1,6 +1,6 @@
-"""From the lines of a request to records: each checked as the consumers would check it, before anything is written.
+"""Converts the lines of a request into records, with the consumers' checks, before anything is written.
 
-Pure but for giving way to others between lines.
+Yields to the event loop between lines.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from pydantic_core import from_json
 
 from contracts.base import Envelope
 from contracts.topics import BY_NAME, CHAT_TOPICS
-from servicekit.log.producer import Message
+from servicekit.log.messages import Message
 from servicekit.log.records import Coordinates, Headers, RawRecord, Unreadable, read
 
 LINES_LIMIT = 50_000

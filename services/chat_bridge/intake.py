@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from chat_bridge.ingest import IngestProject, RefusedLine
 from chat_bridge.refused import Refusal, refusal_of_line
 from servicekit.clock import Clock
-from servicekit.failures import Unavailable
-from servicekit.log.producer import Message
-from servicekit.web.log_writer import LogFull, LogWriter
+from servicekit.errors import LogFull, Unavailable
+from servicekit.log.messages import Message
+from servicekit.web.log_writer import LogWriter
 from servicekit.web.refusals import refusal_of
 
 

@@ -11,9 +11,9 @@ from contracts.topics import BY_NAME
 from servicekit import metrics
 from servicekit.clock import Clock
 from servicekit.log.dead_letters import dead_letter
-from servicekit.log.delivery import Observation, Observer, observe
-from servicekit.log.outcome import STORED, DeadLettered, Outcome
-from servicekit.log.producer import Message, Producer
+from servicekit.log.messages import Message, Producer
+from servicekit.log.observing import observe
+from servicekit.log.outcome import STORED, DeadLettered, Observation, Observer, Outcome
 from servicekit.log.records import CAUSE, LOG_TIME, TRACEPARENT, Coordinates, Headers, RawRecord, Unreadable, event_in
 
 SWEEP_BATCH = 500

@@ -10,7 +10,7 @@ from contracts.feedback import FeedbackCreated
 from contracts.ids import conversation_key, revision_event_id
 from contracts.topics import FEEDBACK_CREATED
 from feedback.model import Key, Payload, Record
-from servicekit.log.producer import Message, fixed_partition
+from servicekit.log.messages import Message, fixed_partition
 from servicekit.log.records import REVISION, Headers
 
 _SAID: Final = {one.name: one.default for one in fields(Payload) if one.name != "provenance"}

@@ -13,10 +13,10 @@ from contracts.instants import format_instant
 from feedback.registry import TurnKey
 from feedback.submission import Behind, ExplicitIntake, Judgement, UnknownTurn
 from feedback.submission_body import EXAMPLES, GivenFeedback, InvalidReaction, Malformed, given
-from servicekit.failures import Unavailable
+from servicekit.errors import LogFull, Unavailable
 from servicekit.web.auth import Caller, caller_of
 from servicekit.web.direct import DirectRoute
-from servicekit.web.log_writer import LogFull, trace_headers
+from servicekit.web.log_writer import trace_headers
 from servicekit.web.permissions import ANY_TOKEN, Permissions
 from servicekit.web.refusals import RETRY_SECONDS, documented, invalid, refusal, refusal_of, require_media_type
 

@@ -15,9 +15,9 @@ from contracts.scopes import ADMIN
 from contracts.topics import ERASURE_REQUESTED
 from feedback.erasure_status import ErasureStatuses
 from servicekit.clock import Clock
-from servicekit.failures import Unavailable
-from servicekit.log.producer import Message
-from servicekit.web.log_writer import LogFull, LogWriter, trace_headers
+from servicekit.errors import LogFull, Unavailable
+from servicekit.log.messages import Message
+from servicekit.web.log_writer import LogWriter, trace_headers
 from servicekit.web.permissions import Permissions, needs
 from servicekit.web.refusals import documented, refusal, refusal_of
 

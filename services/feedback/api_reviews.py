@@ -19,9 +19,10 @@ from feedback.api import AcceptedFeedback
 from feedback.registry import TurnKey
 from feedback.store import Store
 from feedback.submission import Behind, ExplicitIntake, Judgement, UnknownTurn
-from servicekit.failures import Unavailable, in_words, is_transient
+from servicekit.error_kinds import in_words, is_transient
+from servicekit.errors import LogFull, Unavailable
 from servicekit.web.auth import Caller, caller_of
-from servicekit.web.log_writer import LogFull, trace_headers
+from servicekit.web.log_writer import trace_headers
 from servicekit.web.permissions import Permissions, needs
 from servicekit.web.refusals import RETRY_SECONDS, documented, invalid, refusal, refusal_of, require_media_type
 

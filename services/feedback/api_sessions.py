@@ -12,7 +12,7 @@ from agent_feedback_kit.sessions.record import MemoryMode
 from contracts.base import Id, Name
 from contracts.scopes import ON_BEHALF
 from feedback.sessions import SessionEnd, Sessions
-from servicekit.failures import Unavailable
+from servicekit.errors import Unavailable
 from servicekit.web.auth import Caller, caller_of
 from servicekit.web.permissions import ANY_TOKEN, Permissions
 from servicekit.web.refusals import documented, invalid, refusal, refusal_of, require_media_type

@@ -17,8 +17,8 @@ from feedback.reward import change_of
 from feedback.store import Store
 from feedback.writer import BatchChange, FeedbackWriter, PendingUpdate
 from servicekit.log.erasing import confirmed
+from servicekit.log.messages import Producer
 from servicekit.log.outcome import STORED, UNCHANGED, Ignored, Outcome
-from servicekit.log.producer import Producer
 from servicekit.log.records import Received, inherited
 
 NO_PROJECTS: Mapping[tuple[str, str], Mapping[str, float]] = MappingProxyType({})

@@ -25,7 +25,7 @@ from feedback.turns import TurnEvents
 from feedback.widget import routes as widget
 from feedback.widget.routes import widget_router
 from servicekit.db.pools import open_pool, open_reads
-from servicekit.failures import StartError
+from servicekit.errors import StartError
 from servicekit.launcher import Program
 from servicekit.log.reach import Reach
 from servicekit.service import Periodic, Service, Surroundings

@@ -16,7 +16,7 @@ from pymongo.write_concern import WriteConcern
 
 from feedback.mongo_failures import told_apart
 from servicekit.db.pools import COMMAND_SECONDS, shown
-from servicekit.failures import StartError, Unavailable
+from servicekit.errors import StartError, Unavailable
 
 Client = AsyncMongoClient[dict[str, Any]]
 _SELECT_SECONDS = 5.0

@@ -19,8 +19,9 @@ from contracts.instants import parse_instant
 from contracts.topics import SESSION_CREATED
 from feedback.sessions_postgres import KeptRating
 from servicekit.clock import Clock
-from servicekit.failures import Unavailable, is_transient
-from servicekit.log.producer import Message, Producer
+from servicekit.error_kinds import is_transient
+from servicekit.errors import Unavailable
+from servicekit.log.messages import Message, Producer
 from servicekit.logging import frames, logger
 
 log = logger("feedback")

@@ -57,7 +57,7 @@ def sum_up(groups: Iterable[Mapping[str, Any]]) -> Totals:
 class Store(Protocol):
     """Whatever is given back is durable: it will not be undone by the loss of one machine of the store's.
 
-    Every method raises what `servicekit.failures.is_transient` knows where the store is slow or down.
+    Every method raises what `servicekit.error_kinds.is_transient` knows where the store is slow or down.
     """
 
     async def load(self, feedback_ids: Collection[UUID]) -> Mapping[UUID, Record]:

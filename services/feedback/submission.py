@@ -13,8 +13,9 @@ from contracts.sources import REVIEW
 from contracts.topics import EXPLICIT_RECEIVED
 from feedback.registry import AgentAnswer, Registry, TurnKey
 from servicekit.clock import Clock
-from servicekit.failures import Unavailable, in_words, is_transient
-from servicekit.log.producer import Message
+from servicekit.error_kinds import in_words, is_transient
+from servicekit.errors import Unavailable
+from servicekit.log.messages import Message
 from servicekit.log.reach import Reached, look_until_read
 from servicekit.log.records import Headers
 from servicekit.web.log_writer import LogWriter

@@ -21,9 +21,9 @@ from inference.neighbours import stretches_of, to_judge
 from inference.store import ConversationKey, Emission, IndexedMessage, MessageKey, Placed, Store
 from inference.turns.facts import Facts, facts_of, joined, questions_of
 from inference.turns.store import TurnIntake
+from servicekit.log.messages import Message as Record
+from servicekit.log.messages import Producer
 from servicekit.log.outcome import STORED, UNCHANGED, Outcome
-from servicekit.log.producer import Message as Record
-from servicekit.log.producer import Producer
 from servicekit.log.records import Received
 
 JUDGED_AT_ONCE = 500

@@ -27,7 +27,7 @@ from inference.turns.vectors import TurnVectors
 from inference.turns.vectors_postgres import take_bytes
 from servicekit.clock import Clock
 from servicekit.db.pools import open_pool, open_reads
-from servicekit.failures import StartError
+from servicekit.errors import StartError
 from servicekit.launcher import Program
 from servicekit.log.erasing import ErasingHandler
 from servicekit.log.reach import Reach, read_up

@@ -11,7 +11,7 @@ from typing import Annotated, Any, Final, TypeVar
 from pydantic import Field, TypeAdapter, ValidationError
 
 from contracts.base import Id
-from servicekit.web.refusals import BadRequest
+from servicekit.errors import BadRequest
 
 CURSOR_LIMIT: Final = 8_000
 """Characters of a cursor or watermark."""

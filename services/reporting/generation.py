@@ -16,7 +16,7 @@ from reporting.database import Connection
 from reporting.projection import FeedbackRow
 from reporting.rollups import HOUR
 from reporting.store_postgres import FEEDBACK_COLUMNS, GIVEN_FEEDBACKS, REPLACED_FEEDBACK, given_feedbacks
-from servicekit.failures import StartError
+from servicekit.errors import StartError
 
 _SWITCH_SECONDS: Final = 3_600.0
 _COLUMNS: Final = ", ".join(FEEDBACK_COLUMNS)

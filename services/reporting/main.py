@@ -32,7 +32,7 @@ from reporting.webhooks.store import Deliveries
 from servicekit.db.pools import open_pool, open_reads
 from servicekit.launcher import Program
 from servicekit.log.erasing import ErasingHandler
-from servicekit.log.producer import Producer
+from servicekit.log.messages import Producer
 from servicekit.service import Periodic, Service, Surroundings
 from servicekit.web.application import Surface
 from servicekit.web.permissions import merged

@@ -12,7 +12,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from servicekit.failures import StartError
+from servicekit.errors import StartError
 from standalone.remote import address_of
 from standalone.state import DEFAULT_STATE
 from standalone.terminal import State, run, sentence

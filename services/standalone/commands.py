@@ -9,9 +9,10 @@ from typing import Any
 
 import httpx
 
-from servicekit.failures import StartError
+from servicekit.errors import StartError
 from servicekit.log.cluster import cluster_at
-from servicekit.log.producer import BatchProducer, Producer
+from servicekit.log.messages import Producer
+from servicekit.log.producer import BatchProducer
 from standalone.embedded.postgres import EmbeddedPostgres
 from standalone.log import log_of
 from standalone.log_access import admin_of

@@ -12,7 +12,7 @@ from aiokafka import ConsumerRecord
 from contracts.instants import format_instant
 from contracts.topics import BY_NAME, TOPICS
 from servicekit.log.cluster import Bootstrap
-from servicekit.log.producer import Message, Producer
+from servicekit.log.messages import Message, Producer
 from servicekit.log.reader import records_of
 from servicekit.log.records import CAUSE, LOG_TIME, TRACEPARENT, Coordinates, RefusedBatch, header
 from servicekit.log.settings import MESSAGE_LIMIT

@@ -8,8 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from contracts.topics import CHAT_TOPICS
-from servicekit.log.delivery import Observation
-from servicekit.log.outcome import DeadLettered, Ignored, Outcome, Parked, Stored, Unchanged, reason_of
+from servicekit.log.outcome import DeadLettered, Ignored, Observation, Outcome, Parked, Stored, Unchanged, reason_of
 from standalone.replay import Account, RejectedLine
 
 _CHAT = frozenset(topic.name for topic in CHAT_TOPICS)

@@ -19,7 +19,7 @@ from feedback.store import Store
 from feedback.writer import FeedbackWriter, PendingUpdate
 from servicekit.complaints import sentence
 from servicekit.log.cluster import Bootstrap
-from servicekit.log.producer import Message, Producer
+from servicekit.log.messages import Message, Producer
 from servicekit.log.reader import records_of
 from servicekit.log.records import REVISION, event_in, revision_named
 from standalone.terminal import say

@@ -16,7 +16,8 @@ from feedback.settings import FeedbackSettings
 from feedback.store import Store
 from servicekit.db.pools import shown, wait_for_database
 from servicekit.log.cluster import Bootstrap, cluster_at
-from servicekit.log.producer import BatchProducer, Producer
+from servicekit.log.messages import Producer
+from servicekit.log.producer import BatchProducer
 from servicekit.log.topics import wait_for_broker
 from servicekit.service import Service, Surroundings
 from servicekit.settings import read_settings

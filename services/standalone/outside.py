@@ -12,7 +12,7 @@ from aiokafka.admin import AIOKafkaAdminClient
 from aiokafka.errors import KafkaError
 
 from contracts.topics import Consumer, consumed_by
-from servicekit.log.producer import Producer
+from servicekit.log.messages import Producer
 from standalone.embedded.holdback import OUTSIDE_BYTES, Holdback
 from standalone.embedded.holding_producer import HoldingProducer
 

@@ -25,7 +25,7 @@ from reporting.settings import ReportingSettings
 from servicekit.clock import SystemClock
 from servicekit.db.pools import open_as_it_is, open_pool
 from servicekit.db.retention import Expiry, Retention
-from servicekit.failures import StartError
+from servicekit.errors import StartError
 from servicekit.settings import read_settings
 from standalone.log_access import database_answers
 

@@ -15,7 +15,7 @@ from reporting.main import MIGRATIONS
 from reporting.projection import feedback_row
 from servicekit.complaints import sentence
 from servicekit.db.pools import open_pool
-from servicekit.failures import StartError
+from servicekit.errors import StartError
 from standalone.log_access import database_answers
 
 Say = Callable[[str], None]

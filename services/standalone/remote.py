@@ -7,7 +7,7 @@ from pathlib import Path
 import httpx
 import typer
 
-from servicekit.failures import StartError
+from servicekit.errors import StartError
 from standalone.state import running
 from standalone.terminal import NOT_STARTED, say
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from servicekit.log.producer import Message, Producer
+from servicekit.log.messages import Message, Producer
 from servicekit.log.records import Coordinates
 from standalone.lines import Routed, lines_of, route, violation_of
 

@@ -18,7 +18,8 @@ from contracts.topics import Consumer
 from feedback.settings import FeedbackSettings
 from inference.settings import InferenceSettings
 from reporting.settings import ReportingSettings
-from servicekit.log.producer import BatchProducer, Producer
+from servicekit.log.messages import Producer
+from servicekit.log.producer import BatchProducer
 from servicekit.service import Service, Surroundings
 from servicekit.settings import read_settings
 from standalone.embedded.holdback import Holdback

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Self
 
-from servicekit.failures import StartError
+from servicekit.errors import StartError
 from standalone.embedded.file_lock import FileLock
 
 DEFAULT_STATE = Path(".agent-feedback")

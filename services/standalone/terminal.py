@@ -17,7 +17,8 @@ from rich.text import Text
 from agent_feedback_kit import deadlines
 from contracts.instants import parse_instant
 from servicekit.allocator import share_one_arena
-from servicekit.failures import StartError, in_words, is_transient
+from servicekit.error_kinds import in_words, is_transient
+from servicekit.errors import StartError
 from servicekit.interrupts import raise_again
 from standalone.broker_watch import BrokerLost
 from standalone.embedded.local_kafka import LocalKafkaError

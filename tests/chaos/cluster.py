@@ -16,7 +16,7 @@ from aiokafka.errors import KafkaError
 
 from chaos.proxy import Door
 from chaos.small_disk import mount, unmount
-from servicekit.failures import StartError
+from servicekit.errors import StartError
 from servicekit.log.topics import ensure_topics
 from standalone.embedded.local_kafka import LocalKafka
 from standalone.embedded.postgres import EmbeddedPostgres

@@ -14,7 +14,7 @@ from aiokafka.errors import KafkaTimeoutError
 from chaos.plan import Plan, Point, plan_from
 from chaos.planted import plant
 from servicekit.clock import SystemClock
-from servicekit.log.producer import Message, Producer, Written
+from servicekit.log.messages import Message, Producer, Written
 from servicekit.log.subscriber import Subscription
 from servicekit.service import Service, Surroundings
 

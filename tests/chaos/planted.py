@@ -16,7 +16,7 @@ from chaos.plan import Bug
 from contracts.topics import FEEDBACK_CREATED
 from servicekit.log.dead_letters import dead_letter
 from servicekit.log.delivery import Commit, Delivery
-from servicekit.log.producer import Message, Producer, Written
+from servicekit.log.messages import Message, Producer, Written
 from servicekit.log.records import RawRecord, Unreadable
 from servicekit.service import Service
 from servicekit.web.log_writer import LogWriter

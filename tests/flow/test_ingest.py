@@ -11,8 +11,7 @@ from typing import Any
 import pytest
 from running_stack import RunningStack, exchange, message, running_stack
 
-from servicekit.log.delivery import Observation
-from servicekit.log.outcome import DeadLettered
+from servicekit.log.outcome import DeadLettered, Observation
 
 PATH = "/ingest/acme/support/events"
 NDJSON = {"Content-Type": "application/x-ndjson"}

@@ -20,7 +20,7 @@ from agent_feedback_kit import events
 from agent_feedback_kit.timeline.loading import refresh_on_load
 from agent_feedback_kit.timeline.model import Timeline, Turn
 from contracts.topics import BY_NAME
-from servicekit.log.producer import Message
+from servicekit.log.messages import Message
 
 Call = Callable[..., Awaitable[Any]]
 

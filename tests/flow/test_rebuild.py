@@ -15,7 +15,7 @@ from running_stack import RunningStack, exchange
 from feedback.main import open_store
 from feedback.store_postgres import PostgresStore
 from reporting.generation import Generation
-from servicekit.failures import StartError
+from servicekit.errors import StartError
 from servicekit.service import Service, Surroundings
 from standalone.rebuild import rebuild_reporting
 

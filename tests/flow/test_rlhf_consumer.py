@@ -21,7 +21,7 @@ from running_stack import RunningStack, exchange
 from samples import CHAT_EVENTS, HOSTILE, needs_samples
 
 from contracts.topics import ERASURE_REQUESTED
-from servicekit.log.producer import Message
+from servicekit.log.messages import Message
 from standalone.replay import Account, replay
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "rlhf_consumer.py"

@@ -24,7 +24,7 @@ from feedback.main import MIGRATIONS
 from feedback.sessions import SessionAnnouncer
 from feedback.sessions_postgres import PostgresSessions
 from servicekit.db.pools import open_pool
-from servicekit.log.producer import Message, Producer, Written
+from servicekit.log.messages import Message, Producer, Written
 from servicekit.service import Surroundings
 
 ENDED = (200, {"status": "ended"})

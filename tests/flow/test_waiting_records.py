@@ -17,8 +17,9 @@ from contracts.topics import CHAT_MESSAGE
 from servicekit.clock import SystemClock
 from servicekit.log.broker import build_broker
 from servicekit.log.delivery import Delivery
+from servicekit.log.messages import Message
 from servicekit.log.outcome import STORED, Outcome
-from servicekit.log.producer import BatchProducer, Message
+from servicekit.log.producer import BatchProducer
 from servicekit.log.records import Received
 from servicekit.log.subscriber import Subscription
 from servicekit.log.topics import partitions_by_topic

@@ -29,7 +29,7 @@ from reporting.webhooks.schedule import WAITS
 from reporting.webhooks.sending import Sender
 from reporting.webhooks.store import Deliveries
 from servicekit.db.pools import open_pool
-from servicekit.log.producer import Message
+from servicekit.log.messages import Message
 
 SECRET = "whsec_" + base64.b64encode(b"a key of twenty-four byte").decode()
 MIGRATIONS = Path(__file__).parents[2] / "services" / "reporting" / "migrations"

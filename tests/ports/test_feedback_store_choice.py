@@ -10,7 +10,7 @@ from feedback.store import Save
 from feedback.store_memory import MemoryStore
 from feedback.store_mongo import MongoStore
 from feedback.store_postgres import PostgresStore
-from servicekit.failures import StartError
+from servicekit.errors import StartError
 from servicekit.service import Service, Surroundings
 
 

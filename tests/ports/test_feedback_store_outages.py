@@ -36,7 +36,8 @@ from feedback.store import Save, Store
 from feedback.store_mongo import MongoStore
 from feedback.store_postgres import PostgresStore
 from servicekit.db.pools import open_pool
-from servicekit.failures import StartError, Unavailable, is_transient
+from servicekit.error_kinds import is_transient
+from servicekit.errors import StartError, Unavailable
 
 
 class Line:

@@ -10,7 +10,7 @@ import pytest
 from asyncpg.protocol import protocol as asyncpg_protocol
 
 from servicekit.db.pools import open_pool
-from servicekit.failures import StartError
+from servicekit.errors import StartError
 
 SAID = "select query, state from pg_stat_activity where application_name = 'agent-feedback nothing'"
 

@@ -26,8 +26,8 @@ from reporting.mirror.object_store import ObjectStore
 from reporting.mirror.receipts import HeldReceipts
 from reporting.store_postgres import PostgresStore
 from servicekit.clock import FixedClock
-from servicekit.failures import StartError, Unavailable
-from servicekit.log.producer import Message, Written
+from servicekit.errors import StartError, Unavailable
+from servicekit.log.messages import Message, Written
 
 SEARCH = "/conversations/acme/support/feedback/artifacts"
 NOW = FixedClock(START + 3_600_000_000)

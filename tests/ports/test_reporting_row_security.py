@@ -20,7 +20,7 @@ from reporting.store_postgres import PostgresStore
 from servicekit.clock import FixedClock
 from servicekit.db.pools import open_pool
 from servicekit.db.row_security import EVERY_TENANT, tenant_in_sight
-from servicekit.failures import StartError
+from servicekit.errors import StartError
 
 NOW = FixedClock(START + 3_600_000_000)
 TENANTS = "select array_agg(distinct tenant order by tenant) from {}"

@@ -25,7 +25,7 @@ from reporting.settings import ReportingSettings
 from servicekit.clock import SystemClock
 from servicekit.db.pools import open_pool
 from servicekit.db.retention import BATCH, Expiry, Retention
-from servicekit.failures import StartError
+from servicekit.errors import StartError
 from standalone.purge import purge
 
 EVERY = {

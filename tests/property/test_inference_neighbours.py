@@ -17,7 +17,7 @@ from detector.model import NEIGHBOURHOOD, Neighbourhood, Verdict
 from inference.consumer import ConversationEvents
 from inference.store import Place, Placed
 from inference.store_memory import MemoryStore
-from servicekit.log.producer import Message as Record
+from servicekit.log.messages import Message as Record
 from simulation.stub_detector import StubDetector, judge
 from simulation.stub_turns import StubTurns
 

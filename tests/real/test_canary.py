@@ -22,7 +22,8 @@ from chaos.logs import records_of
 from contracts.ids import conversation_key
 from contracts.topics import FEEDBACK_CREATED, TOPICS
 from servicekit.log.cluster import Bootstrap, client_options
-from servicekit.log.producer import BatchProducer, Message
+from servicekit.log.messages import Message
+from servicekit.log.producer import BatchProducer
 from standalone.log import log_of
 
 pytestmark = [pytest.mark.real, pytest.mark.timeout(300)]

@@ -21,9 +21,8 @@ from contracts.ids import conversation_key
 from contracts.instants import MINUTE, format_instant, parse_instant
 from feedback.settings import FeedbackSettings
 from servicekit.clock import SystemClock
-from servicekit.log.delivery import Observation
-from servicekit.log.outcome import DeadLettered
-from servicekit.log.producer import Message
+from servicekit.log.messages import Message
+from servicekit.log.outcome import DeadLettered, Observation
 from servicekit.log.topics import ensure_topics
 from servicekit.service import Service, Surroundings
 from servicekit.web.application import application, guarded

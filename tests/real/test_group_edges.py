@@ -17,8 +17,9 @@ from group_reading import reading
 from unit_handlers import NoWork
 
 from contracts.topics import CHAT_REACTION, CHAT_REPLY, EXPLICIT_RECEIVED, consumed_by
-from servicekit.failures import StartError
-from servicekit.log.producer import BatchProducer, Message
+from servicekit.errors import StartError
+from servicekit.log.messages import Message
+from servicekit.log.producer import BatchProducer
 from servicekit.log.reader import records_of
 from servicekit.log.subscriber import Subscription
 from servicekit.log.topics import ensure_topics

@@ -23,7 +23,8 @@ from feedback.emojis import DEFAULT_REWARDS
 from feedback.main import open_store
 from feedback.store import Store
 from servicekit.log.dead_letters import dead_letter
-from servicekit.log.producer import BatchProducer, Message
+from servicekit.log.messages import Message
+from servicekit.log.producer import BatchProducer
 from servicekit.log.records import Coordinates, RawRecord, Received
 from servicekit.log.topics import ensure_topics
 from servicekit.service import Service, Surroundings

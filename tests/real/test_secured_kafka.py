@@ -17,9 +17,10 @@ from group_reading import reading
 from secured_kafka import PASSWORD, USER, SecuredKafka
 
 from contracts.topics import CHAT_REACTION
-from servicekit.failures import LogUnavailable
+from servicekit.errors import LogUnavailable
 from servicekit.log.cluster import Bootstrap, Cluster, client_options, cluster_at
-from servicekit.log.producer import BatchProducer, Message
+from servicekit.log.messages import Message
+from servicekit.log.producer import BatchProducer
 from servicekit.log.reader import records_of
 from servicekit.log.settings import Mechanism
 from servicekit.log.topics import ensure_topics

@@ -10,7 +10,8 @@ from aiokafka.admin import AIOKafkaAdminClient
 from group_reading import reading
 
 from contracts.topics import CHAT_REACTION
-from servicekit.log.producer import BatchProducer, Message
+from servicekit.log.messages import Message
+from servicekit.log.producer import BatchProducer
 from servicekit.log.topics import ensure_topics
 from standalone.embedded.local_kafka import LocalKafka
 

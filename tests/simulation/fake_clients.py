@@ -13,7 +13,8 @@ from aiokafka.errors import IllegalStateError, KafkaConnectionError, OutOfOrderS
 
 from contracts.topics import BY_NAME
 from feedback.store import Save
-from servicekit.log.producer import BatchProducer, Message, Written
+from servicekit.log.messages import Message, Written
+from servicekit.log.producer import BatchProducer
 from servicekit.log.records import Headers
 from simulation.fake_log import Entry, Group, Log, Membership
 

@@ -12,8 +12,9 @@ from aiokafka.errors import CommitFailedError, IllegalStateError
 
 from contracts.ids import partition_of
 from contracts.topics import BY_NAME, Consumer, consumed_by
-from servicekit.log.producer import Message, Written
-from servicekit.log.records import LOG_APPEND_TIME, Headers
+from servicekit.log.fetched import LOG_APPEND_TIME
+from servicekit.log.messages import Message, Written
+from servicekit.log.records import Headers
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from contracts.topics import CHAT_TOPICS, Consumer
-from servicekit.log.producer import Message
+from servicekit.log.messages import Message
 from simulation.fake_clients import FAILURES, Part
 from simulation.processes import SESSION_SECONDS, Killed, Process, Unexpected, Wiring
 from simulation.world import KINDS, World

@@ -10,7 +10,7 @@ from typing import Any
 from contracts.ids import conversation_key
 from contracts.instants import SECOND, format_instant
 from contracts.topics import CHAT_MESSAGE, CHAT_REACTION, CHAT_REPLY, ERASURE_REQUESTED, EXPLICIT_RECEIVED, Topic
-from servicekit.log.producer import Message
+from servicekit.log.messages import Message
 from simulation.world import EPOCH_SECONDS
 
 START = (EPOCH_SECONDS - 86_400) * SECOND

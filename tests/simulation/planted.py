@@ -16,8 +16,8 @@ from feedback.consumer import FeedbackEvents
 from feedback.store import Save
 from feedback.writer import FeedbackWriter
 from servicekit.log.delivery import Delivery
+from servicekit.log.messages import Message, Producer, Written
 from servicekit.log.outcome import Outcome
-from servicekit.log.producer import Message, Producer, Written
 from servicekit.log.records import RawRecord, Received
 from simulation.fake_clients import SimulatedProducer
 from simulation.processes import WITHOUT_SWEEP, SimulatedSubscription, Wiring

@@ -18,9 +18,10 @@ from feedback.consumer import FeedbackEvents
 from feedback.emojis import DEFAULT_REWARDS
 from inference.consumer import ConversationEvents
 from reporting.consumer import Projector
-from servicekit.failures import LogUnavailable
-from servicekit.log.delivery import Backoff, Delivery, Handler
+from servicekit.errors import LogUnavailable
+from servicekit.log.delivery import Backoff, Delivery
 from servicekit.log.erasing import ErasingHandler
+from servicekit.log.handler import Handler
 from servicekit.log.subscriber import Subscription
 from simulation.fake_clients import FAILURES, FakeConsumer, FaultyFeedbackStore, FaultyStore, Part, SimulatedProducer
 from simulation.stub_detector import StubDetector

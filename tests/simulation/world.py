@@ -15,7 +15,7 @@ from contracts.feedback import FeedbackCreated
 from contracts.topics import FEEDBACK_CREATED, Consumer
 from feedback.store_memory import MemoryStore as FeedbackMemory
 from inference.store_memory import MemoryStore as InferenceMemory
-from servicekit.log.delivery import Observation
+from servicekit.log.outcome import Observation
 from simulation.fake_log import Entry, Group, Log
 from simulation.reporting_memory import ReportingMemory
 

@@ -21,7 +21,7 @@ from contracts.topics import (
     REPLY_RECEIVED,
 )
 from feedback.model import Entry, Key, Payload, Record, Stamp
-from servicekit.log.producer import Message, Written
+from servicekit.log.messages import Message, Written
 from servicekit.log.records import Coordinates, RawRecord, Received
 
 START = 1_790_000_000_000_000

@@ -12,7 +12,8 @@ from unit_handlers import NoWork
 from contracts.topics import Consumer
 from servicekit.clock import SystemClock
 from servicekit.log.broker import build_broker
-from servicekit.log.delivery import Delivery, Handler
+from servicekit.log.delivery import Delivery
+from servicekit.log.handler import Handler
 from servicekit.log.producer import BatchProducer
 from servicekit.log.subscriber import Subscription
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import contracts
 from contracts.instants import parse_instant
-from servicekit.log.producer import Message, Written
+from servicekit.log.messages import Message, Written
 from servicekit.log.records import Coordinates, Headers, RawRecord
 
 NOW = parse_instant("2026-06-01T12:00:00Z")

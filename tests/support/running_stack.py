@@ -20,8 +20,8 @@ from starlette.types import ASGIApp
 
 from contracts.ids import conversation_key
 from contracts.scopes import ALL_SCOPES
-from servicekit.log.delivery import Observation
-from servicekit.log.producer import Message
+from servicekit.log.messages import Message
+from servicekit.log.outcome import Observation
 from servicekit.log.topics import partitions_by_topic
 from servicekit.service import Surroundings
 from servicekit.web.answering import REQUEST_SECONDS

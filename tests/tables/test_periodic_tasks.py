@@ -11,7 +11,7 @@ import pytest
 from hand_clock import HandClock
 from running_stack import running_stack
 
-from servicekit.failures import Unavailable
+from servicekit.errors import Unavailable
 from servicekit.service import Periodic, Service, Surroundings
 from standalone.embedded.memory_broker import MemoryBroker
 

@@ -23,7 +23,7 @@ from chat_bridge.sources.webhook_signature import is_signed
 from contracts.erasure import is_erased
 from contracts.instants import format_instant
 from contracts.topics import TOPICS
-from servicekit.failures import Unavailable
+from servicekit.errors import Unavailable
 from servicekit.log.records import Received, Unreadable, read
 from servicekit.log.topics import declared_topics, topic_config
 from servicekit.web.access import AuthSettings, issuer_of

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import asyncpg
 
-from servicekit.failures import SchemaIncompatible, StartError
+from servicekit.errors import SchemaIncompatible, StartError
 
 _COMPATIBLE_FROM = re.compile(r"-- compatible_from: (\d{4})$", re.MULTILINE)
 _TABLE = """

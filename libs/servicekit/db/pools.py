@@ -14,7 +14,7 @@ from asyncpg.protocol import protocol as asyncpg_protocol
 from servicekit.db.inline_release_pool import InlineReleasePool
 from servicekit.db.migrations import migrate
 from servicekit.db.row_security import ReadingConnection, keep_to_tenant, secure
-from servicekit.failures import StartError
+from servicekit.errors import StartError
 from servicekit.settings import ReadSettings
 
 Say = Callable[[str], None]

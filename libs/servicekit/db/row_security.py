@@ -12,7 +12,7 @@ from typing import Any, Final
 
 import asyncpg
 
-from servicekit.failures import StartError
+from servicekit.errors import StartError
 
 READER: Final = "agent_feedback_reader"
 """The role of reading connections: it may only select, and the policies bind it."""

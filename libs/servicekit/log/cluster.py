@@ -8,7 +8,7 @@ from typing import Any
 
 from aiokafka.helpers import create_ssl_context
 
-from servicekit.failures import StartError
+from servicekit.errors import StartError
 from servicekit.log.settings import KafkaSettings
 from servicekit.settings import read_settings
 

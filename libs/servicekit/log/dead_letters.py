@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Sequence
 
 from contracts.topics import BY_NAME, FOREIGN
-from servicekit.log.producer import Message
+from servicekit.log.messages import Message
 from servicekit.log.records import CAUSE, RawRecord, Unreadable, header
 from servicekit.log.settings import MESSAGE_LIMIT
 

@@ -12,18 +12,20 @@ from collections import Counter
 from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, NamedTuple, Protocol
+from typing import Any
 
 from contracts.base import Envelope
 from contracts.topics import Consumer, Topic, consumed_by
 from servicekit import metrics
 from servicekit.clock import Clock
-from servicekit.failures import in_words, is_outage, is_transient, permanent_reason, signature_of
+from servicekit.error_kinds import in_words, is_outage, is_transient, permanent_reason, signature_of
 from servicekit.log.bug_rate_breaker import PROBE_SECONDS, Bug, BugRateBreaker, Conversation
 from servicekit.log.dead_letters import dead_letter, equal_records
-from servicekit.log.outcome import DeadLettered, Ignored, Outcome, kind_of, reason_of
-from servicekit.log.producer import Producer
-from servicekit.log.records import RawRecord, Received, Tombstone, Unreadable, as_tombstone, cause_of, read
+from servicekit.log.handler import Handler
+from servicekit.log.messages import Producer
+from servicekit.log.observing import observe_all
+from servicekit.log.outcome import TOMBSTONE, DeadLettered, Ignored, Observer, Outcome
+from servicekit.log.records import RawRecord, Received, Tombstone, Unreadable, as_tombstone, read
 from servicekit.log.stall import Stall
 from servicekit.logging import frames, logger
 
@@ -36,64 +38,7 @@ WITNESSES = 20
 LONGEST_WAIT = 30.0
 """Greatest number of seconds between two attempts of a batch."""
 
-TOMBSTONE = Ignored("tombstone")
-"""The outcome of tombstones for handlers that ignore them."""
-
 log = logger("delivery")
-
-
-class Observation(NamedTuple):
-    """The outcome of one record; `cause` has the coordinates of the chat record that it derives from (`cause_of`)."""
-
-    group: Consumer
-    topic: str
-    cause: str
-    outcome: Outcome
-
-
-Observer = Callable[[Observation], None]
-
-
-def observe(observers: Sequence[Observer], observation: Observation) -> None:
-    """Count an outcome and pass it to every observer."""
-    outcome = observation.outcome
-    metrics.RECORDS.labels(observation.group, observation.topic, kind_of(outcome), reason_of(outcome)).inc()
-    for observer in observers:
-        observer(observation)
-
-
-def observe_all(
-    observers: Sequence[Observer], group: Consumer, records: Sequence[RawRecord], outcomes: Sequence[Outcome]
-) -> None:
-    """Observe a batch: like `observe` for each record, with one counter update per topic and outcome."""
-    topics = [raw.coordinates.topic for raw in records]
-    for (topic, outcome), count in Counter(zip(topics, outcomes, strict=True)).items():
-        metrics.RECORDS.labels(group, topic, kind_of(outcome), reason_of(outcome)).inc(count)
-    for observer in observers:
-        for raw, topic, outcome in zip(records, topics, outcomes, strict=True):
-            observer(Observation(group, topic, cause_of(raw), outcome))
-
-
-class Handler(Protocol):
-    """Handler of one consumer group. With the attribute `takes_tombstones = True` it gets `Tombstone`s as well.
-
-    An optional coroutine `note_set_aside` gets records after their dead letters are written. It must not raise.
-    """
-
-    async def handle(self, batch: Sequence[Received[Any]]) -> Sequence[Outcome]:
-        """Process the whole batch and return the outcome of each record, in the same order.
-
-        Must be idempotent: after any failure all or some of the same records may be delivered again.
-        """
-        ...
-
-    async def commit_lost(self, batch: Sequence[Received[Any]]) -> None:
-        """Repair a batch whose commit was refused or late: another consumer may have processed the same records."""
-        ...
-
-    async def probe(self) -> None:
-        """Raise if the handler's database does not answer."""
-        ...
 
 
 class Interrupted(Exception):

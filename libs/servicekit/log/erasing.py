@@ -12,9 +12,9 @@ from typing import Any, Protocol
 from contracts.erasure import ErasedAt, Erasure, Person, author_of, confirmation, erasure_of, is_erased, latest
 from contracts.feedback import FeedbackKeeper
 from contracts.topics import ERASURE_CONFIRMED, ERASURE_REQUESTED
-from servicekit.log.delivery import TOMBSTONE, Handler
-from servicekit.log.outcome import ERASED, STORED, UNCHANGED, Outcome
-from servicekit.log.producer import Message, Producer
+from servicekit.log.handler import Handler
+from servicekit.log.messages import Message, Producer
+from servicekit.log.outcome import ERASED, STORED, TOMBSTONE, UNCHANGED, Outcome
 from servicekit.log.records import Received, Tombstone, inherited
 
 

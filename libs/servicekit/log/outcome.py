@@ -1,8 +1,12 @@
-"""Outcomes of a record: one closed union, used by metrics, logs and the replay's report."""
+"""Outcomes of records: one closed union for metrics, logs and the file of outcomes. Pure."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from contracts.topics import Consumer
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +51,20 @@ STORED = Stored()
 UNCHANGED = Unchanged()
 ERASED = Ignored("erased")
 """Its words are covered by their author's erasure."""
+TOMBSTONE = Ignored("tombstone")
+"""The outcome of tombstones for handlers that ignore them."""
+
+
+class Observation(NamedTuple):
+    """The outcome of one record; `cause` has the coordinates of the chat record that it derives from (`cause_of`)."""
+
+    group: Consumer
+    topic: str
+    cause: str
+    outcome: Outcome
+
+
+Observer = Callable[[Observation], None]
 
 
 def reason_of(outcome: Outcome) -> str:

@@ -1,4 +1,4 @@
-"""Positions of a group in its partitions, and records deleted before it read them. Pure."""
+"""Next expected offset of each partition, and the number of records deleted before a group read them."""
 
 from __future__ import annotations
 

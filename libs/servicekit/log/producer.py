@@ -5,60 +5,20 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Protocol
+from collections.abc import Mapping, Sequence
 
 from aiokafka import AIOKafkaProducer
 from aiokafka.errors import KafkaError, MessageSizeTooLargeError
 
 from contracts.ids import partition_of
-from contracts.topics import BY_NAME
-from servicekit.failures import LogUnavailable
+from servicekit.errors import LogUnavailable
 from servicekit.log.cluster import Bootstrap, client_options
-from servicekit.log.records import LOG_APPEND_TIME, Headers
+from servicekit.log.fetched import LOG_APPEND_TIME
+from servicekit.log.messages import Message, Written
 from servicekit.log.settings import MESSAGE_LIMIT, PRODUCER_SETTINGS
 
 _EARLIEST_MS = 10**12
 """9 September 2001: the log time of a real record is later."""
-
-
-@dataclass(frozen=True, slots=True)
-class Message:
-    """One record to write. `partition` None means: by the key's murmur2. A `value` of None is a tombstone."""
-
-    topic: str
-    key: str | None
-    value: bytes | None
-    headers: Headers = ()
-    partition: int | None = None
-
-    @property
-    def size(self) -> int:
-        size = len(self.key or "") * 4 + len(self.value or b"") + 256
-        for name, value in self.headers:
-            size += len(name) + len(value or b"")  # foreign ones may be null
-        return size
-
-
-@dataclass(frozen=True, slots=True)
-class Written:
-    """Position of a written message. `log_time` is the log's time in microseconds, None if the log has none."""
-
-    topic: str
-    partition: int
-    offset: int
-    log_time: int | None = None
-
-
-class Producer(Protocol):
-    async def send(self, messages: Sequence[Message]) -> list[Written]:
-        """Write all messages and wait until the log has acknowledged them, in order within each partition.
-
-        Gives each message's place. Raises MessageSizeTooLargeError where one is too large (nothing is written then),
-        LogUnavailable where the log could not be reached: then any part may have been written.
-        """
-        ...
 
 
 class BatchProducer:
@@ -183,13 +143,3 @@ def _log_time(metadata: object) -> int | None:
     at = getattr(metadata, "timestamp", None)
     by_log = getattr(metadata, "timestamp_type", None) == LOG_APPEND_TIME
     return at * 1_000 if by_log and at is not None and at > _EARLIEST_MS else None
-
-
-def fixed_partition(topic: str, key: str) -> int:
-    """The partition of `key` by the count in the topic table, whatever the cluster says."""
-    return partition_of(key, BY_NAME[topic].partitions)
-
-
-def bytes_of(messages: Iterable[Message]) -> int:
-    """About how many bytes the messages take in the log."""
-    return sum(message.size for message in messages)

@@ -12,7 +12,7 @@ from aiokafka.errors import IllegalStateError, KafkaError
 from agent_feedback_kit.deadlines import within
 from contracts.topics import consumed_by
 from servicekit.clock import Clock
-from servicekit.failures import Unavailable
+from servicekit.errors import Unavailable
 from servicekit.log.cluster import Bootstrap, client_options
 from servicekit.log.subscriber import Subscription
 

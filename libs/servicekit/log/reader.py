@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 
 from aiokafka import AIOKafkaConsumer, ConsumerRecord, TopicPartition
 
-from servicekit.failures import StartError
+from servicekit.errors import StartError
 from servicekit.log.bounded_fetch import bound_fetching
 from servicekit.log.cluster import Bootstrap, client_options
 from servicekit.log.topics import Say, wait_for_broker

@@ -1,4 +1,4 @@
-"""Raw records of the log, and a parser that never raises."""
+"""Raw records of the log, and a parser that never raises. Pure."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, NamedTuple, TypeVar
 
-from aiokafka import ConsumerRecord
 from pydantic import ValidationError
 from pydantic_core import from_json, to_json
 
@@ -31,9 +30,6 @@ REVISION = "revision"
 """Header of a tombstone: the revision that it ends."""
 _REVISION_DIGITS = 18
 """Greatest number of digits of a revision: milliseconds have 13, and 18 digits still fit 64 bits."""
-_LOG_TIME_DIGITS = 18
-LOG_APPEND_TIME = 1
-"""The `timestamp_type` of a record whose time is the log's, not its producer's."""
 FUTURE_LIMIT = 5 * MINUTE
 """Microseconds that a record's occurredAt may be ahead of the log's time."""
 
@@ -81,23 +77,6 @@ class RawRecord(NamedTuple):
     @property
     def first_log_time(self) -> int:
         return self.log_time if self.replay_of is None else self.replay_of
-
-
-def raw_record(record: ConsumerRecord, now: int) -> RawRecord:
-    """Convert a fetched record; `now` (microseconds) is its time if the log has no time of its own."""
-    log_timed = record.timestamp_type == LOG_APPEND_TIME
-    log_time = record.timestamp * 1_000 if log_timed else now
-    at = Coordinates(record.topic, record.partition, record.offset)
-    if isinstance(record.value, RefusedBatch):
-        return RawRecord(at, None, None, (), log_time, record.value)
-    replay_of = _replay_of(record.headers, log_time) if record.headers else None
-    return RawRecord(at, record.key, record.value, record.headers, log_time, None, replay_of, log_timed)
-
-
-def _replay_of(headers: Headers, log_time: int) -> int | None:
-    named = header(headers, LOG_TIME) or ""
-    earlier = named.isdecimal() and len(named) <= _LOG_TIME_DIGITS and int(named) < log_time
-    return int(named) if earlier else None
 
 
 _WORDED = frozenset(

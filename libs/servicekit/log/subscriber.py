@@ -14,11 +14,12 @@ from aiokafka.errors import CommitFailedError, IllegalStateError, KafkaError
 from contracts.topics import Consumer
 from servicekit import metrics
 from servicekit.clock import Clock
-from servicekit.failures import in_words
+from servicekit.error_kinds import in_words
 from servicekit.log.delivery import Delivery, Interrupted
+from servicekit.log.fetched import raw_record
 from servicekit.log.members import MARK, Member, Progress, foreign_members
 from servicekit.log.positions import Positions, Span, spans_of
-from servicekit.log.records import RawRecord, raw_record
+from servicekit.log.records import RawRecord
 from servicekit.log.settings import SESSION_TIMEOUT_MS
 from servicekit.log.stall import STUCK_SECONDS
 from servicekit.logging import frames, logger

@@ -9,7 +9,7 @@ from aiokafka.admin import AIOKafkaAdminClient, NewTopic
 from aiokafka.errors import KafkaError, TopicAlreadyExistsError, for_code
 
 from contracts.topics import DAY_MS, TOPICS, Topic
-from servicekit.failures import StartError
+from servicekit.errors import StartError
 from servicekit.log.cluster import Bootstrap, client_options
 from servicekit.log.settings import MESSAGE_LIMIT
 

@@ -9,7 +9,7 @@ from pydantic_settings import NoDecode, SettingsConfigDict
 
 from contracts.base import Name
 from servicekit.clock import SystemClock
-from servicekit.failures import StartError
+from servicekit.errors import StartError
 from servicekit.settings import Settings
 from servicekit.web.auth import AccessToken, Authenticator
 

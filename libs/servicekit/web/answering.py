@@ -13,7 +13,8 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from servicekit import metrics
 from servicekit.db.inline_release_pool import ConnectionUsage, connection_usage
-from servicekit.failures import Unavailable, is_transient
+from servicekit.error_kinds import is_transient
+from servicekit.errors import Unavailable
 from servicekit.logging import frames, logger
 from servicekit.web.refusals import RETRY_SECONDS, refused, unavailable
 

@@ -19,6 +19,7 @@ from starlette.types import ASGIApp
 
 from contracts.asyncapi import asyncapi
 from contracts.scopes import ADMIN
+from servicekit.errors import BadRequest
 from servicekit.request_batcher import RequestBatcher
 from servicekit.web.answering import REQUEST_SECONDS, Answering
 from servicekit.web.auth import Authenticator
@@ -29,7 +30,7 @@ from servicekit.web.guard import Guard
 from servicekit.web.paths import template_of
 from servicekit.web.permissions import PUBLIC, Need, Permissions, PermissionTable, merged
 from servicekit.web.reference import PAGE_HEADERS, reference_page
-from servicekit.web.refusals import BadRequest, RefusedPage, invalid
+from servicekit.web.refusals import RefusedPage, invalid
 from servicekit.web.server import BodyLimit
 
 NotReady = Callable[[], Awaitable[str | None]]

@@ -10,7 +10,7 @@ from fastapi import Depends, HTTPException, Request
 from fastapi.security import HTTPBearer
 
 from contracts.scopes import ALL_SCOPES, ON_BEHALF, READ
-from servicekit.failures import StartError
+from servicekit.errors import StartError
 
 COOKIE = "agent_feedback_token"
 _BEARER = HTTPBearer(auto_error=False, description="An access token, or a JSON Web Token of the configured issuer.")

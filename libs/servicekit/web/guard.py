@@ -9,7 +9,7 @@ from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from servicekit.db.row_security import EVERY_TENANT, tenant_in_sight
-from servicekit.failures import Unavailable
+from servicekit.errors import Unavailable
 from servicekit.web.auth import COOKIE, Authenticator, Caller
 from servicekit.web.paths import UnreadablePath, raw_path, segments_of, template_of
 from servicekit.web.permissions import PermissionTable

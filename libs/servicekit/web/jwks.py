@@ -12,7 +12,7 @@ from jwt.exceptions import PyJWTError
 from pydantic_core import from_json
 
 from servicekit.clock import Clock
-from servicekit.failures import Unavailable
+from servicekit.errors import Unavailable
 from servicekit.logging import logger
 
 ANSWER_LIMIT: Final = 256 * 1024

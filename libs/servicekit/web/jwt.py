@@ -12,7 +12,7 @@ from jwt.exceptions import PyJWTError
 from pydantic import TypeAdapter, ValidationError
 
 from contracts.base import Id, Name
-from servicekit.failures import StartError
+from servicekit.errors import StartError
 from servicekit.web.auth import Caller
 from servicekit.web.jwks import ALGORITHMS, KeySet
 

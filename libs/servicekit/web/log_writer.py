@@ -9,8 +9,8 @@ from itertools import islice
 
 from aiokafka.errors import KafkaError, MessageSizeTooLargeError
 
-from servicekit.failures import Unavailable
-from servicekit.log.producer import Message, Producer, Written, bytes_of
+from servicekit.errors import LogFull, Unavailable
+from servicekit.log.messages import Message, Producer, Written, bytes_of
 from servicekit.log.records import TRACEPARENT, Headers
 from servicekit.log.settings import MESSAGE_LIMIT
 from servicekit.request_batcher import RequestBatcher
@@ -24,14 +24,6 @@ _AT_ONCE = 500
 """Records of one request that are written at once."""
 _TOGETHER = 1_000
 """Records of several requests that are written together."""
-
-
-class LogFull(Exception):
-    """The log has no room now; consumers are catching up. `retry_after` in seconds."""
-
-    def __init__(self, retry_after: int = 2) -> None:
-        super().__init__("The log is full until its consumers have caught up; send this again later.")
-        self.retry_after = retry_after
 
 
 class LogWriter:

@@ -10,17 +10,12 @@ from fastapi.responses import JSONResponse
 from pydantic import BaseModel, Field
 
 from servicekit.complaints import sentence
-from servicekit.failures import Unavailable
-from servicekit.web.log_writer import LogFull
+from servicekit.errors import LogFull, Unavailable
 
 RETRY_SECONDS = 5
 RefusedPage = Callable[[Request, int, str], Awaitable[Response]]
 """Answers a refused request for a page with a page, given the status and why, in one sentence. With 503 it waits for
 nothing: time may be over, or what it would ask is what does not answer."""
-
-
-class BadRequest(ValueError):
-    """A request that cannot be answered as it is (400); the message is the sentence that says why."""
 
 
 class Refusal(BaseModel):

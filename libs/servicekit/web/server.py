@@ -13,7 +13,7 @@ import uvicorn
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from servicekit.failures import StartError
+from servicekit.errors import StartError
 from servicekit.web.connections import Connections
 from servicekit.web.protocol import HttpConnection
 from servicekit.web.settings import HttpSettings

@@ -14,7 +14,7 @@ from pydantic_core import from_json
 from chat_bridge.ingest import check_line
 from chat_bridge.intake import Intake
 from chat_bridge.sources.source import NotUnderstood, Payload, SignedRequest, Source, SourceAnswer, SourceKind
-from servicekit.log.producer import Message
+from servicekit.log.messages import Message
 from servicekit.logging import logger
 from servicekit.metrics import SOURCE_REQUESTS
 from servicekit.web.refusals import documented, refusal

@@ -8,7 +8,7 @@ import asyncpg
 
 from reporting.database import Connection
 from servicekit.db.pools import shown
-from servicekit.failures import StartError
+from servicekit.errors import StartError
 
 _SECONDS: Final = 3_600.0
 _STRETCH: Final = 5_000

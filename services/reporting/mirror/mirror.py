@@ -22,7 +22,7 @@ from reporting.mirror.objects import Artifact, Hosted, Plan, Turn, planned
 from reporting.mirror.receipts import HeldReceipts
 from servicekit import metrics
 from servicekit.clock import Clock
-from servicekit.failures import Unavailable
+from servicekit.errors import Unavailable
 
 LATE: Final = 15 * MINUTE
 """After this a deleted object is deleted once more: a write that was given up may arrive after the deletion."""

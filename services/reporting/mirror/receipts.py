@@ -8,7 +8,7 @@ from typing import Final
 
 import asyncpg
 
-from servicekit.log.producer import Message, Producer, Written
+from servicekit.log.messages import Message, Producer, Written
 
 _HOLD: Final = """
 insert into held_receipts (tenant, topic, key, value, headers)

@@ -27,7 +27,7 @@ from reporting.queries.search import LOOKED_THROUGH, every, found, with_answers
 from reporting.queries.sessions import RatingsOfLength, session_ratings
 from reporting.selection import ALWAYS, Project, Span
 from servicekit.clock import Clock
-from servicekit.failures import is_transient
+from servicekit.error_kinds import is_transient
 from servicekit.logging import logger
 from servicekit.web.answering import failed
 from servicekit.web.auth import Caller

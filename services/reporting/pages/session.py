@@ -12,7 +12,7 @@ from urllib.parse import parse_qs
 from fastapi import Request, Response
 from fastapi.responses import HTMLResponse, RedirectResponse
 
-from servicekit.failures import Unavailable
+from servicekit.errors import Unavailable
 from servicekit.web.auth import COOKIE, Authenticator
 
 _STYLE: Final = (

@@ -11,7 +11,7 @@ from reporting.webhooks.endpoints import Endpoint
 from reporting.webhooks.payload import Delivery
 from reporting.webhooks.store import Deliveries
 from servicekit.clock import Clock
-from servicekit.log.delivery import Handler
+from servicekit.log.handler import Handler
 from servicekit.log.outcome import STORED, Ignored, Outcome
 from servicekit.log.records import Received, Tombstone
 

@@ -13,7 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints, field_vali
 
 from contracts.base import Name
 from contracts.topics import ERASURE_REQUESTED, FEEDBACK_CREATED, SESSION_CREATED
-from servicekit.failures import StartError
+from servicekit.errors import StartError
 from servicekit.settings import read_toml, secret_of
 
 SECRET_PREFIX = "whsec_"  # noqa: S105 # what every such secret begins with

@@ -13,7 +13,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 
 from contracts.topics import BY_NAME, Consumer
-from servicekit.failures import LogUnavailable
+from servicekit.errors import LogUnavailable
 from servicekit.logging import logger
 
 INSIDE_BYTES = 3 * 1024 * 1024

@@ -10,7 +10,7 @@ from aiokafka.errors import MessageSizeTooLargeError
 
 from contracts.ids import partition_of
 from contracts.topics import BY_NAME
-from servicekit.log.producer import Message, Producer, Written
+from servicekit.log.messages import Message, Producer, Written
 from servicekit.log.settings import MESSAGE_LIMIT
 from standalone.embedded.holdback import PIECE_BYTES, Holdback, Lane
 

@@ -18,10 +18,9 @@ from chat_bridge.store_memory import MemoryStore
 from contracts.erasure import Person, author_of
 from contracts.instants import SECOND
 from contracts.topics import BY_NAME
-from servicekit.failures import LogUnavailable
-from servicekit.log.delivery import Observation
-from servicekit.log.outcome import STORED, UNCHANGED, DeadLettered, Ignored, Outcome, Parked
-from servicekit.log.producer import Message, Written
+from servicekit.errors import LogUnavailable
+from servicekit.log.messages import Message, Written
+from servicekit.log.outcome import STORED, UNCHANGED, DeadLettered, Ignored, Observation, Outcome, Parked
 from servicekit.log.records import Coordinates, RawRecord, Received, read
 
 MESSAGE, REPLY, REACTION = "chat.message.ingested", "chat.message.reply.ingested", "chat.message.reaction.ingested"

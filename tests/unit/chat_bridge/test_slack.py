@@ -17,7 +17,7 @@ from chat_bridge.sources.source import NotUnderstood, SignedRequest
 from chat_bridge.sources.webhook_signature import is_signed as is_signed_as
 from contracts.chat import DELETED
 from contracts.instants import parse_instant
-from servicekit.log.producer import Message
+from servicekit.log.messages import Message
 
 APP = SlackApp("acme", "slack", {"B0BOT": "helper", "U0BOT": "helper"})
 CHANNEL = "slack/T1/C2147483705"

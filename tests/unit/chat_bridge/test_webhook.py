@@ -27,8 +27,8 @@ from chat_bridge.sources.webhook_signature import is_signed as is_signed_as
 from chat_bridge.sources.webhook_time import moment_of
 from contracts.chat import DELETED
 from contracts.instants import SECOND, parse_instant
-from servicekit.failures import StartError
-from servicekit.log.producer import Message
+from servicekit.errors import StartError
+from servicekit.log.messages import Message
 
 SECRETS = PLATFORM_SECRETS | {"ZENDESK_SIGNING_SECRET": "zen", "INTERCOM_CLIENT_SECRET": "inter"}
 NOW = parse_instant("2030-01-01T00:00:00Z")

@@ -16,7 +16,7 @@ from reporting.webhooks.addresses import NotAllowed, address_of, is_public
 from reporting.webhooks.endpoints import read_endpoints
 from reporting.webhooks.payload import Delivery, body_of, headers_of
 from reporting.webhooks.schedule import LONGEST_ASKED, WAITS, next_try
-from servicekit.failures import StartError
+from servicekit.errors import StartError
 
 SECRET = "whsec_" + base64.b64encode(b"a key of twenty-four byte").decode()
 OTHER = "whsec_" + base64.b64encode(b"another of twenty-four b.").decode()

@@ -18,7 +18,7 @@ from cryptography.hazmat.primitives import serialization
 from hand_clock import HandClock
 from issuer import AUDIENCE, ISSUER, Issuer, issuer, key_for, public_jwk
 
-from servicekit.failures import StartError, Unavailable
+from servicekit.errors import StartError, Unavailable
 from servicekit.web.auth import Caller
 from servicekit.web.jwks import KeySet, keys_in
 from servicekit.web.jwt import Claims, JwtAuthenticator, caller_of_claims

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from servicekit.failures import StartError
+from servicekit.errors import StartError
 from servicekit.settings import read_settings
 from servicekit.web.access import AuthSettings, authenticator_for
 from servicekit.web.auth import AccessToken

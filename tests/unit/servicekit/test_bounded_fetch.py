@@ -27,7 +27,8 @@ from servicekit.clock import FixedClock
 from servicekit.log import unpacking
 from servicekit.log.bounded_fetch import HEADER_BYTES, POLL_BYTES, BoundedRecords, BoundedResult, bound_fetching
 from servicekit.log.delivery import Delivery
-from servicekit.log.records import RefusedBatch, raw_record
+from servicekit.log.fetched import raw_record
+from servicekit.log.records import RefusedBatch
 from servicekit.log.unpacking import HEADERS_LIMIT, UNPACKED_LIMIT, UnpacksTooLarge
 
 LANE = TopicPartition("chat.message.ingested", 0)

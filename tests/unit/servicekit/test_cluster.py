@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from servicekit.failures import StartError
+from servicekit.errors import StartError
 from servicekit.log.cluster import Cluster, client_options, cluster_at
 
 SASL = {"KAFKA_SECURITY_PROTOCOL": "SASL_PLAINTEXT", "KAFKA_SASL_USERNAME": "ann", "KAFKA_SASL_PASSWORD": "hush"}

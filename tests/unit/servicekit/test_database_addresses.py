@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from servicekit.db.pools import open_pool, shown
-from servicekit.failures import StartError
+from servicekit.errors import StartError
 
 
 def test_neither_password_nor_options_show() -> None:

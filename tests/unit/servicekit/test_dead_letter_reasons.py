@@ -17,7 +17,7 @@ NOT_REASONS = {"stored", "unchanged", "ignored", "parked"}
 def test_every_reason_that_is_raised_is_in_the_table() -> None:
     files = [
         *(ROOT / "libs/servicekit/log").glob("*.py"),
-        ROOT / "libs/servicekit/failures.py",
+        ROOT / "libs/servicekit/error_kinds.py",
         *(ROOT / "services/chat_bridge").glob("*.py"),
     ]
     texts = [file.read_text() for file in files if file.name not in ("dead_letter_reasons.py", "outcome.py")]

@@ -17,10 +17,10 @@ from structlog.testing import capture_logs
 
 from servicekit import metrics
 from servicekit.clock import FixedClock
-from servicekit.failures import LogUnavailable, Permanent, Unavailable
-from servicekit.log.delivery import BISECT_AFTER, Backoff, Delivery, Interrupted, Observation
-from servicekit.log.outcome import STORED, DeadLettered, Ignored, Outcome
-from servicekit.log.producer import Message, Written
+from servicekit.errors import LogUnavailable, Permanent, Unavailable
+from servicekit.log.delivery import BISECT_AFTER, Backoff, Delivery, Interrupted
+from servicekit.log.messages import Message, Written
+from servicekit.log.outcome import STORED, DeadLettered, Ignored, Observation, Outcome
 from servicekit.log.records import RawRecord, Received
 from servicekit.log.settings import MESSAGE_LIMIT
 

@@ -11,9 +11,8 @@ from unit_handlers import NoWork
 
 from contracts.erasure import ERASURE_MARGIN, ErasedAt, Erasure, Person, latest
 from contracts.topics import BY_NAME, consumed_by
-from servicekit.log.delivery import TOMBSTONE
 from servicekit.log.erasing import ErasingHandler
-from servicekit.log.outcome import ERASED, STORED, UNCHANGED, Outcome
+from servicekit.log.outcome import ERASED, STORED, TOMBSTONE, UNCHANGED, Outcome
 from servicekit.log.records import Received, Tombstone, read
 
 MESSAGE, REQUEST = "chat.message.ingested", "feedback.erasure.requested"

@@ -6,7 +6,8 @@ import asyncpg
 import pytest
 from aiokafka.errors import KafkaConnectionError, MessageSizeTooLargeError
 
-from servicekit.failures import LogUnavailable, Permanent, Unavailable, is_outage, is_transient, permanent_reason
+from servicekit.error_kinds import is_outage, is_transient, permanent_reason
+from servicekit.errors import LogUnavailable, Permanent, Unavailable
 
 WAITS = [
     Unavailable("the database"),

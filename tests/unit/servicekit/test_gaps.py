@@ -14,8 +14,9 @@ from logs import RecordingLog
 from unit_handlers import NoWork
 
 from servicekit.log.delivery import Delivery
+from servicekit.log.fetched import LOG_APPEND_TIME
 from servicekit.log.positions import Positions, Span, spans_of
-from servicekit.log.records import LOG_APPEND_TIME, Coordinates, RawRecord
+from servicekit.log.records import Coordinates, RawRecord
 from servicekit.log.subscriber import Subscription
 
 TOPIC = "chat.message.ingested"

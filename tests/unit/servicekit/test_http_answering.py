@@ -16,7 +16,7 @@ from pydantic import BaseModel, ConfigDict
 from starlette.types import ASGIApp
 
 from servicekit import metrics
-from servicekit.failures import Unavailable
+from servicekit.errors import Unavailable
 from servicekit.web.application import Surface, add_routes, application, guarded
 from servicekit.web.auth import AccessToken
 from servicekit.web.guard import STARTING

@@ -8,7 +8,7 @@ import pytest
 from pydantic_settings import SettingsConfigDict
 
 import servicekit.launcher
-from servicekit.failures import Unavailable
+from servicekit.errors import Unavailable
 from servicekit.launcher import Program, _started
 from servicekit.service import Service, Surroundings
 from servicekit.settings import Settings

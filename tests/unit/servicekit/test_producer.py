@@ -12,9 +12,10 @@ from aiokafka.producer.message_accumulator import BatchBuilder
 from aiokafka.record import MemoryRecords
 
 from contracts.ids import partition_of
-from servicekit.failures import LogUnavailable
+from servicekit.errors import LogUnavailable
 from servicekit.log import producer as producing
-from servicekit.log.producer import BatchProducer, Message, Written
+from servicekit.log.messages import Message, Written
+from servicekit.log.producer import BatchProducer
 from servicekit.log.settings import MESSAGE_LIMIT
 
 TOPIC = "chat.message.ingested"

@@ -13,7 +13,7 @@ from feedback.settings import FeedbackSettings
 from reporting.settings import ReportingSettings
 from reporting.webhooks.endpoints import read_endpoints
 from servicekit.env_file import read_env_file
-from servicekit.failures import StartError
+from servicekit.errors import StartError
 from servicekit.settings import Settings, read_settings
 from servicekit.toml_places import place_in
 from servicekit.web.access import AuthSettings, access_token

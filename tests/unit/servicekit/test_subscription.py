@@ -12,11 +12,12 @@ from aiokafka.errors import CommitFailedError, IllegalStateError, KafkaConnectio
 from hand_clock import HandClock
 from logs import NOW, RecordingLog, example
 
-from servicekit.failures import Unavailable
+from servicekit.errors import Unavailable
 from servicekit.log.delivery import Backoff, Delivery, Interrupted
+from servicekit.log.fetched import LOG_APPEND_TIME
 from servicekit.log.members import MARK
 from servicekit.log.outcome import STORED, Outcome
-from servicekit.log.records import LOG_APPEND_TIME, Received
+from servicekit.log.records import Received
 from servicekit.log.settings import SESSION_TIMEOUT_MS
 from servicekit.log.subscriber import Subscription
 

@@ -10,8 +10,8 @@ from logs import NOW, RecordingLog, example, raw
 
 from contracts.topics import Consumer
 from servicekit.clock import FixedClock
-from servicekit.log.delivery import Delivery, Observation
-from servicekit.log.outcome import STORED, DeadLettered, Ignored, Outcome
+from servicekit.log.delivery import Delivery
+from servicekit.log.outcome import STORED, DeadLettered, Ignored, Observation, Outcome
 from servicekit.log.records import Coordinates, RawRecord, Received, Tombstone, as_tombstone
 
 

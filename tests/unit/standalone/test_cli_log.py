@@ -10,7 +10,7 @@ import pytest
 from rich.console import Console
 from typer.testing import CliRunner
 
-from servicekit.failures import StartError
+from servicekit.errors import StartError
 from standalone.cli import app
 from standalone.cli_log import UNFOLDED, letters_table
 from standalone.log_access import database_answers

@@ -12,7 +12,7 @@ from rich.console import Console
 
 from contracts.topics import CHAT_REPLY, INFERRED_RECEIVED
 from servicekit.log.dead_letters import dead_letter
-from servicekit.log.producer import Message, Written
+from servicekit.log.messages import Message, Written
 from servicekit.log.records import Coordinates, RawRecord
 from servicekit.log.settings import MESSAGE_LIMIT
 from standalone.cli_log import letters_table

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from servicekit.log.delivery import Observation
-from servicekit.log.outcome import STORED, UNCHANGED, DeadLettered, Ignored, Outcome, Parked
+from servicekit.log.outcome import STORED, UNCHANGED, DeadLettered, Ignored, Observation, Outcome, Parked
 from standalone.fates import Outcomes
 from standalone.replay import Account, Line
 

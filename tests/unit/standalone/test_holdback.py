@@ -11,8 +11,9 @@ from aiokafka import AIOKafkaConsumer, TopicPartition
 from aiokafka.errors import MessageSizeTooLargeError
 
 from contracts.topics import CHAT_MESSAGE, CHAT_REPLY
-from servicekit.failures import LogUnavailable
-from servicekit.log.producer import BatchProducer, Message, Producer, Written
+from servicekit.errors import LogUnavailable
+from servicekit.log.messages import Message, Producer, Written
+from servicekit.log.producer import BatchProducer
 from servicekit.log.settings import MESSAGE_LIMIT
 from standalone.embedded.holdback import INSIDE_BYTES, OUTSIDE_BYTES, PIECE_BYTES, Holdback
 from standalone.embedded.holding_producer import HoldingProducer

@@ -8,7 +8,8 @@ import pytest
 from aiokafka import AIOKafkaConsumer
 
 from contracts.topics import CHAT_TOPICS
-from servicekit.log.producer import BatchProducer, Message
+from servicekit.log.messages import Message
+from servicekit.log.producer import BatchProducer
 from servicekit.log.topics import partitions_by_topic, wait_for_broker
 from standalone.embedded.memory_broker import MemoryBroker
 from standalone.outside import held_back

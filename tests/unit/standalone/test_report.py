@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from starlette.applications import Starlette
 
-from servicekit.failures import StartError
+from servicekit.errors import StartError
 from servicekit.web.server import HttpServer
 from standalone.commands import report_of
 from standalone.embedded.ports import free_port

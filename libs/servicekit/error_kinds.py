@@ -1,4 +1,4 @@
-"""Kinds of failure: a permanent one becomes a dead letter, a transient one is retried, any other is a bug."""
+"""Classification of errors, those of asyncpg and aiokafka included: permanent, transient, an outage, or a bug."""
 
 from __future__ import annotations
 
@@ -7,41 +7,7 @@ import traceback
 import asyncpg
 from aiokafka.errors import KafkaError, MessageSizeTooLargeError
 
-
-class Permanent(Exception):
-    """This record can never be used. `reason` is a short name without user text."""
-
-    def __init__(self, reason: str) -> None:
-        super().__init__(reason)
-        self.reason = reason
-
-
-class Unavailable(Exception):
-    """A dependency, named by `what`, is slow or down."""
-
-    def __init__(self, what: str, why: str = "") -> None:
-        super().__init__(f"{what} is not available" + (f": {why}" if why else ""))
-        self.what = what
-
-
-class LogUnavailable(Unavailable):
-    """The log did not acknowledge a write; the records being processed are not to blame."""
-
-    def __init__(self, why: str = "") -> None:
-        super().__init__("the log", why)
-
-
-class SchemaIncompatible(Unavailable):
-    """The database's schema is newer than this program can use; the message is one sentence."""
-
-    def __init__(self, sentence: str) -> None:
-        Exception.__init__(self, sentence)
-        self.what = "the schema"
-
-
-class StartError(Exception):
-    """The program cannot start; the message is one sentence that says what to do."""
-
+from servicekit.errors import LogUnavailable, Permanent, Unavailable
 
 _TRANSIENT: tuple[type[BaseException], ...] = (
     Unavailable,

@@ -1,0 +1,50 @@
+"""Errors of the platform: a permanent one becomes a dead letter, an unavailable dependency is retried. Pure."""
+
+from __future__ import annotations
+
+
+class Permanent(Exception):
+    """This record can never be used. `reason` is a short name without user text."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(reason)
+        self.reason = reason
+
+
+class Unavailable(Exception):
+    """A dependency, named by `what`, is slow or down."""
+
+    def __init__(self, what: str, why: str = "") -> None:
+        super().__init__(f"{what} is not available" + (f": {why}" if why else ""))
+        self.what = what
+
+
+class LogUnavailable(Unavailable):
+    """The log did not acknowledge a write; the records being processed are not to blame."""
+
+    def __init__(self, why: str = "") -> None:
+        super().__init__("the log", why)
+
+
+class SchemaIncompatible(Unavailable):
+    """The database's schema is newer than this program can use; the message is one sentence."""
+
+    def __init__(self, sentence: str) -> None:
+        Exception.__init__(self, sentence)
+        self.what = "the schema"
+
+
+class StartError(Exception):
+    """The program cannot start; the message is one sentence that says what to do."""
+
+
+class LogFull(Exception):
+    """The log has no room until its consumers have caught up. `retry_after` in seconds."""
+
+    def __init__(self, retry_after: int = 2) -> None:
+        super().__init__("The log is full until its consumers have caught up; send this again later.")
+        self.retry_after = retry_after
+
+
+class BadRequest(ValueError):
+    """A request that is answered with 400; the message is the sentence that says why."""

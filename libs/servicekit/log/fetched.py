@@ -1,0 +1,28 @@
+"""Conversion of the records that aiokafka has fetched."""
+
+from __future__ import annotations
+
+from aiokafka import ConsumerRecord
+
+from servicekit.log.records import LOG_TIME, Coordinates, Headers, RawRecord, RefusedBatch, header
+
+_LOG_TIME_DIGITS = 18
+LOG_APPEND_TIME = 1
+"""The `timestamp_type` of a record whose time is the log's, not its producer's."""
+
+
+def raw_record(record: ConsumerRecord, now: int) -> RawRecord:
+    """Convert a fetched record; `now` (microseconds) is its time if the log has no time of its own."""
+    log_timed = record.timestamp_type == LOG_APPEND_TIME
+    log_time = record.timestamp * 1_000 if log_timed else now
+    at = Coordinates(record.topic, record.partition, record.offset)
+    if isinstance(record.value, RefusedBatch):
+        return RawRecord(at, None, None, (), log_time, record.value)
+    replay_of = _replay_of(record.headers, log_time) if record.headers else None
+    return RawRecord(at, record.key, record.value, record.headers, log_time, None, replay_of, log_timed)
+
+
+def _replay_of(headers: Headers, log_time: int) -> int | None:
+    named = header(headers, LOG_TIME) or ""
+    earlier = named.isdecimal() and len(named) <= _LOG_TIME_DIGITS and int(named) < log_time
+    return int(named) if earlier else None
