@@ -20,6 +20,7 @@ from hypothesis import HealthCheck, settings
 
 from reporting.consumer import Projector
 from reporting.store_postgres import PostgresStore
+from standalone.embedded import postgres
 from standalone.embedded.postgres import EmbeddedPostgres
 
 sys.path.insert(0, str(Path(__file__).parent / "support"))
@@ -34,6 +35,10 @@ settings.register_profile("untimed", settings.default, deadline=None, suppress_h
 settings.load_profile("untimed")
 
 
+UNSAFE_WRITES = ("fsync", "full_page_writes", "synchronous_commit")
+"""Settings of PostgreSQL that only matter to data that outlive the machine's power."""
+
+
 @pytest_asyncio.fixture(scope="session", loop_scope="session")
 async def postgres_url() -> AsyncIterator[str]:
     """An embedded PostgreSQL, started once; each service's tests keep to that service's schema in it.
@@ -42,8 +47,15 @@ async def postgres_url() -> AsyncIterator[str]:
     """
     with TemporaryDirectory() as folder:
         Path(folder).chmod(0o755)
-        async with EmbeddedPostgres(Path(folder) / "data") as server:
+        server = EmbeddedPostgres(Path(folder) / "data")
+        with pytest.MonkeyPatch.context() as patched:
+            for name in UNSAFE_WRITES:
+                patched.setitem(postgres._SETTINGS, name, "off")
+            await server.start()
+        try:
             yield server.url
+        finally:
+            await server.stop()
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ from running_stack import exchange, running_stack
 
 
 async def test_what_cannot_be_taken_now_is_to_be_sent_again(postgres_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("FEEDBACK_TURN_SECONDS", "2")
+    monkeypatch.setenv("FEEDBACK_TURN_SECONDS", "1")
     async with running_stack(postgres_url) as running, running.client("ann") as http:
         path = "/conversations/acme/support/c1/turns/{}/feedback"
         await running.publish(*exchange("c1", "known"))
@@ -95,7 +95,8 @@ async def test_a_database_that_hangs_gets_503_in_time_on_every_route(postgres_ur
 
 
 async def test_a_log_that_is_gone(postgres_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("FEEDBACK_TURN_SECONDS", "2")
+    monkeypatch.setenv("FEEDBACK_TURN_SECONDS", "1")
+    monkeypatch.setenv("FEEDBACK_LOG_SECONDS", "1")
     async with running_stack(postgres_url) as running, running.client("ann") as http:
         path = "/conversations/acme/support/c1/turns/{}/feedback"
         await running.publish(*exchange("c1", "known"))

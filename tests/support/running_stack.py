@@ -8,7 +8,7 @@ import os
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
-from functools import partial
+from functools import _lru_cache_wrapper, partial
 from typing import Any
 from uuid import uuid4
 
@@ -16,12 +16,14 @@ import asyncpg
 import httpx
 import pytest
 from fastapi import FastAPI
+from fastapi.dependencies import models
 from starlette.types import ASGIApp
 
 from contracts.ids import conversation_key
 from contracts.scopes import ALL_SCOPES
 from servicekit.log.messages import Message
 from servicekit.log.outcome import Observation
+from servicekit.log.settings import SUBSCRIBER_SETTINGS
 from servicekit.log.topics import partitions_by_topic
 from servicekit.service import Surroundings
 from servicekit.web.answering import REQUEST_SECONDS
@@ -46,6 +48,8 @@ CALLERS = {
 """Token to caller."""
 PATIENCE = {"INFERENCE_INDEX_SECONDS": "9", "FEEDBACK_TURN_SECONDS": "9", "FEEDBACK_SESSION_SECONDS": "9"}
 """How long requests wait for what a busy machine does late, where a test sets nothing else."""
+FETCH_WAIT_MS = 10
+"""The in-process log answers a fetch without records only after this time, and answers nothing else in between."""
 
 
 class Tokens:
@@ -132,15 +136,24 @@ async def running_stack(
             room=holdback.room,
         )
         stack = Stack(adapt(around), database_url, holdback)
+        parts.callback(_forget_routes)
         parts.push_async_callback(stack.stop)
         with pytest.MonkeyPatch.context() as environment:
             for name, seconds in PATIENCE.items():
                 environment.setenv(name, os.environ.get(name, seconds))
+            environment.setitem(SUBSCRIBER_SETTINGS, "fetch_max_wait_ms", FETCH_WAIT_MS)
             await stack.start()
         async with asyncio.timeout(30):
             while await stack.not_ready():
                 await asyncio.sleep(0.02)
         yield RunningStack(stack, broker, database_url, holdback, seen)
+
+
+def _forget_routes() -> None:
+    """Clear FastAPI's caches of route functions, which would keep each stopped stack with its detector (60 MB)."""
+    for value in vars(models).values():
+        if isinstance(value, _lru_cache_wrapper):
+            value.cache_clear()
 
 
 async def _empty(database_url: str, prepare: Callable[[asyncpg.Connection], Awaitable[None]] | None) -> None:
