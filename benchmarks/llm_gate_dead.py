@@ -16,7 +16,7 @@ import time
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-import inference.main
+import inference.service
 from detector.detector import Detector
 from detector.model import Message, Neighbourhood
 from inference.llm_gate.asking import Asking
@@ -29,7 +29,7 @@ from servicekit.clock import SystemClock
 from servicekit.db.pools import open_pool
 from standalone.embedded.postgres import EmbeddedPostgres
 
-MIGRATIONS = Path(inference.main.__file__).parent / "migrations"
+MIGRATIONS = Path(inference.service.__file__).parent / "migrations"
 MINUTE = 60_000_000
 
 

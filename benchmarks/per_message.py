@@ -59,7 +59,7 @@ from feedback.reward import change_of
 from feedback.store import Save
 from feedback.store_postgres import PostgresStore
 from inference.announce import announcement
-from inference.consumer import indexed as judged_message
+from inference.handlers import indexed as judged_message
 from reporting.projection import feedback_row, message_row
 from servicekit.db.pools import open_pool
 from servicekit.log.messages import Message

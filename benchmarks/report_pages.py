@@ -24,7 +24,6 @@ import asyncpg
 from benchmarks.effort import Effort
 from contracts.ids import feedback_id
 from contracts.instants import DAY
-from reporting.main import MIGRATIONS
 from reporting.pages.overview import overview
 from reporting.pages.view import View
 from reporting.projection import FeedbackRow, person_slot
@@ -38,6 +37,7 @@ from reporting.queries.search import found
 from reporting.queries.turns import turns_with_feedbacks
 from reporting.rollups import Rollups
 from reporting.selection import Conversation, Filters, Project, Span
+from reporting.service import MIGRATIONS
 from reporting.store_postgres import PostgresStore
 from servicekit.db.pools import open_pool
 from servicekit.garbage_collection import tune_gc

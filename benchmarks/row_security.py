@@ -24,7 +24,6 @@ import uvloop
 
 from benchmarks.row_security_lookups import FEEDBACK, INFERENCE, Ask, Asked
 from contracts.instants import DAY
-from reporting.main import MIGRATIONS
 from reporting.queries.artifacts import KINDS, Search, artifacts
 from reporting.queries.calibration import calibration
 from reporting.queries.conversations import conversations_in_period
@@ -33,6 +32,7 @@ from reporting.queries.satisfaction import ranking, summary
 from reporting.queries.search import search
 from reporting.queries.turns import turns_with_feedbacks
 from reporting.selection import Conversation, Filters, Project, Span
+from reporting.service import MIGRATIONS
 from servicekit.db.pools import open_pool
 from servicekit.db.row_security import tenant_in_sight
 from standalone.embedded.postgres import EmbeddedPostgres

@@ -10,8 +10,8 @@ from typing import Any, Final
 
 import asyncpg
 
-import feedback.main
-import inference.main
+import feedback.service
+import inference.service
 from agent_feedback_kit.sessions.record import opaque
 from contracts.instants import DAY
 from detector.encoders.embedder import WordLlamaEmbedder
@@ -56,7 +56,7 @@ _VECTOR: Final = ",".join(f"{_NUMBERS.gauss(0, 0.0625):.4f}" for _ in range(DIME
 
 INFERENCE: Final = Asked(
     "inference",
-    inference.main.MIGRATIONS,
+    inference.service.MIGRATIONS,
     (
         f"""insert into turns (tenant, project, conversation_id, turn_id, user_id, user_message_id, user_text,
                 user_version, agent_id, agent_message_id, assistant_text, assistant_version, intent, strategy,
@@ -91,7 +91,7 @@ INFERENCE: Final = Asked(
 
 FEEDBACK: Final = Asked(
     "feedback",
-    feedback.main.MIGRATIONS,
+    feedback.service.MIGRATIONS,
     (
         f"""insert into turns (tenant, project, conversation_id, turn_id, agent_id, agent_message_id, answer_version,
                 user_id, user_at)

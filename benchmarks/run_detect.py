@@ -11,7 +11,7 @@ from pathlib import Path
 
 import uvloop
 
-import inference.main
+import inference.service
 from detector.detector import Detector
 from inference.api import inference_router
 from inference.store_postgres import PostgresStore
@@ -31,13 +31,13 @@ async def ready() -> str | None:
 
 
 async def serve(url: str, port: int, token: str) -> None:
-    pool = await open_pool(url, "inference", Path(inference.main.__file__).parent / "migrations", init=take_bytes)
+    pool = await open_pool(url, "inference", Path(inference.service.__file__).parent / "migrations", init=take_bytes)
     detector = Detector.default()
     turns = await PostgresTurnIndex.over(pool, TurnVectors(detector.embedder))
     authenticator = AccessToken(token)
     app = application(ready)
     app.include_router(inference_router(PostgresStore(pool), turns, detector, SystemClock()))
-    await HttpServer("127.0.0.1", port).start(guarded(app, authenticator, inference.main.PROGRAM.surface))
+    await HttpServer("127.0.0.1", port).start(guarded(app, authenticator, inference.service.PROGRAM.surface))
     tune_gc()
     await asyncio.Event().wait()
 

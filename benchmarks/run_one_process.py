@@ -19,7 +19,7 @@ from servicekit.garbage_collection import tune_gc
 from servicekit.log.messages import Message, Producer
 from servicekit.log.topics import partitions_by_topic
 from servicekit.logging import configure_logging
-from servicekit.service import Surroundings
+from servicekit.service import ServiceContext
 from standalone.embedded.holdback import Holdback
 from standalone.embedded.holding_producer import HoldingProducer
 from standalone.fates import Outcomes
@@ -52,7 +52,7 @@ async def measure(job: Job) -> dict[str, Any]:
 
 
 def _stack(job: Job, bootstrap: str) -> Stack:
-    around = Surroundings(bootstrap, observers=[Outcomes()])
+    around = ServiceContext(bootstrap, observers=[Outcomes()])
     if job.bootstrap is not None:
         return Stack(around, job.database_url)
     holdback = Holdback()

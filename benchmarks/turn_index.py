@@ -22,7 +22,7 @@ from typing import Any, Final
 import asyncpg
 import uvloop
 
-import inference.main
+import inference.service
 from benchmarks.detect_over_http import OVER_HTTP, SAYINGS, Asked, Server, spread, until_ready
 from benchmarks.turn_rows import HEAVY, PROJECT, TENANT, Filled, fill
 from benchmarks.workload import scratch
@@ -37,7 +37,7 @@ from servicekit.garbage_collection import tune_gc
 from standalone.embedded.postgres import EmbeddedPostgres
 
 Say = Callable[[str], None]
-MIGRATIONS: Final = Path(inference.main.__file__).parent / "migrations"
+MIGRATIONS: Final = Path(inference.service.__file__).parent / "migrations"
 WARM, LOOKS, HEAVY_LOOKS, SEARCHES = 200, 2_000, 200, 50
 PLAIN: Final = "plain_vectors"
 

@@ -25,16 +25,16 @@ import asyncpg
 
 from benchmarks.workload import scratch
 from contracts.instants import DAY, SECOND
-from feedback.main import MIGRATIONS as STORE_MIGRATIONS
 from feedback.model import Entry, Key, Payload, Record, Stamp
+from feedback.service import MIGRATIONS as STORE_MIGRATIONS
 from feedback.store import Save
 from feedback.store_postgres import PostgresStore
 from reporting.exports.cases import cases
 from reporting.exports.examples import Format
 from reporting.exports.files import as_jsonl, examples
-from reporting.main import MIGRATIONS
 from reporting.mirror.adopting import adopt, mark_more
 from reporting.selection import Filters, Project, Span
+from reporting.service import MIGRATIONS
 from servicekit.db.pools import open_pool
 from servicekit.garbage_collection import tune_gc
 from standalone.embedded.postgres import EmbeddedPostgres

@@ -18,7 +18,7 @@ import pytest
 import pytest_asyncio
 from hypothesis import HealthCheck, settings
 
-from reporting.consumer import Projector
+from reporting.handlers import ProjectionHandler
 from reporting.store_postgres import PostgresStore
 from standalone.embedded import postgres
 from standalone.embedded.postgres import EmbeddedPostgres
@@ -81,7 +81,7 @@ async def read_models(postgres_url: str) -> AsyncIterator[asyncpg.Pool]:
 @pytest.fixture
 def take(read_models: asyncpg.Pool) -> Callable[..., Awaitable[None]]:
     """Has the read models take in events as one batch."""
-    projector = Projector(PostgresStore(read_models))
+    projector = ProjectionHandler(PostgresStore(read_models))
 
     async def taken(*events: Any) -> None:
         await projector.handle(batch(*events))

@@ -8,15 +8,15 @@ from __future__ import annotations
 import importlib
 from typing import Protocol
 
-from servicekit.service import Service, Surroundings
+from servicekit.service import Service, ServiceContext
 
 VARIABLE = "AGENT_FEEDBACK_FAULTS"
 """Names the module whose object `faults` is a `Faults`. For tests only."""
 
 
 class Faults(Protocol):
-    def surround(self, surroundings: Surroundings) -> Surroundings:
-        """Return the replacement of the service's surroundings."""
+    def surround(self, context: ServiceContext) -> ServiceContext:
+        """Return the replacement of the service's context."""
         ...
 
     def arm(self, service: Service) -> None:
@@ -25,8 +25,8 @@ class Faults(Protocol):
 
 
 class NoFaults:
-    def surround(self, surroundings: Surroundings) -> Surroundings:
-        return surroundings
+    def surround(self, context: ServiceContext) -> ServiceContext:
+        return context
 
     def arm(self, service: Service) -> None:
         pass

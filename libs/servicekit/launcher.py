@@ -26,7 +26,7 @@ from servicekit.interrupts import raise_again
 from servicekit.log.cluster import cluster_at
 from servicekit.log.topics import ensure_topics
 from servicekit.logging import configure_logging, logger
-from servicekit.service import Service, Surroundings
+from servicekit.service import Service, ServiceContext
 from servicekit.settings import content_of, read_settings
 from servicekit.web.access import AuthSettings, authenticator_for
 from servicekit.web.application import Surface, add_routes, application, guarded
@@ -44,7 +44,7 @@ class Program:
 
     name: str
     settings: type[Any]
-    build: Callable[[Any, Surroundings], Awaitable[Service]]
+    build: Callable[[Any, ServiceContext], Awaitable[Service]]
     surface: Surface = field(default_factory=Surface)
 
 
@@ -134,11 +134,11 @@ async def _started(program: Program) -> Service:
     settings = read_settings(program.settings)
     arranged = faults_named(os.environ.get(VARIABLE))
     cluster = cluster_at(settings.broker)
-    surroundings = Surroundings(cluster, say=lambda message: log.info("waiting", what=message))
-    await ensure_topics(cluster, create=False, say=surroundings.say)
+    context = ServiceContext(cluster, say=lambda message: log.info("waiting", what=message))
+    await ensure_topics(cluster, create=False, say=context.say)
     made: list[Service] = []
     try:
-        service = await program.build(settings, arranged.surround(replace(surroundings, on_made=made.append)))
+        service = await program.build(settings, arranged.surround(replace(context, on_made=made.append)))
         arranged.arm(service)
         await service.start()
     except BaseException:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 from functools import partial
@@ -21,6 +21,7 @@ from contracts.topics import Consumer
 from servicekit import metrics
 from servicekit.clock import Clock, SystemClock
 from servicekit.db.migrations import check_schema, read_migrations
+from servicekit.db.pools import open_pool, open_reads
 from servicekit.db.retention import SWEEP_SECONDS, Expiry, Retention
 from servicekit.error_kinds import is_transient
 from servicekit.errors import SchemaIncompatible
@@ -35,6 +36,7 @@ from servicekit.log.producer import BatchProducer
 from servicekit.log.settings import LETTER_COMPRESSION
 from servicekit.log.subscriber import Committed, Subscription
 from servicekit.logging import frames, logger
+from servicekit.settings import ReadSettings
 
 MEMBERS_SECONDS = 30.0
 SCHEMA_SECONDS = 5.0
@@ -46,7 +48,7 @@ log = logger("service")
 
 
 @dataclass(frozen=True)
-class Surroundings:
+class ServiceContext:
     """Resources that a composition root passes to every service.
 
     `judge_at` (microseconds) stands in for the log's time in the check against future events. `room` says whether the
@@ -78,14 +80,14 @@ class Periodic:
 class Service:
     """One running service: subscriptions, producer, resources, periodic work and HTTP routes."""
 
-    def __init__(self, name: str, surroundings: Surroundings) -> None:
+    def __init__(self, name: str, context: ServiceContext) -> None:
         self.name = name
-        self.surroundings = surroundings
-        self.batch_producer = BatchProducer(surroundings.bootstrap, client_id=f"{CLIENT_PREFIX}{name}")
-        self.producer: Producer = surroundings.wrap_producer(self.batch_producer)
+        self.context = context
+        self.batch_producer = BatchProducer(context.bootstrap, client_id=f"{CLIENT_PREFIX}{name}")
+        self.producer: Producer = context.wrap_producer(self.batch_producer)
         # Of their own, so that dead letters that cannot be written do not take the producer of everything else along.
         self._letters = BatchProducer(
-            surroundings.bootstrap, client_id=f"{CLIENT_PREFIX}{name}-letters", compression=LETTER_COMPRESSION
+            context.bootstrap, client_id=f"{CLIENT_PREFIX}{name}-letters", compression=LETTER_COMPRESSION
         )
         self.subscriptions: list[Subscription] = []
         self.routers: list[APIRouter] = []
@@ -97,7 +99,7 @@ class Service:
         self._runs: dict[str, float] = {}
         """Start of each running periodic task, in monotonic seconds by name."""
         self._tasks: list[asyncio.Task[None]] = []
-        self._probes: list[Callable[[], Awaitable[None]]] = []
+        self._probes: list[Callable[[], Awaitable[object]]] = []
         self._schemas: list[Callable[[], Awaitable[None]]] = []
         self._broker: KafkaBroker | None = None
         self.started = False
@@ -105,38 +107,61 @@ class Service:
         """Reason why the service has left its groups for good: a later release has changed its schema incompatibly."""
         self.left = asyncio.Event()
         """Set once the service is superseded."""
-        surroundings.on_made(self)
+        context.on_made(self)
 
     def consume(self, group: Consumer, handler: Handler) -> None:
         """Deliver the topics of `group` to `handler` once the service has started."""
         delivery = Delivery(
             group,
             handler,
-            self.surroundings.wrap_producer(self._letters),
-            clock=self.surroundings.clock,
-            judge_at=self.surroundings.judge_at,
-            observers=self.surroundings.observers,
-            probe=partial(self._probe, handler),
+            self.context.wrap_producer(self._letters),
+            clock=self.context.clock,
+            judge_at=self.context.judge_at,
+            observers=self.context.observers,
+            probe=self._probe,
         )
-        self.subscriptions.append(Subscription(delivery, self.surroundings.clock, self.surroundings.on_commit))
-        self._probes.append(handler.probe)
+        self.subscriptions.append(Subscription(delivery, self.context.clock, self.context.on_commit))
 
     def every(self, periodic: Periodic) -> None:
         self._periodics.append(periodic)
 
     def expire(self, pool: asyncpg.Pool, expiries: Sequence[Expiry]) -> None:
         """Delete, every hour, the rows of `pool`'s tables that are older than their retention."""
-        retention = Retention(self.name, pool, self.surroundings.clock, expiries)
+        retention = Retention(self.name, pool, self.context.clock, expiries)
         self.every(Periodic("retention", SWEEP_SECONDS, retention.sweep, delay=SWEEP_SECONDS))
 
-    def check(self, pool: asyncpg.Pool, migrations: Path) -> None:
-        """Leave the groups once `pool`'s schema has become newer than the program's own `migrations` can use."""
+    async def open_database(
+        self, url: str, migrations: Path, *, size: int = 4, init: Callable[..., Coroutine[Any, Any, None]] | None = None
+    ) -> asyncpg.Pool:
+        """Open a pool of at most `size` connections on the service's schema; `init` is called with each connection.
+
+        The service is ready only while the database answers. It leaves its groups once the schema has become newer
+        than its own `migrations` can use.
+        """
+        pool = await open_pool(url, self.name, migrations, size=size, say=self.context.say, init=init, by_key=True)
+        self.resources.push_async_callback(pool.close)
+        self.probe(partial(pool.execute, "select 1"))
         self._schemas.append(partial(check_schema, pool, self.name, read_migrations(migrations)))
+        return pool
+
+    async def open_reads(
+        self, settings: ReadSettings, migrations: Path, *, by_key: bool = False, plan_anew: bool = False
+    ) -> asyncpg.Pool:
+        """Open a pool for HTTP reads, kept to one tenant at a time; see `servicekit.db.pools.open_reads`."""
+        pool = await open_reads(
+            settings, self.name, migrations, say=self.context.say, by_key=by_key, plan_anew=plan_anew
+        )
+        self.resources.push_async_callback(pool.close)
+        return pool
+
+    def probe(self, probe: Callable[[], Awaitable[object]]) -> None:
+        """Require a dependency: `probe` raises if it does not answer."""
+        self._probes.append(probe)
 
     async def start(self) -> None:
         await self.batch_producer.start()
         self._broker = build_broker(
-            self.surroundings.bootstrap, client_id=f"{CLIENT_PREFIX}{self.name}", subscriptions=self.subscriptions
+            self.context.bootstrap, client_id=f"{CLIENT_PREFIX}{self.name}", subscriptions=self.subscriptions
         )
         await self._broker.start()
         self.every(Periodic("lag", 5.0, self.lag))
@@ -184,8 +209,9 @@ class Service:
         for check in self._schemas:
             await check()
 
-    async def _probe(self, handler: Handler) -> None:
-        await handler.probe()
+    async def _probe(self) -> None:
+        for probe in self._probes:
+            await probe()
         await self._check_schemas()
 
     async def lag(self) -> int:
@@ -205,7 +231,7 @@ class Service:
         return of_groups + [warning for warnings in self.watched for warning in warnings()] + self._stuck()
 
     def _stuck(self) -> list[str]:
-        now = self.surroundings.clock.monotonic()
+        now = self.context.clock.monotonic()
         return [
             f"{self.name}: the task {name!r} has been running for {int(now - start) // 60} minutes"
             for name, start in self._runs.items()
@@ -239,7 +265,7 @@ class Service:
             for subscription in self.subscriptions:
                 subscription.dealt_out.clear()
             admin = AIOKafkaAdminClient(
-                **client_options(self.surroundings.bootstrap), client_id=f"{CLIENT_PREFIX}{self.name}"
+                **client_options(self.context.bootstrap), client_id=f"{CLIENT_PREFIX}{self.name}"
             )
             try:
                 await admin.start()
@@ -253,7 +279,7 @@ class Service:
     async def _run(self, periodic: Periodic) -> None:
         await asyncio.sleep(periodic.delay)
         while True:
-            self._runs[periodic.name] = self.surroundings.clock.monotonic()
+            self._runs[periodic.name] = self.context.clock.monotonic()
             try:
                 await periodic.work()
             except Exception as error:

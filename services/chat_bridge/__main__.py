@@ -6,7 +6,7 @@ from servicekit.interrupts import end_at_once
 
 if __name__ == "__main__":
     end_at_once()
-    from chat_bridge.main import PROGRAM
+    from chat_bridge.service import PROGRAM
     from servicekit.launcher import main
 
     main(PROGRAM)

@@ -67,7 +67,3 @@ class Store(Protocol):
     async def parked(self) -> int:
         """Return the number of parked events."""
         ...
-
-    async def ping(self) -> None:
-        """Raise if the database does not answer."""
-        ...

@@ -70,9 +70,6 @@ class MemoryStore:
     async def parked(self) -> int:
         return len(self._parked)
 
-    async def ping(self) -> None:
-        return None
-
     def _joined(self, events: Iterable[ParkedEvent]) -> list[tuple[ParkedEvent, IndexedMessage]]:
         known = ((event, self._messages[event.original]) for event in events if event.original in self._messages)
         return sorted(known, key=lambda pair: (pair[0].log_time, pair[0].cause))

@@ -180,9 +180,6 @@ class PostgresStore:
     async def parked(self) -> int:
         return int(await self._pool.fetchval("select count(*) from parked"))
 
-    async def ping(self) -> None:
-        await self._pool.execute("select 1")
-
 
 def _message(row: asyncpg.Record) -> IndexedMessage:
     about = row["about"]

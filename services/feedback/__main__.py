@@ -6,7 +6,7 @@ from servicekit.interrupts import end_at_once
 
 if __name__ == "__main__":
     end_at_once()
-    from feedback.main import PROGRAM
+    from feedback.service import PROGRAM
     from servicekit.launcher import main
 
     main(PROGRAM)

@@ -9,6 +9,7 @@ from typing import Any, Final, Protocol, get_args
 import asyncpg
 
 from contracts.feedback import FeedbackErasureConfirmed, FeedbackErasureRequested, FeedbackKeeper
+from servicekit.log.handler import Handler
 from servicekit.log.outcome import STORED, Outcome
 from servicekit.log.records import Received
 
@@ -57,12 +58,8 @@ class ErasureStatuses(Protocol):
         """Return a request's status, None where the tenant has no such request."""
         ...
 
-    async def ping(self) -> None:
-        """Raise if the database does not answer."""
-        ...
 
-
-class ErasureStatusEvents:
+class ErasureStatusHandler(Handler):
     """The handler of the group `feedback_erasures`: requests and receipts, whichever comes first."""
 
     def __init__(self, statuses: ErasureStatuses) -> None:
@@ -78,12 +75,6 @@ class ErasureStatusEvents:
             ],
         )
         return [STORED] * len(batch)
-
-    async def commit_lost(self, batch: Sequence[Received[Any]]) -> None:
-        """Do nothing: noting a record twice changes nothing."""
-
-    async def probe(self) -> None:
-        await self._statuses.ping()
 
 
 _REQUESTS: Final = """
@@ -132,6 +123,3 @@ class PostgresErasureStatuses:
             return None
         receipts = [Receipt(row["service"], row["confirmed_at"], row["removed"]) for row in rows if row["service"]]
         return ErasureStatus(request_id, rows[0]["user_id"], rows[0]["requested_at"], receipts)
-
-    async def ping(self) -> None:
-        await self._pool.execute("select 1")

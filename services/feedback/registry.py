@@ -109,10 +109,6 @@ class Registry(Protocol):
         """
         ...
 
-    async def ping(self) -> None:
-        """Raise if the database does not answer."""
-        ...
-
 
 def turn_of(event: MessageEvent) -> RegisteredTurn | None:
     """Return the turn's facts in a message.

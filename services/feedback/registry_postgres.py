@@ -104,9 +104,6 @@ class PostgresRegistry(Registry):
     async def is_of_others(self, tenant: str, conversation_id: str, user_id: str) -> bool:
         return bool(await self._pool.fetchval(_IS_OF_OTHERS, tenant, conversation_id, user_id))
 
-    async def ping(self) -> None:
-        await self._pool.execute("select 1")
-
 
 def _row(turn: RegisteredTurn) -> tuple[Any, ...]:
     answer, asker = turn.answer, turn.asker

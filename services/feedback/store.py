@@ -102,7 +102,3 @@ class Store(Protocol):
     async def totals(self) -> Totals:
         """Counts over the whole store."""
         ...
-
-    async def ping(self) -> None:
-        """Raise if the store does not answer."""
-        ...

@@ -70,6 +70,3 @@ class MemoryStore:
                 if record.shown.payload.reaction:
                     totals.by_reaction[record.shown.payload.reaction] += 1
         return totals
-
-    async def ping(self) -> None:
-        return None

@@ -151,6 +151,7 @@ class MongoStore:
         return sum_up([{**group["_id"], "n": group["n"]} for group in groups])
 
     async def ping(self) -> None:
+        """Raise if MongoDB does not answer."""
         with told_apart():
             await self._database.command("ping")
 

@@ -105,9 +105,6 @@ class PostgresStore:
     async def totals(self) -> Totals:
         return sum_up([dict(row) for row in await self.pool.fetch(_TOTALS)])
 
-    async def ping(self) -> None:
-        await self.pool.execute("select 1")
-
 
 def _row(save: Save) -> tuple[Any, ...]:
     record = save.record

@@ -159,7 +159,3 @@ class Store(Protocol):
     async def outdated(self, looked_at: Collection[Placed]) -> bool:
         """Return True if any of these messages has a newer evaluation than the one read."""
         ...
-
-    async def ping(self) -> None:
-        """Raise if the database does not answer."""
-        ...

@@ -68,9 +68,6 @@ class MemoryStore:
     async def outdated(self, looked_at: Collection[Placed]) -> bool:
         return any(self._evaluation(one.indexed.conversation) > one.evaluation for one in looked_at)
 
-    async def ping(self) -> None:
-        return None
-
     def _begun(self, root: IndexedMessage) -> Sequence[str]:
         """The thread that hangs from a message, if there is one."""
         name = root.message.message_id

@@ -135,9 +135,6 @@ class PostgresStore:
         rows = sorted({(*one.indexed.conversation, one.evaluation) for one in looked_at})
         return bool(rows) and bool(await self._pool.fetchval(_OUTDATED, *columns_of(rows, 4)))
 
-    async def ping(self) -> None:
-        await self._pool.execute("select 1")
-
 
 def _values(indexed: IndexedMessage) -> tuple[Any, ...]:
     message = indexed.message

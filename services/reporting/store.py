@@ -34,7 +34,3 @@ class Store(Protocol):
     async def rate(self, sessions: Sequence[SessionRow]) -> set[UUID]:
         """Keep session ratings, each once. Returns the ids of those that were not kept already."""
         ...
-
-    async def probe(self) -> None:
-        """Raise where the store does not answer."""
-        ...

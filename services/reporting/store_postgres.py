@@ -134,9 +134,6 @@ class PostgresStore:
     async def rate(self, sessions: Sequence[SessionRow]) -> set[UUID]:
         return {row["id"] for row in await self._pool.fetch(_RATE, *zip(*sorted(set(sessions)), strict=True))}
 
-    async def probe(self) -> None:
-        await self._pool.execute("select 1", timeout=2)
-
     async def _write_messages(self, connection: Connection, rows: Sequence[MessageRow]) -> set[MessageKey]:
         if not rows:
             return set()

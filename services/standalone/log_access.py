@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 from aiokafka.admin import AIOKafkaAdminClient
 
 from contracts.topics import Consumer
-from feedback.main import open_store
+from feedback.service import open_store
 from feedback.settings import FeedbackSettings
 from feedback.store import Store
 from servicekit.db.pools import shown, wait_for_database
@@ -19,7 +19,7 @@ from servicekit.log.cluster import Bootstrap, cluster_at
 from servicekit.log.messages import Producer
 from servicekit.log.producer import BatchProducer
 from servicekit.log.topics import wait_for_broker
-from servicekit.service import Service, Surroundings
+from servicekit.service import Service, ServiceContext
 from servicekit.settings import read_settings
 from standalone.log import log_of
 from standalone.outside import held_back
@@ -82,7 +82,7 @@ async def writing_to(target: Target) -> AsyncIterator[Producer]:
 async def store_of(target: Target) -> AsyncIterator[Store]:
     """The target's feedback store. Raises StartError where it has none, or does not answer."""
     await database_answers(target.store_url)
-    tool = Service("feedback", Surroundings(target.bootstrap, say=say))
+    tool = Service("feedback", ServiceContext(target.bootstrap, say=say))
     try:
         yield await open_store(target.store_url, tool)
     finally:

@@ -10,14 +10,14 @@ from urllib.parse import urlsplit
 
 import asyncpg
 
-import chat_bridge.main
 import chat_bridge.retention
-import feedback.main
+import chat_bridge.service
 import feedback.retention
-import inference.main
+import feedback.service
 import inference.retention
-import reporting.main
+import inference.service
 import reporting.retention
+import reporting.service
 from chat_bridge.settings import ChatBridgeSettings
 from feedback.settings import FeedbackSettings
 from inference.settings import InferenceSettings
@@ -31,10 +31,10 @@ from standalone.log_access import database_answers
 
 Say = Callable[[str], None]
 _SERVICES: tuple[tuple[Any, Any, type[Any]], ...] = (
-    (chat_bridge.main, chat_bridge.retention, ChatBridgeSettings),
-    (feedback.main, feedback.retention, FeedbackSettings),
-    (inference.main, inference.retention, InferenceSettings),
-    (reporting.main, reporting.retention, ReportingSettings),
+    (chat_bridge.service, chat_bridge.retention, ChatBridgeSettings),
+    (feedback.service, feedback.retention, FeedbackSettings),
+    (inference.service, inference.retention, InferenceSettings),
+    (reporting.service, reporting.retention, ReportingSettings),
 )
 
 
@@ -88,5 +88,5 @@ def _tables(url: str | None) -> list[_Tables]:
     store = url or read_settings(FeedbackSettings).store_url
     if urlsplit(store).scheme.startswith("postgres"):
         expiries = feedback.retention.store_expiries(read_settings(FeedbackSettings))
-        tables.append(_Tables("feedback", store, feedback.main.MIGRATIONS, expiries))
+        tables.append(_Tables("feedback", store, feedback.service.MIGRATIONS, expiries))
     return tables

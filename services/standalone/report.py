@@ -9,8 +9,8 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-import feedback.main
-import reporting.main
+import feedback.service
+import reporting.service
 from contracts.topics import DAY_MS, FOREVER, TOPICS
 from feedback.store_postgres import PostgresStore
 from reporting.queries.counts import totals
@@ -21,8 +21,8 @@ from standalone.summary import FEEDBACK_TYPES, feedback_facts
 
 async def report_from_database(url: str) -> dict[str, Any]:
     """`{"feedback": ..., "report": ...}` over the whole state and all tenants, straight from its database."""
-    stores = await open_pool(url, "feedback", Path(feedback.main.__file__).parent / "migrations", size=1)
-    views = await open_pool(url, "reporting", Path(reporting.main.__file__).parent / "migrations", size=1)
+    stores = await open_pool(url, "feedback", Path(feedback.service.__file__).parent / "migrations", size=1)
+    views = await open_pool(url, "reporting", Path(reporting.service.__file__).parent / "migrations", size=1)
     try:
         return {"feedback": feedback_facts(await PostgresStore(stores).totals()), "report": await totals(views)}
     finally:

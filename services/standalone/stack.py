@@ -8,10 +8,10 @@ from collections import Counter
 from collections.abc import Callable, Coroutine, Mapping
 from typing import Any, TypeVar
 
-import chat_bridge.main
-import feedback.main
-import inference.main
-import reporting.main
+import chat_bridge.service
+import feedback.service
+import inference.service
+import reporting.service
 from agent_feedback_kit.deadlines import within
 from chat_bridge.settings import ChatBridgeSettings
 from contracts.topics import Consumer
@@ -20,16 +20,16 @@ from inference.settings import InferenceSettings
 from reporting.settings import ReportingSettings
 from servicekit.log.messages import Producer
 from servicekit.log.producer import BatchProducer
-from servicekit.service import Service, Surroundings
+from servicekit.service import Service, ServiceContext
 from servicekit.settings import read_settings
 from standalone.embedded.holdback import Holdback
 
 T = TypeVar("T")
 PROGRAMS = (
-    chat_bridge.main.PROGRAM,
-    feedback.main.PROGRAM,
-    inference.main.PROGRAM,
-    reporting.main.PROGRAM,
+    chat_bridge.service.PROGRAM,
+    feedback.service.PROGRAM,
+    inference.service.PROGRAM,
+    reporting.service.PROGRAM,
 )
 
 
@@ -38,31 +38,31 @@ class Stack:
 
     def __init__(
         self,
-        surroundings: Surroundings,
+        context: ServiceContext,
         database_url: str,
         holdback: Holdback | None = None,
         dead_letters: Callable[[], Mapping[str, int]] = dict,
     ) -> None:
-        self._surroundings = surroundings
+        self._context = context
         self._holdback = holdback
         self._dead_letters = dead_letters
         self.database_url = database_url
         self.services: dict[str, Service] = {}
-        self.intake = BatchProducer(surroundings.bootstrap, client_id="agent-feedback-intake")
-        self.log: Producer = surroundings.wrap_producer(self.intake)
+        self.intake = BatchProducer(context.bootstrap, client_id="agent-feedback-intake")
+        self.log: Producer = context.wrap_producer(self.intake)
 
     async def start(self) -> None:
-        around = self._surroundings
+        around = self._context
         where = {"broker": str(around.bootstrap), "database_url": self.database_url}
         of_bridge = read_settings(ChatBridgeSettings, **where)
         of_feedback = read_settings(FeedbackSettings, **where, store_url=self.database_url)
         of_inference = read_settings(InferenceSettings, **where)
         of_reporting = read_settings(ReportingSettings, **where)
         built = await together(
-            chat_bridge.main.build(of_bridge, around),
-            feedback.main.build(of_feedback, around),
-            inference.main.build(of_inference, around),
-            reporting.main.build(of_reporting, around, self.health),
+            chat_bridge.service.build(of_bridge, around),
+            feedback.service.build(of_feedback, around),
+            inference.service.build(of_inference, around),
+            reporting.service.build(of_reporting, around, self.health),
         )
         self.services = {service.name: service for service in built}
         if self._holdback is not None:

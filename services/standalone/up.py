@@ -20,7 +20,7 @@ from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeE
 from servicekit.clock import SystemClock
 from servicekit.db.pools import shown, wait_for_database
 from servicekit.garbage_collection import tune_gc
-from servicekit.service import Surroundings
+from servicekit.service import ServiceContext
 from servicekit.settings import read_settings
 from servicekit.web.access import AuthSettings, access_token, issuer_of
 from servicekit.web.application import add_routes, application, guarded
@@ -168,16 +168,16 @@ async def _start(options: Options, state: StateFolder, outcomes: Outcomes, parts
         say("Starting Kafka ...")
     bootstrap = await parts.enter_async_context(open_log(options.broker, state.path, say, options.patience))
     say("Starting the services ...")
-    surroundings = Surroundings(bootstrap, judge_at=options.judge_at, observers=[outcomes], say=say)
+    context = ServiceContext(bootstrap, judge_at=options.judge_at, observers=[outcomes], say=say)
     holdback = Holdback() if options.broker == "memory" else None
     if holdback is not None:
-        surroundings = replace(
-            surroundings,
+        context = replace(
+            context,
             wrap_producer=partial(HoldingProducer, holdback=holdback),
             on_commit=holdback.committed,
             room=holdback.room,
         )
-    stack = Stack(surroundings, database_url, holdback, lambda: outcomes.letters_by_reason)
+    stack = Stack(context, database_url, holdback, lambda: outcomes.letters_by_reason)
     parts.push_async_callback(stack.stop)
     await stack.start()
     while await stack.not_ready():

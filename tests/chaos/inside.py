@@ -16,7 +16,7 @@ from chaos.planted import plant
 from servicekit.clock import SystemClock
 from servicekit.log.messages import Message, Producer, Written
 from servicekit.log.subscriber import Subscription
-from servicekit.service import Service, Surroundings
+from servicekit.service import Service, ServiceContext
 
 
 class Countdown:
@@ -67,10 +67,10 @@ class InsideFaults:
         self._plan = plan
         self._countdown = Countdown(plan)
 
-    def surround(self, surroundings: Surroundings) -> Surroundings:
+    def surround(self, context: ServiceContext) -> ServiceContext:
         return replace(
-            surroundings,
-            clock=self._clock() or surroundings.clock,
+            context,
+            clock=self._clock() or context.clock,
             wrap_producer=lambda inner: FaultyProducer(inner, self._countdown, self._plan.refuse_letters),
         )
 

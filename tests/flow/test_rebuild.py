@@ -12,11 +12,11 @@ from command import COMMAND, agent_feedback
 from erasures import erased
 from running_stack import RunningStack, exchange
 
-from feedback.main import open_store
+from feedback.service import open_store
 from feedback.store_postgres import PostgresStore
 from reporting.generation import Generation
 from servicekit.errors import StartError
-from servicekit.service import Service, Surroundings
+from servicekit.service import Service, ServiceContext
 from standalone.rebuild import rebuild_reporting
 
 BASE = "/conversations/acme/support"
@@ -137,7 +137,7 @@ async def test_the_erased_stay_erased_and_what_came_meanwhile_stays(stack: Runni
 
 async def test_an_empty_store_empties_nothing_and_two_do_not_build_at_once(stack: RunningStack) -> None:
     await judged(stack, "b-5", "bob")
-    service = Service("feedback", Surroundings("nowhere:1"))
+    service = Service("feedback", ServiceContext("nowhere:1"))
     empty = await open_store("memory://", service)
     with pytest.raises(StartError, match="store is empty"):
         await rebuild_reporting(empty, stack.database_url, print)

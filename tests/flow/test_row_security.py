@@ -13,9 +13,9 @@ import pytest_asyncio
 from neighbours import NEIGHBOURS, OURS, chat_events
 from running_stack import RunningStack, running_stack
 
-from feedback.main import MIGRATIONS as FEEDBACK
-from inference.main import MIGRATIONS as INFERENCE
-from reporting.main import MIGRATIONS as REPORTING
+from feedback.service import MIGRATIONS as FEEDBACK
+from inference.service import MIGRATIONS as INFERENCE
+from reporting.service import MIGRATIONS as REPORTING
 from servicekit.db.pools import open_pool
 from servicekit.db.row_security import tenant_in_sight
 

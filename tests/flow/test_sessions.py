@@ -20,12 +20,12 @@ import agent_feedback_kit as kit
 from agent_feedback_kit.sessions.record import SessionFeedbackRecord, opaque
 from contracts.feedback import FeedbackSessionCreated
 from contracts.topics import SESSION_CREATED
-from feedback.main import MIGRATIONS
+from feedback.service import MIGRATIONS
 from feedback.sessions import SessionAnnouncer
 from feedback.sessions_postgres import PostgresSessions
 from servicekit.db.pools import open_pool
 from servicekit.log.messages import Message, Producer, Written
-from servicekit.service import Surroundings
+from servicekit.service import ServiceContext
 
 ENDED = (200, {"status": "ended"})
 
@@ -54,7 +54,7 @@ class Tap:
         self.failing = False
         self.events: list[FeedbackSessionCreated] = []
 
-    def adapt(self, around: Surroundings) -> Surroundings:
+    def adapt(self, around: ServiceContext) -> ServiceContext:
         return replace(around, wrap_producer=lambda producer: Tapped(around.wrap_producer(producer), self))
 
     def announced(self, thread: str) -> list[FeedbackSessionCreated]:

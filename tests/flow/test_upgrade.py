@@ -11,15 +11,15 @@ import pytest
 from command import Ended, agent_feedback, state_folder
 from running_stack import message, running_stack
 
-import chat_bridge.main
-import feedback.main
-import inference.main
-import reporting.main
+import chat_bridge.service
+import feedback.service
+import inference.service
+import reporting.service
 from servicekit.db.migrations import migrate
 
 FOLDERS = {
     service.PROGRAM.name: Path(str(service.__file__)).parent / "migrations"
-    for service in (chat_bridge.main, feedback.main, inference.main, reporting.main)
+    for service in (chat_bridge.service, feedback.service, inference.service, reporting.service)
 }
 SERVICES = pytest.mark.parametrize("schema", FOLDERS)
 

@@ -15,7 +15,7 @@ from reporting_client import application
 from reporting_database import empty_read_models
 from reporting_events import START, batch, feedback, message
 
-from reporting.consumer import Projector
+from reporting.handlers import ProjectionHandler
 from reporting.pages.routes import pages_router
 from reporting.store_postgres import PostgresStore
 from servicekit.clock import SystemClock
@@ -40,7 +40,7 @@ pytestmark = [
 @dataclass
 class Site:
     url: str
-    projector: Projector
+    projector: ProjectionHandler
     pool: asyncpg.Pool
 
     async def take(self, *events) -> None:
@@ -61,7 +61,7 @@ async def site(postgres_url: str) -> AsyncIterator[Site]:
         while not server.started:
             await asyncio.sleep(0.02)
         port = server.servers[0].sockets[0].getsockname()[1]
-        yield Site(f"http://127.0.0.1:{port}", Projector(PostgresStore(pool)), pool)
+        yield Site(f"http://127.0.0.1:{port}", ProjectionHandler(PostgresStore(pool)), pool)
         server.should_exit = True
         await serving
 

@@ -11,8 +11,8 @@ from issuer import AUDIENCE, ISSUER, Issuer, issuer
 from reporting_client import client
 from reporting_events import START, feedback, message
 
-from reporting.main import SURFACE
 from reporting.pages.routes import pages_router
+from reporting.service import SURFACE
 from servicekit.clock import FixedClock, SystemClock
 from servicekit.web.answering import REQUEST_SECONDS
 from servicekit.web.application import application, guarded

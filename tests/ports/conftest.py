@@ -10,8 +10,8 @@ import asyncpg
 import pytest
 from mongo_server import mongo_server
 
-from feedback.main import MIGRATIONS
 from feedback.mongo_connection import client_of, database_of
+from feedback.service import MIGRATIONS
 from feedback.store import Store
 from feedback.store_memory import MemoryStore
 from feedback.store_mongo import MongoStore

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import pytest_asyncio
 
-import chat_bridge.main
+import chat_bridge.service
 from chat_bridge.model import IndexedMessage, MessageKey, ParkedEvent, ParkedKey
 from chat_bridge.store import Store
 from chat_bridge.store_memory import MemoryStore
@@ -18,7 +18,7 @@ from chat_bridge.store_postgres import PostgresStore
 from contracts.provenance import NO_PROVENANCE, Provenance
 from servicekit.db.pools import open_pool
 
-MIGRATIONS = Path(chat_bridge.main.__file__).parent / "migrations"
+MIGRATIONS = Path(chat_bridge.service.__file__).parent / "migrations"
 
 
 @pytest_asyncio.fixture(params=["memory", "postgres"])
@@ -151,7 +151,6 @@ async def test_only_what_was_parked_before_the_moment_has_expired_oldest_first(s
 async def test_nothing_asked_for_is_nothing_found(store: Store) -> None:
     assert await store.find([]) == {}
     assert await store.released_by([]) == []
-    await store.ping()
 
 
 async def test_what_is_waited_for_comes_in_pages_and_each_once(store: Store) -> None:

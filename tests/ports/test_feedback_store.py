@@ -289,7 +289,3 @@ async def test_two_thousand_records_are_one_save(store):
     found = await store.load(everything)
     assert {one.revision for one in found.values()} == {2}
     assert found[records[1_234].feedback_id].shown.payload.text == "text 1234"
-
-
-async def test_a_store_that_is_up_answers(store):
-    await store.ping()

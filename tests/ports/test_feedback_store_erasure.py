@@ -26,8 +26,8 @@ from feedback_events import (
 
 from contracts.erasure import Erasure, Person
 from contracts.ids import partition_of
-from feedback.consumer import FeedbackEvents
 from feedback.emojis import DEFAULT_REWARDS
+from feedback.handlers import FeedbackHandler
 from feedback.model import Record
 from feedback.store import Save, Store, Totals
 from servicekit.log.outcome import ERASED, STORED, UNCHANGED
@@ -48,8 +48,8 @@ def log() -> RecordingProducer:
 
 
 @pytest.fixture
-def handler(store: Store, log: RecordingProducer) -> FeedbackEvents:
-    return FeedbackEvents(store, log, DEFAULT_REWARDS)
+def handler(store: Store, log: RecordingProducer) -> FeedbackHandler:
+    return FeedbackHandler(store, log, DEFAULT_REWARDS)
 
 
 async def scanned(store: Store) -> list[Record]:
@@ -239,7 +239,7 @@ async def test_an_uncertain_commit_announces_the_tombstone_once_more(handler, lo
 class ErasedMeanwhile:
     """A store in which somebody is forgotten by another process, right after the call named `moment`."""
 
-    def __init__(self, store: Store, moment: str, other: FeedbackEvents) -> None:
+    def __init__(self, store: Store, moment: str, other: FeedbackHandler) -> None:
         self._store, self._moment, self._other = store, moment, other
 
     def __getattr__(self, name: str) -> Any:
@@ -263,7 +263,7 @@ class ErasedMeanwhile:
 
 @pytest.mark.parametrize("moment", ["erased_at", "save"])
 async def test_a_batch_that_an_erasure_overtakes_leaves_no_text(store, log, handler, moment):
-    racing = FeedbackEvents(ErasedMeanwhile(store, moment, handler), log, DEFAULT_REWARDS)
+    racing = FeedbackHandler(ErasedMeanwhile(store, moment, handler), log, DEFAULT_REWARDS)
     outcomes = await racing.handle(batch(explicit(text=SECRET), explicit(at=1_000, event="x2", turn_id="t2")))
     assert outcomes == [ERASED, STORED]
     assert [one.key.source_id for one in await scanned(store)] == ["t2"]
@@ -278,7 +278,7 @@ async def test_an_announcement_that_an_erasure_overtakes_is_followed_by_a_tombst
                 await handler.handle(batch(erasure(at=10)))
             return await log.send(messages)
 
-    racing = FeedbackEvents(store, ErasedBeforeSending(), DEFAULT_REWARDS)
+    racing = FeedbackHandler(store, ErasedBeforeSending(), DEFAULT_REWARDS)
     assert await racing.handle(batch(explicit(text=SECRET))) == [ERASED]
     assert SECRET.encode() in (log.sent[1].value or b"")
     assert set(log.last.values()) == {None}
@@ -288,7 +288,7 @@ async def test_an_announcement_that_an_erasure_overtakes_is_followed_by_a_tombst
 class Overtaken(RecordingProducer):
     """Writes to `log`, where somebody else's newer word is announced right before the second announcement."""
 
-    def __init__(self, log: RecordingProducer, other: FeedbackEvents) -> None:
+    def __init__(self, log: RecordingProducer, other: FeedbackHandler) -> None:
         self.sent = log.sent
         self._log, self._other = log, other
 
@@ -302,7 +302,7 @@ class Overtaken(RecordingProducer):
 async def test_the_newest_state_is_announced_last_though_an_older_one_was_on_its_way(store, log, handler, what):
     said = batch(reaction("👍", at=1_000))
     await handler.handle(said)
-    slow = FeedbackEvents(store, Overtaken(log, handler), DEFAULT_REWARDS)
+    slow = FeedbackHandler(store, Overtaken(log, handler), DEFAULT_REWARDS)
     await (slow.commit_lost(said) if what == "commit_lost" else slow.handle(batch(erasure(at=10))))
     assert [json.loads(message.value or b"")["emoji"] for message in log.sent] == ["👍", "❤", "👍", "❤"]
 

@@ -9,14 +9,14 @@ from pathlib import Path
 import pytest
 import pytest_asyncio
 
-import inference.main
+import inference.service
 from inference.llm_gate.answer import LlmAnswer
 from inference.llm_gate.store import GateAnswers, NewAnswer
 from inference.llm_gate.store_memory import MemoryGateAnswers
 from inference.llm_gate.store_postgres import PostgresGateAnswers
 from servicekit.db.pools import open_pool
 
-MIGRATIONS = Path(inference.main.__file__).parent / "migrations"
+MIGRATIONS = Path(inference.service.__file__).parent / "migrations"
 NO = LlmAnswer(is_feedback=True, reaction="not_ok", confidence=0.123457, about=2, reason="rephrased")
 YES = LlmAnswer(is_feedback=True, reaction="ok", confidence=1.0, about=None, reason="thanks")
 

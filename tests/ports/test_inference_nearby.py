@@ -11,7 +11,7 @@ import pytest
 import pytest_asyncio
 from turn_database import url_without_pgvector
 
-import inference.main
+import inference.service
 import inference.turns.search_postgres
 from detector.encoders.embedder import Vectors, WordLlamaEmbedder
 from inference.turns.facts import Facts, Question, Reply
@@ -23,7 +23,7 @@ from inference.turns.vectors import TurnVectors
 from inference.turns.vectors_postgres import take_bytes
 from servicekit.db.pools import open_pool
 
-MIGRATIONS = Path(inference.main.__file__).parent / "migrations"
+MIGRATIONS = Path(inference.service.__file__).parent / "migrations"
 WORDS = WordLlamaEmbedder()
 ALL = Looked("acme", "p", "ann", 0, 10_000)
 

@@ -13,7 +13,7 @@ import pytest_asyncio
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-import inference.main
+import inference.service
 from contracts.provenance import Provenance
 from detector.model import Message
 from inference.store import PLACES_KEPT, ConversationKey, Emission, IndexedMessage, MessageKey, Place, Placed, Store
@@ -21,7 +21,7 @@ from inference.store_memory import MemoryStore
 from inference.store_postgres import PostgresStore
 from servicekit.db.pools import open_pool
 
-MIGRATIONS = Path(inference.main.__file__).parent / "migrations"
+MIGRATIONS = Path(inference.service.__file__).parent / "migrations"
 HERE = ConversationKey("acme", "p", "c1")
 
 

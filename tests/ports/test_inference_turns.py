@@ -14,12 +14,12 @@ import pytest
 import pytest_asyncio
 from turn_database import url_without_pgvector
 
-import inference.main
+import inference.service
 from contracts.chat import ChatMessageIngested
 from detector.detector import Detector
 from detector.encoders.embedder import WordLlamaEmbedder
 from detector.model import Feedback, Message, Target, Verdict
-from inference.consumer import ConversationEvents
+from inference.handlers import ConversationHandler
 from inference.store import ConversationKey, IndexedMessage, Placed
 from inference.store_postgres import PostgresStore
 from inference.turns.facts import facts_of, joined
@@ -31,7 +31,7 @@ from inference.turns.vectors_postgres import take_bytes
 from servicekit.db.pools import open_pool
 from servicekit.log.records import Coordinates, RawRecord, Received
 
-MIGRATIONS = Path(inference.main.__file__).parent / "migrations"
+MIGRATIONS = Path(inference.service.__file__).parent / "migrations"
 HERE = ConversationKey("acme", "p", "c1")
 TABLES = "truncate messages, turns, verdicts, user_reactions"
 TYPE = "select pg_typeof(user_vector)::text from (select null) one left join turns on false"
@@ -275,7 +275,7 @@ async def test_messages_in_any_order_and_batches_end_in_the_same_turns(turns: Po
     shuffled = random.Random(7)
     for size in (5, 1, 2, 1, 3, 1):
         await pool.execute(TABLES)
-        handler = ConversationEvents(PostgresStore(pool), turns, Discarding(), detector)
+        handler = ConversationHandler(PostgresStore(pool), turns, Discarding(), detector)
         order = [
             Received(event, RawRecord(Coordinates("t", 0, n), None, None, (), 0))
             for n, event in enumerate(CONVERSATION)

@@ -10,18 +10,18 @@ from uuid import UUID
 import pytest_asyncio
 from logs import NOW, example
 
-import inference.main
+import inference.service
 from contracts.feedback import FeedbackCreated
 from detector.encoders.embedder import WordLlamaEmbedder
 from inference.turns.store_postgres import PostgresTurnIndex
-from inference.turns.user_reactions import UserReactionEvents, reaction_of
+from inference.turns.user_reactions import UserReactionHandler, reaction_of
 from inference.turns.vectors import TurnVectors
 from inference.turns.vectors_postgres import take_bytes
 from servicekit.db.pools import open_pool
 from servicekit.log.outcome import STORED
 from servicekit.log.records import Coordinates, RawRecord, Received, Tombstone
 
-MIGRATIONS = Path(inference.main.__file__).parent / "migrations"
+MIGRATIONS = Path(inference.service.__file__).parent / "migrations"
 TOPIC = "feedback.created"
 
 
@@ -52,7 +52,7 @@ async def status(pool: Any) -> str | None:
 
 
 async def test_what_is_said_after_a_tombstone_in_the_same_batch_stays(pool: Any) -> None:
-    events = UserReactionEvents(await PostgresTurnIndex.over(pool, TurnVectors(WordLlamaEmbedder())))
+    events = UserReactionHandler(await PostgresTurnIndex.over(pool, TurnVectors(WordLlamaEmbedder())))
     outcomes = await events.handle([judged(1, "ok"), ended(), judged(3, "not_ok")])
     assert outcomes[2] == STORED
     assert await status(pool) == "rejected"
@@ -60,7 +60,7 @@ async def test_what_is_said_after_a_tombstone_in_the_same_batch_stays(pool: Any)
 
 
 async def test_a_tombstone_takes_back_what_was_said_before_it(pool: Any) -> None:
-    events = UserReactionEvents(await PostgresTurnIndex.over(pool, TurnVectors(WordLlamaEmbedder())))
+    events = UserReactionHandler(await PostgresTurnIndex.over(pool, TurnVectors(WordLlamaEmbedder())))
     await events.handle([judged(1, "not_ok")])
     assert await status(pool) == "rejected"
     await events.handle([ended()])
@@ -84,7 +84,7 @@ def reviewed(reviewer: str, reaction: str | None, *, at: str, revision: int = 1)
 
 
 async def test_a_review_sets_the_status_unless_a_person_has_judged_the_turn(pool: Any) -> None:
-    events = UserReactionEvents(await PostgresTurnIndex.over(pool, TurnVectors(WordLlamaEmbedder())))
+    events = UserReactionHandler(await PostgresTurnIndex.over(pool, TurnVectors(WordLlamaEmbedder())))
     await events.handle([reviewed("rita", "not_ok", at="2036-01-01T00:00:00Z")])
     assert await status(pool) == "rejected"
     await events.handle([reviewed("samuel", "neutral", at="2036-01-02T00:00:00Z")])

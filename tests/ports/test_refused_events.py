@@ -9,7 +9,7 @@ import asyncpg
 import pytest_asyncio
 from hand_clock import HandClock
 
-import chat_bridge.main
+import chat_bridge.service
 from chat_bridge.refused import Refusal
 from chat_bridge.refused_store import RefusedEvents
 from chat_bridge.retention import expiries
@@ -17,7 +17,7 @@ from chat_bridge.settings import ChatBridgeSettings
 from servicekit.db.pools import open_pool
 from servicekit.db.retention import Retention
 
-MIGRATIONS = Path(chat_bridge.main.__file__).parent / "migrations"
+MIGRATIONS = Path(chat_bridge.service.__file__).parent / "migrations"
 LIMIT = 5
 
 

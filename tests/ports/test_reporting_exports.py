@@ -10,9 +10,9 @@ from reporting_database import empty_read_models
 from reporting_events import batch, feedback, message, reply
 
 from contracts.chat import DELETED
-from reporting.consumer import Projector
 from reporting.exports.cases import cases
 from reporting.exports.files import examples
+from reporting.handlers import ProjectionHandler
 from reporting.selection import ALWAYS, Filters, Project
 from reporting.store_postgres import PostgresStore
 
@@ -26,7 +26,7 @@ async def exported(postgres_url: str) -> AsyncIterator[Export]:
     async with empty_read_models(postgres_url) as pool:
 
         async def of(wanted: Any, *events: Any) -> list[dict[str, Any]]:
-            await Projector(PostgresStore(pool)).handle(batch(*events))
+            await ProjectionHandler(PostgresStore(pool)).handle(batch(*events))
             return [one async for one in examples(cases(pool, HERE, ALWAYS, Filters(origins=("user",))), wanted)]
 
         yield of

@@ -11,14 +11,14 @@ from reporting_client import client
 from reporting_events import START, batch, feedback
 
 from reporting.api_figures import figures_router
-from reporting.consumer import Projector
+from reporting.handlers import ProjectionHandler
 from reporting.store_postgres import PostgresStore
 
 BASE = "/conversations/acme/support/feedback"
 
 
 async def take(read_models: asyncpg.Pool, *events: Any) -> None:
-    await Projector(PostgresStore(read_models)).handle(batch(*events))
+    await ProjectionHandler(PostgresStore(read_models)).handle(batch(*events))
 
 
 async def some(read_models: asyncpg.Pool) -> None:

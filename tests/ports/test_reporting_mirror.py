@@ -18,8 +18,8 @@ from reporting_events import START, batch, feedback, message
 
 from contracts.erasure import Person
 from reporting.api import conversations_router
-from reporting.consumer import Projector
 from reporting.erasure import ReportingErasures
+from reporting.handlers import ProjectionHandler
 from reporting.mirror.adopting import adopt, mark_more
 from reporting.mirror.mirror import LATE, Mirror
 from reporting.mirror.object_store import ObjectStore
@@ -49,7 +49,7 @@ class World:
 
     def __init__(self, pool: asyncpg.Pool, place: AnyStore, turn_logs: bool) -> None:
         self.pool, self.place, self.clock, self.log = pool, place, HandClock(), Log()
-        self.projector = Projector(PostgresStore(pool))
+        self.projector = ProjectionHandler(PostgresStore(pool))
         self.receipts = HeldReceipts(pool, self.log)
         self.objects = ObjectStore(place.url)
         self.mirror = Mirror(pool, self.objects, self.receipts, self.clock, turn_logs=turn_logs)

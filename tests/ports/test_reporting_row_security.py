@@ -13,9 +13,9 @@ from reporting_database import empty_read_models
 from reporting_events import START, batch, feedback, message
 
 from reporting.api import conversations_router
-from reporting.consumer import Projector
-from reporting.main import MIGRATIONS
+from reporting.handlers import ProjectionHandler
 from reporting.pages.routes import pages_router
+from reporting.service import MIGRATIONS
 from reporting.store_postgres import PostgresStore
 from servicekit.clock import FixedClock
 from servicekit.db.pools import open_pool
@@ -34,7 +34,7 @@ async def reads(postgres_url: str) -> AsyncIterator[asyncpg.Pool]:
         for tenant in ("acme", "globex"):
             said = message("m1", turn="t1", content="hello", tenant=tenant)
             given = feedback(f"{tenant} f1", turn="t1", kind="explicit", reaction="ok", tenant=tenant)
-            await Projector(PostgresStore(pool)).handle(batch(said, given))
+            await ProjectionHandler(PostgresStore(pool)).handle(batch(said, given))
             await pool.execute("insert into erasures values ($1, 'bob', 'r', 1)", tenant)
         reading = await open_pool(postgres_url, "reporting", MIGRATIONS, size=1, tenants_apart=True)
         yield reading

@@ -13,7 +13,7 @@ from reporting_events import START, batch, feedback
 from contracts.feedback import FeedbackSessionCreated
 from contracts.scopes import ALL_SCOPES
 from reporting.api_figures import figures_router
-from reporting.consumer import Projector
+from reporting.handlers import ProjectionHandler
 from reporting.pages.routes import pages_router
 from reporting.store_postgres import PostgresStore
 from servicekit.clock import FixedClock
@@ -55,7 +55,7 @@ SAID = (
 
 
 async def take(read_models: asyncpg.Pool, *events: Any) -> Any:
-    return await Projector(PostgresStore(read_models)).handle(batch(*events))
+    return await ProjectionHandler(PostgresStore(read_models)).handle(batch(*events))
 
 
 async def ask(read_models: asyncpg.Pool, token: str = "tenant", tenant: str = "acme", **body: Any) -> Any:

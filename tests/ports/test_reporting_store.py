@@ -6,7 +6,7 @@ import asyncpg
 import pytest
 from reporting_events import batch, feedback, message, reply
 
-from reporting.consumer import Projector
+from reporting.handlers import ProjectionHandler
 from reporting.projection import FeedbackRow
 from reporting.queries.counts import totals
 from reporting.store_postgres import PostgresStore
@@ -15,8 +15,8 @@ from servicekit.log.records import Coordinates, RawRecord, Tombstone
 
 
 @pytest.fixture
-def projector(read_models: asyncpg.Pool) -> Projector:
-    return Projector(PostgresStore(read_models))
+def projector(read_models: asyncpg.Pool) -> ProjectionHandler:
+    return ProjectionHandler(PostgresStore(read_models))
 
 
 def counts(conversations=0, user=0, machine=0, ok=0, not_ok=0, neutral=0):

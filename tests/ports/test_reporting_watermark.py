@@ -10,7 +10,7 @@ from reporting_client import client
 from reporting_events import START, batch, feedback
 
 from reporting.api import conversations_router
-from reporting.consumer import Projector
+from reporting.handlers import ProjectionHandler
 from reporting.projection import feedback_row, newest_feedbacks
 from reporting.queries.changes import changed_since, stamp
 from reporting.selection import Project
@@ -79,7 +79,7 @@ async def test_updates_recorded_at_one_moment_are_all_seen(read_models):
     async with client([conversations_router(read_models, NOW)]) as http:
         timeline = Timeline(http, limit=1)
         for turn in ("t1", "t2", "t3"):
-            await Projector(PostgresStore(read_models)).handle(batch(feedback(turn, turn=turn, recorded=5)))
+            await ProjectionHandler(PostgresStore(read_models)).handle(batch(feedback(turn, turn=turn, recorded=5)))
             await timeline.poll()
         assert sorted(timeline.seen) == ["t1", "t2", "t3"]
 
@@ -107,7 +107,7 @@ async def test_however_projections_interleave_nothing_is_missed(read_models, see
 
 
 async def test_an_update_between_two_pages_comes_with_the_next_watermark(read_models):
-    take = Projector(PostgresStore(read_models)).handle
+    take = ProjectionHandler(PostgresStore(read_models)).handle
     await take(batch(*(feedback(f"f{at}", turn=f"t{at}", recorded=at) for at in range(3))))
     async with client([conversations_router(read_models, NOW)]) as http:
         first = (await http.post(LATEST, json={"limit": 2})).json()
@@ -119,7 +119,7 @@ async def test_an_update_between_two_pages_comes_with_the_next_watermark(read_mo
 
 
 async def test_what_is_written_while_an_answer_is_read_comes_at_once_or_the_next_time(read_models, monkeypatch):
-    take, written = Projector(PostgresStore(read_models)).handle, []
+    take, written = ProjectionHandler(PostgresStore(read_models)).handle, []
 
     async def write():
         written.append(turn := f"t{len(written)}")
@@ -142,7 +142,7 @@ async def test_what_is_written_while_an_answer_is_read_comes_at_once_or_the_next
 
 
 async def test_a_watermark_of_other_turns_or_of_another_server_rules_nothing_out(read_models):
-    take = Projector(PostgresStore(read_models)).handle
+    take = ProjectionHandler(PostgresStore(read_models)).handle
     await take(batch(feedback("f1", turn="t1"), feedback("f2", turn="t2")))
     async with client([conversations_router(read_models, NOW)]) as http:
         narrow = Timeline(http, turn_ids=["t1"])
@@ -162,7 +162,7 @@ async def test_a_watermark_of_other_turns_or_of_another_server_rules_nothing_out
 
 async def test_rows_of_another_servers_dump_are_old_once_it_has_started(read_models):
     store = PostgresStore(read_models)
-    await Projector(store).handle(batch(feedback("f1", turn="t1")))
+    await ProjectionHandler(store).handle(batch(feedback("f1", turn="t1")))
     await store.adopt()
     await read_models.execute("update feedbacks set written_by = '999999999999'")
     async with client([conversations_router(read_models, NOW)]) as http:
@@ -179,7 +179,7 @@ async def test_rows_of_another_servers_dump_are_old_once_it_has_started(read_mod
 async def test_the_dashboards_stamp_notices_a_late_commit_and_an_erasure(read_models):
     store = PostgresStore(read_models)
     early = await Projection(read_models, feedback("f1", turn="t1", recorded=1)).write()
-    await Projector(store).handle(batch(feedback("f2", turn="t2", recorded=2)))
+    await ProjectionHandler(store).handle(batch(feedback("f2", turn="t2", recorded=2)))
     before = await stamp(read_models)
     assert not await changed_since(read_models, AT, before)
     await early.commit()
@@ -189,7 +189,7 @@ async def test_the_dashboards_stamp_notices_a_late_commit_and_an_erasure(read_mo
     await store.forget([type("F", (tuple,), {})((row.feedback_id, 5))])
     assert await changed_since(read_models, AT, before)
     before = await stamp(read_models)
-    await Projector(store).handle(batch(feedback("f3", tenant="globex"), feedback("f4", project="sales")))
+    await ProjectionHandler(store).handle(batch(feedback("f3", tenant="globex"), feedback("f4", project="sales")))
     assert not await changed_since(read_models, AT, before)
     assert await changed_since(read_models, Project("acme", "sales"), before)
     assert await changed_since(read_models, AT, "made up")

@@ -9,10 +9,10 @@ from pathlib import Path
 import asyncpg
 import pytest
 
-import chat_bridge.main
-import feedback.main
-import inference.main
-import reporting.main
+import chat_bridge.service
+import feedback.service
+import inference.service
+import reporting.service
 from chat_bridge.retention import expiries as bridge_expiries
 from chat_bridge.settings import ChatBridgeSettings
 from feedback.retention import expiries as feedback_expiries
@@ -29,10 +29,10 @@ from servicekit.errors import StartError
 from standalone.purge import purge
 
 EVERY = {
-    "chat_bridge": (chat_bridge.main, bridge_expiries(ChatBridgeSettings())),
-    "feedback": (feedback.main, [*feedback_expiries(FeedbackSettings()), *store_expiries(FeedbackSettings())]),
-    "inference": (inference.main, inference_expiries(InferenceSettings())),
-    "reporting": (reporting.main, reporting_expiries(ReportingSettings(message_days=30, feedback_days=30))),
+    "chat_bridge": (chat_bridge.service, bridge_expiries(ChatBridgeSettings())),
+    "feedback": (feedback.service, [*feedback_expiries(FeedbackSettings()), *store_expiries(FeedbackSettings())]),
+    "inference": (inference.service, inference_expiries(InferenceSettings())),
+    "reporting": (reporting.service, reporting_expiries(ReportingSettings(message_days=30, feedback_days=30))),
 }
 
 

@@ -15,8 +15,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from feedback.announce import message_of
-from feedback.consumer import FeedbackEvents
 from feedback.emojis import DEFAULT_REWARDS
+from feedback.handlers import FeedbackHandler
 from feedback.model import Entry
 from feedback.store import Store
 from feedback.store_memory import MemoryStore
@@ -78,7 +78,7 @@ async def stored(store: Store) -> dict[UUID, dict[str, Entry]]:
 
 async def run(history: Sequence[Sequence[Received[Any]]]) -> tuple[MemoryStore, RecordingProducer]:
     store, log = MemoryStore(), RecordingProducer()
-    handler = FeedbackEvents(store, log, DEFAULT_REWARDS)
+    handler = FeedbackHandler(store, log, DEFAULT_REWARDS)
     for part in history:
         assert len(await handler.handle(part)) == len(part)
     return store, log
@@ -122,7 +122,7 @@ def test_taking_everything_in_again_changes_nothing(data):
 
     async def twice() -> tuple[Any, Any, Any]:
         store, log = MemoryStore(), RecordingProducer()
-        handler = FeedbackEvents(store, log, DEFAULT_REWARDS)
+        handler = FeedbackHandler(store, log, DEFAULT_REWARDS)
         await handler.handle(records)
         before, last = dict(store._records), log.last
         for event in data.draw(st.permutations(records)):
@@ -168,7 +168,7 @@ def test_racing_consumers_end_in_the_same_state_and_leave_no_text_of_erased_peop
         rng, store, log = Random(seed), MemoryStore(), RecordingProducer()
 
         async def consume(history: Sequence[Sequence[Received[Any]]]) -> list[Outcome]:
-            handler = FeedbackEvents(Yielding(store, rng), Yielding(log, rng), DEFAULT_REWARDS)
+            handler = FeedbackHandler(Yielding(store, rng), Yielding(log, rng), DEFAULT_REWARDS)
             return [outcome for part in history for outcome in await handler.handle(part)]
 
         await asyncio.gather(*(consume(history) for history in histories_))

@@ -16,7 +16,7 @@ from llm_server import ACCEPTED, NEUTRAL, REJECTED
 from contracts.chat import ChatMessageIngested
 from contracts.feedback import FeedbackInferredReceived
 from detector.detector import Detector
-from inference.consumer import ConversationEvents
+from inference.handlers import ConversationHandler
 from inference.llm_gate.asking import Asking
 from inference.llm_gate.endpoint import Broken
 from inference.llm_gate.gate import LlmGate
@@ -108,7 +108,7 @@ class History:
     def restart(self) -> None:
         asking = Asking(self.model, SystemClock(), seconds=20, at_once=4, circuit=CircuitBreaker(2, 0))
         gate = LlmGate(asking, self.answers, self._detector, model="m", seconds=30)
-        self._handler = ConversationEvents(self.store, NoTurns(), self.log, self._detector, gate)
+        self._handler = ConversationHandler(self.store, NoTurns(), self.log, self._detector, gate)
 
     async def take(self, events: Sequence[ChatMessageIngested]) -> None:
         raw = RawRecord(Coordinates("chat.message.ingested", 0, 0), None, b"", (), 0)

@@ -14,7 +14,7 @@ from reporting_events import batch, message
 from contracts.chat import ChatMessageIngested
 from contracts.feedback import FeedbackInferredReceived
 from detector.model import NEIGHBOURHOOD, Neighbourhood, Verdict
-from inference.consumer import ConversationEvents
+from inference.handlers import ConversationHandler
 from inference.store import Place, Placed
 from inference.store_memory import MemoryStore
 from servicekit.log.messages import Message as Record
@@ -61,7 +61,7 @@ class Ledger:
 class Bench:
     def __init__(self) -> None:
         self.store, self.detector, self.ledger = CountingStore(), CountingDetector(), Ledger()
-        self.handler = ConversationEvents(self.store, StubTurns(), self.ledger, self.detector)
+        self.handler = ConversationHandler(self.store, StubTurns(), self.ledger, self.detector)
 
     def take(self, *events: ChatMessageIngested) -> None:
         asyncio.run(self._take(events))
@@ -83,7 +83,7 @@ def expected(events: Sequence[ChatMessageIngested]) -> dict[str, tuple[str, str]
     store = MemoryStore()
 
     async def ordered() -> list[Any]:
-        bench = ConversationEvents(store, StubTurns(), Ledger(), StubDetector())
+        bench = ConversationHandler(store, StubTurns(), Ledger(), StubDetector())
         await bench.handle(batch(*events))
         [rows] = await store.around([Place(rows_key(events[0]), 0, "")], 10**6)
         return [placed.indexed.message for placed in rows]

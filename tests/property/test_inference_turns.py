@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from contracts.chat import ChatMessageIngested
 from detector.model import Verdict
-from inference.consumer import ConversationEvents
+from inference.handlers import ConversationHandler
 from inference.store import Placed
 from inference.store_memory import MemoryStore
 from inference.turns.facts import Facts
@@ -64,7 +64,7 @@ def version(name: str, agent: bool, at: int) -> ChatMessageIngested:
 
 def arrived(events: Sequence[ChatMessageIngested], cuts: random.Random) -> dict[TurnKey, Any]:
     turns = JoinedTurns()
-    handler = ConversationEvents(MemoryStore(), turns, Discarding(), StubDetector())
+    handler = ConversationHandler(MemoryStore(), turns, Discarding(), StubDetector())
     rest = list(events)
     while rest:
         size = cuts.randint(1, 12)
@@ -74,7 +74,7 @@ def arrived(events: Sequence[ChatMessageIngested], cuts: random.Random) -> dict[
     return turns.shown()
 
 
-async def _handle(handler: ConversationEvents, records: Sequence[Received[Any]]) -> None:
+async def _handle(handler: ConversationHandler, records: Sequence[Received[Any]]) -> None:
     await handler.handle(records)
 
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from reporting_database import empty_read_models
 from reporting_events import batch, feedback, message, reply
 
-from reporting.consumer import Projector
+from reporting.handlers import ProjectionHandler
 from reporting.queries.counts import totals
 from reporting.store_postgres import PostgresStore
 
@@ -82,7 +82,7 @@ def runner(postgres_url: str) -> Iterator[tuple[asyncio.Runner, object]]:
 
 async def _projected(pool, batches) -> tuple:
     await pool.execute("truncate feedbacks, messages")
-    projector = Projector(PostgresStore(pool))
+    projector = ProjectionHandler(PostgresStore(pool))
     for events in batches:
         await projector.handle(batch(*events))
     feedbacks = await pool.fetch("select f.*, null as written_by from feedbacks f order by feedback_id")

@@ -8,7 +8,7 @@ from collections import Counter
 import pytest
 from reporting_events import START, batch, feedback
 
-from reporting.consumer import Projector
+from reporting.handlers import ProjectionHandler
 from reporting.pages.overview import overview
 from reporting.pages.view import View
 from reporting.queries.breakdown import Version, breakdown
@@ -77,7 +77,7 @@ async def test_every_number_equals_a_recount(read_models, seed):
     events = list(announced(choose))
     # What is announced later may be about another conversation only where the id's key allows it; here ids are free.
     for begin in range(0, len(events), 50):
-        await Projector(PostgresStore(read_models)).handle(batch(*events[begin : begin + 50]))
+        await ProjectionHandler(PostgresStore(read_models)).handle(batch(*events[begin : begin + 50]))
     all_of_them = effective(events)
     span = Span(START + 10 * HOUR * 1_000_000, START + 60 * HOUR * 1_000_000)
     begins = [span.start + step * 10 * HOUR * 1_000_000 for step in range(5)]

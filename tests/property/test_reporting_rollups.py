@@ -14,8 +14,8 @@ from reporting_events import START, batch, feedback, feedback_id
 
 from contracts.erasure import Person
 from contracts.instants import DAY
-from reporting.consumer import Projector
 from reporting.erasure import ReportingErasures
+from reporting.handlers import ProjectionHandler
 from reporting.projection import Forgotten
 from reporting.queries.breakdown import Version, breakdown
 from reporting.queries.calibration import calibration
@@ -104,7 +104,7 @@ async def happens(read_models: asyncpg.Pool, choose: random.Random, revision: in
             )
         case _:
             events = [announced(choose, revision + n) for n in range(choose.randrange(1, 40))]
-            await Projector(store).handle(batch(*events))
+            await ProjectionHandler(store).handle(batch(*events))
 
 
 def counted(rows: list[Any], *names: str) -> dict[Any, Votes]:
@@ -210,7 +210,7 @@ async def test_figures_equal_a_recount_at_any_moment(read_models: asyncpg.Pool, 
 
 
 async def test_an_hour_that_changes_while_it_is_counted_stays_stale(read_models: asyncpg.Pool) -> None:
-    projector, rollups = Projector(PostgresStore(read_models)), Rollups(read_models)
+    projector, rollups = ProjectionHandler(PostgresStore(read_models)), Rollups(read_models)
     await projector.handle(batch(feedback("f1", at=0)))
     async with read_models.acquire() as held, held.transaction(isolation="repeatable_read"):
         await held.fetchval("select count(*) from stale_hours")
@@ -234,7 +234,7 @@ async def test_of_two_that_change_one_turn_at_once_both_are_counted(read_models:
     rollups = Rollups(read_models)
     first = feedback("first", kind="inferred" if judged else "reaction", reaction=None, at=0)
     second = feedback("second", reaction=None, at=5 * 3600)
-    await Projector(PostgresStore(read_models)).handle(batch(first, second))
+    await ProjectionHandler(PostgresStore(read_models)).handle(batch(first, second))
     await rollups.catch_up(quiet=0)
     say = "update feedbacks set reaction = $2 where feedback_id = $1"
     async with read_models.acquire() as one, read_models.acquire() as other, other.transaction():
@@ -248,7 +248,7 @@ async def test_of_two_that_change_one_turn_at_once_both_are_counted(read_models:
 
 
 async def test_what_is_noted_after_a_look_stays_noted_while_somebody_writes(read_models: asyncpg.Pool) -> None:
-    projector, rollups = Projector(PostgresStore(read_models)), Rollups(read_models)
+    projector, rollups = ProjectionHandler(PostgresStore(read_models)), Rollups(read_models)
     write = "update feedbacks set text = 'x' where feedback_id = $1"
     await projector.handle(batch(feedback("f1", at=0), feedback("f2", turn="t2", at=DAY // 1_000_000)))
     await rollups.catch_up(quiet=0)
@@ -272,7 +272,7 @@ async def test_an_operator_is_told_of_a_transaction_that_keeps_hours_from_being_
     read_models: asyncpg.Pool, postgres_url: str
 ) -> None:
     clock = HandClock()
-    projector, rollups = Projector(PostgresStore(read_models)), Rollups(read_models, clock)
+    projector, rollups = ProjectionHandler(PostgresStore(read_models)), Rollups(read_models, clock)
     stranger = await asyncpg.connect(postgres_url)
     async with stranger.transaction():
         await stranger.execute("select pg_current_xact_id()")
@@ -300,14 +300,14 @@ async def test_what_a_server_said_that_has_been_replaced_counts_no_more(read_mod
 
 
 async def test_an_hour_is_left_alone_while_it_changes_but_not_for_ever(read_models: asyncpg.Pool) -> None:
-    projector, rollups = Projector(PostgresStore(read_models)), Rollups(read_models)
+    projector, rollups = ProjectionHandler(PostgresStore(read_models)), Rollups(read_models)
     await projector.handle(batch(feedback("f1", at=0)))
     assert await rollups.catch_up(quiet=60) == 0
     assert await rollups.catch_up(quiet=60, longest=0) == 1
 
 
 async def test_two_that_count_at_once_count_once(read_models: asyncpg.Pool) -> None:
-    await Projector(PostgresStore(read_models)).handle(
+    await ProjectionHandler(PostgresStore(read_models)).handle(
         batch(*(feedback(f"f{n}", turn=f"t{n}", at=n) for n in range(50)))
     )
     await asyncio.gather(*(Rollups(read_models).catch_up(quiet=0) for _ in range(4)), return_exceptions=True)
@@ -319,7 +319,7 @@ async def test_two_that_count_at_once_count_once(read_models: asyncpg.Pool) -> N
 async def test_an_erased_persons_tag_is_in_no_count(read_models: asyncpg.Pool) -> None:
     said = [feedback("f1", kind="explicit", tags=("ours",), at=0), feedback("f2", user="bob", turn="t2", at=9)]
     said.append(feedback("f3", kind="explicit", tags=("theirs",), tenant="globex", at=1))
-    await Projector(PostgresStore(read_models)).handle(batch(*said))
+    await ProjectionHandler(PostgresStore(read_models)).handle(batch(*said))
     await Rollups(read_models).catch_up(quiet=0)
     assert await read_models.fetchval("select count(*) from rollups where reason = 'ours'") == 2
     await ReportingErasures(read_models).erase({Person("acme", "ann"): START + DAY})
@@ -331,7 +331,7 @@ async def test_an_erased_persons_tag_is_in_no_count(read_models: asyncpg.Pool) -
 async def test_a_step_that_begins_within_an_hour_divides_it(read_models: asyncpg.Pool) -> None:
     """As the days of time zones do that are half an hour apart from the others."""
     said = (feedback(f"f{minute}", turn=f"t{minute}", at=60 * minute) for minute in range(0, 240, 7))
-    await Projector(PostgresStore(read_models)).handle(batch(*said))
+    await ProjectionHandler(PostgresStore(read_models)).handle(batch(*said))
     await Rollups(read_models).catch_up(quiet=0)
     hour = START // HOUR * HOUR
     await check(

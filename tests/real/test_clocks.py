@@ -16,7 +16,7 @@ import pytest
 import pytest_asyncio
 from running_stack import Tokens, message
 
-import feedback.main
+import feedback.service
 from contracts.ids import conversation_key
 from contracts.instants import MINUTE, format_instant, parse_instant
 from feedback.settings import FeedbackSettings
@@ -24,7 +24,7 @@ from servicekit.clock import SystemClock
 from servicekit.log.messages import Message
 from servicekit.log.outcome import DeadLettered, Observation
 from servicekit.log.topics import ensure_topics
-from servicekit.service import Service, Surroundings
+from servicekit.service import Service, ServiceContext
 from servicekit.web.application import application, guarded
 from standalone.embedded.local_kafka import LocalKafka
 
@@ -79,8 +79,8 @@ async def pair(own_database: str, tmp_path: Path) -> AsyncIterator[Pair]:
         clients: list[httpx.AsyncClient] = []
         settings = FeedbackSettings(broker=kafka.bootstrap, database_url=own_database, store_url=own_database)
         for wrong_by in (HOUR, -HOUR):
-            around = Surroundings(kafka.bootstrap, clock=WrongClock(wrong_by), observers=[seen.append])
-            service = await feedback.main.build(settings, around)
+            around = ServiceContext(kafka.bootstrap, clock=WrongClock(wrong_by), observers=[seen.append])
+            service = await feedback.service.build(settings, around)
             parts.push_async_callback(service.stop)
             await service.start()
             services.append(service)
@@ -98,7 +98,7 @@ def _client(service: Service) -> httpx.AsyncClient:
     app = application(service.not_ready)
     for router in service.routers:
         app.include_router(router)
-    transport = httpx.ASGITransport(guarded(app, Tokens(), feedback.main.PROGRAM.surface))
+    transport = httpx.ASGITransport(guarded(app, Tokens(), feedback.service.PROGRAM.surface))
     return httpx.AsyncClient(transport=transport, base_url="http://feedback", headers={"Authorization": "Bearer acme"})
 
 

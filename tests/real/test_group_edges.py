@@ -23,7 +23,7 @@ from servicekit.log.producer import BatchProducer
 from servicekit.log.reader import records_of
 from servicekit.log.subscriber import Subscription
 from servicekit.log.topics import ensure_topics
-from servicekit.service import Service, Surroundings
+from servicekit.service import Service, ServiceContext
 from standalone.embedded.local_kafka import LocalKafka
 
 pytestmark = [pytest.mark.real, pytest.mark.timeout(120)]
@@ -164,7 +164,7 @@ async def test_a_batch_that_no_client_of_ours_can_read_does_not_end_the_consumer
 
 
 async def test_a_member_that_is_none_of_ours_is_named_while_it_is_there_and_after(producer: BatchProducer) -> None:
-    service = Service("chat_bridge", Surroundings(producer.bootstrap))
+    service = Service("chat_bridge", ServiceContext(producer.bootstrap))
     service.consume("feedback_turns", NoWork())
     await service.start()
     stranger = AIOKafkaConsumer(

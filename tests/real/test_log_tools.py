@@ -18,16 +18,16 @@ from aiokafka import AIOKafkaConsumer, TopicPartition
 from contracts.feedback import FeedbackExplicitReceived
 from contracts.topics import CHAT_REPLY, EXPLICIT_RECEIVED, FEEDBACK_CREATED
 from feedback.announce import message_of
-from feedback.consumer import FeedbackEvents
 from feedback.emojis import DEFAULT_REWARDS
-from feedback.main import open_store
+from feedback.handlers import FeedbackHandler
+from feedback.service import open_store
 from feedback.store import Store
 from servicekit.log.dead_letters import dead_letter
 from servicekit.log.messages import Message
 from servicekit.log.producer import BatchProducer
 from servicekit.log.records import Coordinates, RawRecord, Received
 from servicekit.log.topics import ensure_topics
-from servicekit.service import Service, Surroundings
+from servicekit.service import Service, ServiceContext
 from standalone.embedded.local_kafka import LocalKafka
 
 pytestmark = [pytest.mark.real, pytest.mark.timeout(240)]
@@ -70,7 +70,7 @@ class Place:
             )
             for turn in turns
         ]
-        await FeedbackEvents(self.store, self.producer, DEFAULT_REWARDS).handle(batch)
+        await FeedbackHandler(self.store, self.producer, DEFAULT_REWARDS).handle(batch)
 
 
 @pytest.fixture(scope="module")
@@ -91,7 +91,7 @@ async def _database(postgres_url: str) -> str:
 
 @pytest.fixture
 async def place(_kafka: LocalKafka, _database: str) -> AsyncIterator[Place]:
-    service = Service("feedback", Surroundings(_kafka.bootstrap))
+    service = Service("feedback", ServiceContext(_kafka.bootstrap))
     store = await open_store(_database, service)
     producer = BatchProducer(_kafka.bootstrap, client_id="test")
     yield Place(_kafka, store, _database, producer)

@@ -12,10 +12,10 @@ import pytest
 from aiokafka import AIOKafkaProducer
 from running_stack import Tokens, exchange
 
-import feedback.main
+import feedback.service
 from feedback.settings import FeedbackSettings
 from servicekit.log.topics import ensure_topics
-from servicekit.service import Service, Surroundings
+from servicekit.service import Service, ServiceContext
 from servicekit.web.application import application, guarded
 from standalone.embedded.local_kafka import LocalKafka
 
@@ -41,7 +41,7 @@ def _client(service: Service) -> httpx.AsyncClient:
         app.include_router(router)
     headers = {"Authorization": "Bearer ann"}
     return httpx.AsyncClient(
-        transport=httpx.ASGITransport(guarded(app, Tokens(), feedback.main.PROGRAM.surface)),
+        transport=httpx.ASGITransport(guarded(app, Tokens(), feedback.service.PROGRAM.surface)),
         base_url="http://feedback",
         headers=headers,
     )
@@ -53,7 +53,7 @@ async def test_an_unknown_turn_is_unknown_once_all_is_read(postgres_url: str, tm
         settings = FeedbackSettings(
             broker=kafka.bootstrap, database_url=postgres_url, store_url="memory://", turn_seconds=10
         )
-        service = await feedback.main.build(settings, Surroundings(kafka.bootstrap))
+        service = await feedback.service.build(settings, ServiceContext(kafka.bootstrap))
         try:
             await service.start()
             async with asyncio.timeout(60):

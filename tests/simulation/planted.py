@@ -9,10 +9,10 @@ from typing import Any
 from uuid import UUID
 
 from chat_bridge.batch import Batch
-from chat_bridge.consumer import ChatEvents
+from chat_bridge.handlers import ChatHandler
 from chat_bridge.model import IndexedMessage, ParkedEvent, ParkedKey
 from chat_bridge.parking import Parking
-from feedback.consumer import FeedbackEvents
+from feedback.handlers import FeedbackHandler
 from feedback.store import Save
 from feedback.writer import FeedbackWriter
 from servicekit.log.delivery import Delivery
@@ -38,7 +38,7 @@ class CommitsFirst(Delivery):
         await super().deliver(records, done)
 
 
-class AnnouncesChangesOnly(FeedbackEvents):
+class AnnouncesChangesOnly(FeedbackHandler):
     """Announces what this batch changed, and nothing that a crash left unannounced."""
 
     def __init__(self, store: Any, producer: Producer, rewards: Mapping[str, float]) -> None:
@@ -78,7 +78,7 @@ class Oblivious(FeedbackWriter):
         return {}
 
 
-class NeverMends(FeedbackEvents):
+class NeverMends(FeedbackHandler):
     """Lets a stale announcement stand last."""
 
     def _writer(self) -> FeedbackWriter:
@@ -111,7 +111,7 @@ class Unguarded:
         return written
 
 
-class LooksBeforeItParks(ChatEvents):
+class LooksBeforeItParks(ChatHandler):
     """Parks without a look at what has arrived since, and nobody sweeps."""
 
     async def _release(self, batch: Batch) -> None:

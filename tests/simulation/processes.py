@@ -6,18 +6,19 @@ import asyncio
 import contextlib
 from collections.abc import Callable, Collection, Coroutine, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
-from chat_bridge.consumer import ChatEvents
+from chat_bridge.handlers import ChatHandler
 from chat_bridge.parking import Parking
 from contracts.erasure import ErasedAt, Erasure, Person
 from contracts.feedback import FeedbackKeeper
 from contracts.instants import DAY
 from contracts.topics import Consumer
-from feedback.consumer import FeedbackEvents
 from feedback.emojis import DEFAULT_REWARDS
-from inference.consumer import ConversationEvents
-from reporting.consumer import Projector
+from feedback.handlers import FeedbackHandler
+from inference.handlers import ConversationHandler
+from reporting.handlers import ProjectionHandler
 from servicekit.errors import LogUnavailable
 from servicekit.log.delivery import Backoff, Delivery
 from servicekit.log.erasing import ErasingHandler
@@ -69,10 +70,10 @@ class Wiring:
     `likelier` gives faults another weight.
     """
 
-    chat_events: type[ChatEvents] = ChatEvents
+    chat_events: type[ChatHandler] = ChatHandler
     parking: type[Parking] = Parking
-    feedback_events: type[FeedbackEvents] = FeedbackEvents
-    conversation_events: type[ConversationEvents] = ConversationEvents
+    feedback_events: type[FeedbackHandler] = FeedbackHandler
+    conversation_events: type[ConversationHandler] = ConversationHandler
     delivery: type[Delivery] = Delivery
     subscription: type[SimulatedSubscription] = SimulatedSubscription
     producer: type[SimulatedProducer] = SimulatedProducer
@@ -130,6 +131,7 @@ class Process:
             clock=self.clock,
             observers=[self._surprise, world.observe],
             backoff=Backoff(pick=world.rng.uniform),
+            probe=partial(self.point, "probe", "store"),
         )
         self.subscription = self.wiring.subscription(delivery, self.clock, self.consumer)
 
@@ -232,7 +234,7 @@ def _feedback(process: Process) -> Handler:
 
 
 def _reporting(process: Process) -> Handler:
-    return _erasing(process, "reporting", Projector(process.store(process.world.reporting)))
+    return _erasing(process, "reporting", ProjectionHandler(process.store(process.world.reporting)))
 
 
 _HANDLERS: Mapping[str, Callable[[Process], Handler]] = {

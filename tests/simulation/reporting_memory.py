@@ -43,6 +43,3 @@ class ReportingMemory:
             held = self.feedbacks.get(feedback_id)
             if held is not None and held.revision <= self.forgotten[feedback_id]:
                 del self.feedbacks[feedback_id]
-
-    async def probe(self) -> None:
-        return None

@@ -9,7 +9,7 @@ from fastapi import APIRouter
 from starlette.types import ASGIApp
 
 from contracts.scopes import ALL_SCOPES
-from reporting.main import SURFACE
+from reporting.service import SURFACE
 from servicekit.web.application import application as servicekit_application
 from servicekit.web.application import guarded
 from servicekit.web.auth import Caller

@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 
 import asyncpg
 
-from reporting.main import MIGRATIONS
+from reporting.service import MIGRATIONS
 from servicekit.db.pools import open_pool
 
 

@@ -25,7 +25,7 @@ from servicekit.log.messages import Message
 from servicekit.log.outcome import Observation
 from servicekit.log.settings import SUBSCRIBER_SETTINGS
 from servicekit.log.topics import partitions_by_topic
-from servicekit.service import Surroundings
+from servicekit.service import ServiceContext
 from servicekit.web.answering import REQUEST_SECONDS
 from servicekit.web.application import add_routes, application, guarded
 from servicekit.web.auth import Authenticator, Caller
@@ -116,7 +116,7 @@ class RunningStack:
 @asynccontextmanager
 async def running_stack(
     database_url: str,
-    adapt: Callable[[Surroundings], Surroundings] = lambda around: around,
+    adapt: Callable[[ServiceContext], ServiceContext] = lambda around: around,
     prepare: Callable[[asyncpg.Connection], Awaitable[None]] | None = None,
 ) -> AsyncIterator[RunningStack]:
     """A stack on empty schemas and an empty log.
@@ -128,7 +128,7 @@ async def running_stack(
     async with AsyncExitStack() as parts:
         broker = parts.enter_context(MemoryBroker(partitions_by_topic()))
         holdback = Holdback()
-        around = Surroundings(
+        around = ServiceContext(
             broker.bootstrap,
             observers=[seen.append],
             wrap_producer=partial(HoldingProducer, holdback=holdback),

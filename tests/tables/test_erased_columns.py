@@ -18,9 +18,9 @@ from filled_rows import insert
 from logs import NOW, example
 from running_stack import SCHEMAS, RunningStack, message, running_stack
 
-import chat_bridge.main
-import inference.main
-import reporting.main
+import chat_bridge.service
+import inference.service
+import reporting.service
 from chat_bridge.erasure import ChatBridgeErasures
 from chat_bridge.store_postgres import PostgresStore
 from contracts.erasure import Person
@@ -198,7 +198,7 @@ async def test_every_page_of_parked_events_is_looked_through(own_database: str) 
     """Events of eve lie at both edges of every page among those of somebody else, and in another tenant."""
     pages, erase_at_once = 3, 1_000
     hers = {edge for page in range(pages) for edge in (page * erase_at_once, (page + 1) * erase_at_once - 1)}
-    async with schema_of(own_database, chat_bridge.main) as pool:
+    async with schema_of(own_database, chat_bridge.service) as pool:
         rows = [
             {"tenant": tenant, "topic": REACTION, "event_id": f"{number:06}", "record_key": None, "traceparent": None,
              "value": example(REACTION, "added", userId="eve" if number in hers else "bob", tenant=tenant,
@@ -217,11 +217,11 @@ async def test_more_messages_than_one_statement_blanks_are_blanked(own_database:
     kept = [("acme", "bob", NOW), ("globex", "eve", NOW), ("acme", "eve", NOW + MARGIN + 1)]
     erased_rows = [("acme", "eve", NOW + MARGIN)] * 5_001
     for module, text, role, ledger in (
-        (inference.main, "text", "role", lambda pool: InferenceErasures(pool, None)),  # type: ignore[arg-type]
-        (reporting.main, "content", "sender_type", ReportingErasures),
+        (inference.service, "text", "role", lambda pool: InferenceErasures(pool, None)),  # type: ignore[arg-type]
+        (reporting.service, "content", "sender_type", ReportingErasures),
     ):
         async with schema_of(own_database, module) as pool:
-            at = "occurred_at" if module is reporting.main else "at"
+            at = "occurred_at" if module is reporting.service else "at"
             rows = [
                 {"tenant": tenant, "sender_id": who, role: "human", text: "words", at: said_at, "message_id": f"m{n}",
                  "version": b"\x01" + said_at.to_bytes(8, "big") + b"\0"}
@@ -238,8 +238,8 @@ async def test_more_messages_than_one_statement_blanks_are_blanked(own_database:
 async def test_an_upgrade_removes_the_ids_of_those_erased_before(own_database: str) -> None:
     people = [("acme", "eve", NOW + MARGIN), ("acme", "eve", NOW + MARGIN + 1), ("acme", "bob", NOW)]
     for module, role, shown in (
-        (reporting.main, "sender_type", "select nullif(sender_id, '') from messages order by message_id"),
-        (inference.main, "role", "select user_id from turns order by turn_id"),
+        (reporting.service, "sender_type", "select nullif(sender_id, '') from messages order by message_id"),
+        (inference.service, "role", "select user_id from turns order by turn_id"),
     ):
         async with schema_of(own_database, module) as pool:
             for n, (tenant, who, said_at) in enumerate(people):
@@ -247,7 +247,7 @@ async def test_an_upgrade_removes_the_ids_of_those_erased_before(own_database: s
                 version = b"\x01" + said_at.to_bytes(8, "big") + b"\0"
                 row = place | {"message_id": f"m{n}", "version": version, "sender_id": who, role: "human"}
                 await insert(pool, "messages", row)
-                if module is inference.main:
+                if module is inference.service:
                     turn = place | {"turn_id": f"t{n}", "user_message_id": f"m{n}", "user_id": who}
                     await insert(pool, "turns", turn)
             await insert(pool, "erasures", {"tenant": "acme", "user_id": "eve", "erased_at": NOW})
@@ -258,7 +258,7 @@ async def test_an_upgrade_removes_the_ids_of_those_erased_before(own_database: s
 
 async def test_what_webhooks_wait_to_send_goes_before_its_tombstones_come(own_database: str) -> None:
     kept = [("acme", "bob", NOW), ("globex", "eve", NOW), ("acme", "eve", NOW + MARGIN + 1)]
-    async with schema_of(own_database, reporting.main) as pool:
+    async with schema_of(own_database, reporting.service) as pool:
         for tenant, who, said_at in [*kept, ("acme", "eve", NOW + MARGIN)]:
             await insert(pool, "deliveries", {"tenant": tenant, "user_id": who, "occurred_at": said_at})
         assert await ReportingErasures(pool).erase(EVE) == 1

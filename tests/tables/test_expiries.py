@@ -17,10 +17,10 @@ import pytest_asyncio
 from filled_rows import insert
 from logs import RecordingLog, example
 
-import chat_bridge.main
-import feedback.main
-import inference.main
-import reporting.main
+import chat_bridge.service
+import feedback.service
+import inference.service
+import reporting.service
 from chat_bridge.parking import Parking
 from chat_bridge.settings import ChatBridgeSettings
 from chat_bridge.store_postgres import PostgresStore
@@ -36,15 +36,15 @@ DAY = 86_400_000_000
 NOW = 1_893_456_000_000_000
 """1 January 2030, microseconds."""
 SERVICES: Mapping[str, tuple[Any, Callable[[], Sequence[Expiry]]]] = {
-    "chat_bridge": (chat_bridge.main, lambda: chat_bridge.main.expiries(ChatBridgeSettings())),
+    "chat_bridge": (chat_bridge.service, lambda: chat_bridge.service.expiries(ChatBridgeSettings())),
     "feedback": (
-        feedback.main,
-        lambda: [*feedback.main.expiries(FeedbackSettings()), *store_expiries(FeedbackSettings())],
+        feedback.service,
+        lambda: [*feedback.service.expiries(FeedbackSettings()), *store_expiries(FeedbackSettings())],
     ),
-    "inference": (inference.main, lambda: inference.main.expiries(InferenceSettings())),
+    "inference": (inference.service, lambda: inference.service.expiries(InferenceSettings())),
     "reporting": (
-        reporting.main,
-        lambda: reporting.main.expiries(ReportingSettings(message_days=40, feedback_days=50)),
+        reporting.service,
+        lambda: reporting.service.expiries(ReportingSettings(message_days=40, feedback_days=50)),
     ),
 }
 
@@ -150,7 +150,7 @@ async def test_reports_keep_messages_feedback_and_sessions_unless_told_otherwise
     await pool.execute("truncate messages, feedbacks, sessions, deliveries, forgotten cascade")
     for table, column in (("messages", "occurred_at"), ("feedbacks", "occurred_at"), ("sessions", "recorded_at")):
         await insert(pool, table, {column: 1})
-    swept = Retention("reporting", pool, FixedClock(NOW), reporting.main.expiries(ReportingSettings()))
+    swept = Retention("reporting", pool, FixedClock(NOW), reporting.service.expiries(ReportingSettings()))
     assert await swept.sweep() == {}
 
 

@@ -12,7 +12,7 @@ from hand_clock import HandClock
 from running_stack import running_stack
 
 from servicekit.errors import Unavailable
-from servicekit.service import Periodic, Service, Surroundings
+from servicekit.service import Periodic, Service, ServiceContext
 from standalone.embedded.memory_broker import MemoryBroker
 
 TASKS = {
@@ -73,7 +73,7 @@ async def test_every_task_of_every_service_is_run_again_after_a_failure(
 async def test_a_task_that_hangs_holds_up_no_other_is_shown_and_ends_with_the_service() -> None:
     clock, runs = HandClock(), 0
     with MemoryBroker({}) as broker:
-        service = Service("chat_bridge", Surroundings(broker.bootstrap, clock=clock))
+        service = Service("chat_bridge", ServiceContext(broker.bootstrap, clock=clock))
         hanging, forever = asyncio.Event(), asyncio.Event()
 
         async def hang() -> None:

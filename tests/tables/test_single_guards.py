@@ -10,16 +10,18 @@ import httpx
 import pytest
 from running_stack import Tokens
 
-import chat_bridge.main
-import feedback.main
-import inference.main
-import reporting.main
+import chat_bridge.service
+import feedback.service
+import inference.service
+import reporting.service
 from reporting.pages.exports import _cell
 from servicekit.db.pools import open_pool
 from servicekit.web.application import application, guarded
 from standalone.api import SURFACE
 
-SERVICES = {one.PROGRAM.name: one for one in (chat_bridge.main, feedback.main, inference.main, reporting.main)}
+SERVICES = {
+    one.PROGRAM.name: one for one in (chat_bridge.service, feedback.service, inference.service, reporting.service)
+}
 
 
 @pytest.mark.parametrize("service", SERVICES)

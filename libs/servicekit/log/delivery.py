@@ -68,8 +68,15 @@ Commit = Callable[[Sequence[RawRecord]], Awaitable[bool]]
 """Commits the offsets of records; True if the log accepted it and no other consumer can have processed them."""
 
 
+async def _no_outage() -> None:
+    """Find every dependency available."""
+
+
 class Delivery:
-    """Delivery of raw record batches to one consumer group's handler; `letters` writes the dead letters."""
+    """Delivery of raw record batches to one consumer group's handler.
+
+    `letters` writes the dead letters; `probe` raises if a dependency of the handler does not answer.
+    """
 
     def __init__(
         self,
@@ -81,16 +88,15 @@ class Delivery:
         judge_at: int | None = None,
         observers: Sequence[Observer] = (),
         backoff: Backoff | None = None,
-        probe: Callable[[], Awaitable[None]] | None = None,
+        probe: Callable[[], Awaitable[None]] = _no_outage,
     ) -> None:
         self.group = group
         self.topics: tuple[Topic, ...] = consumed_by(group)
         self._models: Mapping[str, type[Envelope]] = {topic.name: topic.event for topic in self.topics}
         self._keeps = {topic.name for topic in self.topics if topic.consumers[0] == group}
         self._handler = handler
-        self._taken = (Received, Tombstone) if getattr(handler, "takes_tombstones", False) else (Received,)
-        self._probe = probe or handler.probe
-        self._note_set_aside = getattr(handler, "note_set_aside", None)
+        self._taken = (Received, Tombstone) if handler.takes_tombstones else (Received,)
+        self._probe = probe
         self._letters = letters
         self._clock = clock
         self._judge_at = judge_at
@@ -295,8 +301,7 @@ class Delivery:
             await self._until_up(partial(self._letters.send, letters), self.backoff, self._letters_wait)
             for (topic, reason), count in Counter((one.raw.coordinates.topic, one.reason) for one in piece).items():
                 metrics.DEAD_LETTERS.labels(self.group, topic, reason).inc(count)
-            if self._note_set_aside is not None:
-                await self._note_set_aside(piece)
+            await self._handler.note_set_aside(piece)
 
     def _letters_wait(self, error: Exception, attempt: int) -> None:
         """Report that dead letters cannot be written: no later record is processed until they are."""

@@ -15,7 +15,7 @@ from contracts.topics import ERASURE_CONFIRMED, ERASURE_REQUESTED
 from servicekit.log.handler import Handler
 from servicekit.log.messages import Message, Producer
 from servicekit.log.outcome import ERASED, STORED, TOMBSTONE, UNCHANGED, Outcome
-from servicekit.log.records import Received, Tombstone, inherited
+from servicekit.log.records import Received, Tombstone, Unreadable, inherited
 
 
 class Erasures(Protocol):
@@ -37,7 +37,7 @@ class Erasures(Protocol):
         ...
 
 
-class ErasingHandler:
+class ErasingHandler(Handler):
     """`inner`, with everything that an erasure covers left out of its batches and removed from its store."""
 
     def __init__(self, inner: Handler, erasures: Erasures, producer: Producer, service: FeedbackKeeper) -> None:
@@ -45,8 +45,7 @@ class ErasingHandler:
         self._erasures = erasures
         self._producer = producer
         self._service: FeedbackKeeper = service
-        self.note_set_aside = getattr(inner, "note_set_aside", None)
-        self.takes_tombstones = getattr(inner, "takes_tombstones", False)
+        self.takes_tombstones = inner.takes_tombstones
 
     async def handle(self, batch: Sequence[Received[Any]]) -> Sequence[Outcome]:
         outcomes = await self._carry_out(batch)
@@ -69,8 +68,8 @@ class ErasingHandler:
         if left := [received for received in batch if not _is_request(received)]:
             await self._inner.commit_lost(left)
 
-    async def probe(self) -> None:
-        await self._inner.probe()
+    async def note_set_aside(self, refused: Sequence[Unreadable]) -> None:
+        await self._inner.note_set_aside(refused)
 
     async def _carry_out(self, batch: Sequence[Received[Any]]) -> dict[int, Outcome]:
         """Note and carry out the batch's erasures, then confirm them. A repeated request is carried out again."""

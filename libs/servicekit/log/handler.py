@@ -2,30 +2,41 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import Any, Protocol
+from typing import Any
 
 from servicekit.log.outcome import Outcome
-from servicekit.log.records import Received
+from servicekit.log.records import Unreadable
 
 
-class Handler(Protocol):
-    """Handler of one consumer group. With the attribute `takes_tombstones = True` it gets `Tombstone`s as well.
+class Handler(ABC):
+    """Base class of the handler of one consumer group.
 
-    An optional coroutine `note_set_aside` gets records after their dead letters are written. It must not raise.
+    Its batches hold `Received` records. A subclass declared with `tombstones=True` gets `Tombstone` records as well:
+
+        class RatingHandler(Handler, tombstones=True): ...
     """
 
-    async def handle(self, batch: Sequence[Received[Any]]) -> Sequence[Outcome]:
+    takes_tombstones: bool = False
+
+    def __init_subclass__(cls, *, tombstones: bool | None = None, **keywords: Any) -> None:
+        super().__init_subclass__(**keywords)
+        if tombstones is not None:
+            cls.takes_tombstones = tombstones
+
+    @abstractmethod
+    async def handle(self, batch: Sequence[Any]) -> Sequence[Outcome]:
         """Process the whole batch and return the outcome of each record, in the same order.
 
         Must be idempotent: after any failure all or some of the same records may be delivered again.
         """
-        ...
 
-    async def commit_lost(self, batch: Sequence[Received[Any]]) -> None:
-        """Repair a batch whose commit was refused or late: another consumer may have processed the same records."""
-        ...
+    async def commit_lost(self, batch: Sequence[Any]) -> None:  # noqa: B027 # most handlers have nothing to repair
+        """Repair a batch whose commit was refused or late: another consumer may have processed the same records.
 
-    async def probe(self) -> None:
-        """Raise if the handler's database does not answer."""
-        ...
+        By default do nothing, which suffices if handling the records again changes nothing.
+        """
+
+    async def note_set_aside(self, refused: Sequence[Unreadable]) -> None:  # noqa: B027 # few handlers keep account
+        """Take note of records after their dead letters are written. Must not raise."""

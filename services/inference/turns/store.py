@@ -97,7 +97,3 @@ class TurnIndex(TurnIntake, TurnSearch, Protocol):
     async def forget(self, feedback_ids: Collection[UUID]) -> None:
         """Drop reactions whose person was forgotten. Committed on return."""
         ...
-
-    async def ping(self) -> None:
-        """Raise if the database does not answer."""
-        ...

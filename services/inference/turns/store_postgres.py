@@ -75,9 +75,6 @@ class PostgresTurnIndex(PostgresTurnSearch):
             await connection.execute(BY_PEOPLE, *turns)
         return news
 
-    async def ping(self) -> None:
-        await self._pool.execute("select 1")
-
     async def forget(self, feedback_ids: Collection[UUID]) -> None:
         known = [TurnKey(*row) for row in await self._pool.fetch(WHOSE, list(feedback_ids))]
         async with self._locked({key[:3] for key in known}) as connection:

@@ -8,19 +8,18 @@ from uuid import UUID
 from contracts.feedback import FeedbackCreated
 from inference.turns.rules import TurnKey, status_of
 from inference.turns.store import TurnIndex, UserReaction
+from servicekit.log.handler import Handler
 from servicekit.log.outcome import STORED, UNCHANGED, Ignored, Outcome
 from servicekit.log.records import Received, Tombstone
 
 NO_REACTION = Ignored("no_reaction_of_a_person")
 
 
-class UserReactionEvents:
+class UserReactionHandler(Handler, tombstones=True):
     """The handler of the group `inference_status`: explicit feedback and emoji become the person's verdict on a turn.
 
     The highest revision of a feedback holds, so that records may come again and in any order.
     """
-
-    takes_tombstones = True
 
     def __init__(self, index: TurnIndex) -> None:
         self._index = index
@@ -40,12 +39,6 @@ class UserReactionEvents:
             await self._index.forget(gone)
         news = await self._index.take_reactions(newest.values())
         return [_outcome(one, newest, news) for one in found]
-
-    async def commit_lost(self, batch: Sequence[Received[FeedbackCreated] | Tombstone]) -> None:
-        """Nothing to mend: a reaction only ever gives way to a higher revision."""
-
-    async def probe(self) -> None:
-        await self._index.ping()
 
 
 def reaction_of(event: FeedbackCreated) -> UserReaction | None:

@@ -101,6 +101,3 @@ class Deliveries:
             now,
         )
         return int(done.rpartition(" ")[2])
-
-    async def probe(self) -> None:
-        await self._pool.execute("select")

@@ -11,8 +11,8 @@ import pytest
 from hand_clock import HandClock
 from logs import example
 
-from chat_bridge.consumer import ChatEvents
 from chat_bridge.erasure import ChatBridgeErasures, _is_covered
+from chat_bridge.handlers import ChatHandler
 from chat_bridge.parking import Parking
 from chat_bridge.store_memory import MemoryStore
 from contracts.erasure import Person, author_of
@@ -55,7 +55,7 @@ class Bridge:
         self.log, self.clock = Log(self.store), HandClock()
         self.observed: list[Observation] = []
         self.parking = Parking(self.store, self.log, self.clock, DAYS_7 * SECOND, [self.observed.append])
-        self.events = ChatEvents(self.store, self.log, self.parking, self.clock, limit)
+        self.events = ChatHandler(self.store, self.log, self.parking, self.clock, limit)
 
     async def take(self, *batch: Received[Any]) -> list[Outcome]:
         return list(await self.events.handle(batch))

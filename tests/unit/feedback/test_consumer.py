@@ -10,8 +10,8 @@ from uuid import UUID
 import pytest
 from feedback_events import RecordingProducer, batch, explicit, key, reaction, reply
 
-from feedback.consumer import FeedbackEvents
 from feedback.emojis import DEFAULT_REWARDS
+from feedback.handlers import FeedbackHandler
 from feedback.store import Save
 from feedback.store_memory import MemoryStore
 from servicekit.log.outcome import STORED, UNCHANGED, Ignored
@@ -28,8 +28,8 @@ def log() -> RecordingProducer:
 
 
 @pytest.fixture
-def handler(store: MemoryStore, log: RecordingProducer) -> FeedbackEvents:
-    return FeedbackEvents(store, log, DEFAULT_REWARDS)
+def handler(store: MemoryStore, log: RecordingProducer) -> FeedbackHandler:
+    return FeedbackHandler(store, log, DEFAULT_REWARDS)
 
 
 async def test_outcomes_stand_in_the_batchs_order_and_each_feedback_is_announced_once(handler, log):
@@ -74,7 +74,7 @@ async def test_an_announcement_names_the_chat_record_that_it_comes_from(handler,
 
 async def test_an_emoji_that_has_left_the_table_can_still_be_taken_back(store, handler, log):
     await handler.handle(batch(reaction("👍", event="r1")))
-    without = FeedbackEvents(store, log, {name: value for name, value in DEFAULT_REWARDS.items() if name != "👍"})
+    without = FeedbackHandler(store, log, {name: value for name, value in DEFAULT_REWARDS.items() if name != "👍"})
     taken_back = batch(reaction("👍", "removed", at=1, event="r2"))
     assert await without.handle(taken_back) == [STORED]
     assert json.loads(log.sent[-1].value or b"")["change"] == "cleared"
@@ -105,7 +105,7 @@ async def test_an_event_that_comes_again_under_another_derived_id_stays_one_feed
 class LosesOnce:
     """A store in which another process writes first, at the first save."""
 
-    def __init__(self, store: MemoryStore, other: FeedbackEvents, word: Any) -> None:
+    def __init__(self, store: MemoryStore, other: FeedbackHandler, word: Any) -> None:
         self._store, self._other, self._word = store, other, word
 
     def __getattr__(self, name: str) -> Any:
@@ -130,7 +130,7 @@ class LosesOnce:
 async def test_a_change_that_loses_to_another_writer_is_merged_with_what_won(
     store, handler, log, theirs, ours, outcome, shown
 ):
-    slow = FeedbackEvents(LosesOnce(store, handler, theirs), log, DEFAULT_REWARDS)
+    slow = FeedbackHandler(LosesOnce(store, handler, theirs), log, DEFAULT_REWARDS)
     assert await slow.handle(batch(ours)) == [outcome]
     assert json.loads(log.sent[-1].value or b"")["reaction"] == shown
     (record,) = (await store.load([key().feedback_id])).values()
@@ -147,6 +147,6 @@ async def test_an_uncertain_batch_is_announced_as_it_stands_and_not_merged_again
 
 
 async def test_a_project_may_have_a_table_of_its_own(store, log):
-    handler = FeedbackEvents(store, log, DEFAULT_REWARDS, {("acme", "support"): {"🤔": 0.9}})
+    handler = FeedbackHandler(store, log, DEFAULT_REWARDS, {("acme", "support"): {"🤔": 0.9}})
     ours, theirs = reaction("🤔", event="r1"), reaction("🤔", event="r2").model_copy(update={"project": "sales"})
     assert await handler.handle(batch(ours, theirs)) == [STORED, Ignored("unmapped_emoji")]

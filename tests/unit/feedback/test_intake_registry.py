@@ -13,9 +13,9 @@ import pytest_asyncio
 from reporting_events import reply
 
 from contracts.chat import ChatMessageIngested
-from feedback.main import MIGRATIONS
 from feedback.registry import RegisteredTurn, TurnKey, collapse, newest_roles, role_of, turn_of
 from feedback.registry_postgres import PostgresRegistry
+from feedback.service import MIGRATIONS
 from servicekit.db.pools import open_pool
 from servicekit.db.row_security import EVERY_TENANT, tenant_in_sight
 

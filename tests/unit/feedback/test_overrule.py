@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from feedback_events import RecordingProducer, batch, erasure, explicit, inferred, received
 
-from feedback.consumer import FeedbackEvents
 from feedback.emojis import DEFAULT_REWARDS
+from feedback.handlers import FeedbackHandler
 from feedback.store_memory import MemoryStore
 
 
@@ -19,7 +19,7 @@ class Ledger:
 
     def __init__(self) -> None:
         self.store, self.log = MemoryStore(), RecordingProducer()
-        self.handler = FeedbackEvents(self.store, self.log, DEFAULT_REWARDS)
+        self.handler = FeedbackHandler(self.store, self.log, DEFAULT_REWARDS)
 
     async def take(self, *events: Any) -> None:
         await self.handler.handle(batch(*events))
@@ -180,7 +180,7 @@ class _ReviewedMeanwhile(MemoryStore):
     async def save(self, saves):
         if self.meanwhile:
             event = self.meanwhile.pop()
-            await FeedbackEvents(self, RecordingProducer(), DEFAULT_REWARDS).handle(batch(event))
+            await FeedbackHandler(self, RecordingProducer(), DEFAULT_REWARDS).handle(batch(event))
         return await super().save(saves)
 
 
@@ -188,7 +188,7 @@ class _ReviewedMeanwhile(MemoryStore):
 async def test_a_review_that_another_process_commits_between_look_and_write_is_kept_to(before, meanwhile, counted):
     ledger = Ledger()
     ledger.store = _ReviewedMeanwhile()
-    ledger.handler = FeedbackEvents(ledger.store, ledger.log, DEFAULT_REWARDS)
+    ledger.handler = FeedbackHandler(ledger.store, ledger.log, DEFAULT_REWARDS)
     await ledger.take(*(review(one) for one in before))
     ledger.store.meanwhile = [review(meanwhile, at=11)]
     await ledger.take(inferred())

@@ -11,7 +11,7 @@ from reporting_events import batch, message
 from contracts.chat import DELETED
 from contracts.feedback import FeedbackInferredReceived
 from detector.detector import Detector
-from inference.consumer import ConversationEvents, indexed
+from inference.handlers import ConversationHandler, indexed
 from inference.store import Place, Placed
 from inference.store_memory import MemoryStore
 from inference.turns.facts import facts_of
@@ -26,7 +26,7 @@ EDITED = message("q2", content="And when does it close?", turn="t2", at=70)
 class Interrupted(MemoryStore):
     """Lets another handler work once, after what is about to be judged has been read."""
 
-    other: ConversationEvents | None = None
+    other: ConversationHandler | None = None
 
     async def around(self, places: Collection[Place], reach: int) -> Sequence[Sequence[Placed]]:
         found = await super().around(places, reach)
@@ -40,7 +40,7 @@ class Interrupted(MemoryStore):
 async def test_what_changed_during_a_look_is_looked_at_again(rules: Detector, edited: bool) -> None:
     """The edit's own look finds nothing announced, so only the first look can notice that its verdict is outdated."""
     store, log = Interrupted(), RecordingProducer()
-    first, second = (ConversationEvents(store, StubTurns(), log, rules) for _ in range(2))
+    first, second = (ConversationHandler(store, StubTurns(), log, rules) for _ in range(2))
     await first.handle(batch(QUESTION, ANSWER))
     store.other = second if edited else None
     await first.handle(batch(REJECTION))

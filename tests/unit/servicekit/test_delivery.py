@@ -19,6 +19,7 @@ from servicekit import metrics
 from servicekit.clock import FixedClock
 from servicekit.errors import LogUnavailable, Permanent, Unavailable
 from servicekit.log.delivery import BISECT_AFTER, Backoff, Delivery, Interrupted
+from servicekit.log.handler import Handler
 from servicekit.log.messages import Message, Written
 from servicekit.log.outcome import STORED, DeadLettered, Ignored, Observation, Outcome
 from servicekit.log.records import RawRecord, Received
@@ -41,7 +42,7 @@ class NoWait(Backoff):
             raise Interrupted
 
 
-class Handler:
+class AcceptingHandler(Handler):
     """Takes everything in, unless `decide` raises for a record."""
 
     def __init__(self, decide: Callable[[str], None] = lambda _: None) -> None:
@@ -75,7 +76,9 @@ def message(number: int, **changes: Any) -> RawRecord:
 class Run:
     """One delivery with its log, its observed outcomes and its commits."""
 
-    def __init__(self, handler: Handler, log: RecordingLog | None = None, backoff: NoWait | None = None) -> None:
+    def __init__(
+        self, handler: AcceptingHandler, log: RecordingLog | None = None, backoff: NoWait | None = None
+    ) -> None:
         self.handler = handler
         self.log = log or RecordingLog()
         self.seen: list[Observation] = []
@@ -90,6 +93,7 @@ class Run:
             clock=FixedClock(NOW),
             observers=[self.seen.append],
             backoff=self.backoff,
+            probe=handler.probe,
         )
 
     async def commit(self, records: Sequence[RawRecord]) -> bool:
@@ -103,13 +107,13 @@ class Run:
 
 
 async def test_good_records_are_handled_at_once_and_committed() -> None:
-    run = Run(Handler())
+    run = Run(AcceptingHandler())
     assert await run.deliver(message(1), message(2)) == [STORED, STORED]
     assert (run.handler.taken, run.commits, run.log.messages) == (["m1", "m2"], 1, [])
 
 
 async def test_the_outcome_of_an_event_that_breaks_a_rule_names_the_field() -> None:
-    [outcome] = await Run(Handler()).deliver(raw(TOPIC, example(TOPIC, "least", content="my words \u0000")))
+    [outcome] = await Run(AcceptingHandler()).deliver(raw(TOPIC, example(TOPIC, "least", content="my words \u0000")))
     assert isinstance(outcome, DeadLettered)
     assert outcome.detail.startswith("content: ") and "my words" not in outcome.detail
 
@@ -131,7 +135,7 @@ async def test_the_outcome_of_an_event_that_breaks_a_rule_names_the_field() -> N
     ids=lambda value: str(value)[:20],
 )
 async def test_an_unreadable_record_is_set_aside_and_the_rest_goes_on(value: bytes | None, reason: str) -> None:
-    run = Run(Handler())
+    run = Run(AcceptingHandler())
     bad = raw(TOPIC, value, 7, 3, [("broken", b"\xff\xfe"), ("traceparent", b"\xff")])
     assert await run.deliver(message(1), bad, message(2)) == [STORED, DeadLettered(reason), STORED]
     letter = run.log.messages[0]
@@ -143,12 +147,12 @@ async def test_an_unreadable_record_is_set_aside_and_the_rest_goes_on(value: byt
 
 
 async def test_an_event_five_minutes_ahead_is_still_taken() -> None:
-    run = Run(Handler())
+    run = Run(AcceptingHandler())
     assert await run.deliver(message(1, occurredAt="2026-06-01T12:05:00Z")) == [STORED]
 
 
 async def test_a_group_that_does_not_keep_the_letters_passes_over_bad_records() -> None:
-    run = Run(Handler())
+    run = Run(AcceptingHandler())
     run.delivery = Delivery(
         "reporting", run.handler, run.log, clock=FixedClock(NOW), observers=[run.seen.append], backoff=run.backoff
     )
@@ -164,7 +168,7 @@ async def test_an_outage_is_waited_out_and_never_dead_lettered() -> None:
             down.pop()
             raise Unavailable("the database")
 
-    run = Run(Handler(decide))
+    run = Run(AcceptingHandler(decide))
     run.handler.probe_fails = True
     assert await run.deliver(message(1), message(2)) == [STORED, STORED]
     assert len(run.backoff.waits) == BISECT_AFTER + 7
@@ -177,7 +181,7 @@ async def test_a_batch_that_keeps_failing_while_the_database_answers_is_taken_ap
         if message_id == "m2":
             raise Unavailable("the database")
 
-    run = Run(Handler(decide))
+    run = Run(AcceptingHandler(decide))
     outcomes = await run.deliver(message(1), message(2), message(3))
     assert outcomes == [STORED, DeadLettered("bug"), STORED]
     assert len(run.backoff.waits) == 2 * (BISECT_AFTER - 1)
@@ -191,7 +195,7 @@ async def test_an_outage_of_the_log_is_never_blamed_on_the_records() -> None:
             down.pop()
             raise LogUnavailable
 
-    run = Run(Handler(decide))
+    run = Run(AcceptingHandler(decide))
     assert await run.deliver(message(1), message(2)) == [STORED, STORED]
     assert run.log.messages == []
 
@@ -205,13 +209,13 @@ async def test_a_database_that_only_reads_is_never_blamed_on_the_records(error: 
             down.pop()
             raise error("no room")
 
-    run = Run(Handler(decide))
+    run = Run(AcceptingHandler(decide))
     assert await run.deliver(message(1), message(2)) == [STORED, STORED]
     assert run.log.messages == []
 
 
 async def test_a_letter_leaves_out_a_key_too_large_to_write() -> None:
-    run = Run(Handler())
+    run = Run(AcceptingHandler())
     huge = replace_key(raw(TOPIC, b"{"), b"k" * 700_000)
     assert await run.deliver(huge) == [DeadLettered("invalid_json")]
     assert run.log.messages[0].key is None
@@ -219,13 +223,13 @@ async def test_a_letter_leaves_out_a_key_too_large_to_write() -> None:
 
 
 async def test_a_letter_quotes_nothing_of_the_sender() -> None:
-    run = Run(Handler())
+    run = Run(AcceptingHandler())
     await run.deliver(message(1, attributes={"call Ann on 555": "x" * 300}, sequence="Ann's"))
     assert dict(run.log.messages[0].headers)["detail"] == b"sequence: input should be a valid integer"
 
 
 async def test_what_a_lost_commit_left_is_repaired_even_after_the_partitions_are_gone() -> None:
-    class Hiccup(Handler):
+    class Hiccup(AcceptingHandler):
         failed = False
 
         async def commit_lost(self, batch: Sequence[Received[Any]]) -> None:
@@ -250,7 +254,7 @@ async def test_the_guilty_record_alone_is_set_aside(error: Exception, reason: st
         if message_id == "m5":
             raise error
 
-    run = Run(Handler(decide))
+    run = Run(AcceptingHandler(decide))
     outcomes = await run.deliver(*(message(n) for n in range(9)))
     assert outcomes == [DeadLettered(reason) if n == 5 else STORED for n in range(9)]
     assert sorted(set(run.handler.taken)) == [f"m{n}" for n in range(9) if n != 5]
@@ -258,13 +262,13 @@ async def test_the_guilty_record_alone_is_set_aside(error: Exception, reason: st
 
 
 async def test_a_letter_that_cannot_be_written_is_tried_again_before_the_commit() -> None:
-    run = Run(Handler(), RecordingLog(KafkaConnectionError(), KafkaConnectionError()))
+    run = Run(AcceptingHandler(), RecordingLog(KafkaConnectionError(), KafkaConnectionError()))
     assert await run.deliver(raw(TOPIC, b"{")) == [DeadLettered("invalid_json")]
     assert (len(run.log.messages), len(run.backoff.waits), run.commits) == (1, 2, 1)
 
 
 async def test_a_letter_too_large_to_write_keeps_its_hash_and_its_place() -> None:
-    run = Run(Handler())
+    run = Run(AcceptingHandler())
     await run.deliver(raw(TOPIC, b"x" * 2_600_000, 5))
     letter = run.log.messages[0]
     headers = dict(letter.headers)
@@ -274,7 +278,7 @@ async def test_a_letter_too_large_to_write_keeps_its_hash_and_its_place() -> Non
 
 
 async def test_a_refused_commit_makes_the_handler_look_again() -> None:
-    run = Run(Handler())
+    run = Run(AcceptingHandler())
     run.accepted = False
     await run.deliver(message(1), raw(TOPIC, b"{", 1))
     assert run.handler.unsure == ["m1"]
@@ -284,7 +288,7 @@ async def test_a_stop_ends_the_wait_without_a_commit() -> None:
     def decide(_: str) -> None:
         raise Unavailable("the database")
 
-    run = Run(Handler(decide))
+    run = Run(AcceptingHandler(decide))
     run.handler.probe_fails = True
     run.backoff.give_up.set()
     with pytest.raises(Interrupted):
@@ -311,7 +315,7 @@ async def test_too_many_bugs_hold_the_consumer() -> None:
         if int(message_id[1:]) % 5 == 0:
             raise ValueError
 
-    run = Run(Handler(decide))
+    run = Run(AcceptingHandler(decide))
     await run.deliver(*(apart(n) for n in range(1, 200)), apart(200))
     assert run.delivery.breaker.open
     assert run.backoff.waits
@@ -322,7 +326,7 @@ async def test_a_handler_that_always_fails_costs_five_letters_and_then_one_a_min
     def decide(_: str) -> None:
         raise ValueError("user text")
 
-    run = Run(Handler(decide), backoff=NoWait(at_most=5))
+    run = Run(AcceptingHandler(decide), backoff=NoWait(at_most=5))
     with capture_logs() as logs, pytest.raises(Interrupted):
         await run.deliver(*(apart(n) for n in range(1_000)))
     assert run.backoff.waits == [60.0] * 6
@@ -337,7 +341,7 @@ async def test_a_handler_that_always_fails_in_other_ways_costs_twenty_letters() 
     def decide(message_id: str) -> None:
         raise (ValueError, TypeError, KeyError)[int(message_id[1:]) % 3]
 
-    run = Run(Handler(decide), backoff=NoWait(at_most=0))
+    run = Run(AcceptingHandler(decide), backoff=NoWait(at_most=0))
     with pytest.raises(Interrupted):
         await run.deliver(*(apart(n) for n in range(1_000)))
     assert len(run.log.messages) == 20
@@ -347,7 +351,7 @@ async def test_a_new_release_that_always_fails_is_held_though_all_is_one_convers
     def decide(_: str) -> None:
         raise ValueError
 
-    run = Run(Handler(decide), backoff=NoWait(at_most=0))
+    run = Run(AcceptingHandler(decide), backoff=NoWait(at_most=0))
     with pytest.raises(Interrupted):
         await run.deliver(*(message(n) for n in range(100)))
     assert len(run.log.messages) == 5
@@ -359,7 +363,7 @@ async def test_the_same_bug_of_one_sql_state_is_one_signature() -> None:
             raise asyncpg.UndefinedColumnError
         raise asyncpg.UndefinedColumnError(message_id)
 
-    run = Run(Handler(decide), backoff=NoWait(at_most=0))
+    run = Run(AcceptingHandler(decide), backoff=NoWait(at_most=0))
     with pytest.raises(Interrupted):
         await run.deliver(*(apart(n) for n in range(100)))
     assert len(run.log.messages) == 5
@@ -373,7 +377,7 @@ async def test_a_hostile_record_that_is_sent_again_and_again_never_holds_the_gro
         if message_id.startswith("m9"):
             raise ValueError
 
-    run = Run(Handler(decide), backoff=NoWait(at_most=0))
+    run = Run(AcceptingHandler(decide), backoff=NoWait(at_most=0))
     await run.deliver(message(1))
     await run.deliver(*(message(9_000 + n) for n in range(900)))
     await run.deliver(*(message(n) for n in range(2, 50) if n != 9))
@@ -389,7 +393,7 @@ async def test_bugs_in_a_row_do_not_hold_a_group_in_which_another_record_succeed
         if message_id != "m10":
             raise ValueError
 
-    run = Run(Handler(decide), backoff=NoWait(at_most=0))
+    run = Run(AcceptingHandler(decide), backoff=NoWait(at_most=0))
     records = [apart(n) for n in range(40)]
     records[10] = message(10, tenant="other")
     outcomes = await run.deliver(*records)
@@ -406,7 +410,7 @@ async def test_a_bug_while_the_probe_fails_waits_like_an_outage() -> None:
             raise asyncpg.UndefinedColumnError
         run.handler.probe_fails = False
 
-    run = Run(Handler(decide))
+    run = Run(AcceptingHandler(decide))
     run.handler.probe_fails = True
     assert await run.deliver(*(apart(n) for n in range(20))) == [STORED] * 20
     assert (len(run.log.messages), len(run.backoff.waits)) == (0, 9)
@@ -421,7 +425,7 @@ async def test_a_bug_that_goes_away_lets_the_rest_through_without_another_wait()
         if left > 0:
             raise ValueError
 
-    run = Run(Handler(decide))
+    run = Run(AcceptingHandler(decide))
     outcomes = await run.deliver(*(apart(n) for n in range(5_000)))
     assert not run.delivery.breaker.open
     assert outcomes.count(STORED) == 5_000 - len(run.log.messages)
@@ -431,7 +435,7 @@ async def test_a_bug_that_goes_away_lets_the_rest_through_without_another_wait()
 async def test_bugs_of_one_topic_hold_the_consumer_however_busy_another_is() -> None:
     other = "chat.message.reaction.ingested"
 
-    class Picky(Handler):
+    class Picky(AcceptingHandler):
         async def handle(self, batch: Sequence[Received[Any]]) -> Sequence[Outcome]:
             if any(received.topic == other for received in batch):
                 raise ValueError
@@ -456,7 +460,7 @@ async def test_letters_that_cannot_be_written_are_logged_and_hold_readiness() ->
 
     said: list[str | None] = []
     log = RecordingLog(*(LogUnavailable("TopicAuthorizationFailedError") for _ in range(12)))
-    delivery = Delivery("chat_bridge", Handler(), log, clock=clock, backoff=Slowly(at_most=8))
+    delivery = Delivery("chat_bridge", AcceptingHandler(), log, clock=clock, backoff=Slowly(at_most=8))
     before = metrics.DEAD_LETTER_FAILURES.labels("chat_bridge")._value.get()
 
     async def commit(_: Sequence[RawRecord]) -> bool:
@@ -473,13 +477,13 @@ async def test_letters_that_cannot_be_written_are_logged_and_hold_readiness() ->
 
 async def test_letters_are_written_a_few_megabytes_at_a_time() -> None:
     log = PieceLog()
-    run = Run(Handler(), log)
+    run = Run(AcceptingHandler(), log)
     await run.deliver(*(raw(TOPIC, b"%d" % n + b" " * 1_000_000, n) for n in range(9)))
     assert log.pieces == [4, 4, 1]
 
 
 async def test_equal_records_become_one_letter_with_their_count() -> None:
-    run = Run(Handler())
+    run = Run(AcceptingHandler())
     many = [raw(TOPIC, b"" if n % 2 else b"{", n) for n in range(20_000)]
     records = [*many, message(20_000), raw(TOPIC, b"", 20_002), raw(TOPIC, b"", 20_003), raw(TOPIC, b"{", 20_005, 1)]
     outcomes = await run.deliver(*records)
@@ -491,7 +495,7 @@ async def test_equal_records_become_one_letter_with_their_count() -> None:
 
 
 async def test_a_letter_names_the_offsets_of_its_equals_as_ranges() -> None:
-    run = Run(Handler())
+    run = Run(AcceptingHandler())
     await run.deliver(*(raw(TOPIC, b"", n) for n in (3, 4, 5, 9, 20, 21)))
     [letter] = run.log.messages
     assert dict(letter.headers)["offsets"] == b"3-5,9,20-21"
@@ -539,9 +543,9 @@ async def test_a_batch_that_waits_for_half_a_minute_says_why(error: Exception, w
             clock.forward(20)
             said.append(delivery.stall.reason)
 
-    handler = Handler(decide)
+    handler = AcceptingHandler(decide)
     handler.probe_fails = True
-    delivery = Delivery("chat_bridge", handler, RecordingLog(), clock=clock, backoff=Slowly())
+    delivery = Delivery("chat_bridge", handler, RecordingLog(), clock=clock, backoff=Slowly(), probe=handler.probe)
 
     async def commit(_: Sequence[RawRecord]) -> bool:
         said.append(delivery.stall.reason)

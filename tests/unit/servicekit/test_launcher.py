@@ -10,7 +10,7 @@ from pydantic_settings import SettingsConfigDict
 import servicekit.launcher
 from servicekit.errors import Unavailable
 from servicekit.launcher import Program, _started
-from servicekit.service import Service, Surroundings
+from servicekit.service import Service, ServiceContext
 from servicekit.settings import Settings
 
 
@@ -26,8 +26,8 @@ async def test_what_a_failed_build_has_opened_is_closed(monkeypatch: pytest.Monk
     async def no_topics(*_: Any, **__: Any) -> None:
         return None
 
-    async def build(_: SomeSettings, surroundings: Surroundings) -> Service:
-        service = Service("chat_bridge", surroundings)
+    async def build(_: SomeSettings, context: ServiceContext) -> Service:
+        service = Service("chat_bridge", context)
         service.resources.callback(closed.append, "pool")
         raise Unavailable("the second database")
 

@@ -15,6 +15,7 @@ from logs import NOW, RecordingLog, example
 from servicekit.errors import Unavailable
 from servicekit.log.delivery import Backoff, Delivery, Interrupted
 from servicekit.log.fetched import LOG_APPEND_TIME
+from servicekit.log.handler import Handler
 from servicekit.log.members import MARK
 from servicekit.log.outcome import STORED, Outcome
 from servicekit.log.records import Received
@@ -73,7 +74,7 @@ class Consumer:
         self.sought[partition] = offset
 
 
-class Handler:
+class NotingHandler(Handler):
     """Takes everything in; `meanwhile` happens while it does."""
 
     def __init__(self, meanwhile: Callable[[], Any] = lambda: None) -> None:
@@ -90,9 +91,6 @@ class Handler:
 
     async def commit_lost(self, batch: Sequence[Received[Any]]) -> None:
         self.unsure += [received.event.message_id for received in batch]
-
-    async def probe(self) -> None:
-        return None
 
 
 class NoWait(Backoff):
@@ -111,7 +109,7 @@ class NoWait(Backoff):
 class Given(Subscription):
     """A subscription on a consumer that is given."""
 
-    def __init__(self, consumer: Consumer, handler: Handler, *observers: Callable[[Any], None]) -> None:
+    def __init__(self, consumer: Consumer, handler: NotingHandler, *observers: Callable[[Any], None]) -> None:
         self.clock = HandClock()
         self.waiting = NoWait()
         self.accepted: list[Mapping[TopicPartition, int]] = []
@@ -130,14 +128,14 @@ class Given(Subscription):
             await self._on_batch(list(records))
 
 
-async def assigned(consumer: Consumer, handler: Handler, *observers: Callable[[Any], None]) -> Given:
+async def assigned(consumer: Consumer, handler: NotingHandler, *observers: Callable[[Any], None]) -> Given:
     subscription = Given(consumer, handler, *observers)
     await subscription.on_partitions_assigned([FIRST, SECOND])
     return subscription
 
 
 async def test_a_batch_is_taken_in_and_then_exactly_it_is_committed() -> None:
-    consumer, handler = Consumer(), Handler()
+    consumer, handler = Consumer(), NotingHandler()
     subscription = await assigned(consumer, handler)
     await subscription.take(fetched(7), fetched(8), fetched(3, 1))
     assert handler.taken == ["0-7", "0-8", "1-3"]
@@ -152,7 +150,7 @@ async def test_an_unexpected_failure_has_the_batch_read_again_from_its_first_rec
         if failures:
             raise failures.pop()
 
-    consumer, handler = Consumer(), Handler()
+    consumer, handler = Consumer(), NotingHandler()
     subscription = await assigned(consumer, handler, observer)
     batch = (fetched(7), fetched(8), fetched(3, 1))
     await subscription.take(*batch)
@@ -168,7 +166,7 @@ async def test_an_interrupted_batch_is_read_again() -> None:
         raise Unavailable("the database")
 
     consumer = Consumer()
-    subscription = await assigned(consumer, Handler(down))
+    subscription = await assigned(consumer, NotingHandler(down))
     subscription.delivery.backoff.give_up.set()
     await subscription.take(fetched(7), fetched(8))
     assert (consumer.commits, consumer.sought) == ([], {FIRST: 7})
@@ -181,14 +179,14 @@ async def test_a_partition_that_is_gone_does_not_keep_the_others_from_being_read
         consumer.assigned.discard(FIRST)
         raise ValueError
 
-    subscription = await assigned(consumer, Handler(), fail)
+    subscription = await assigned(consumer, NotingHandler(), fail)
     await subscription.take(fetched(7), fetched(3, 1))
     assert consumer.sought == {SECOND: 3}
 
 
 async def test_a_batch_of_an_earlier_assignment_is_neither_committed_nor_read_again() -> None:
     consumer = Consumer()
-    handler = Handler(lambda: subscription.on_partitions_assigned([FIRST]))
+    handler = NotingHandler(lambda: subscription.on_partitions_assigned([FIRST]))
     subscription = await assigned(consumer, handler)
     await subscription.take(fetched(7))
     assert (consumer.commits, consumer.sought) == ([], {})
@@ -198,7 +196,7 @@ async def test_a_batch_of_an_earlier_assignment_is_neither_committed_nor_read_ag
 async def test_a_batch_that_failed_after_a_rebalance_is_not_read_again() -> None:
     """Whoever holds the partition now has begun where the group had committed; so have we, if that is us."""
     consumer = Consumer()
-    handler = Handler(lambda: subscription.on_partitions_assigned([FIRST]))
+    handler = NotingHandler(lambda: subscription.on_partitions_assigned([FIRST]))
 
     def fail(_: Any) -> None:
         raise ValueError
@@ -210,7 +208,7 @@ async def test_a_batch_that_failed_after_a_rebalance_is_not_read_again() -> None
 
 async def test_a_refused_commit_counts_as_lost() -> None:
     for refusal in (CommitFailedError(), IllegalStateError("not assigned")):
-        consumer, handler = Consumer(refusal), Handler()
+        consumer, handler = Consumer(refusal), NotingHandler()
         subscription = await assigned(consumer, handler)
         await subscription.take(fetched(7))
         assert handler.unsure == ["0-7"]
@@ -221,7 +219,7 @@ async def test_a_refused_commit_counts_as_lost() -> None:
 async def test_a_commit_later_than_the_session_timeout_counts_as_lost(seconds: float, lost: bool) -> None:
     """The log may accept it, yet the group may have shared the partitions out meanwhile and taken them back."""
     consumer = Consumer()
-    handler = Handler(lambda: subscription.clock.forward(seconds))
+    handler = NotingHandler(lambda: subscription.clock.forward(seconds))
     subscription = await assigned(consumer, handler)
     await subscription.take(fetched(7))
     assert consumer.commits == [{FIRST: 8}]
@@ -229,7 +227,7 @@ async def test_a_commit_later_than_the_session_timeout_counts_as_lost(seconds: f
 
 
 async def test_a_commit_waits_for_a_broker_that_does_not_answer() -> None:
-    consumer, handler = Consumer(KafkaConnectionError(), KafkaConnectionError()), Handler()
+    consumer, handler = Consumer(KafkaConnectionError(), KafkaConnectionError()), NotingHandler()
     subscription = await assigned(consumer, handler)
     await subscription.take(fetched(7))
     assert consumer.commits == [{FIRST: 8}]
@@ -237,7 +235,7 @@ async def test_a_commit_waits_for_a_broker_that_does_not_answer() -> None:
 
 
 async def test_records_of_partitions_that_are_somebody_elses_are_left_to_them() -> None:
-    consumer, handler = Consumer(), Handler()
+    consumer, handler = Consumer(), NotingHandler()
     consumer.assigned = {FIRST}
     subscription = await assigned(consumer, handler)
     await subscription.take(fetched(3, 1), fetched(7))
@@ -246,7 +244,7 @@ async def test_records_of_partitions_that_are_somebody_elses_are_left_to_them() 
 
 async def test_a_batch_that_waited_through_a_rebalance_is_dropped() -> None:
     """It is read again from what was committed; taking it in now could move the offset back."""
-    consumer, handler = Consumer(), Handler()
+    consumer, handler = Consumer(), NotingHandler()
     subscription = await assigned(consumer, handler)
     await subscription._busy.acquire()
     waiting = asyncio.create_task(subscription.take(fetched(7)))
@@ -258,7 +256,7 @@ async def test_a_batch_that_waited_through_a_rebalance_is_dropped() -> None:
 
 
 async def test_a_stopped_subscription_takes_no_further_batch() -> None:
-    consumer, handler = Consumer(), Handler()
+    consumer, handler = Consumer(), NotingHandler()
     subscription = await assigned(consumer, handler)
     await subscription.stop()
     await subscription.take(fetched(7))
@@ -273,7 +271,7 @@ async def test_a_rebalance_waits_for_the_batch_at_work_and_its_commit() -> None:
         await held.wait()
 
     consumer = Consumer()
-    subscription = await assigned(consumer, Handler(work))
+    subscription = await assigned(consumer, NotingHandler(work))
     batch = asyncio.create_task(subscription.take(fetched(7)))
     await going_on.wait()
     revoked = asyncio.create_task(subscription.on_partitions_revoked([FIRST, SECOND]))
@@ -286,7 +284,7 @@ async def test_a_rebalance_waits_for_the_batch_at_work_and_its_commit() -> None:
 
 
 async def test_it_is_ready_for_a_minute_after_its_last_batch() -> None:
-    subscription = await assigned(Consumer(), Handler())
+    subscription = await assigned(Consumer(), NotingHandler())
     await subscription.take(fetched(7))
     subscription.clock.forward(59)
     assert subscription.not_ready() is None
@@ -301,7 +299,7 @@ async def test_it_is_not_ready_once_batches_have_failed_for_half_a_minute() -> N
         if broken:
             raise ValueError
 
-    subscription = await assigned(Consumer(), Handler(), observer)
+    subscription = await assigned(Consumer(), NotingHandler(), observer)
     await subscription.take(fetched(7))
     subscription.clock.forward(29)
     await subscription.take(fetched(7))
@@ -318,7 +316,7 @@ async def test_failing_batches_are_forgotten_with_their_partitions() -> None:
     def observer(_: Any) -> None:
         raise ValueError
 
-    subscription = await assigned(Consumer(), Handler(), observer)
+    subscription = await assigned(Consumer(), NotingHandler(), observer)
     await subscription.take(fetched(7))
     await subscription.on_partitions_assigned([])
     subscription.clock.forward(59)

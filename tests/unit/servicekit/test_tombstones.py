@@ -11,11 +11,12 @@ from logs import NOW, RecordingLog, example, raw
 from contracts.topics import Consumer
 from servicekit.clock import FixedClock
 from servicekit.log.delivery import Delivery
+from servicekit.log.handler import Handler
 from servicekit.log.outcome import STORED, DeadLettered, Ignored, Observation, Outcome
 from servicekit.log.records import Coordinates, RawRecord, Received, Tombstone, as_tombstone
 
 
-class Plain:
+class Plain(Handler):
     def __init__(self) -> None:
         self.taken: list[Any] = []
 
@@ -26,12 +27,9 @@ class Plain:
     async def commit_lost(self, batch: Sequence[Any]) -> None:
         self.taken += batch
 
-    async def probe(self) -> None:
-        return None
 
-
-class Forgetting(Plain):
-    takes_tombstones = True
+class Forgetting(Plain, tombstones=True):
+    """A handler of tombstones."""
 
 
 async def deliver(
@@ -88,3 +86,8 @@ async def test_a_handler_that_does_not_take_them_is_spared():
 async def test_a_missing_value_elsewhere_is_still_a_dead_letter():
     record = raw("chat.message.ingested", None)
     assert await deliver(Forgetting(), record, group="chat_bridge") == [DeadLettered("empty")]
+
+
+def test_a_misspelled_declaration_is_refused_when_the_class_is_made() -> None:
+    with pytest.raises(TypeError, match="tombstone"):
+        type("Misspelled", (Plain,), {}, tombstone=True)

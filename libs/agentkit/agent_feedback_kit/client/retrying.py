@@ -1,4 +1,4 @@
-"""Retry decisions and delays, shared by both clients. Pure."""
+"""Retry decisions and delays, shared by both clients."""
 
 from __future__ import annotations
 

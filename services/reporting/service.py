@@ -12,8 +12,8 @@ from reporting.api import conversations_router
 from reporting.api_exports import exports_router
 from reporting.api_figures import figures_router
 from reporting.api_webhooks import webhooks_router
-from reporting.consumer import Projector
 from reporting.erasure import ReportingErasures
+from reporting.handlers import ProjectionHandler
 from reporting.mirror.adopting import adopt
 from reporting.mirror.mirror import Mirror
 from reporting.mirror.object_store import ObjectStore
@@ -25,15 +25,14 @@ from reporting.retention import expiries
 from reporting.rollups import Rollups
 from reporting.settings import ReportingSettings
 from reporting.store_postgres import PostgresStore
-from reporting.webhooks.consumer import WebhookEvents, WithErasures
 from reporting.webhooks.courier import Courier
 from reporting.webhooks.endpoints import read_endpoints
+from reporting.webhooks.handlers import WebhookHandler, WithErasures
 from reporting.webhooks.store import Deliveries
-from servicekit.db.pools import open_pool, open_reads
 from servicekit.launcher import Program
 from servicekit.log.erasing import ErasingHandler
 from servicekit.log.messages import Producer
-from servicekit.service import Periodic, Service, Surroundings
+from servicekit.service import Periodic, Service, ServiceContext
 from servicekit.web.application import Surface
 from servicekit.web.permissions import merged
 
@@ -46,44 +45,39 @@ WEBHOOK_SECONDS = 1.0
 """How often deliveries are looked for that are due."""
 
 
-async def build(settings: ReportingSettings, surroundings: Surroundings, health: Health | None = None) -> Service:
+async def build(settings: ReportingSettings, context: ServiceContext, health: Health | None = None) -> Service:
     """The service, ready to start; its database is open and at the newest migration.
 
     `health` gives the dashboard what it shows of the whole platform; without it that panel says so.
     """
-    service = Service("reporting", surroundings)
-    pool = await open_pool(
-        settings.database_url, "reporting", MIGRATIONS, size=settings.pool_size, say=surroundings.say, by_key=True
-    )
-    service.resources.push_async_callback(pool.close)
-    service.check(pool, MIGRATIONS)
+    service = Service("reporting", context)
+    pool = await service.open_database(settings.database_url, MIGRATIONS, size=settings.pool_size)
     service.expire(pool, expiries(settings))
     store = PostgresStore(pool)
     await store.adopt()
-    rollups = Rollups(pool, surroundings.clock)
+    rollups = Rollups(pool, context.clock)
     service.every(Periodic("rollups", ROLLUP_SECONDS, rollups.catch_up))
     service.watched.append(lambda: rollups.warnings)
     erasures = ReportingErasures(pool)
     receipts = await _mirroring(settings, service, pool)
-    service.consume("reporting", ErasingHandler(Projector(store), erasures, receipts, "reporting"))
+    service.consume("reporting", ErasingHandler(ProjectionHandler(store), erasures, receipts, "reporting"))
     deliveries = Deliveries(pool)
     endpoints = read_endpoints(settings.webhooks) if settings.webhooks else []
     if endpoints:
-        events = WebhookEvents(endpoints, deliveries, surroundings.clock)
+        events = WebhookHandler(endpoints, deliveries, context.clock)
         erasing = ErasingHandler(events, erasures, service.producer, "reporting")
         service.consume("webhooks", WithErasures(erasing, events))
     for endpoint in endpoints:
-        courier = Courier(endpoint, deliveries, surroundings.clock)
+        courier = Courier(endpoint, deliveries, context.clock)
         service.resources.push_async_callback(courier.close)
         service.every(Periodic(f"webhook {endpoint.name}", WEBHOOK_SECONDS, courier.deliver))
     # One plan for all that is asked costs up to a hundredfold: a common tag is found by time, a rare one by the tag.
-    reads = await open_reads(settings, "reporting", MIGRATIONS, say=surroundings.say, plan_anew=True)
-    service.resources.push_async_callback(reads.close)
-    service.routers.append(conversations_router(reads, surroundings.clock, settings.artifact_store_url))
-    service.routers.append(figures_router(reads, surroundings.clock))
+    reads = await service.open_reads(settings, MIGRATIONS, plan_anew=True)
+    service.routers.append(conversations_router(reads, context.clock, settings.artifact_store_url))
+    service.routers.append(figures_router(reads, context.clock))
     service.routers.append(exports_router(reads))
-    service.routers.append(webhooks_router(endpoints, deliveries, surroundings.clock))
-    service.routers.append(pages_router(reads, surroundings.clock, health, settings.trace_url_template))
+    service.routers.append(webhooks_router(endpoints, deliveries, context.clock))
+    service.routers.append(pages_router(reads, context.clock, health, settings.trace_url_template))
     service.facts["report"] = partial(totals, pool)
     return service
 
@@ -96,7 +90,7 @@ async def _mirroring(settings: ReportingSettings, service: Service, pool: asyncp
     if objects is None:
         return service.producer
     receipts = HeldReceipts(pool, service.producer)
-    mirror = Mirror(pool, objects, receipts, service.surroundings.clock, turn_logs=turn_logs)
+    mirror = Mirror(pool, objects, receipts, service.context.clock, turn_logs=turn_logs)
     service.every(Periodic("artifacts", MIRROR_SECONDS, mirror.catch_up))
     service.watched.append(lambda: mirror.warnings)
     return receipts

@@ -18,10 +18,8 @@ from servicekit.log.records import Received, Tombstone
 UNWANTED = Ignored("no_webhook")
 
 
-class WebhookEvents:
+class WebhookHandler(Handler, tombstones=True):
     """The handler of the group `webhooks`, within an ErasingHandler: it writes rows, and waits for no receiver."""
-
-    takes_tombstones = True
 
     def __init__(self, endpoints: Sequence[Endpoint], deliveries: Deliveries, clock: Clock) -> None:
         self._endpoints = endpoints
@@ -43,34 +41,20 @@ class WebhookEvents:
             STORED if isinstance(one, Tombstone) or group else UNWANTED for one, group in zip(batch, made, strict=True)
         ]
 
-    async def commit_lost(self, batch: Sequence[Received[Any] | Tombstone]) -> None:
-        """Nothing to mend: a row only ever gives way to a higher revision."""
 
-    async def probe(self) -> None:
-        await self._deliveries.probe()
-
-
-class WithErasures:
+class WithErasures(Handler, tombstones=True):
     """`inner`, with a delivery of every request for an erasure: a receiver has words of that person, too."""
 
-    takes_tombstones = True
-
-    def __init__(self, inner: Handler, events: WebhookEvents) -> None:
+    def __init__(self, inner: Handler, events: WebhookHandler) -> None:
         self._inner = inner
         self._events = events
 
     async def handle(self, batch: Sequence[Received[Any] | Tombstone]) -> Sequence[Outcome]:
         requests = [one for one in batch if _is_request(one)]
         rest = [one for one in batch if not _is_request(one)]
-        of_rest = iter(await self._inner.handle(rest)) if rest else iter(())  # type: ignore[arg-type]  # takes tombstones
+        of_rest = iter(await self._inner.handle(rest)) if rest else iter(())
         of_requests = iter(await self._events.handle(requests)) if requests else iter(())
         return [next(of_requests if _is_request(one) else of_rest) for one in batch]
-
-    async def commit_lost(self, batch: Sequence[Received[Any] | Tombstone]) -> None:
-        """Nothing to mend, see WebhookEvents."""
-
-    async def probe(self) -> None:
-        await self._inner.probe()
 
 
 def deliveries_of(received: Received[Any], endpoints: Sequence[Endpoint]) -> Iterator[Delivery]:

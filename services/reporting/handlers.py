@@ -19,19 +19,18 @@ from reporting.projection import (
     session_row,
 )
 from reporting.store import Store
+from servicekit.log.handler import Handler
 from servicekit.log.outcome import STORED, UNCHANGED, Outcome
 from servicekit.log.records import Received, Tombstone
 
 _MESSAGES: Final = frozenset(get_args(MessageEvent))
 
 
-class Projector:
+class ProjectionHandler(Handler, tombstones=True):
     """The handler of the group `reporting`."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
-
-    takes_tombstones = True
 
     async def handle(self, batch: Sequence[Received[Any] | Tombstone]) -> Sequence[Outcome]:
         """Project the batch in one transaction. Each record's outcome, in the batch's order."""
@@ -59,9 +58,3 @@ class Projector:
             return next(of_messages if type(event) in _MESSAGES else of_feedbacks)
 
         return [outcome(event) for event in events]
-
-    async def commit_lost(self, batch: Sequence[Received[Any] | Tombstone]) -> None:
-        """Nothing to do: a row only ever gives way to a higher revision, whoever writes it."""
-
-    async def probe(self) -> None:
-        await self._store.probe()

@@ -7,8 +7,8 @@ from pathlib import Path
 from chat_bridge import api_refused
 from chat_bridge.api_refused import refused_router
 from chat_bridge.asking import AskAgain
-from chat_bridge.consumer import ChatEvents
 from chat_bridge.erasure import ChatBridgeErasures
+from chat_bridge.handlers import ChatHandler
 from chat_bridge.intake import Intake
 from chat_bridge.parking import Parking
 from chat_bridge.refused_store import RefusedEvents
@@ -18,35 +18,32 @@ from chat_bridge.source_http import HttpMessageSource
 from chat_bridge.sources import registry
 from chat_bridge.store_postgres import PostgresStore
 from contracts.instants import DAY
-from servicekit.db.pools import open_pool
 from servicekit.launcher import Program
 from servicekit.log.erasing import ErasingHandler
-from servicekit.service import Periodic, Service, Surroundings
+from servicekit.service import Periodic, Service, ServiceContext
 from servicekit.web.application import Surface
 from servicekit.web.log_writer import LogWriter
 
 MIGRATIONS = Path(__file__).parent / "migrations"
 
 
-async def build(settings: ChatBridgeSettings, surroundings: Surroundings) -> Service:
+async def build(settings: ChatBridgeSettings, context: ServiceContext) -> Service:
     """The service, connected to its database and ready to start."""
-    service = Service("chat_bridge", surroundings)
-    pool = await open_pool(settings.database_url, "chat_bridge", MIGRATIONS, say=surroundings.say, by_key=True)
-    service.resources.push_async_callback(pool.close)
-    service.check(pool, MIGRATIONS)
+    service = Service("chat_bridge", context)
+    pool = await service.open_database(settings.database_url, MIGRATIONS)
     store = PostgresStore(pool)
-    refused = RefusedEvents(pool, surroundings.clock)
+    refused = RefusedEvents(pool, context.clock)
     parking = Parking(
         store,
         service.producer,
-        surroundings.clock,
+        context.clock,
         int(settings.parked_days * DAY),
-        surroundings.observers,
+        context.observers,
         refused.note_set_aside,
     )
     source = _open_source(settings, service)
-    events = ChatEvents(
-        store, service.producer, parking, surroundings.clock, settings.parked_limit, source, refused.note_set_aside
+    events = ChatHandler(
+        store, service.producer, parking, context.clock, settings.parked_limit, source, refused.note_set_aside
     )
     erasures = ChatBridgeErasures(pool, store)
     service.consume("chat_bridge", ErasingHandler(events, erasures, service.producer, "chat_bridge"))
@@ -56,8 +53,8 @@ async def build(settings: ChatBridgeSettings, surroundings: Surroundings) -> Ser
         asking = AskAgain(store, source)
         service.every(Periodic("ask again", settings.message_source_again_seconds, asking.ask))
     service.facts["parked"] = store.parked
-    log = LogWriter(service.producer, room=surroundings.room, seconds=settings.log_seconds)
-    intake = Intake(log, surroundings.clock, surroundings.judge_at, refused.note)
+    log = LogWriter(service.producer, room=context.room, seconds=settings.log_seconds)
+    intake = Intake(log, context.clock, context.judge_at, refused.note)
     service.routers += [
         *registry.routers(intake, registry.open_sources(settings)),
         refused_router(refused),
@@ -71,7 +68,7 @@ def _open_source(settings: ChatBridgeSettings, service: Service) -> HttpMessageS
     token = settings.message_source_token
     source = HttpMessageSource(
         settings.message_source_url,
-        service.surroundings.clock,
+        service.context.clock,
         token=token.get_secret_value() if token else None,
         seconds=settings.message_source_seconds,
     )

@@ -17,6 +17,7 @@ from feedback.reward import change_of
 from feedback.store import Store
 from feedback.writer import BatchChange, FeedbackWriter, PendingUpdate
 from servicekit.log.erasing import confirmed
+from servicekit.log.handler import Handler
 from servicekit.log.messages import Producer
 from servicekit.log.outcome import STORED, UNCHANGED, Ignored, Outcome
 from servicekit.log.records import Received, inherited
@@ -24,7 +25,7 @@ from servicekit.log.records import Received, inherited
 NO_PROJECTS: Mapping[tuple[str, str], Mapping[str, float]] = MappingProxyType({})
 
 
-class FeedbackEvents:
+class FeedbackHandler(Handler):
     """The handler of the group `feedback`. `FeedbackWriter` keeps store, erasure ledger and log in step.
 
     `rewards` maps normalised emoji to -1..1; `project_rewards` replaces it for some tenants' projects.
@@ -61,9 +62,6 @@ class FeedbackEvents:
         await self._erase(erasures)
         await self._writer().announce_until_current(updates)
         await self._announce_verdicts(_reviewed(updates))
-
-    async def probe(self) -> None:
-        await self._store.ping()
 
     def _writer(self) -> FeedbackWriter:
         return FeedbackWriter(self._store, self._producer)

@@ -12,12 +12,13 @@ from chat_bridge.source import MessageSource
 from chat_bridge.store import Store
 from contracts.versions import COPY
 from servicekit.clock import Clock
+from servicekit.log.handler import Handler
 from servicekit.log.messages import Producer
 from servicekit.log.outcome import Outcome
-from servicekit.log.records import Received, inherited
+from servicekit.log.records import Received, Unreadable, inherited
 
 
-class ChatEvents:
+class ChatHandler(Handler):
     """The handler of the group `chat_bridge`.
 
     Both sides of a wait (a message arrives, an event is parked) commit first and then look for the other, so that
@@ -40,7 +41,7 @@ class ChatEvents:
         self._clock = clock
         self._parked_limit = parked_limit
         self._source = source
-        self.note_set_aside = note_set_aside
+        self._note_set_aside = note_set_aside
 
     async def handle(self, records: Sequence[Received[Any]]) -> Sequence[Outcome]:
         batch = Batch.of(records)
@@ -51,11 +52,9 @@ class ChatEvents:
         await self._release(batch)
         return batch.outcomes
 
-    async def commit_lost(self, records: Sequence[Received[Any]]) -> None:
-        """Nothing to mend: derived events have the same ids whoever forwards them."""
-
-    async def probe(self) -> None:
-        await self._store.ping()
+    async def note_set_aside(self, refused: Sequence[Unreadable]) -> None:
+        if self._note_set_aside is not None:
+            await self._note_set_aside(refused)
 
     async def _index(self, batch: Batch) -> None:
         if messages := batch.messages:

@@ -10,8 +10,8 @@ from detector.detector import Detector
 from detector.encoders.choice import sentence_encoder
 from detector.encoders.minilm_files import ModelMissing
 from inference.api import PERMISSIONS, inference_router
-from inference.consumer import ConversationEvents
 from inference.erasure import InferenceErasures
+from inference.handlers import ConversationHandler
 from inference.llm_gate.asking import Asking
 from inference.llm_gate.endpoint import LlmEndpoint
 from inference.llm_gate.gate import LlmGate
@@ -22,63 +22,57 @@ from inference.settings import InferenceSettings
 from inference.store_postgres import PostgresStore
 from inference.turns.search_postgres import PostgresTurnSearch
 from inference.turns.store_postgres import PostgresTurnIndex
-from inference.turns.user_reactions import UserReactionEvents
+from inference.turns.user_reactions import UserReactionHandler
 from inference.turns.vectors import TurnVectors
 from inference.turns.vectors_postgres import take_bytes
 from servicekit.clock import Clock
-from servicekit.db.pools import open_pool, open_reads
 from servicekit.errors import StartError
 from servicekit.launcher import Program
 from servicekit.log.erasing import ErasingHandler
 from servicekit.log.reach import Reach, read_up
-from servicekit.service import Service, Surroundings
+from servicekit.service import Service, ServiceContext
 from servicekit.web.application import Surface
 
 MIGRATIONS = Path(__file__).parent / "migrations"
 
 
-async def build(settings: InferenceSettings, surroundings: Surroundings) -> Service:
+async def build(settings: InferenceSettings, context: ServiceContext) -> Service:
     """The service, connected to its database and ready to start."""
-    service = Service("inference", surroundings)
+    service = Service("inference", context)
     # Opened first and so closed last: a question cut off by our own stop must not be settled as unanswered.
     endpoint = _open_endpoint(settings, service)
-    pool = await open_pool(
-        settings.database_url, "inference", MIGRATIONS, say=surroundings.say, init=take_bytes, by_key=True
-    )
-    service.resources.push_async_callback(pool.close)
-    service.check(pool, MIGRATIONS)
+    pool = await service.open_database(settings.database_url, MIGRATIONS, init=take_bytes)
     service.expire(pool, expiries(settings))
     try:
-        encoder = await asyncio.to_thread(sentence_encoder, settings.sentence_encoder, surroundings.say)
+        encoder = await asyncio.to_thread(sentence_encoder, settings.sentence_encoder, context.say)
     except ModelMissing as error:
         raise StartError(str(error)) from error
     if encoder is None and settings.sentence_encoder == "auto":
-        surroundings.say(
+        context.say(
             "The sentence encoder is not on this machine, so messages are judged by words alone, less surely:"
             " fetch it with `agent-feedback encoder`."
         )
     detector = Detector.default(encoder)
     vectors = TurnVectors(detector.embedder)
     store, turns = PostgresStore(pool), await PostgresTurnIndex.over(pool, vectors)
-    gate = _gate(settings, endpoint, PostgresGateAnswers(pool), detector, surroundings.clock) if endpoint else None
+    gate = _gate(settings, endpoint, PostgresGateAnswers(pool), detector, context.clock) if endpoint else None
     erasures = InferenceErasures(pool, turns)
-    events = ConversationEvents(store, turns, service.producer, detector, gate)
+    events = ConversationHandler(store, turns, service.producer, detector, gate)
     service.consume("inference", ErasingHandler(events, erasures, service.producer, "inference"))
-    reach = Reach(service.subscriptions[-1], surroundings.bootstrap)
+    reach = Reach(service.subscriptions[-1], context.bootstrap)
     service.resources.push_async_callback(reach.close)
     service.consume(
-        "inference_status", ErasingHandler(UserReactionEvents(turns), erasures, service.producer, "inference")
+        "inference_status", ErasingHandler(UserReactionHandler(turns), erasures, service.producer, "inference")
     )
-    reads = await open_reads(settings, "inference", MIGRATIONS, say=surroundings.say)
-    service.resources.push_async_callback(reads.close)
+    reads = await service.open_reads(settings, MIGRATIONS)
     service.routers.append(
         inference_router(
             PostgresStore(reads),
             PostgresTurnSearch(reads, vectors),
             detector,
-            surroundings.clock,
+            context.clock,
             gate,
-            partial(read_up, reach, surroundings.clock, settings.index_seconds),
+            partial(read_up, reach, context.clock, settings.index_seconds),
         )
     )
     return service

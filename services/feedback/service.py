@@ -10,8 +10,8 @@ from feedback.api import intake_router
 from feedback.api_erasure import erasure_router
 from feedback.api_reviews import reviews_router
 from feedback.api_sessions import sessions_router
-from feedback.consumer import FeedbackEvents
-from feedback.erasure_status import ErasureStatusEvents, PostgresErasureStatuses
+from feedback.erasure_status import ErasureStatusHandler, PostgresErasureStatuses
+from feedback.handlers import FeedbackHandler
 from feedback.registry_postgres import PostgresRegistry
 from feedback.retention import expiries, store_expiries
 from feedback.sessions import SessionAnnouncer, Sessions
@@ -21,14 +21,13 @@ from feedback.store import Store
 from feedback.store_memory import MemoryStore
 from feedback.store_postgres import PostgresStore
 from feedback.submission import ExplicitIntake
-from feedback.turns import TurnEvents
+from feedback.turns import TurnHandler
 from feedback.widget import routes as widget
 from feedback.widget.routes import widget_router
-from servicekit.db.pools import open_pool, open_reads
 from servicekit.errors import StartError
 from servicekit.launcher import Program
 from servicekit.log.reach import Reach
-from servicekit.service import Periodic, Service, Surroundings
+from servicekit.service import Periodic, Service, ServiceContext
 from servicekit.web.application import Surface
 from servicekit.web.log_writer import LogWriter
 from servicekit.web.permissions import merged
@@ -40,13 +39,13 @@ RETENTION_SECONDS = 3600.0
 """How often ratings past their retention are removed."""
 
 
-async def build(settings: FeedbackSettings, surroundings: Surroundings) -> Service:
+async def build(settings: FeedbackSettings, context: ServiceContext) -> Service:
     """The service, connected to its store and ready to start."""
-    service = Service("feedback", surroundings)
+    service = Service("feedback", context)
     store = await open_store(settings.store_url, service)
     if isinstance(store, PostgresStore):
         service.expire(store.pool, store_expiries(settings))
-    service.consume("feedback", FeedbackEvents(store, service.producer, settings.rewards, settings.project_rewards))
+    service.consume("feedback", FeedbackHandler(store, service.producer, settings.rewards, settings.project_rewards))
     service.facts["totals"] = store.totals
     await _open_intake(settings, service, store)
     return service
@@ -54,14 +53,11 @@ async def build(settings: FeedbackSettings, surroundings: Surroundings) -> Servi
 
 async def _open_intake(settings: FeedbackSettings, service: Service, store: Store) -> None:
     """The turn registry, what fills it, and the HTTP routes that need it."""
-    around = service.surroundings
-    pool = await open_pool(settings.database_url, "feedback", MIGRATIONS, say=around.say, by_key=True)
-    service.resources.push_async_callback(pool.close)
-    service.check(pool, MIGRATIONS)
+    around = service.context
+    pool = await service.open_database(settings.database_url, MIGRATIONS)
     service.expire(pool, expiries(settings))
-    service.consume("feedback_turns", TurnEvents(PostgresRegistry(pool)))
-    reads = await open_reads(settings, "feedback", MIGRATIONS, say=around.say, by_key=True)
-    service.resources.push_async_callback(reads.close)
+    service.consume("feedback_turns", TurnHandler(PostgresRegistry(pool)))
+    reads = await service.open_reads(settings, MIGRATIONS, by_key=True)
     registry = PostgresRegistry(reads)
     reach = Reach(service.subscriptions[-1], around.bootstrap, seconds=settings.log_seconds)
     service.resources.push_async_callback(reach.close)
@@ -82,7 +78,7 @@ async def _open_intake(settings: FeedbackSettings, service: Service, store: Stor
     )
     service.every(Periodic("session_announcements", ANNOUNCE_SECONDS, announcer.sweep))
     service.every(Periodic("session_retention", RETENTION_SECONDS, sessions.purge))
-    service.consume("feedback_erasures", ErasureStatusEvents(PostgresErasureStatuses(pool)))
+    service.consume("feedback_erasures", ErasureStatusHandler(PostgresErasureStatuses(pool)))
     service.routers += [
         intake_router(intake),
         reviews_router(intake, store),
@@ -96,9 +92,7 @@ async def open_store(url: str, service: Service) -> Store:
     """The store that `url` names by its scheme. Raises StartError for an unknown one."""
     match urlsplit(url).scheme:
         case "postgresql" | "postgres":
-            pool = await open_pool(url, "feedback", MIGRATIONS, say=service.surroundings.say, by_key=True)
-            service.resources.push_async_callback(pool.close)
-            return PostgresStore(pool)
+            return PostgresStore(await service.open_database(url, MIGRATIONS))
         case "mongodb" | "mongodb+srv":
             return await _open_mongo(url, service)
         case "memory":
@@ -116,9 +110,10 @@ async def _open_mongo(url: str, service: Service) -> Store:
 
     client = client_of(url)
     service.resources.push_async_callback(client.close)
-    await wait_until_up(client, url, service.surroundings.say)
+    await wait_until_up(client, url, service.context.say)
     store = MongoStore(database_of(client))
     await store.make_indexes()
+    service.probe(store.ping)
     return store
 
 

@@ -21,6 +21,7 @@ from inference.neighbours import stretches_of, to_judge
 from inference.store import ConversationKey, Emission, IndexedMessage, MessageKey, Placed, Store
 from inference.turns.facts import Facts, facts_of, joined, questions_of
 from inference.turns.store import TurnIntake
+from servicekit.log.handler import Handler
 from servicekit.log.messages import Message as Record
 from servicekit.log.messages import Producer
 from servicekit.log.outcome import STORED, UNCHANGED, Outcome
@@ -45,7 +46,7 @@ class Look(NamedTuple):
         return answer.provenance if answer else NO_PROVENANCE
 
 
-class ConversationEvents:
+class ConversationHandler(Handler):
     """The handler of the group `inference`.
 
     The index is written first and verdicts are judged from it, so that any order of arrival, and a restart in
@@ -116,12 +117,6 @@ class ConversationEvents:
             verdicts += self._detector.judge(neighbourhoods[start : start + JUDGED_AT_ONCE])
             await asyncio.sleep(0)
         return verdicts
-
-    async def commit_lost(self, batch: Sequence[Received[Any]]) -> None:
-        """Nothing to mend: of two looks the one with the higher evaluation wins wherever it lies in the log."""
-
-    async def probe(self) -> None:
-        await self._store.ping()
 
 
 def indexed(event: MessageEvent) -> IndexedMessage:
