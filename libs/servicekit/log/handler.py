@@ -20,8 +20,8 @@ class Handler(ABC):
 
     takes_tombstones: bool = False
 
-    def __init_subclass__(cls, *, tombstones: bool | None = None, **keywords: Any) -> None:
-        super().__init_subclass__(**keywords)
+    def __init_subclass__(cls, *, tombstones: bool | None = None) -> None:
+        super().__init_subclass__()
         if tombstones is not None:
             cls.takes_tombstones = tombstones
 
