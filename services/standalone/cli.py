@@ -176,7 +176,7 @@ def run(
     if service not in SERVICES:
         raise typer.BadParameter(f"{service} is none of {', '.join(SERVICES)}.")
     configure_logging()
-    program = importlib.import_module(f"{service}.main").PROGRAM
+    program = importlib.import_module(f"{service}.service").PROGRAM
 
     async def work() -> None:
         read_env_file()
