@@ -1,4 +1,7 @@
-"""Latency of `before_planning`: the whole platform in one process, one client, sequential requests.
+"""Latency of `before_planning` with the last answer passed in: one process, one client, sequential requests.
+
+For comparison each ask is sent as three requests at once, too (`detect` without the answer, `latest` and
+`strategies/search`), in turn with the other way.
 
 python -m benchmarks.planning [--asks N] [--turns N]
 """
@@ -12,6 +15,7 @@ import os
 import sys
 import time
 from collections import Counter
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 from statistics import quantiles
 from tempfile import TemporaryDirectory
@@ -20,16 +24,19 @@ from typing import Any, Final
 import psutil
 
 from agent_feedback_kit import AsyncClient, Channel, before_planning, events
+from agent_feedback_kit.answers import PreviousAnswer
 from benchmarks.detect_over_http import SAYINGS
 
 COMMAND: Final = Path(sys.executable).with_name("agent-feedback")
 PATIENCE: Final = 5.0
 """Seconds that an ask may take here, so that slow ones are measured instead of cut."""
 WARM: Final = 20
+Way = Callable[[AsyncClient, int, int], Awaitable[bool]]
+"""One ask by its number, of a conversation of so many turns; returns False if it was not answered in full."""
 
 
 async def measure(asks: int, turns: int) -> dict[str, Any]:
-    """Milliseconds of `asks` asks about a conversation of `turns` turns, and what was missing in them."""
+    """Return milliseconds of `asks` asks about a conversation of `turns` turns, and how many were not answered."""
     with TemporaryDirectory() as folder:
         Path(folder).chmod(0o755)
         state = Path(folder) / "state"
@@ -66,36 +73,60 @@ async def _fill(client: AsyncClient, turns: int) -> None:
 
 
 async def _ask(client: AsyncClient, asks: int, turns: int, platform: psutil.Process) -> dict[str, Any]:
-    took: list[float] = []
+    """Send each ask both ways in turn, so that both meet the same machine."""
+    ways: dict[str, Way] = {"one_request": _at_once, "three_requests": _in_three}
+    took: dict[str, list[float]] = {name: [] for name in ways}
+    spent = dict.fromkeys(ways, 0.0)
     missing: Counter[str] = Counter()
-    spent = 0.0
     for number in range(WARM + asks):
-        if number == WARM:
-            spent = _processor_seconds(platform)
-        began = time.perf_counter()
-        answer = await before_planning(
-            client, "c1", SAYINGS[number % len(SAYINGS)], user_id="ann", turn_id=f"next{number}", budget=PATIENCE
-        )
-        if number >= WARM:
-            took.append((time.perf_counter() - began) * 1_000)
-            missing.update(answer.missing)
-    processor = (_processor_seconds(platform) - spent) / asks * 1_000
-    cuts = quantiles(took, n=100, method="inclusive")
-    found = {f"p{p}_ms": round(cuts[p - 1], 1) for p in (50, 90, 99)}
-    within = sum(one <= 50 for one in took) / len(took)
-    return {
-        "asks": asks,
-        "turns": turns,
-        **found,
-        "within_50_ms": round(within, 3),
-        "platform_processor_ms": round(processor, 1),
-        "load": round(os.getloadavg()[0], 1),
-        "missing": dict(missing),
+        for name, way in ways.items():
+            worked, began = _processor_seconds(platform), time.perf_counter()
+            answered = await way(client, number, turns)
+            milliseconds = (time.perf_counter() - began) * 1_000
+            if number >= WARM:
+                took[name].append(milliseconds)
+                spent[name] += _processor_seconds(platform) - worked
+                missing[name] += not answered
+    figures = {
+        name: _figures(times) | {"processor_ms": round(spent[name] / asks * 1_000, 1)} for name, times in took.items()
     }
+    return {"asks": asks, "turns": turns, **figures, "load": round(os.getloadavg()[0], 1), "missing": dict(missing)}
+
+
+async def _at_once(client: AsyncClient, number: int, turns: int) -> bool:
+    previous: PreviousAnswer = {
+        "message_id": f"a{turns - 1}",
+        "turn_id": f"t{turns - 1}",
+        "agent_id": "bot",
+        "content": f"Answer {turns - 1}",
+        "strategy": "s",
+        "question": f"{SAYINGS[(turns - 1) % len(SAYINGS)]} {turns - 1}",
+    }
+    said = SAYINGS[number % len(SAYINGS)]
+    asked = {"user_id": "ann", "turn_id": f"next{number}", "agent_id": "bot"}
+    found = await before_planning(client, "c1", said, previous=previous, budget=PATIENCE, **asked)
+    return found.detected is not None
+
+
+async def _in_three(client: AsyncClient, number: int, turns: int) -> bool:
+    said = SAYINGS[number % len(SAYINGS)]
+    found = await asyncio.gather(
+        client.detect("c1", said, user_id="ann", turn_id=f"next{number}"),
+        client.latest("c1"),
+        client.search_strategies(text=said),
+        return_exceptions=True,
+    )
+    return not any(isinstance(one, BaseException) for one in found)
+
+
+def _figures(took: list[float]) -> dict[str, float]:
+    cuts = quantiles(took, n=100, method="inclusive")
+    within = sum(one <= 50 for one in took) / len(took)
+    return {f"p{p}_ms": round(cuts[p - 1], 1) for p in (50, 90, 99)} | {"within_50_ms": round(within, 3)}
 
 
 def _processor_seconds(platform: psutil.Process) -> float:
-    """Return the CPU seconds used so far by the platform and its PostgreSQL."""
+    """What the platform and its PostgreSQL have worked so far; waiting for a processor is not in it."""
     times = [one.cpu_times() for one in (platform, *platform.children(recursive=True))]
     return sum(one.user + one.system for one in times)
 

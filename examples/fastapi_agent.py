@@ -25,9 +25,12 @@ from fastapi import FastAPI, HTTPException
 from pydantic import BaseModel
 
 from agent_feedback_kit import AgentFeedbackError, AsyncClient, Channel, NotFound, before_planning, events
+from agent_feedback_kit.answers import PreviousAnswer
 
 log = logging.getLogger("fastapi_agent")
 AGENT, TENANT, PROJECT = "opening-hours", "demo", "support"
+REMEMBERED = 10_000
+"""Conversations whose last answer is kept for the next question."""
 
 
 class Said(BaseModel):
@@ -52,7 +55,7 @@ class Answered(BaseModel):
 
 def answer(text: str, advice: str | None) -> str:
     """The model's place: `advice` is markdown for its prompt about how the last answer was taken."""
-    if advice and "rejected" in advice.lower():
+    if advice and "**Status:** REJECTED" in advice:
         return "I am sorry. Which day do you mean?"
     return "We open at nine."
 
@@ -60,6 +63,7 @@ def answer(text: str, advice: str | None) -> str:
 def create_app() -> FastAPI:
     """The application, its client open as long as it runs. Address and token come from the environment."""
     background: set[asyncio.Task[None]] = set()
+    answered: dict[str, PreviousAnswer] = {}
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
@@ -82,9 +86,24 @@ def create_app() -> FastAPI:
     async def chat(said: Said) -> Answered:
         turn_id = f"turn-{uuid4()}"
         planning = await before_planning(
-            app.state.client, said.conversation_id, said.text, user_id=said.user_id, turn_id=turn_id
+            app.state.client,
+            said.conversation_id,
+            said.text,
+            user_id=said.user_id,
+            turn_id=turn_id,
+            agent_id=AGENT,
+            previous=answered.pop(said.conversation_id, None),
         )
         text = answer(said.text, planning.markdown)
+        answered[said.conversation_id] = {
+            "message_id": f"{turn_id}-a",
+            "turn_id": turn_id,
+            "agent_id": AGENT,
+            "question": said.text,
+            "content": text,
+        }
+        if len(answered) > REMEMBERED:  # of the longest silent conversation; the platform knows it by now
+            del answered[next(iter(answered))]
         channel = Channel(TENANT, PROJECT, said.conversation_id)
         # Published beside the answer: nobody waits for it.
         task = asyncio.create_task(

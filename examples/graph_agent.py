@@ -65,6 +65,7 @@ def nodes(client: AsyncClient) -> dict[str, Node]:
             state["text"],
             user_id=state["user_id"],
             turn_id=turn_id,
+            agent_id=AGENT,
             previous=state.get("previous"),
         )
         rejected = planning.detected is not None and planning.detected["feedback"]["feedback_type"] == "rejected"

@@ -18,6 +18,7 @@ from inference.llm_gate.gate import LlmGate
 from inference.store import ConversationKey, Store
 from inference.turns.rules import TurnKey
 from inference.turns.store import TurnSearch, Wanted
+from inference.worked import strategies_that_worked
 from servicekit.clock import Clock
 from servicekit.web.auth import Caller, caller_of
 from servicekit.web.permissions import Permissions, needs
@@ -77,12 +78,12 @@ def inference_router(
     detector: Detector,
     clock: Clock,
     gate: LlmGate | None = None,
-    index_read_up: Callable[[], Awaitable[bool]] | None = None,
+    index_read_up: Callable[[float | None], Awaitable[bool]] | None = None,
 ) -> APIRouter:
-    """The routes; none of them publishes anything, or keeps more than what a language model answered.
+    """Return the routes; none of them publishes anything, or keeps more than what a language model answered.
 
-    `index_read_up` waits for the index of conversations to hold what the log held at the call, and returns whether it
-    does; None: the index fills from no log.
+    `index_read_up` waits until the index of conversations holds what the log held at the call, at most so many seconds
+    (None: the service's limit), and returns True if it does. Without it the index fills from no log.
     """
     router = APIRouter(dependencies=[Depends(caller_of)], tags=["inference"])
 
@@ -112,7 +113,8 @@ def inference_router(
             body = read_body(StrategySearch, await request.body())
         except Malformed as error:
             return invalid(error.faults)
-        found = await turns.search(Wanted(tenant, project, body.intent, body.user_id, body.text), body.limit)
+        wanted = Wanted(tenant, project, body.intent, body.user_id, body.text, body.agent_id)
+        found = await turns.search(wanted, body.limit)
         return FoundStrategies(items=[FoundStrategy.of(turn) for turn in found])
 
     @router.post(CONVERSATION + "/detect", response_model=Detected, responses=SENT, openapi_extra=taking(NewMessage))
@@ -123,7 +125,10 @@ def inference_router(
         conversation_id: ConversationPath,
         caller: Annotated[Caller, Depends(caller_of)],
     ) -> Detected | Response:
-        """What a new message says of the answers before it, and what the planner of the next answer should know."""
+        """Tell what a new message says of the answers before it, and what the planner of the next should know.
+
+        With `strategies`, also how such questions were answered with success: everything that a planner needs.
+        """
         require_media_type(request, [JSON])
         try:
             body = read_body(NewMessage, await request.body())
@@ -137,9 +142,13 @@ def inference_router(
         message = Message(name, body.turn_id or name, author, "human", None, body.text, at, *place)
         where = ConversationKey(tenant, project, conversation_id)
         previous = None if body.previous is None else body.previous.answer
-        unseen = previous is None and index_read_up is not None and not await index_read_up()
+        unseen = previous is None and index_read_up is not None and not await index_read_up(body.wait_seconds)
         named = body.user_id is not None
         found = await detect(store, turns, detector, where, message, gate, body.look_back, previous, names_writer=named)
-        return Detected.of(found, answer_not_seen=unseen)
+        given = body.agent_id or (previous.agent_id if previous else None)
+        worked = await strategies_that_worked(
+            turns, where, body.text, found, limit=body.strategies, intent=body.intent, agent_id=given
+        )
+        return Detected.of(found, worked, answer_not_seen=unseen)
 
     return router

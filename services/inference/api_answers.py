@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -99,37 +100,6 @@ class FeedbackResult(BaseModel):
         )
 
 
-class Detected(BaseModel):
-    """Verdict of a message, the turn that it concerns, and the text for the planner of the next answer."""
-
-    model_config = ConfigDict(use_attribute_docstrings=True)
-
-    feedback: FeedbackResult
-    """What the message says."""
-    target: FoundTarget | None
-    """The agent's message that it says it of."""
-    candidates: list[FoundCandidate]
-    """The turns that it may be about, the likeliest first."""
-    rejections_in_a_row: int
-    """How many of the last answers were rejected one after the other."""
-    planner_markdown: str | None
-    """A section for the planner's prompt; null where nothing is said of the last answer."""
-    answer_not_seen: bool
-    """Whether the latest messages may be missing: they were not all indexed in time, and `previous` was not given."""
-
-    @classmethod
-    def of(cls, found: Detection, *, answer_not_seen: bool = False) -> Detected:
-        target = found.verdict.target
-        return cls(
-            feedback=FeedbackResult.of(found.verdict),
-            target=FoundTarget.model_validate(target) if target else None,
-            candidates=[FoundCandidate.of(one) for one in found.candidates],
-            rejections_in_a_row=found.rejections,
-            planner_markdown=render(found.advice) if found.advice else None,
-            answer_not_seen=answer_not_seen,
-        )
-
-
 class KnownTurn(BaseModel):
     """Known facts of a turn."""
 
@@ -165,6 +135,40 @@ class FoundStrategy(KnownTurn):
 
 class FoundStrategies(BaseModel):
     items: list[FoundStrategy]
+
+
+class Detected(BaseModel):
+    """Verdict of a message, the turn that it concerns, and the text for the planner of the next answer."""
+
+    model_config = ConfigDict(use_attribute_docstrings=True)
+
+    feedback: FeedbackResult
+    """What the message says."""
+    target: FoundTarget | None
+    """The agent's message that it says it of."""
+    candidates: list[FoundCandidate]
+    """The turns that it may be about, the likeliest first."""
+    rejections_in_a_row: int
+    """How many of the last answers were rejected one after the other."""
+    planner_markdown: str | None
+    """A section for the planner's prompt; null if nothing was said of the last answer and no strategy is listed."""
+    answer_not_seen: bool
+    """True if the latest messages may be missing: they were not all indexed in time, and `previous` was not given."""
+    strategies: list[FoundStrategy]
+    """Strategies that somebody said worked for such questions, best first; empty unless asked for."""
+
+    @classmethod
+    def of(cls, found: Detection, worked: Sequence[Turn] = (), *, answer_not_seen: bool = False) -> Detected:
+        target = found.verdict.target
+        return cls(
+            feedback=FeedbackResult.of(found.verdict),
+            target=FoundTarget.model_validate(target) if target else None,
+            candidates=[FoundCandidate.of(one) for one in found.candidates],
+            rejections_in_a_row=found.rejections,
+            planner_markdown=render(found.advice, worked, may_lack_latest=answer_not_seen),
+            answer_not_seen=answer_not_seen,
+            strategies=[FoundStrategy.of(turn) for turn in worked],
+        )
 
 
 class UserFeedback(BaseModel):

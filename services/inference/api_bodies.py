@@ -58,16 +58,29 @@ class NewMessage(Body):
     previous: GivenAnswer | None = Field(
         default=None, description="The last answer, so that nothing waits for it to be indexed."
     )
+    wait_seconds: Annotated[float, Field(ge=0, le=60, strict=True)] | None = Field(
+        default=None,
+        description="How long to wait at most until the last answer is indexed, in seconds; else, and at most,"
+        " `INFERENCE_INDEX_SECONDS`.",
+    )
+    strategies: Annotated[int, Field(ge=0, le=20)] = Field(
+        default=0, description="How many strategies to list that somebody said worked for such questions."
+    )
+    intent: Label | None = Field(default=None, description="List only strategies of questions taken for this.")
+    agent_id: Id | None = Field(
+        default=None, description="Whose strategies to list; else those of the agent that answered last."
+    )
 
 
 class StrategySearch(Body):
-    """Narrows the search to one intent, to one person's turns, to questions like `text`, or any of these together."""
+    """Narrows the search to one intent, person or agent, to questions like `text`, or any of these together."""
 
     intent: Label | None = Field(default=None, description="Only turns whose question was taken for this.")
     user_id: Id | None = Field(default=None, description="Only this person's turns.")
     text: Annotated[Text, Field(min_length=1)] | None = Field(
         default=None, description="Turns whose question is like this one come first."
     )
+    agent_id: Id | None = Field(default=None, description="Only turns that this agent answered.")
     limit: Annotated[int, Field(ge=1, le=100, description="How many at most.")] = 10
 
 

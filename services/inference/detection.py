@@ -3,6 +3,7 @@ what a language model answered."""
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final, Literal
@@ -59,7 +60,11 @@ async def detect(
     stands for the answer. `previous` counts as the last answer where the conversation's index does not hold it yet.
     """
     place = (message.at, message.message_id)
-    [stretch] = await store.around([Place(where, *place, message.thread_id or "")], NEIGHBOURHOOD + 1)
+    thread = message.thread_id or ""
+    [stretch], indexed = await asyncio.gather(
+        store.around([Place(where, *place, thread)], NEIGHBOURHOOD + 1),
+        turns.latest(where, message.at, LOOKED_BACK, thread),
+    )
     said = [one.indexed.message for one in stretch]
     before = tuple(one for one in said if (one.at, one.message_id) < place and one.message_id != message.message_id)
     message = message if names_writer else _by_a_participant(message, before)
@@ -73,8 +78,7 @@ async def detect(
     found: tuple[Candidate, ...] = ()
     if look_back == "user" and _says_something(verdict):
         found = await _among_all_turns(turns, where, message)
-    latest = list(await turns.latest(where, message.at, LOOKED_BACK, message.thread_id or ""))
-    latest = previous.first_of(latest, where, message) if previous else latest
+    latest = previous.first_of(indexed, where, message) if previous else list(indexed)
     about = latest[0] if latest else None
     if verdict.target is not None and not verdict.status_only:
         key = TurnKey(*where, verdict.target.turn_id)

@@ -2,43 +2,48 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from detector.model import CorrectionType, Feedback
-from inference.turns.rules import Turn, metadata_name
+from inference.objection import objection
+from inference.turns.rules import Turn
 
 QUOTE: Final = 500
 """Characters of a person's words that are quoted."""
 GIST: Final = 120
-"""Characters of a question or an answer that are quoted on one line."""
+"""Characters of a question, an answer or an objection that are quoted."""
 RECENT: Final = 5
 """Turns that the conversation's context shows."""
 CAREFUL_FROM: Final = 2
 """From so many rejections in a row on, the planner is asked to be more careful."""
+ACCEPTED_FROM: Final = 0.6
+"""Confidence from which a turn is called accepted; a change of topic (0.5) is not."""
 _OUTCOMES: Final[Mapping[str, str]] = {
     "REVISE": "the validation asked for a revision",
     "RETRY": "the validation asked for another try",
     "FAIL": "the validation failed it",
 }
-_WRONG: Final[Mapping[CorrectionType, str]] = {
-    "explicit": "the user said that it was wrong",
-    "rephrased": "it missed what was asked, for the user asked again in other words",
-    "abandonment": "the user gave up on it",
+_WRONG: Final[Mapping[CorrectionType | None, str]] = {
+    None: "{words}",
+    "explicit": "{words}",
+    "rephrased": "it missed the request, which the user repeated: {words}",
+    "abandonment": "the user gave up: {words}",
 }
-_VERBS: Final[Mapping[Feedback, str]] = {"rejected": "rejection", "accepted": "acceptance", "neutral": "reception"}
 _BY_CORRECTION: Final[Mapping[CorrectionType, str]] = {
-    "explicit": "The user said that it was wrong: take their correction as given and check the rest against it.",
-    "rephrased": "The user asked the same again in other words: read the request afresh, from another angle.",
-    "abandonment": "The user gave up on it: offer another way, or the smallest next step.",
+    "explicit": "Take the user's correction as given, and check the rest of the answer against it",
+    "rephrased": "Read the request afresh, and adjust the search query to be specific",
+    "abandonment": "Offer another way, or the smallest next step",
 }
 _NOTHING: Final = "- Nothing is known yet."
+_PLAIN: Final = re.compile(r"[\w.:/@-]{1,100}", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
 class Advice:
-    """Input of the markdown.
+    """Input of the planner's section.
 
     `rejections` counts the latest turns that were rejected one after the other; `recent` are the conversation's latest
     turns, newest first.
@@ -49,85 +54,88 @@ class Advice:
     recent: Sequence[Turn] = ()
 
 
-def render(advice: Advice) -> str | None:
-    """The section "2. Gathered Context"; None where nothing is said of the turn."""
-    if advice.turn.status == "neutral":
-        return None
-    parts = [
-        ["## 2. Gathered Context"],
-        ["### Previous Response Feedback"],
-        _feedback(advice.turn),
-        ["#### Instruction for Planner"],
-        [f"- {one}" for one in instructions(advice)],
-        ["### Conversation Context"],
-        [_line(turn) for turn in reversed(advice.recent[:RECENT])] or [_NOTHING],
-        ["### Session Preferences"],
-        [*_preferences(advice)] or [_NOTHING],
-    ]
-    return "\n\n".join("\n".join(part) for part in parts) + "\n"
+def render(advice: Advice | None, worked: Sequence[Turn] = (), *, may_lack_latest: bool = False) -> str | None:
+    """Return the section "2. Gathered Context", or None if nothing was said of the turn and no strategy `worked`.
+
+    `may_lack_latest`: the latest messages may be missing from the advice, which then says so.
+    """
+    parts = [] if advice is None or _status(advice.turn) == "neutral" else _previous(advice, may_lack_latest)
+    if worked:
+        parts.append("\n".join(["### Strategies That Worked for Similar Questions", *map(_strategy, worked)]))
+    return "\n\n".join(["## 2. Gathered Context", *parts]) + "\n" if parts else None
 
 
 def instructions(advice: Advice) -> tuple[str, ...]:
-    """Return the instructions for the planner, most general first."""
-    turn, name = advice.turn, _code(advice.turn.key.turn_id)
-    if turn.status == "accepted":
-        return (f"Build on the answer of turn {name}; the way it was reached may be used again.",)
-    if turn.status == "neutral":
-        return ()
-    section = [
-        f"Do not reuse the answer of turn {name} or the way it was reached.",
-        "Address what the user objected to before anything else.",
-    ]
+    """Return what the planner should do, most general first."""
+    turn, name = advice.turn, _name(advice.turn.key.turn_id)
+    match _status(turn):
+        case "accepted":
+            return (f"Build on the answer of Turn {name}; its strategy may be used again",)
+        case "neutral":
+            return ()
+    other = "" if turn.strategy is None else f": choose another than {_name(turn.strategy)}"
+    section = [f"Do NOT reuse the strategy from Turn {name}{other}"]
     if turn.correction_type is not None:
         section.append(_BY_CORRECTION[turn.correction_type])
-    if turn.strategy is not None:
-        section.append(f"Choose another strategy than {_code(turn.strategy)}.")
     if advice.rejections >= CAREFUL_FROM:
         section.append(
-            f"{advice.rejections} answers in a row were rejected: be more careful, check every claim before you make "
-            "it, and consider asking the user what exactly they need."
+            f"Multiple rejections - be more careful: {advice.rejections} answers in a row were rejected, so consider"
+            " CLARIFY and ask the user what exactly they need"
         )
     return tuple(section)
 
 
-def _feedback(turn: Turn) -> list[str]:
-    how = metadata_name(turn.correction_type)
-    lines = [
-        f"- Status: {turn.status.upper()} (confidence {turn.confidence:.2f}{f', {how}' if how else ''})",
-        f"- Detected: {_detected(turn)}",
-        *_quoted("User said", turn.user_said),
+def _status(turn: Turn) -> Feedback:
+    """Return the turn's status; neutral for an acceptance below `ACCEPTED_FROM`."""
+    return "neutral" if turn.status == "accepted" and turn.confidence < ACCEPTED_FROM else turn.status
+
+
+def _previous(advice: Advice, may_lack_latest: bool) -> list[str]:
+    recent = [_line(turn) for turn in reversed(advice.recent[:RECENT])] or [_NOTHING]
+    late = ["**Caution:** A later answer may not be indexed yet: this may be about that one"] if may_lack_latest else []
+    return [
+        "\n".join(["### Previous Response Feedback", *_feedback(advice.turn), *late]),
+        "\n".join(["**Instruction for Planner:**", *(f"- {one}" for one in instructions(advice))]),
+        "\n".join(["### Conversation Context", *recent]),
+        "\n".join(["### Session Preferences", *(list(_preferences(advice)) or [_NOTHING])]),
     ]
+
+
+def _feedback(turn: Turn) -> list[str]:
+    lines = [f"**Status:** {turn.status.upper()}", f"**Detected:** {_detected(turn)}"]
+    if words := _said(turn):
+        lines.append(f"**User said:** {_quoted(words, QUOTE)}")
     if turn.strategy is not None or turn.user_text:
-        strategy = _code(turn.strategy) if turn.strategy else "not known"
-        lines.append(
-            f"- Previous strategy: {strategy}{f', for the query {_gist(turn.user_text)}' if turn.user_text else ''}"
-        )
+        strategy = _name(turn.strategy) if turn.strategy else "not known"
+        query = f" with query {_quoted(turn.user_text, GIST)}" if turn.user_text else ""
+        lines.append(f"**Previous strategy:** {strategy}{query}")
     if turn.status == "rejected":
-        unsaid = "see what the user said" if (turn.user_said or "").strip() else "the user did not say"
-        lines.append(f"- What went wrong: {'; '.join(_wrong(turn)) or unsaid}")
-    return [*lines, *_quoted("It should have been", turn.user.correction if turn.user else None)]
+        lines.append(f"**What went wrong:** {'; '.join(_wrong(turn)) or 'the user did not say'}")
+    if turn.user is not None and (correction := turn.user.correction or "").strip():
+        lines.append(f"**It should have been:** {_quoted(correction, QUOTE)}")
+    return lines
 
 
 def _detected(turn: Turn) -> str:
-    name = _code(turn.key.turn_id)
+    name = _name(turn.key.turn_id)
     if turn.user is not None:
-        return f"the user's own reaction to turn {name}"
-    where = f"turn {_code(turn.machine.detected_in_turn_id)}" if turn.machine else "nothing"
-    return f"{where} detected the {_VERBS[turn.status]} of turn {name}"
+        return f"The user's own reaction: Turn {name} was {turn.status}"
+    where = f"Turn {_name(turn.machine.detected_in_turn_id)}" if turn.machine else "Nothing"
+    return f"{where} detected that Turn {name} was {turn.status}"
 
 
 def _wrong(turn: Turn) -> list[str]:
-    section = [_code(tag) for tag in turn.user.tags] if turn.user else []
-    if turn.correction_type is not None:
-        section.append(_WRONG[turn.correction_type])
+    section = [_name(tag) for tag in turn.user.tags] if turn.user else []
+    if words := _said(turn):
+        section.append(_WRONG[turn.correction_type].format(words=_quoted(objection(words), 2 * GIST)))
     outcome = _OUTCOMES.get(turn.validation_outcome or "")
     return [*section, outcome] if outcome else section
 
 
 def _line(turn: Turn) -> str:
-    said = [f"asked {_gist(turn.user_text)}"] if turn.user_text else []
-    said += [f"answered {_gist(turn.assistant_text)}"] if turn.assistant_text else []
-    return f"- Turn {_code(turn.key.turn_id)}, {turn.status.upper()}: {', '.join(said) or 'nothing is known of it'}"
+    said = [f"asked {_quoted(turn.user_text, GIST)}"] if turn.user_text else []
+    said += [f"answered {_quoted(turn.assistant_text, GIST)}"] if turn.assistant_text else []
+    return f"- Turn {_name(turn.key.turn_id)}, {_status(turn).upper()}: {', '.join(said) or 'nothing is known of it'}"
 
 
 def _preferences(advice: Advice) -> Iterable[str]:
@@ -136,27 +144,29 @@ def _preferences(advice: Advice) -> Iterable[str]:
         if turn.key == advice.turn.key or turn.user_id != (advice.turn.user_id or turn.user_id):
             continue
         words = (turn.user.correction if turn.user else None) or turn.user_said
-        name = _code(turn.key.turn_id)
-        if turn.status == "rejected":
-            yield f"- Rejected turn {name}{f', saying {_gist(words)}' if words and words.strip() else ''}."
-        elif turn.status == "accepted":
-            yield f"- Accepted turn {name}{f', reached by {_code(turn.strategy)}' if turn.strategy else ''}."
+        name = _name(turn.key.turn_id)
+        match _status(turn):
+            case "rejected":
+                yield f"- Rejected Turn {name}{f', saying {_quoted(words, GIST)}' if words and words.strip() else ''}"
+            case "accepted":
+                yield f"- Accepted Turn {name}{f', reached by {_name(turn.strategy)}' if turn.strategy else ''}"
 
 
-def _quoted(title: str, words: str | None) -> list[str]:
-    """A block quote under its title: whatever the words hold, they stay inside it."""
-    cut = (words or "").strip()
-    if not cut:
-        return []
-    cut = cut if len(cut) <= QUOTE else cut[:QUOTE].rstrip() + " …"
-    return [f"- {title}:", *(f"  > {line}".rstrip() for line in cut.splitlines())]
+def _strategy(turn: Turn) -> str:
+    quality = f" (quality {turn.quality_score:.2f})" if turn.quality_score is not None else ""
+    return f"- {_name(turn.strategy or '')}{quality}"
 
 
-def _gist(words: str) -> str:
-    """The beginning of a text, on one line."""
-    line = " ".join(words.split())
-    return _code(line if len(line) <= GIST else line[:GIST].rstrip() + " …")
+def _said(turn: Turn) -> str:
+    return (turn.user_said or "").strip()
 
 
-def _code(name: str) -> str:
-    return f"`{' '.join(name.split()).replace('`', chr(39))}`"
+def _quoted(words: str, limit: int) -> str:
+    """Return the beginning of a text in quotation marks on one line, which nothing in it can leave."""
+    line = " ".join(words.split()).replace('"', "'")
+    return f'"{line if len(line) <= limit else line[:limit].rstrip() + " …"}"'
+
+
+def _name(name: str) -> str:
+    """Return an id or a strategy; as code unless it is made of letters, digits and `_.:/@-`."""
+    return name if _PLAIN.fullmatch(name) else f"`{' '.join(name.split()).replace('`', chr(39))}`"

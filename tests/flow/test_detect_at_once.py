@@ -7,7 +7,11 @@ from typing import Any
 import asyncpg
 import pytest
 from running_stack import RunningStack, exchange, message, running_stack
+from served import served
 
+import agent_feedback_kit as kit
+
+PLACE: Any = {"token": "runtime", "tenant": "acme", "project": "support"}
 WRONG = {"text": "No, that's wrong.", "turn_id": "t2", "user_id": "ann"}
 PREVIOUS = {"message_id": "t1-answer", "content": "It opens at nine.", "strategy": "lookup", "turn_id": "t1"}
 
@@ -35,7 +39,8 @@ async def test_an_answer_that_is_passed_in_is_judged_before_it_is_published(stac
         "message_id": "t1-answer",
         "agent_id": "bot",
     }
-    assert "`lookup`" in found["planner_markdown"] and "It opens at nine." in found["planner_markdown"]
+    assert "choose another than lookup" in found["planner_markdown"]
+    assert "It opens at nine." in found["planner_markdown"]
     bare = await detected(stack, "in-hand", previous={"message_id": "m1", "content": "It opens at nine."})
     assert bare["target"]["turn_id"] == "m1"
 
@@ -55,6 +60,18 @@ async def test_what_is_indexed_holds_over_what_is_passed(stack: RunningStack) ->
     found = await detected(stack, "indexed", previous=PREVIOUS | {"turn_id": "other", "content": "At ten."})
     assert found["target"]["turn_id"] == "t1"
     assert "At ten." not in found["planner_markdown"]
+
+
+async def test_the_caller_limits_the_wait(stack: RunningStack) -> None:
+    await stack.publish(*exchange("hurried", "t1"))
+    found = await detected(stack, "hurried", wait_seconds=0)
+    assert found["answer_not_seen"]
+    await stack.quiet()
+    assert not (await detected(stack, "hurried", wait_seconds=2))["answer_not_seen"]
+    async with stack.client("runtime") as http:
+        for seconds in (-1, 61, "1", None):
+            answer = await http.post("/conversations/acme/support/c/detect", json={**WRONG, "wait_seconds": seconds})
+            assert answer.status_code == (200 if seconds is None else 422)
 
 
 async def test_a_malformed_previous_answer_is_refused(stack: RunningStack) -> None:
@@ -82,6 +99,14 @@ async def test_an_index_that_does_not_get_on_is_owned_up_to(postgres_url: str, m
                 await stack.publish(*exchange("stuck", "t1"))
                 found = await detected(stack, "stuck")
                 assert found["answer_not_seen"] and found["target"] is None
+                async with served(stack.app()) as url, kit.AsyncClient(url, **PLACE) as client:
+                    planning = await kit.before_planning(client, "stuck", WRONG["text"], user_id="ann", budget=20)
+                    assert planning.answer_not_seen and planning.markdown is None
+                    previous: Any = PREVIOUS
+                    planning = await kit.before_planning(
+                        client, "stuck", WRONG["text"], user_id="ann", previous=previous, budget=20
+                    )
+                    assert not planning.answer_not_seen and "choose another than lookup" in (planning.markdown or "")
                 found = await detected(stack, "stuck", previous=PREVIOUS)
                 assert not found["answer_not_seen"] and found["target"]["turn_id"] == "t1"
         finally:

@@ -19,12 +19,20 @@ def said(name: str, conversation: str, minute: int, content: str, *, turn: str, 
 
 
 def turn_of(
-    conversation: str, number: int, minute: int, question: str, answer: str, *, who: str = "ann", **fields: Any
+    conversation: str,
+    number: int,
+    minute: int,
+    question: str,
+    answer: str,
+    *,
+    who: str = "ann",
+    agent: str = "bot",
+    **fields: Any,
 ) -> list[Any]:
     name = f"{conversation}-{number}"
     return [
         said(f"{name}q", conversation, minute, question, turn=f"t{number}", senderId=who),
-        said(f"{name}a", conversation, minute + 1, answer, turn=f"t{number}", agent="bot", **fields),
+        said(f"{name}a", conversation, minute + 1, answer, turn=f"t{number}", agent=agent, **fields),
     ]
 
 
@@ -138,14 +146,19 @@ async def test_detect_tells_the_planner_and_publishes_nothing(stack: RunningStac
     assert target["score"] == pytest.approx(0.85 * target["similarity"] + 0.15 * target["recency"], abs=1e-5)
     assert found["rejections_in_a_row"] == 2
     markdown = found["planner_markdown"]
-    assert markdown.startswith("## 2. Gathered Context\n\n### Previous Response Feedback\n\n- Status: REJECTED (")
-    assert "- Detected: turn `t3` detected the rejection of turn `t2`\n" in markdown
-    assert "- Previous strategy: `guess`, for the query `That's wrong, it opens at ten.`\n" in markdown
-    assert "- Do not reuse the answer of turn `t2`" in markdown
-    assert "- Turn `t1`, REJECTED: asked `When does it open?`, answered `It opens at nine.`\n" in markdown
-    assert "- Rejected turn `t1`, saying `That's wrong, it opens at ten.`." in markdown
-    assert "> No, that's wrong again." in markdown
-    assert "2 answers in a row were rejected: be more careful" in markdown
+    assert markdown.startswith(
+        "## 2. Gathered Context\n\n### Previous Response Feedback\n**Status:** REJECTED\n"
+        "**Detected:** Turn t3 detected that Turn t2 was rejected\n"
+        '**User said:** "No, that\'s wrong again."\n'
+        '**Previous strategy:** guess with query "That\'s wrong, it opens at ten."\n'
+        '**What went wrong:** "No, that\'s wrong again."\n'
+        "\n"
+        "**Instruction for Planner:**\n"
+        "- Do NOT reuse the strategy from Turn t2: choose another than guess\n"
+    )
+    assert '- Turn t1, REJECTED: asked "When does it open?", answered "It opens at nine."\n' in markdown
+    assert '- Rejected Turn t1, saying "That\'s wrong, it opens at ten."\n' in markdown
+    assert "Multiple rejections - be more careful: 2 answers in a row" in markdown
     await stack.quiet()
     assert dict(stack.stack.produced) == before
     assert (await metadata(stack, "c-now", "t2"))["user_feedback_status"] == "neutral"
@@ -182,7 +195,7 @@ async def test_detect_looks_back_over_all_of_a_persons_turns(stack: RunningStack
     afresh = (await post(stack, "c-fresh/detect", body)).json()
     assert (afresh["feedback"]["feedback_type"], afresh["feedback"]["would_be_announced"]) == ("rejected", False)
     assert (afresh["target"], afresh["candidates"][0]["conversation_id"]) == (None, "c-hotel")
-    assert "rejection of turn `t1`" in afresh["planner_markdown"]
+    assert "that Turn t1 was rejected" in afresh["planner_markdown"]
     unknown = (await post(stack, "c-fresh/detect", body | {"text": "That's wrong, Paris has no metro."})).json()
     assert (unknown["feedback"]["feedback_type"], unknown["candidates"]) == ("neutral", [])
 
@@ -213,6 +226,48 @@ async def test_strategies_are_found_by_a_question_like_the_one_asked(stack: Runn
     assert 0.35 <= found[0]["similarity"] <= 1
     assert {one["similarity"] for one in (await post(stack, "strategies/search", {})).json()["items"]} == {None}
     assert (await post(stack, "strategies/search", {"text": ""})).status_code == 422
+
+
+async def praised(stack: RunningStack, conversation: str, answer: str, words: str, **fields: Any) -> None:
+    """An exchange on opening hours, and `words` after it."""
+    opening = turn_of(conversation, 1, 0, "When does the zoo open?", answer, **fields)
+    await stack.publish(*opening, *turn_of(conversation, 2, 2, words, "You are welcome."))
+
+
+async def test_detect_lists_strategies_that_somebody_said_worked(stack: RunningStack) -> None:
+    answer = "The zoo opens at nine."
+    await praised(stack, "w-thanks", answer, "Thanks, that's perfect!", strategy="zoo_page", qualityScore=0.4)
+    await praised(stack, "w-next", answer, "And when does the zoo close?", strategy="followed_up", qualityScore=0.9)
+    await praised(stack, "w-other", answer, "Thanks, that's perfect!", strategy="of_another", agent="other")
+    await praised(stack, "w-topic", answer, "best hamster food", strategy="left", qualityScore=0.9)
+    await praised(stack, "w-failed", answer, "Thanks, that's perfect!", strategy="lookup", qualityScore=0.8)
+    await praised(stack, "w-person", answer, "The train leaves at ten.", strategy="judged")
+    await stack.quiet()
+    assert (await post(stack, "w-person/turns/t1/feedback", {"reaction": "ok"})).status_code == 202
+    await stack.quiet()
+    body = {"text": "What time does the zoo open?", "strategies": 5}
+
+    async def listed(**more: Any) -> tuple[list[str], str]:
+        found = (await post(stack, "w-new/detect", body | more)).json()
+        return [one["strategy"] for one in found["strategies"]], found["planner_markdown"] or ""
+
+    names, markdown = await listed(agent_id="bot")
+    assert names == ["lookup", "zoo_page", "judged"]
+    assert markdown.endswith(
+        "### Strategies That Worked for Similar Questions\n- lookup (quality 0.80)\n"
+        "- zoo_page (quality 0.40)\n- judged\n"
+    )
+    assert set((await listed())[0]) == {"lookup", "zoo_page", "judged", "of_another"}
+    previous = {"message_id": "m1", "content": answer, "strategy": "lookup", "question": "When does the zoo open?"}
+    elsewhere = {"message_id": "m0", "content": "In Rome.", "question": "Where is the museum?", "agent_id": "bot"}
+    by_bot, _ = await listed(previous=elsewhere)
+    assert by_bot == ["lookup", "zoo_page", "judged"]
+    rejected = {"text": "No, that's wrong.", "previous": previous | {"agent_id": "bot"}}
+    names, markdown = await listed(**rejected)
+    assert names == ["zoo_page", "judged"]
+    assert "**Status:** REJECTED" in markdown and "choose another than lookup" in markdown
+    assert await listed(strategies=0) == ([], "")
+    assert await listed(text="Translate this letter into French", agent_id="bot") == ([], "")
 
 
 async def test_detect_in_an_unknown_conversation_says_nothing(stack: RunningStack) -> None:

@@ -129,6 +129,22 @@ export class Client {
     return this.#json("POST", this.#path(conversationId, "detect"), { ...said, text }, call, "feedback");
   }
 
+  /**
+   * Everything that a planner needs, in one request and `milliseconds` at most: what `detect` gives, with five strategies
+   * that worked for such questions. Pass the last answer as `previous`. Null if the platform is slow, wrong or gone;
+   * never rejects.
+   */
+  async beforePlanning(
+    conversationId: string,
+    text: string,
+    said: Omit<Body<Detect>, "text"> = {},
+    milliseconds = 50,
+  ): Promise<Answer<Detect> | null> {
+    const asked = { strategies: 5, wait_seconds: milliseconds / 2000, ...said };
+    const call = { signal: AbortSignal.timeout(milliseconds) };
+    return this.detect(conversationId, text, asked, call).catch(() => null);
+  }
+
   /** The latest reaction of each turn that changed; follow `next_cursor`, the last page has the watermark. */
   latest(conversationId: string, asked: Body<Late>, call: PerCall = {}): Promise<Answer<Late>> {
     return this.#json("POST", this.#path(conversationId, "feedback", "latest"), asked, call, "items");

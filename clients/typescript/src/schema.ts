@@ -187,10 +187,12 @@ export interface Detected {
   candidates: FoundCandidate[];
   /** How many of the last answers were rejected one after the other. */
   rejections_in_a_row: number;
-  /** A section for the planner's prompt; null where nothing is said of the last answer. */
+  /** A section for the planner's prompt; null if nothing was said of the last answer and no strategy is listed. */
   planner_markdown: string | null;
-  /** Whether the latest messages may be missing: they were not all indexed in time, and `previous` was not given. */
+  /** True if the latest messages may be missing: they were not all indexed in time, and `previous` was not given. */
   answer_not_seen: boolean;
+  /** Strategies that somebody said worked for such questions, best first; empty unless asked for. */
+  strategies: FoundStrategy[];
 }
 
 /** The session has ended. This does not say that its rating was kept. */
@@ -1347,6 +1349,8 @@ export interface Operations {
       user_id?: string | null;
       /** Turns whose question is like this one come first. */
       text?: string | null;
+      /** Only turns that this agent answered. */
+      agent_id?: string | null;
       /** How many at most. */
       limit?: number;
     };
@@ -1386,6 +1390,14 @@ export interface Operations {
         /** What it answers. */
         question?: string | null;
       } | null;
+      /** How long to wait at most until the last answer is indexed, in seconds; else, and at most, `INFERENCE_INDEX_SECONDS`. */
+      wait_seconds?: number | null;
+      /** How many strategies to list that somebody said worked for such questions. */
+      strategies?: number;
+      /** List only strategies of questions taken for this. */
+      intent?: string | null;
+      /** Whose strategies to list; else those of the agent that answered last. */
+      agent_id?: string | null;
     };
     answer: Detected;
   };

@@ -58,6 +58,22 @@ test("an agent asks before it plans", async () => {
   assert.ok(Array.isArray((await client.searchStrategies({ text: "When does it open?" })).items));
 });
 
+test("before planning one request answers, or null in time", async () => {
+  const previous = { message_id: "in-hand", content: "At nine.", strategy: "lookup", agent_id: "bot" };
+  const planned = (place) => client.beforePlanning("c-plan", "No, that's wrong.", { previous, user_id: "ann", ...place }, 20_000);
+  const found = await planned({ reply_to_message_id: "in-hand" });
+  assert.deepEqual([found.target.message_id, found.target.rule, found.strategies], ["in-hand", "named", []]);
+  assert.equal((await planned({ thread_id: "th" })).target.rule, "thread");
+  assert.match(found.planner_markdown, /choose another than lookup/);
+  let asked = 0;
+  const silent = () => asked++;
+  const options = { tenant: "a", project: "b" };
+  const began = performance.now();
+  assert.equal(await against(silent, (there) => new Client(there, options).beforePlanning("c", "no")), null);
+  assert.ok(asked <= 1 && performance.now() - began < 5_000);
+  assert.equal(await new Client("nonsense", options).beforePlanning("c", "no"), null);
+});
+
 test("events are sent and refused one by one", async () => {
   const event = {
     topic: "chat.message.ingested", eventId: crypto.randomUUID(), occurredAt: "2026-01-01T10:00:00Z",

@@ -93,20 +93,6 @@ class PreviousAnswer(TypedDict):
     question: NotRequired[str]
 
 
-class Detected(TypedDict):
-    """`planner_markdown` goes into the planner's prompt as it stands; null where there is nothing to say.
-
-    `answer_not_seen`: the latest messages may be missing from what was judged.
-    """
-
-    feedback: FeedbackResult
-    target: Target | None
-    candidates: list[dict[str, Any]]
-    rejections_in_a_row: int
-    planner_markdown: str | None
-    answer_not_seen: NotRequired[bool]
-
-
 class LatestItem(TypedDict):
     """The latest reaction of one turn. `recorded_at` is when it last changed; a null reaction was taken back."""
 
@@ -143,6 +129,22 @@ class Strategy(TypedDict):
     user_feedback_status: Status
     ranking_score: float
     similarity: float | None
+
+
+class Detected(TypedDict):
+    """`planner_markdown` goes into the planner's prompt as it stands; null where there is nothing to say.
+
+    `answer_not_seen`: the latest messages may be missing from what was judged. `strategies` worked for such questions,
+    as somebody said; empty unless asked for.
+    """
+
+    feedback: FeedbackResult
+    target: Target | None
+    candidates: list[dict[str, Any]]
+    rejections_in_a_row: int
+    planner_markdown: str | None
+    answer_not_seen: NotRequired[bool]
+    strategies: NotRequired[list[Strategy]]
 
 
 class Strategies(TypedDict):

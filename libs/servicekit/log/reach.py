@@ -51,8 +51,12 @@ async def look_until_read(
     return await look(), passed
 
 
-async def read_up(reach: Reached, clock: Clock, seconds: float) -> bool:
-    """Return True if the group reads all records held at the call within `seconds`; False if the log is silent."""
+async def read_up(reach: Reached, clock: Clock, limit: float, seconds: float | None = None) -> bool:
+    """Return True once the group has read all that the log held at the call, False after `seconds`, at most `limit`.
+
+    False, too, if the log does not answer.
+    """
+    seconds = limit if seconds is None else min(seconds, limit)
     try:
         _, passed = await within(seconds, look_until_read(reach, clock, seconds))
     except (Unavailable, TimeoutError):

@@ -67,6 +67,10 @@ select {_FIELDS} from (
 order by t.at desc, t.turn_id desc
 """
 _STRATEGIES: Final = "t.tenant = $1 and t.project = $2 and t.strategy is not null"
+# A verdict is announced of an acceptance only if the message thanks, praises or takes the answer.
+_PRAISED: Final = """ and (t.user_status is not null or exists (
+    select from verdicts v where v.message_id = t.machine_message_id and v.conversation_id = t.conversation_id
+        and v.tenant = t.tenant and v.project = t.project and v.announced))"""
 _BEST_FIRST: Final = "order by t.quality_score desc nulls last, t.at desc nulls last"
 # The scan of one person's turns is answered by the index alone; turns of one instant are equally far back.
 _NEARBY: Final = """
@@ -117,17 +121,18 @@ class PostgresTurnSearch:
         """The first of each group, each found by its own walk along the index of statuses."""
         values: list[Any] = [wanted.tenant, wanted.project, limit]
         scope = _STRATEGIES
-        for name, value in (("intent", wanted.intent), ("user_id", wanted.user_id)):
-            if value is not None:
+        for name in ("intent", "user_id", "agent_id"):
+            if (value := getattr(wanted, name)) is not None:
                 values.append(value)
                 scope += f" and t.{name} = ${len(values)}"
+        scope += _PRAISED if wanted.praised else ""
         group = "(select t.*, null::float8 as similarity from turns t where {scope} {best} limit $3)"
         if wanted.text is not None:
             values += [self._vectors.of(wanted.text), self._vectors.made_by]
             group = _alike(f"${len(values) - 1}", f"${len(values)}")
         parts = " union all ".join(
             group.format(scope=f"{scope} and t.user_feedback_status = '{status}'", best=_BEST_FIRST)
-            for status in ("accepted", "neutral")
+            for status in (("accepted",) if wanted.praised else ("accepted", "neutral"))
         )
         rows = await self._pool.fetch(f"select {_FIELDS} from ({parts}) t {_WORDS}", *values)
         return ranked([_turn(row) for row in rows], limit)

@@ -37,14 +37,19 @@ class UserReaction:
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """Which turns are searched: all of a project's, or those of one intent, or one person, or with a question like
-    `text`, or all of these."""
+    """Filter of turns with a strategy; None matches everything. `text` is a question like the turn's.
+
+    `praised`: only turns that somebody accepted in so many words, or by a reaction; not those that were merely followed
+    up.
+    """
 
     tenant: str
     project: str
     intent: str | None = None
     user_id: str | None = None
     text: str | None = None
+    agent_id: str | None = None
+    praised: bool = False
 
 
 @dataclass(frozen=True, slots=True)

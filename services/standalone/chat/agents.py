@@ -65,7 +65,7 @@ class ScriptedAgent:
 
     async def answer(self, history: Sequence[Line], advice: str | None) -> Answer:
         words = {word.strip(".,!?'\"").lower() for word in history[-1].text.split()}
-        if advice and "rejected" in advice.lower():
+        if advice and "**Status:** REJECTED" in advice:
             return Answer("I am sorry that was not right. What exactly would you like to know?", "ask_back")
         for keys, text in _SCRIPT:
             if words & keys:

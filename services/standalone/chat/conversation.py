@@ -69,6 +69,7 @@ class Conversation:
             text,
             user_id=self.user_id,
             turn_id=turn_id,
+            agent_id=self.agent.name,
             previous=self._previous,
             budget=self.planning_seconds,
         )

@@ -175,16 +175,25 @@ def detect(
     reply_to_message_id: str | None = None,
     thread_id: str | None = None,
     previous: PreviousAnswer | None = None,
+    wait_seconds: float | None = None,
+    strategies: int | None = None,
+    intent: str | None = None,
+    agent_id: str | None = None,
 ) -> Call[Detected]:
     """Return the verdict of a new message on the answers before it. Publishes nothing.
 
     `user_id` wrote it, by default the token's person; `reply_to_message_id` is the message that it replies to,
     `thread_id` the thread that contains it. If several people take part, they decide which answer it is about. With
-    `previous`, the last answer, the platform judges at once; otherwise it waits up to two seconds to have read the log.
+    `previous`, the last answer, the platform judges at once; otherwise it waits until it has read the log, up to two
+    seconds or `wait_seconds` if that is less.
+
+    `strategies` is how many strategies to list that somebody said worked for such questions (0 by default): of
+    `agent_id`, by default the agent of the last answer, and of one `intent` if given.
     """
     place_in = _given(reply_to_message_id=reply_to_message_id, thread_id=thread_id, previous=_within_limits(previous))
     said = _given(text=text, turn_id=turn_id, message_id=message_id, user_id=user_id, ts=ts, look_back=look_back)
-    body = {**said, **place_in}
+    asked = _given(wait_seconds=wait_seconds, strategies=strategies, intent=intent, agent_id=agent_id)
+    body = {**said, **place_in, **asked}
     return _one("POST", place.path(conversation_id, "detect"), body, Detected)
 
 
@@ -221,10 +230,11 @@ def search_strategies(
     text: str | None = None,
     intent: str | None = None,
     user_id: str | None = None,
+    agent_id: str | None = None,
     limit: int = 10,
 ) -> Call[Strategies]:
-    """Turns whose strategy to learn from: for questions like `text`, of one intent, of one person."""
-    body = _given(text=text, intent=intent, user_id=user_id, limit=limit)
+    """Turns whose strategy to learn from: for questions like `text`, of one intent, person or agent."""
+    body = _given(text=text, intent=intent, user_id=user_id, agent_id=agent_id, limit=limit)
     return _one("POST", place.path("strategies", "search"), body, Strategies)
 
 

@@ -1,39 +1,65 @@
-"""Asks everything that a planner needs at once, within a fixed time: a conversation is never held up, nor broken."""
+"""Asks for everything that a planner needs in one request and a fixed time, so that no conversation waits or breaks."""
 
 from __future__ import annotations
 
-import asyncio
 import logging
-from collections.abc import Callable, Mapping
-from concurrent.futures import ThreadPoolExecutor, wait
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, TypedDict, Unpack
 
-from agent_feedback_kit.answers import Detected, Latest, PreviousAnswer, Strategy
+from agent_feedback_kit.answers import Detected, PreviousAnswer, Strategy
 from agent_feedback_kit.client import calls
 from agent_feedback_kit.client.asynchronous import AsyncClient
 from agent_feedback_kit.client.calls import Call, Place
 from agent_feedback_kit.client.synchronous import Client
-from agent_feedback_kit.planning.context import planner_markdown
+from agent_feedback_kit.deadlines import within
 
 log = logging.getLogger("agent_feedback_kit.planning")
 BUDGET_SECONDS: Final = 0.05
-_SLOW: Final = "slow"
+STRATEGIES: Final = 5
+"""Strategies that are asked for."""
+WAITING_SHARE: Final = 0.5
+"""Share of the budget in which the platform may wait for its index; it needs the rest for its answer."""
+
+
+class NewMessage(TypedDict, total=False):
+    """What is known of the message that is about to be answered.
+
+    `previous` is the answer before it: pass it, since the platform may not have indexed that yet. `agent_id` is who
+    answers (by default the agent of the last answer), `intent` what the message is taken for: strategies are of both.
+    """
+
+    user_id: str | None
+    turn_id: str | None
+    message_id: str | None
+    reply_to_message_id: str | None
+    thread_id: str | None
+    previous: PreviousAnswer | None
+    agent_id: str | None
+    intent: str | None
 
 
 @dataclass(frozen=True, slots=True)
 class Planning:
-    """What was answered in time. What was not is None or empty, and `missing` says why, by the name of the question."""
+    """The platform's answer. If `detected` is None, `missing` is the reason: an exception's name, or `slow`."""
 
     detected: Detected | None
-    latest: Latest | None
-    strategies: tuple[Strategy, ...]
-    missing: Mapping[str, str]
+    missing: str | None = None
 
     @property
     def markdown(self) -> str | None:
-        """What goes into the planner's prompt; None where there is nothing to say."""
-        return planner_markdown(self.detected, self.strategies)
+        """The section for the planner's prompt, None if there is nothing to say. What people wrote is quoted in it."""
+        return self.detected["planner_markdown"] if self.detected else None
+
+    @property
+    def strategies(self) -> tuple[Strategy, ...]:
+        """Strategies that somebody said worked for such questions, best first."""
+        return tuple(self.detected.get("strategies", ())) if self.detected else ()
+
+    @property
+    def answer_not_seen(self) -> bool:
+        """True if the latest answer may be missing from what was judged: pass it as `previous`."""
+        return self.detected is not None and self.detected.get("answer_not_seen", False)
 
 
 async def before_planning(
@@ -41,33 +67,18 @@ async def before_planning(
     conversation_id: str,
     text: str,
     *,
-    user_id: str | None = None,
-    turn_id: str | None = None,
-    message_id: str | None = None,
-    intent: str | None = None,
-    watermark: str | None = None,
-    reply_to_message_id: str | None = None,
-    thread_id: str | None = None,
-    previous: PreviousAnswer | None = None,
     budget: float = BUDGET_SECONDS,
+    **message: Unpack[NewMessage],
 ) -> Planning:
-    """What the new message `text` says of the last answer, what was said of turns, and which strategies worked.
+    """Ask what the message `text` says of the last answer, and which strategies worked for such questions.
 
-    `previous` is the answer before it: pass it, for within `budget` that is often not indexed yet.
-
-    Three questions at once, in the time of one, `budget` seconds at most. Never raises: a service that is slow, wrong
-    or gone gives nothing, and a WARNING in the log.
+    One request, `budget` seconds at most. Never raises: a service that is slow, wrong or gone gives nothing, and a
+    WARNING in the log.
     """
     try:
-        said: dict[str, Any] = {"user_id": user_id, "previous": previous, "turn_id": turn_id, "message_id": message_id}
-        said |= {"reply_to_message_id": reply_to_message_id, "thread_id": thread_id}
-        asked = _questions(client.place, conversation_id, text, said, intent, watermark)
-        tasks = {name: asyncio.create_task(client.send(call, within=budget)) for name, call in asked.items()}
-        done, slow = await asyncio.wait(tasks.values(), timeout=budget)
-        for task in slow:
-            task.cancel()
-            task.add_done_callback(_forget)
-        return _planning({name: task.result for name, task in tasks.items() if task in done})
+        call = _question(client.place, conversation_id, text, message, budget)
+        detected = await within(budget, client.send(call, within=budget))
+        return Planning(detected)
     except Exception as error:
         return _nothing(error)
 
@@ -77,70 +88,27 @@ def before_planning_blocking(
     conversation_id: str,
     text: str,
     *,
-    user_id: str | None = None,
-    turn_id: str | None = None,
-    message_id: str | None = None,
-    intent: str | None = None,
-    watermark: str | None = None,
-    reply_to_message_id: str | None = None,
-    thread_id: str | None = None,
-    previous: PreviousAnswer | None = None,
     budget: float = BUDGET_SECONDS,
+    **message: Unpack[NewMessage],
 ) -> Planning:
-    """`before_planning` for programs without asyncio: three threads, the same time, the same promises."""
+    """`before_planning` for programs without asyncio: a thread, the same time, the same promises."""
     try:
-        said: dict[str, Any] = {"user_id": user_id, "previous": previous, "turn_id": turn_id, "message_id": message_id}
-        said |= {"reply_to_message_id": reply_to_message_id, "thread_id": thread_id}
-        asked = _questions(client.place, conversation_id, text, said, intent, watermark)
-        threads = ThreadPoolExecutor(len(asked), thread_name_prefix="before_planning")
+        call = _question(client.place, conversation_id, text, message, budget)
+        thread = ThreadPoolExecutor(1, thread_name_prefix="before_planning")
         try:
-            futures = {name: threads.submit(client.send, call, budget) for name, call in asked.items()}
-            done, _ = wait(futures.values(), budget)
+            return Planning(thread.submit(client.send, call, budget).result(budget))
         finally:
-            threads.shutdown(wait=False, cancel_futures=True)
-        return _planning({name: future.result for name, future in futures.items() if future in done})
+            thread.shutdown(wait=False, cancel_futures=True)
     except Exception as error:
         return _nothing(error)
 
 
-def _questions(
-    place: Place,
-    conversation_id: str,
-    text: str,
-    said: Mapping[str, Any],
-    intent: str | None,
-    watermark: str | None,
-) -> dict[str, Call[Any]]:
-    return {
-        "detect": calls.detect(place, conversation_id, text, **said),
-        "latest": calls.latest(place, conversation_id, watermark=watermark),
-        "strategies": calls.search_strategies(place, text=text, intent=intent),
-    }
-
-
-def _planning(results: Mapping[str, Callable[[], Any]]) -> Planning:
-    """The answers that came. `results` gives each of them, or raises what went wrong."""
-    answers: dict[str, Any] = {}
-    missing: dict[str, str] = {}
-    for name in ("detect", "latest", "strategies"):
-        if name not in results:
-            missing[name] = _SLOW
-            continue
-        try:
-            answers[name] = results[name]()
-        except Exception as error:
-            missing[name] = type(error).__name__
-    if missing:
-        log.warning("Planning without %s.", ", ".join(f"{name} ({why})" for name, why in missing.items()))
-    found = answers.get("strategies")
-    return Planning(answers.get("detect"), answers.get("latest"), tuple(found["items"]) if found else (), missing)
+def _question(place: Place, conversation_id: str, text: str, message: NewMessage, budget: float) -> Call[Detected]:
+    more: dict[str, Any] = {"strategies": STRATEGIES, "wait_seconds": round(budget * WAITING_SHARE, 3)}
+    return calls.detect(place, conversation_id, text, **message, **more)
 
 
 def _nothing(error: Exception) -> Planning:
-    log.warning("Planning without feedback (%s).", type(error).__name__)
-    return Planning(None, None, (), dict.fromkeys(("detect", "latest", "strategies"), type(error).__name__))
-
-
-def _forget(task: asyncio.Task[Any]) -> None:
-    if not task.cancelled():
-        task.exception()
+    why = "slow" if isinstance(error, TimeoutError) else type(error).__name__
+    log.warning("Planning without feedback (%s).", why)
+    return Planning(None, why)

@@ -1,0 +1,26 @@
+"""Finds what a person objects to in a message that rejects an answer. Pure."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from detector.language import own_language
+from detector.referring import names_in
+from detector.text import prepare
+
+_CLAUSE_END: Final = re.compile(r"(?<=[.!?:;,…])\s+|\s+[-–—]\s+|\n+|(?<=[。！？，；：])")
+
+
+def objection(said: str) -> str:
+    """Return `said` on one line without the clauses before the first that names something.
+
+    "No, that's wrong: I meant the museum." gives "I meant the museum."; a message that names nothing comes back whole.
+    """
+    whole = prepare(said)
+    language = own_language(whole.text, whole.words) or "en"
+    starts = [0, *(found.end() for found in _CLAUSE_END.finditer(said))]
+    for start, end in zip(starts, [*starts[1:], len(said)], strict=True):
+        if names_in(prepare(said[start:end]), language):
+            return " ".join(said[start:].split())
+    return " ".join(said.split())

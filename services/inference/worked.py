@@ -1,0 +1,44 @@
+"""Strategies that somebody said worked, for the planner of the next answer."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from inference.detection import Detection
+from inference.store import ConversationKey
+from inference.turns.rules import Turn
+from inference.turns.store import TurnSearch, Wanted
+
+LOOKED_AT: Final = 50
+"""Turns in which different strategies are looked for."""
+
+
+async def strategies_that_worked(
+    turns: TurnSearch,
+    where: ConversationKey,
+    text: str,
+    found: Detection,
+    *,
+    limit: int,
+    intent: str | None = None,
+    agent_id: str | None = None,
+) -> Sequence[Turn]:
+    """Return turns of at most `limit` strategies that worked for questions like the one to be answered, best first.
+
+    That is the question of the turn that `text` rejects, otherwise `text`; a rejected turn's own strategy is left out.
+    `agent_id` None: of the agent that `found` is about, of all agents if it is about none.
+    """
+    if limit < 1:
+        return ()
+    about = found.advice.turn if found.advice else None
+    rejected = about if about is not None and about.status == "rejected" else None
+    question = (rejected.user_text if rejected else None) or text
+    agent = agent_id or (about.agent_id if about else None)
+    wanted = Wanted(where.tenant, where.project, intent=intent, text=question, agent_id=agent, praised=True)
+    best: dict[str | None, Turn] = {}
+    for turn in await turns.search(wanted, LOOKED_AT):
+        best.setdefault(turn.strategy, turn)
+    if rejected:
+        best.pop(rejected.strategy, None)
+    return list(best.values())[:limit]
