@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
 
@@ -30,6 +31,7 @@ from detector.model import Message, Neighbourhood
 from detector.reading import Reader
 from detector.rewording import WEIGHTS as SCALE
 from detector.text import prepare
+from detector.version import DATE, HOME
 from training import make
 from training.talk import talk
 
@@ -223,6 +225,7 @@ def _asked(text: str, embedder: WordLlamaEmbedder) -> Asked:
 
 def main() -> None:
     """Makes the rows, fits, writes the weights, and prints what was found."""
+    before = _weights()
     make.main()
     WEIGHTS.parent.mkdir(exist_ok=True)
     encoder = MiniLm(fetched(print))
@@ -241,6 +244,12 @@ def main() -> None:
     evened = Evened.of(sentences)
     inputs = assemble(known, evened(sentences), read.answers)
     teach(SENTENCE_WEIGHTS, encoder.early.name, inputs, rows, heard, evened)
+    if _weights() != before:
+        (HOME / DATE).write_text(f"{datetime.now(UTC).date()}\n", "ascii")
+
+
+def _weights() -> list[bytes]:
+    return [file.read_bytes() for file in sorted(WEIGHTS.parent.glob("*.json"))]
 
 
 def teach(

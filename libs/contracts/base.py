@@ -39,6 +39,7 @@ Reaction = Literal["ok", "not_ok", "neutral"]
 Origin = Literal["user", "machine", "reviewer"]
 FeedbackType = Literal["implicit", "reaction", "explicit", "inferred"]
 CorrectionType = Literal["explicit", "rephrased", "abandonment"]
+DecidedBy = Literal["rules", "learned", "llm"]
 
 
 class Model(BaseModel):

@@ -9,6 +9,7 @@ from pydantic import Field
 
 from contracts.base import (
     Confidence,
+    DecidedBy,
     Envelope,
     Event,
     FeedbackType,
@@ -29,6 +30,7 @@ from contracts.fields import (
     ConversationId,
     Correction,
     CorrectionTypeField,
+    Epoch,
     Evaluation,
     OptionalText,
     Reviews,
@@ -140,12 +142,14 @@ class FeedbackInferredReceived(ProvenanceFields, Event):
     """How the turn was found."""
     rules: tuple[Label, ...] = ()
     """The patterns that fired, by name."""
-    decided_by: Literal["rules", "learned", "llm"] = "rules"
+    decided_by: DecidedBy = "rules"
     """What decided: the patterns, the learned layer, or a language model."""
     detector: Label
     """The detector's name."""
     detector_version: Label
-    """The detector's version."""
+    """The detector's version: a date and a digest of patterns, weights and sentence encoder, as in
+    `2026-11-23.a1b2c3d4`; one without an encoder ends in `-words`."""
+    epoch: Epoch = 0
     evaluation: Evaluation
 
 
@@ -252,3 +256,10 @@ class FeedbackCreated(ProvenanceFields, Event):
     withdrawn the verdict itself."""
     overruled_reaction: Reaction | None = None
     """Of an overruled verdict: the machine's own reaction, for measuring the machine; it counts for nothing."""
+    detector: Label | None = None
+    """Of a machine's verdict: the version of the detector that judged, as in `2026-11-23.a1b2c3d4`. Null if release
+    0.1.0 judged, and for feedback of people."""
+    decided_by: DecidedBy | None = None
+    """Of a machine's verdict: what decided, the patterns (`rules`), the learned layer, or a language model (`llm`)."""
+    epoch: Sequence64 | None = None
+    """Of a machine's verdict: its epoch, which an operator raises to have messages judged again."""

@@ -53,7 +53,15 @@ Evaluation = Annotated[
     Sequence64,
     Field(
         description="How many versions of the conversation's messages were known when this was judged: of two verdicts "
-        "from one message the one with the higher count wins."
+        "of one detector from one message the one with the higher count wins."
+    ),
+]
+Epoch = Annotated[
+    Sequence64,
+    Field(
+        description="The epoch of the verdict, which an operator raises to judge again: of two verdicts from one "
+        "message the one of the later epoch wins, then that of the later detector, then the one with the higher "
+        "evaluation."
     ),
 ]
 CorrectionTypeField = Annotated[

@@ -22,6 +22,7 @@ from detector.reading import Read, Reader
 from detector.referring import named_alone, names_in, points_back, restates, revises, topics_of
 from detector.rewording import Rewordings, Scale
 from detector.second_look import SecondLook
+from detector.version import version
 
 #: The longest part of a message that a verdict quotes.
 QUOTE: Final = 10_000
@@ -43,7 +44,7 @@ class Detector:
 
     `layer` None means rules and gate alone. A layer only speaks about vectors of the embedder it was taught with, and
     about English, the language it was taught in. `rewordings` compares requests as sentences, `second` reads likely
-    rejections as sentences; None: by words.
+    rejections as sentences; None: by words. `version`: see `contracts.detectors`.
     """
 
     def __init__(
@@ -61,6 +62,8 @@ class Detector:
         self._rewordings = rewordings
         self._second = second
         self._encoder = rewordings.encoder_name if rewordings else None
+        parts = (embedder.name, layer.embedder if layer else "", "second" if second else "", f"{ANNOUNCED_FROM}")
+        self.version: str = version(parts, encoder=self._encoder)
 
     @property
     def embedder(self) -> Embedder:

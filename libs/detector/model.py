@@ -11,13 +11,13 @@ from dataclasses import dataclass, field
 from typing import Final, Literal
 
 from contracts.announced_from import ANNOUNCED_FROM
+from contracts.base import DecidedBy as DecidedBy
 
 Role = Literal["human", "agent"]
 Feedback = Literal["rejected", "accepted", "neutral"]
 Reaction = Literal["ok", "not_ok"]
 GateCall = Literal["ok", "not_ok", "neutral"]
 CorrectionType = Literal["explicit", "rephrased", "abandonment"]
-DecidedBy = Literal["rules", "learned", "llm"]
 #: The rule that found a target: the message's reply (`named`), the latest answer to its writer in the thread or in the
 #: channel, or words that only an older answer has.
 TargetRule = Literal["named", "thread", "own_latest", "older_named"]

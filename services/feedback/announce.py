@@ -16,7 +16,12 @@ from servicekit.log.records import REVISION, Headers
 _SAID: Final = {one.name: one.default for one in fields(Payload) if one.name != "provenance"}
 """What a payload says, with what stands for each where nothing is said."""
 _values_of: Final = attrgetter(*_SAID)
-_ALWAYS_SHOWN: Final = frozenset({"turn_id", "agent_id", "agent_message_id", "user_type", "confidence", "causation_id"})
+_ALWAYS_SHOWN: Final = frozenset(
+    {
+        *("turn_id", "agent_id", "agent_message_id", "user_type", "confidence", "causation_id"),
+        *("detector", "decided_by", "epoch"),
+    }
+)
 _SHOWN_IF_OVERRULED: Final = _ALWAYS_SHOWN | {"text", "tags", "correction_type"}
 """The message that the machine read and its reasons stay: measuring a detector needs them."""
 

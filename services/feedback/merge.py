@@ -1,7 +1,7 @@
 """Merges a change into a record, for every store alike. Pure.
 
-Records form a join-semilattice: per slot the highest stamp stays. So merging is commutative, associative and
-idempotent in what a record keeps and shows; only the revision may depend on the order of arrival.
+Records form a join-semilattice: per slot the change of highest precedence stays. So merging is commutative,
+associative and idempotent in what a record keeps and shows; only the revision may depend on the order of arrival.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def merge(record: Record | None, change: Change) -> Record:
     if record is None:
         return Record(change.key, change.feedback_type, change.origin, {change.slot: change.entry})
     standing = record.slots.get(change.slot)
-    if standing is not None and standing.stamp >= change.entry.stamp:
+    if standing is not None and standing.precedence >= change.entry.precedence:
         return record
     return replace(record, origin=change.origin, slots={**record.slots, change.slot: change.entry})
 

@@ -8,7 +8,8 @@ from functools import cached_property
 from typing import NamedTuple
 from uuid import UUID
 
-from contracts.base import CorrectionType, FeedbackType, Origin, Reaction, UserType
+from contracts.base import CorrectionType, DecidedBy, FeedbackType, Origin, Reaction, UserType
+from contracts.detectors import precedence
 from contracts.erasure import Person
 from contracts.ids import feedback_id
 from contracts.provenance import NO_PROVENANCE, Provenance
@@ -48,7 +49,7 @@ class Key(NamedTuple):
 
 
 class Stamp(NamedTuple):
-    """Orders the changes of one slot: the highest holds, whatever order they arrive in.
+    """Orders the changes of one slot that no epoch or detector tells apart; the highest holds.
 
     `evaluation` is 0 but for inferred feedback. `removed` over added; `event_id` and `digest` (of the payload) break
     ties, so that two different events never compare equal.
@@ -85,6 +86,9 @@ class Payload:
     correction_type: CorrectionType | None = None
     provenance: Provenance = NO_PROVENANCE
     reviews: str | None = None
+    detector: str | None = None
+    decided_by: DecidedBy | None = None
+    epoch: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +98,14 @@ class Entry:
     stamp: Stamp
     present: bool
     payload: Payload
+
+    @property
+    def precedence(self) -> tuple[int, str, Stamp]:
+        """Orders the changes of one slot: epoch and detector of a verdict, then the stamp.
+
+        They stand in the payload, for stored stamps have a fixed length.
+        """
+        return self.payload.epoch or 0, precedence(self.payload.detector), self.stamp
 
 
 @dataclass(frozen=True)
@@ -120,7 +132,7 @@ class Record:
     def shown(self) -> Entry:
         """The latest entry still present; where none is, the latest that was taken back. A stub has none."""
         entries = self.slots.values()
-        return max(entries, key=lambda entry: (entry.present, entry.stamp))
+        return max(entries, key=lambda entry: (entry.present, entry.precedence))
 
     @property
     def forgotten(self) -> bool:

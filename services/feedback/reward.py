@@ -12,6 +12,7 @@ from typing import Any, Final
 from contracts.announced_from import ANNOUNCED_FROM
 from contracts.base import FeedbackType, Origin, Reaction
 from contracts.chat import DELETED
+from contracts.detectors import UNVERSIONED
 from contracts.feedback import (
     FeedbackExplicitReceived,
     FeedbackInferredReceived,
@@ -94,10 +95,18 @@ def _(event: FeedbackInferredReceived, rewards: Mapping[str, float] = DEFAULT_RE
         value=None if verdict is None else INFERRED_VALUES[verdict],
         text=event.user_said,
         tags=event.rules[:TAGS_LIMIT],
+        **_judge_of(event),
     )
     source_id = f"{event.detected_in_message_id}:{event.detector}"
     key = _key(event, "inference", event.user_id, "", source_id)
     return _change(event, key, "inferred", "machine", ONLY_SLOT, verdict is not None, payload, event.evaluation)
+
+
+def _judge_of(event: FeedbackInferredReceived) -> dict[str, Any]:
+    """Return who judged, in which epoch; all are None for events of release 0.1.0, whose digests must stay the same."""
+    if event.detector_version == UNVERSIONED and event.epoch == 0:
+        return {"detector": None, "decided_by": None, "epoch": None}
+    return {"detector": event.detector_version, "decided_by": event.decided_by, "epoch": event.epoch}
 
 
 def _payload(event: AboutAnAnswer, **decided: Any) -> Payload:

@@ -5,28 +5,27 @@ From which confidence on stands in contracts/announced_from.py.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from contracts.base import PERSON, TEXT_LIMIT
 from contracts.feedback import FeedbackInferredReceived, InferenceTarget
 from contracts.ids import derived_id, feedback_id
-from contracts.provenance import NO_PROVENANCE, Provenance
+from contracts.provenance import Provenance
 from contracts.topics import INFERRED_RECEIVED
 from detector.model import Target, Verdict
 from inference.store import Placed
 
 DETECTOR = "implicit"
-DETECTOR_VERSION = "1"
 
 
-def announcement(
-    placed: Placed, verdict: Verdict, answer: Provenance = NO_PROVENANCE
-) -> FeedbackInferredReceived | None:
+def announcement(placed: Placed, verdict: Verdict, answer: Provenance, version: str) -> FeedbackInferredReceived | None:
     """The event for a verdict on a human message; None where there is nothing to say and nothing to take back.
 
-    `answer` says how the answer was made that the verdict is about.
+    `answer` says how the answer was made that the verdict is about, `version` which detector judged.
 
     A look that finds nothing retracts what an earlier look announced, without the message's text: it may have been
-    edited into something that is no feedback. The event id depends on the feedback and the
-    evaluation only, so that the same look always makes the same event.
+    edited into something that is no feedback. The event id depends on the feedback, the
+    epoch, the detector and the evaluation only, so that the same look always makes the same event.
     """
     target = verdict.target if verdict.emitted else None
     if target is None and placed.emitted_turn_id is None:
@@ -37,7 +36,7 @@ def announcement(
         *where, source="inference", user_id=message.sender_id, agent_id="", source_id=f"{message.message_id}:{DETECTOR}"
     )
     return FeedbackInferredReceived(
-        event_id=str(derived_id(INFERRED_RECEIVED.name, str(about), placed.evaluation)),
+        event_id=str(derived_id(INFERRED_RECEIVED.name, str(about), placed.epoch, version, placed.evaluation)),
         occurred_at=message.at,
         tenant=where.tenant,
         project=where.project,
@@ -58,10 +57,16 @@ def announcement(
         rules=verdict.rules[:20] if target else (),
         decided_by=verdict.decided_by,
         detector=DETECTOR,
-        detector_version=DETECTOR_VERSION,
+        detector_version=version,
+        epoch=placed.epoch,
         evaluation=placed.evaluation,
         **answer.fields(),
     )
+
+
+def silent(verdict: Verdict) -> Verdict:
+    """Return a verdict that says nothing in place of `verdict`."""
+    return replace(verdict, feedback="neutral", reaction=None, confidence=0.5, target=None, decided_by="rules")
 
 
 def _target(target: Target | None) -> InferenceTarget | None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Final, NamedTuple, Protocol
 
+from contracts.detectors import precedence
 from contracts.provenance import NO_PROVENANCE, Provenance
 from detector.model import Message
 
@@ -85,7 +86,8 @@ class IndexedMessage:
 class Placed:
     """A message as the index holds it.
 
-    `evaluation` is the number of message versions that its conversation holds. `emitted_turn_id` and
+    `evaluation` is the number of message versions that its conversation holds, `epoch` the one that verdicts are given
+    in. `emitted_turn_id` and
     `emitted_agent_id` say what a verdict on it was last announced for, None where none ever was.
     """
 
@@ -93,10 +95,24 @@ class Placed:
     evaluation: int
     emitted_turn_id: str | None
     emitted_agent_id: str | None
+    epoch: int = 0
 
     @property
     def place(self) -> tuple[int, str]:
         return self.indexed.message.at, self.indexed.message.message_id
+
+
+class VerdictStamp(NamedTuple):
+    """Orders the verdicts on one message: the highest holds. `judged_by` is the detector's `precedence`."""
+
+    epoch: int
+    judged_by: str
+    evaluation: int
+
+    @classmethod
+    def of(cls, placed: Placed, version: str) -> VerdictStamp:
+        """Return the stamp of a verdict that the detector of this version gives on a message as it was read."""
+        return cls(placed.epoch, precedence(version), placed.evaluation)
 
 
 class Place(NamedTuple):

@@ -26,6 +26,7 @@ class MemoryStore:
 
     def __init__(self) -> None:
         self._held: dict[ConversationKey, dict[MessageKey, _Held]] = {}
+        self.epoch = 0
 
     async def index(self, messages: Collection[IndexedMessage]) -> set[MessageKey]:
         changed = set()
@@ -86,7 +87,10 @@ class MemoryStore:
             at = bisect_left(places, place)
             near.update(range(max(0, at - reach), min(len(rows), at + reach + 1)))
         known = self._evaluation(scope.conversation)
-        return [Placed(rows[n].indexed, known, rows[n].emitted_turn_id, rows[n].emitted_agent_id) for n in sorted(near)]
+        return [
+            Placed(rows[n].indexed, known, rows[n].emitted_turn_id, rows[n].emitted_agent_id, self.epoch)
+            for n in sorted(near)
+        ]
 
     def _evaluation(self, conversation: ConversationKey) -> int:
         return sum(held.versions for held in self._held.get(conversation, {}).values())

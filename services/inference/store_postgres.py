@@ -45,6 +45,8 @@ _IN: Final = "m.tenant = s.tenant and m.project = s.project and m.conversation_i
 _IN_THREAD: Final = f"{_IN} and hashtextextended(m.thread, 0) = hashtextextended(s.thread, 0) and m.thread = s.thread"
 _ENDLESS: Final = 2**63 - 1
 # From each place on up to the next, and from each back to the one before: no message is read for two places.
+EPOCH: Final = "select coalesce(max(epoch), 0) from rejudgements"
+"""The epoch that verdicts are given in."""
 _AROUND: Final = f"""
 with places as (
     select *, lag(at, 1, -1::bigint) over w as before_at, lag(message_id, 1, '') over w as before_id,
@@ -72,7 +74,7 @@ with places as (
     from (select distinct tenant, project, conversation_id from scopes) s join messages m on {_IN}
     group by s.tenant, s.project, s.conversation_id
 )
-select distinct on (n, at, message_id) rows.*, known.evaluation
+select distinct on (n, at, message_id) rows.*, known.evaluation, ({EPOCH}) as epoch
 from rows join scopes using (n) join known using (tenant, project, conversation_id) order by n, at, message_id
 """
 _PLACES: Final = f"""
@@ -171,4 +173,5 @@ def _indexed(row: asyncpg.Record, conversation: ConversationKey) -> IndexedMessa
 
 
 def _placed(row: asyncpg.Record, conversation: ConversationKey) -> Placed:
-    return Placed(_indexed(row, conversation), row["evaluation"], row["emitted_turn_id"], row["emitted_agent_id"])
+    emitted = row["emitted_turn_id"], row["emitted_agent_id"]
+    return Placed(_indexed(row, conversation), row["evaluation"], *emitted, row["epoch"])

@@ -13,7 +13,7 @@ from reporting.queries.calibration import Calibration, calibration
 from reporting.queries.reasons import Reasons, reasons
 from reporting.queries.satisfaction import Ranking, Summary, ranking, summary
 from reporting.queries.sessions import SessionRatings, session_ratings
-from reporting.questions import Listed, Narrowed, RankingQuestion, SessionsBody, SummaryQuestion
+from reporting.questions import CalibrationQuestion, Listed, RankingQuestion, SessionsBody, SummaryQuestion
 from reporting.selection import Project
 from servicekit.clock import Clock
 from servicekit.web.auth import caller_of
@@ -55,7 +55,7 @@ def figures_router(pool: asyncpg.Pool, clock: Clock) -> APIRouter:
 
     @router.get(PROJECT + "/feedback/calibration")
     async def reliability(
-        tenant: TenantPath, project: ProjectPath, question: Annotated[Narrowed, Query()]
+        tenant: TenantPath, project: ProjectPath, question: Annotated[CalibrationQuestion, Query()]
     ) -> Calibration:
         """Compare machine verdicts with people's, explicit or by emoji, on the same turn."""
         return await calibration(pool, Project(tenant, project), question.span(clock.now()), question.filters)

@@ -6,7 +6,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints, model_validator
 
-from contracts.base import Confidence, FeedbackType, Id, Label, Origin, Reaction
+from contracts.base import Confidence, DecidedBy, FeedbackType, Id, Label, Origin, Reaction
 from contracts.instants import DAY, Instant
 from reporting.cursor import CURSOR_LIMIT
 from reporting.queries.artifacts import KINDS, Operator, Search
@@ -123,6 +123,8 @@ class FilterBody(Body):
     )
     user_id: Id | None = Field(default=None, description="Whose verdict, or whose message the machine read.")
     conversation_id: Id | None = Field(default=None, description="In this conversation alone.")
+    detector: Label | None = Field(default=None, description="Verdicts of this version of the detector alone.")
+    decided_by: DecidedBy | None = Field(default=None, description="Verdicts that this part of the detector decided.")
     start: Moment | None = Field(default=None, description="Given from this moment on.")
     end: Moment | None = Field(default=None, description="Given up to and including this moment.")
 
@@ -150,6 +152,8 @@ class FilterBody(Body):
             text=self.text,
             user_id=self.user_id,
             conversation_id=self.conversation_id,
+            detector=self.detector,
+            decided_by=self.decided_by,
         )
 
 

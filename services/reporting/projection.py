@@ -68,6 +68,8 @@ class FeedbackRow(NamedTuple):
     reviews: str | None
     overruled_by: UUID | None
     overruled_reaction: str | None
+    detector: str | None
+    decided_by: str | None
 
     @property
     def shown(self) -> tuple[object, ...]:

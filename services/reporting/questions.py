@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Annotated, Self
 
 from pydantic import Field, model_validator
 
-from contracts.base import Id, Label, Origin
+from contracts.base import DecidedBy, Id, Label, Origin
 from contracts.instants import DAY
 from reporting.bodies import Body, Moment
 from reporting.cursor import CURSOR_LIMIT
@@ -51,6 +51,17 @@ class Narrowed(WindowQuestion):
             agent_version=self.agent_version,
             origins=None if self.origin is None else (self.origin,),
         )
+
+
+class CalibrationQuestion(Narrowed):
+    """A window of verdicts, and what narrows it."""
+
+    detector: Label | None = Field(default=None, description="Verdicts of this version of the detector alone.")
+    decided_by: DecidedBy | None = Field(default=None, description="Verdicts that this part of the detector decided.")
+
+    @property
+    def filters(self) -> Filters:
+        return replace(super().filters, detector=self.detector, decided_by=self.decided_by)
 
 
 class SessionsBody(WindowQuestion):

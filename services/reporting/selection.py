@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Final, Literal, NamedTuple, get_args
 
-from contracts.base import CorrectionType, FeedbackType, Origin, Reaction
+from contracts.base import CorrectionType, DecidedBy, FeedbackType, Origin, Reaction
 from contracts.instants import DAY, MINUTE
 
 
@@ -55,6 +55,8 @@ class Filters:
     text: str | None = None
     user_id: str | None = None
     conversation_id: str | None = None
+    detector: str | None = None
+    decided_by: DecidedBy | None = None
     overruled: bool = False
 
     @property
@@ -76,6 +78,8 @@ _CLAUSES: Final = {
     "text": "(e.text ilike ${at} or e.correction ilike ${at})",
     "user_id": "e.user_id = ${at}",
     "conversation_id": "e.conversation_id = ${at}",
+    "detector": "e.detector = ${at}",
+    "decided_by": "e.decided_by = ${at}",
 }
 
 

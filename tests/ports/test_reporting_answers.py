@@ -313,6 +313,28 @@ async def test_agents_are_ranked_by_what_their_votes_prove(http, take):
     assert [a["agent_id"] for a in few] == ["solid", "mixed", "lucky"]
 
 
+async def test_calibration_names_detectors_and_is_narrowed_to_one(http, take):
+    new, old = "2026-11-23.a1b2c3d4", "2026-11-01.a1b2c3d4"
+    await take(
+        feedback("m1", turn="t1", kind="inferred", reaction="not_ok", confidence=0.9, detector=new, decided_by="rules"),
+        feedback("f1", turn="t1", kind="explicit", reaction="not_ok"),
+        feedback("m2", turn="t2", kind="inferred", reaction="ok", confidence=0.8, detector=old, decided_by="learned"),
+        feedback("f2", turn="t2", kind="explicit", reaction="not_ok"),
+        feedback("m3", turn="t3", kind="inferred", reaction="ok", confidence=0.7, detector=old, decided_by="learned"),
+        feedback("m4", turn="t4", kind="inferred", reaction="ok", confidence=0.7),
+        feedback("m5", turn="t5", kind="inferred", reaction=None, confidence=0.7, detector=new),
+    )
+    everything = (await http.get(f"{PROJECT}/feedback/calibration")).json()
+    assert [(one["detector"], one["decided_by"], one["verdicts"]) for one in everything["detectors"]] == [
+        (new, "rules", 1),
+        (old, "learned", 2),
+        (None, None, 1),
+    ]
+    for question, agreeing in ((f"detector={new}", [1, 1]), (f"detector={old}", [1, 0]), ("decided_by=llm", [0, 0])):
+        found = (await http.get(f"{PROJECT}/feedback/calibration?{question}")).json()
+        assert [found["pairs"], found["agreeing"]] == agreeing
+
+
 async def test_calibration_compares_machine_and_people_by_word_and_emoji_on_the_same_turn(http, take):
     await take(
         feedback("m1", turn="t1", kind="inferred", reaction="not_ok", confidence=0.9),

@@ -40,7 +40,7 @@ SAID = (
              text="50 % too dear_", tags=("wrong", "slow"), correction="Ten EURO."),
     feedback("f3", turn="t3", agent="b", kind="explicit", reaction="neutral", conversation="c2", at=3, model="large"),
     feedback("m1", turn="t1", agent="a", kind="inferred", reaction="not_ok", at=4, confidence=0.9,
-             correction_type="explicit", text="no, wrong"),
+             correction_type="explicit", text="no, wrong", detector="2026-11-23.a1b2c3d4", decided_by="learned"),
     feedback("m2", turn="t4", agent="b", kind="inferred", reaction="ok", at=5, confidence=0.7, text="thanks"),
     feedback("f4", turn="t5", reaction=None, at=6, revision=2),
     feedback("f5", turn="t1", tenant="globex", at=7),
@@ -57,6 +57,9 @@ SAID = (
         ({"model": "large"}, ["f3"]),
         ({"reaction": "not_ok"}, ["m1", "f2"]),
         ({"origin": "machine"}, ["m2", "m1"]),
+        ({"detector": "2026-11-23.a1b2c3d4"}, ["m1"]),
+        ({"decided_by": "learned"}, ["m1"]),
+        ({"decided_by": "rules"}, []),
         ({"feedback_type": "explicit"}, ["f3", "f2"]),
         ({"tag": "slow"}, ["f2"]),
         ({"tag": "explicit"}, ["m1"]),
@@ -101,6 +104,8 @@ async def test_a_found_feedback_has_all_that_one_acts_on(http, take):
         "correction_type": None,
         "emoji": None,
         "reviews": None,
+        "detector": None,
+        "decided_by": None,
         "ts": "2026-09-21T14:13:22.000000Z",
     }
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import random
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -28,9 +28,12 @@ class JoinedTurns:
     def __init__(self) -> None:
         self.held: dict[TurnKey, Facts] = {}
 
-    async def take(self, facts: Collection[Facts], judged: Collection[tuple[Placed, Verdict]]) -> None:
+    async def take(
+        self, facts: Collection[Facts], judged: Collection[tuple[Placed, Verdict]], detector: str
+    ) -> Mapping[Any, Any]:
         for one in facts:
             self.held[one.key] = self.held[one.key].joined(one) if one.key in self.held else one
+        return {}
 
     def shown(self) -> dict[TurnKey, Any]:
         """Return the state of the turns. An evaluation is reduced to its presence, since it counts lookups."""

@@ -32,5 +32,7 @@ def judge(item: Neighbourhood) -> Verdict:
 
 
 class StubDetector:
+    version = "2026-01-01.00000000"
+
     def judge(self, items: Sequence[Neighbourhood]) -> list[Verdict]:
         return [judge(item) for item in items]

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 
+from contracts.detectors import UNVERSIONED
 from detector.model import Verdict
-from inference.store import Placed
+from inference.store import MessageKey, Placed
 from inference.turns.facts import Facts
+from inference.turns.store import HeldVerdict
 
 
 class StubTurns:
     """See `inference.turns.store.TurnIntake`."""
 
-    async def take(self, facts: Collection[Facts], judged: Collection[tuple[Placed, Verdict]]) -> None:
-        return None
+    async def take(
+        self, facts: Collection[Facts], judged: Collection[tuple[Placed, Verdict]], detector: str = UNVERSIONED
+    ) -> Mapping[MessageKey, HeldVerdict]:
+        return {}

@@ -144,6 +144,8 @@ export interface Calibration {
   bins: Bin[];
   /** Lowest first, from the window's lowest confidence. */
   thresholds: Threshold[];
+  /** Who gave these verdicts, the latest version first; at most 100. */
+  detectors: OfDetector[];
 }
 
 export interface ConversationsInPeriod {
@@ -355,6 +357,10 @@ export interface FoundFeedback {
   emoji: string | null;
   /** Of a review: the machine's verdict, or the turn; else null. */
   reviews: string | null;
+  /** Of a machine's verdict: the version of the detector. */
+  detector: string | null;
+  /** Of a machine's verdict: what in the detector decided. */
+  decided_by: "rules" | "learned" | "llm" | null;
   /** When it was given. */
   ts: string;
 }
@@ -521,6 +527,16 @@ export interface NamedFigures {
   satisfaction: number | null;
   /** The agent, version or origin; null where not said. */
   name: string | null;
+}
+
+/** The verdicts of one version of the detector that one part of it decided. */
+export interface OfDetector {
+  /** The detector's version; null if release 0.1.0 judged. */
+  detector: string | null;
+  /** What decided; null if release 0.1.0 judged. */
+  decided_by: "rules" | "learned" | "llm" | null;
+  /** Verdicts, judged by people or not. */
+  verdicts: number;
 }
 
 /** A person's effective reaction on a turn; everything from `reaction` on is null or empty where there is none. */
@@ -823,6 +839,10 @@ export interface SearchBody {
   user_id?: string | null;
   /** In this conversation alone. */
   conversation_id?: string | null;
+  /** Verdicts of this version of the detector alone. */
+  detector?: string | null;
+  /** Verdicts that this part of the detector decided. */
+  decided_by?: "rules" | "learned" | "llm" | null;
   /** Given from this moment on. */
   start?: string | null;
   /** Given up to and including this moment. */
@@ -1260,6 +1280,10 @@ export interface Operations {
       agent_version?: string | null;
       /** `user` for people's, `machine` for inferred verdicts, `reviewer` for reviews. */
       origin?: "user" | "machine" | "reviewer" | null;
+      /** Verdicts of this version of the detector alone. */
+      detector?: string | null;
+      /** Verdicts that this part of the detector decided. */
+      decided_by?: "rules" | "learned" | "llm" | null;
     };
     body: undefined;
     answer: Calibration;
@@ -1313,6 +1337,10 @@ export interface Operations {
       user_id?: string | null;
       /** In this conversation alone. */
       conversation_id?: string | null;
+      /** Verdicts of this version of the detector alone. */
+      detector?: string | null;
+      /** Verdicts that this part of the detector decided. */
+      decided_by?: "rules" | "learned" | "llm" | null;
       /** Given from this moment on. */
       start?: string | null;
       /** Given up to and including this moment. */

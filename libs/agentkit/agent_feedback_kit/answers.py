@@ -200,6 +200,8 @@ class FoundFeedback(TypedDict):
     tags: list[str]
     correction: str | None
     emoji: str | None
+    detector: str | None
+    decided_by: str | None
     ts: str
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
+from inference.store import MessageKey
 from inference.turns.rules import TurnKey
 from inference.turns.vectors_postgres import WIRES, VectorType, Wire
 
@@ -69,27 +70,29 @@ JOIN: Final[Mapping[VectorType, str]] = {kind: _join(wire) for kind, wire in WIR
 KEYS: Final = "unnest($1::text[], $2::text[], $3::text[], $4::text[])"
 SAME_TURN: Final = "({0}.tenant, {0}.project, {0}.conversation_id, {0}.turn_id)"
 ON_TURN: Final = f"{SAME_TURN.format('t')} = {SAME_TURN.format('k')}"
-# Gives the turns that earlier verdicts on these messages stood for.
-SPEAK: Final = """
-with said as (
-    select * from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[],
-        $8::float8[], $9::text[], $10::text[], $11::boolean[], $12::bigint[], $13::bigint[])
-        as k (tenant, project, conversation_id, turn_id, message_id, detected_in_turn_id, status, confidence,
-            correction_type, decided_by, announced, at, evaluation)
-), spoken as (
-    insert into verdicts as v (tenant, project, conversation_id, turn_id, message_id, detected_in_turn_id, status,
-        confidence, correction_type, decided_by, announced, at, evaluation)
-    select * from said
-    on conflict (message_id, conversation_id, tenant, project) do update set turn_id = excluded.turn_id,
-        detected_in_turn_id = excluded.detected_in_turn_id, status = excluded.status, confidence = excluded.confidence,
-        correction_type = excluded.correction_type, decided_by = excluded.decided_by, announced = excluded.announced,
-        at = excluded.at, evaluation = excluded.evaluation
-    where excluded.evaluation >= v.evaluation
+VERDICT: Final = (
+    *("tenant", "project", "conversation_id", "turn_id", "message_id", "detected_in_turn_id", "status", "confidence"),
+    *("correction_type", "decided_by", "announced", "at", "evaluation", "epoch", "judged_by"),
 )
-select v.tenant, v.project, v.conversation_id, v.turn_id from verdicts v
-join said k on v.tenant = k.tenant and v.project = k.project and v.conversation_id = k.conversation_id
-  and v.message_id = k.message_id
-where v.turn_id is not null
+_VERDICT_TYPES: Final = {"confidence": "float8", "announced": "boolean"} | dict.fromkeys(
+    ("at", "evaluation", "epoch"), "bigint"
+)
+_SAID: Final = ", ".join(f"${n}::{_VERDICT_TYPES.get(name, 'text')}[]" for n, name in enumerate(VERDICT, 1))
+_OF_MESSAGE: Final = f"({', '.join(MessageKey._fields)})"
+_STAMP: Final = '({0}.epoch, {0}.judged_by collate "C", {0}.evaluation)'
+# Gives the verdicts that were held of these messages before, and what a verdict on them was last announced for.
+UPSERT_VERDICTS: Final = f"""
+with said as (
+    select * from unnest({_SAID}) as k ({", ".join(VERDICT)})
+), written as (
+    insert into verdicts as v ({", ".join(VERDICT)}) select * from said
+    on conflict {_OF_MESSAGE} do update
+    set {", ".join(f"{name} = excluded.{name}" for name in VERDICT if name not in MessageKey._fields)}
+    where {_STAMP.format("excluded")} >= {_STAMP.format("v")}
+)
+select k.tenant, k.project, k.conversation_id, k.message_id, v.turn_id, v.epoch, v.judged_by, v.evaluation, v.announced,
+    m.emitted_turn_id, m.emitted_agent_id
+from said k left join verdicts v using {_OF_MESSAGE} left join messages m using {_OF_MESSAGE}
 """
 STUBS: Final = f"""
 insert into turns (tenant, project, conversation_id, turn_id) select * from {KEYS} on conflict do nothing

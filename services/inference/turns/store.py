@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Final, Protocol
 from uuid import UUID
 
+from contracts.detectors import UNVERSIONED
 from detector.model import Feedback, Verdict
-from inference.store import ConversationKey, Placed
+from inference.store import ConversationKey, MessageKey, Placed, VerdictStamp
 from inference.turns.candidates import Answered
 from inference.turns.facts import Facts
 from inference.turns.rules import Turn, TurnKey
@@ -63,12 +64,31 @@ class Looked:
     until: int
 
 
+@dataclass(frozen=True, slots=True)
+class HeldVerdict:
+    """The verdict that was held of a message, and the turn that a verdict on it was last announced for.
+
+    `stamp` is `NOTHING_HELD` if none was held.
+    """
+
+    stamp: VerdictStamp
+    announced: bool
+    emitted_turn_id: str | None
+    emitted_agent_id: str | None
+
+
+NOTHING_HELD: Final = VerdictStamp(-1, "", -1)
+
+
 class TurnIntake(Protocol):
-    async def take(self, facts: Collection[Facts], judged: Collection[tuple[Placed, Verdict]]) -> None:
+    async def take(
+        self, facts: Collection[Facts], judged: Collection[tuple[Placed, Verdict]], detector: str = UNVERSIONED
+    ) -> Mapping[MessageKey, HeldVerdict]:
         """Join facts, at most one per turn, with what is known; let the verdicts stand for the turns they are about.
 
-        A verdict replaces an earlier one on the same message of no higher evaluation; one that says nothing, or names
-        no turn, leaves the turn to whatever else was said of it. Committed on return.
+        `detector` is the version that gave the verdicts. A verdict replaces an earlier one on the same message of no
+        higher stamp; one that says nothing, or names no turn, leaves the turn to whatever else was said of it. Returns
+        what was held of the judged messages before. Committed on return.
         """
         ...
 

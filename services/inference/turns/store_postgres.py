@@ -10,9 +10,10 @@ from uuid import UUID
 
 import asyncpg
 
+from contracts.detectors import UNVERSIONED
 from contracts.ids import conversation_key, partition_of
 from detector.model import Verdict
-from inference.store import Placed
+from inference.store import MessageKey, Placed, VerdictStamp
 from inference.turns.facts import Facts
 from inference.turns.rules import TurnKey
 from inference.turns.search_postgres import PostgresTurnSearch
@@ -26,12 +27,13 @@ from inference.turns.statements import (
     QUESTION,
     REACT,
     REPLY,
-    SPEAK,
     STUBS,
     TAKEN,
+    UPSERT_VERDICTS,
+    VERDICT,
     WHOSE,
 )
-from inference.turns.store import UserReaction
+from inference.turns.store import NOTHING_HELD, HeldVerdict, UserReaction
 from inference.turns.vectors import TurnVectors
 from inference.turns.vectors_postgres import WIRES, VectorType, vector_type
 from servicekit.db.pools import columns_of
@@ -50,18 +52,19 @@ class PostgresTurnIndex(PostgresTurnSearch):
         """The index whose tables the pool's connections see."""
         return cls(pool, vectors, await vector_type(pool))
 
-    async def take(self, facts: Collection[Facts], judged: Collection[tuple[Placed, Verdict]]) -> None:
+    async def take(
+        self, facts: Collection[Facts], judged: Collection[tuple[Placed, Verdict]], detector: str = UNVERSIONED
+    ) -> Mapping[MessageKey, HeldVerdict]:
         conversations = {one.key[:3] for one in facts} | {placed.indexed.conversation for placed, _ in judged}
         if not conversations:
-            return
+            return {}
         packed = self._vectors.packed(text for one in facts for text in one.texts)
         rows = [_facts_row(one, packed.places) for one in sorted(facts, key=lambda one: one.key)]
         async with self._locked(conversations) as connection:
             if facts:
                 columns = columns_of(rows, len(TAKEN))
                 await connection.execute(self._join, *columns, self._wire.packed(packed.rows), self._vectors.made_by)
-            if judged:
-                await self._let_speak(connection, judged)
+            return await self._apply_verdicts(connection, judged, detector) if judged else {}
 
     async def take_reactions(self, reactions: Collection[UserReaction]) -> set[UUID]:
         if not reactions:
@@ -89,12 +92,16 @@ class PostgresTurnIndex(PostgresTurnSearch):
             await connection.execute(LOCK, locks)
             yield connection
 
-    async def _let_speak(self, connection: Any, judged: Collection[tuple[Placed, Verdict]]) -> None:
+    async def _apply_verdicts(
+        self, connection: Any, judged: Collection[tuple[Placed, Verdict]], detector: str
+    ) -> dict[MessageKey, HeldVerdict]:
         by_key = {placed.indexed.key: (placed, verdict) for placed, verdict in judged}
-        rows = [_verdict_row(*by_key[key]) for key in sorted(by_key)]
-        held = {TurnKey(*row) for row in await connection.fetch(SPEAK, *columns_of(rows, 13))}
-        if turns := held | {TurnKey(*row[:4]) for row in rows if row[3] is not None}:
+        rows = [_verdict_row(*by_key[key], detector) for key in sorted(by_key)]
+        held = await connection.fetch(UPSERT_VERDICTS, *columns_of(rows, len(VERDICT)))
+        before = {TurnKey(row[0], row[1], row[2], row["turn_id"]) for row in held if row["turn_id"] is not None}
+        if turns := before | {TurnKey(*row[:4]) for row in rows if row[3] is not None}:
             await connection.execute(BY_MACHINE, *_keys(turns))
+        return {MessageKey(*row[:4]): _held_verdict(row) for row in held}
 
 
 def _facts_row(facts: Facts, places: Mapping[str, int]) -> tuple[Any, ...]:
@@ -106,12 +113,29 @@ def _facts_row(facts: Facts, places: Mapping[str, int]) -> tuple[Any, ...]:
     return (*facts.key, facts.at, *asked, r.version, r.message_id, r.agent_id, r.text, places.get(r.text), *details)
 
 
-def _verdict_row(placed: Placed, verdict: Verdict) -> tuple[Any, ...]:
+def _held_verdict(row: Any) -> HeldVerdict:
+    held = row["evaluation"] is not None
+    stamp = VerdictStamp(row["epoch"], row["judged_by"], row["evaluation"]) if held else NOTHING_HELD
+    return HeldVerdict(stamp, bool(row["announced"]), row["emitted_turn_id"], row["emitted_agent_id"])
+
+
+def _verdict_row(placed: Placed, verdict: Verdict, detector: str) -> tuple[Any, ...]:
     """A verdict that says nothing is kept too, so that an earlier look cannot speak after it."""
     where, message = placed.indexed.conversation, placed.indexed.message
     about = verdict.target.turn_id if verdict.target is not None and verdict.status != "neutral" else None
     said = (verdict.status, verdict.confidence, verdict.correction_type, verdict.decided_by, verdict.emitted)
-    return (*where, about, message.message_id, message.turn_id, *said, message.at, placed.evaluation)
+    stamp = VerdictStamp.of(placed, detector)
+    return (
+        *where,
+        about,
+        message.message_id,
+        message.turn_id,
+        *said,
+        message.at,
+        stamp.evaluation,
+        stamp.epoch,
+        stamp.judged_by,
+    )
 
 
 def _reaction_row(one: UserReaction) -> tuple[Any, ...]:

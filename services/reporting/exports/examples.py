@@ -144,5 +144,7 @@ def _origin(row: Row) -> dict[str, Any]:
         "origin": row["origin"],
         "feedback_type": row["feedback_type"],
         "confidence": row["confidence"],
+        "detector": row["detector"],
+        "decided_by": row["decided_by"],
         "ts": format_instant(row["occurred_at"]),
     }

@@ -7,13 +7,13 @@ from typing import Annotated, Final, NamedTuple
 import asyncpg
 from pydantic import Field
 
-from contracts.base import Reaction
+from contracts.base import DecidedBy, Reaction
 from reporting.answers import Answer, Window
 from reporting.queries.counts import SUMS
 from reporting.queries.rolled import judgements
 from reporting.queries.satisfaction import window_of
 from reporting.rollups import BINS
-from reporting.selection import NONE_GIVEN, Filters, Project, Span
+from reporting.selection import NONE_GIVEN, Filters, Project, Span, where
 
 REACTIONS: Final[tuple[Reaction, ...]] = ("ok", "neutral", "not_ok")
 
@@ -39,6 +39,14 @@ class Threshold(Answer):
     agreement: Annotated[float | None, Field(description="agreeing / pairs; null without pairs.")]
 
 
+class OfDetector(Answer):
+    """The verdicts of one version of the detector that one part of it decided."""
+
+    detector: Annotated[str | None, Field(description="The detector's version; null if release 0.1.0 judged.")]
+    decided_by: Annotated[DecidedBy | None, Field(description="What decided; null if release 0.1.0 judged.")]
+    verdicts: Annotated[int, Field(description="Verdicts, judged by people or not.")]
+
+
 class Calibration(Answer):
     """Agreement of machine verdicts, overruled ones among them, with people.
 
@@ -55,11 +63,21 @@ class Calibration(Answer):
     ]
     bins: Annotated[list[Bin], Field(description="Lowest confidence first; those without pairs are left out.")]
     thresholds: Annotated[list[Threshold], Field(description="Lowest first, from the window's lowest confidence.")]
+    detectors: Annotated[
+        list[OfDetector], Field(description="Who gave these verdicts, the latest version first; at most 100.")
+    ]
 
 
 _JUDGED: Final = f"""
 select e.kind, e.reason::int as bin, {SUMS}, sum(e.confidence) as confidence
 from {{source}} e group by e.kind, e.reason
+"""
+
+
+_DETECTORS: Final = """
+select e.detector, e.decided_by, count(*) as verdicts from feedbacks e
+where {condition} and e.origin = 'machine' and (e.reaction is not null or e.overruled_reaction is not null)
+group by e.detector, e.decided_by order by e.detector desc nulls last, e.decided_by limit 100
 """
 
 
@@ -90,6 +108,8 @@ async def calibration(pool: asyncpg.Pool, at: Project, span: Span, filters: Filt
         machine: {person: sum(one.people[person] for one in judged if one.machine == machine) for person in REACTIONS}
         for machine in REACTIONS
     }
+    condition, given = where(at, span, filters)
+    detectors = await pool.fetch(_DETECTORS.format(condition=condition), *given)
     numbers = sorted({one.bin for one in judged})
     return Calibration(
         tenant=at.tenant,
@@ -100,6 +120,7 @@ async def calibration(pool: asyncpg.Pool, at: Project, span: Span, filters: Filt
         confusion=confusion,
         bins=[_bin(number, [one for one in judged if one.bin == number]) for number in numbers],
         thresholds=[_threshold(number, judged, verdicts) for number in range(min(verdicts, default=BINS), BINS)],
+        detectors=[OfDetector(**row) for row in detectors],
     )
 
 

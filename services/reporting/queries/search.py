@@ -10,7 +10,7 @@ from uuid import UUID
 import asyncpg
 from pydantic import Field, TypeAdapter
 
-from contracts.base import CorrectionType, FeedbackType, Origin, Reaction
+from contracts.base import CorrectionType, DecidedBy, FeedbackType, Origin, Reaction
 from contracts.instants import format_instant
 from reporting.answers import Answer, Time
 from reporting.cursor import Moment, decode, encode, question
@@ -42,6 +42,8 @@ class FoundFeedback(Answer):
     correction_type: Annotated[CorrectionType | None, Field(description="How the machine saw the answer rejected.")]
     emoji: Annotated[str | None, Field(description="The emoji of a reaction.")]
     reviews: Annotated[str | None, Field(description="Of a review: the machine's verdict, or the turn; else null.")]
+    detector: Annotated[str | None, Field(description="Of a machine's verdict: the version of the detector.")]
+    decided_by: Annotated[DecidedBy | None, Field(description="Of a machine's verdict: what in the detector decided.")]
     ts: Annotated[Time, Field(description="When it was given.")]
 
 
@@ -60,7 +62,7 @@ LOOKED_THROUGH: Final = 10_000
 """Feedbacks in which one page looks for a text: no index has texts. The cursor goes on where the look ended."""
 _COLUMNS: Final = """e.feedback_id, e.conversation_id, e.turn_id, e.agent_id, e.agent_version, e.model, e.user_id,
  e.origin, e.feedback_type, e.reaction, e.value, e.confidence, e.text, e.tags, e.correction, e.correction_type, e.emoji,
- e.occurred_at, e.agent_message_id, e.trace_id, e.source, e.reviews, e.overruled_by"""
+ e.occurred_at, e.agent_message_id, e.trace_id, e.source, e.reviews, e.overruled_by, e.detector, e.decided_by"""
 # Whether a feedback counts is asked of those alone that hold the text, and where the look ended only where it did.
 _LOOK: Final = """
 with looked as materialized (

@@ -74,6 +74,9 @@ def test_a_created_feedback_is_announced_with_everything_it_says():
         "reviews": None,
         "overruledBy": None,
         "overruledReaction": None,
+        "detector": None,
+        "decidedBy": None,
+        "epoch": None,
     }
 
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from contracts.provenance import Provenance
+from contracts.provenance import NO_PROVENANCE, Provenance
 from detector.model import Message, Target, Verdict
 from inference.announce import announcement
 from inference.store import ConversationKey, IndexedMessage, Placed
 
 TARGET = Target("t1", "a1", "bot", 0.9, 0.9, 1.0, 1)
+VERSION = "2026-11-23.a1b2c3d4"
 WHERE = ConversationKey("acme", "support", "c1")
 
 
@@ -24,8 +25,8 @@ def verdict(target: Target | None, confidence: float = 0.9) -> Verdict:
     return Verdict(*said, "No, that is wrong.", target, ("flat_no",), "rules", "neutral")
 
 
-def announced(*given: Any) -> Any:
-    return announcement(*given)
+def announced(placed: Placed, verdict: Verdict, answer: Provenance = NO_PROVENANCE, version: str = VERSION) -> Any:
+    return announcement(placed, verdict, answer, version)
 
 
 def test_a_verdict_says_what_the_person_wrote() -> None:
@@ -59,3 +60,12 @@ def test_the_same_look_makes_the_same_event_and_a_later_one_another() -> None:
     first = announced(placed(), verdict(TARGET))
     assert announced(placed(), verdict(TARGET)) == first
     assert announced(placed(emitted="t1"), verdict(None)).event_id == first.event_id, "the evaluation decides"
+
+
+def test_an_event_names_epoch_and_detector_and_another_of_either_makes_another_event() -> None:
+    first = announced(placed(), verdict(TARGET))
+    assert (first.epoch, first.detector_version, first.decided_by) == (0, VERSION, "rules")
+    again = announced(replace(placed(), epoch=7), verdict(TARGET))
+    other = announced(placed(), verdict(TARGET), version="2026-11-24.00000000")
+    assert (again.epoch, other.detector_version) == (7, "2026-11-24.00000000")
+    assert len({first.event_id, again.event_id, other.event_id}) == 3

@@ -28,6 +28,8 @@ ROW: dict[str, Any] = {
     "tags": ["wrong"],
     "correction_type": None,
     "emoji": None,
+    "detector": None,
+    "decided_by": None,
 }
 PROMPT = (Said("user", "Hi"), Said("assistant", "Hello"), Said("user", "When?"))
 ASKED = [{"role": one.role, "content": one.content} for one in PROMPT]

@@ -1,0 +1,39 @@
+"""Version of a detector: the date of its weights, and a digest of all that its verdicts depend on."""
+
+from __future__ import annotations
+
+import hashlib
+from functools import cache
+from pathlib import Path
+from typing import Final
+
+from contracts.detectors import WORDS
+
+HOME: Final = Path(__file__).parent
+DATE: Final = Path("weights", "date.txt")
+"""The date of weights and patterns, relative to the package: data, because copying changes the times of files."""
+_APART: Final = frozenset({"evaluation", "explain.py", "version.py"})
+"""Files and folders that no verdict depends on."""
+
+
+def version(parts: tuple[str, ...], *, encoder: str | None, home: Path = HOME) -> str:
+    """Return the version of a detector, see `contracts.detectors`.
+
+    `parts` names what it is made of beside the files in `home`; `encoder` is its sentence encoder's name.
+    """
+    told = hashlib.sha256(_digest_of_files(home))
+    for part in (*parts, encoder or ""):
+        told.update(f"{len(part)}:{part}".encode())
+    date = (home / DATE).read_text("ascii").strip()
+    return f"{date}.{told.hexdigest()[:8]}{'' if encoder else WORDS}"
+
+
+@cache
+def _digest_of_files(home: Path) -> bytes:
+    """Return the SHA-256 of the package's code, patterns and weights, by relative name and content."""
+    told = hashlib.sha256()
+    for file in sorted((*home.rglob("*.py"), *home.rglob("*.json"))):
+        place = file.relative_to(home)
+        if place.parts[0] not in _APART:
+            told.update(f"{place.as_posix()}\0".encode() + hashlib.sha256(file.read_bytes()).digest())
+    return told.digest()

@@ -1,0 +1,129 @@
+"""Judges messages of the index and publishes the verdicts: of messages that arrived, and of all of them once more."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import NamedTuple
+
+from contracts.detectors import version_of
+from contracts.provenance import NO_PROVENANCE, Provenance
+from contracts.topics import INFERRED_RECEIVED
+from detector.detector import Detector
+from detector.model import Neighbourhood, Verdict
+from inference.announce import announcement, silent
+from inference.llm_gate.gate import Judged, LlmGate
+from inference.neighbours import Stretch, to_judge
+from inference.store import Emission, IndexedMessage, MessageKey, Placed, Store, VerdictStamp
+from inference.turns.facts import Facts, joined, questions_of
+from inference.turns.store import HeldVerdict, TurnIntake
+from servicekit.log.messages import Message as Record
+from servicekit.log.messages import Producer
+from servicekit.log.records import Headers
+
+JUDGED_AT_ONCE = 500
+"""Messages judged without letting anything else run: well under a second."""
+ReadStretches = Callable[[], Awaitable[Sequence[Stretch]]]
+
+
+class Look(NamedTuple):
+    """Result of reading the index: verdicts, questions of the answers, and the messages read."""
+
+    pairs: Sequence[tuple[Placed, Verdict]]
+    questions: Sequence[Facts]
+    messages: Mapping[MessageKey, IndexedMessage]
+
+    def answer_to(self, placed: Placed, verdict: Verdict) -> Provenance:
+        """Return the known provenance of the answer that a verdict concerns."""
+        if verdict.target is None:
+            return NO_PROVENANCE
+        answer = self.messages.get(MessageKey(*placed.indexed.conversation, verdict.target.message_id))
+        return answer.provenance if answer else NO_PROVENANCE
+
+
+class Judging:
+    """Judges with one detector, and with a language model if `gate` is given.
+
+    What will be announced is noted before the verdict is kept, and read after it: of two processes that judge one
+    message, the one that comes second sees the other's verdict or the other's note.
+    """
+
+    def __init__(
+        self, store: Store, turns: TurnIntake, producer: Producer, detector: Detector, gate: LlmGate | None = None
+    ) -> None:
+        self.store = store
+        self.detector = detector
+        self._turns = turns
+        self._producer = producer
+        self._gate = gate
+
+    async def look(self, read: ReadStretches) -> Look:
+        """Return verdicts on the dependent human messages of the stretches that `read` gives, and note what is
+        announced of them. Reads and judges again if a message came meanwhile."""
+        while True:
+            stretches = await read()
+            pairs = await self.verdicts(stretches)
+            emitted = [(placed, verdict.target) for placed, verdict in pairs if verdict.emitted and verdict.target]
+            await self.store.emitting([Emission(p.indexed.key, t.turn_id, t.agent_id) for p, t in emitted])
+            if not await self.store.outdated([placed for placed, _ in emitted]):
+                questions = [facts for stretch in stretches for facts in questions_of(stretch)]
+                messages = {placed.indexed.key: placed.indexed for stretch in stretches for placed in stretch.rows}
+                return Look(pairs, questions, messages)
+
+    async def verdicts(self, stretches: Sequence[Stretch]) -> list[tuple[Placed, Verdict]]:
+        """Judge the dependent human messages. Writes nothing but answers of the language model."""
+        judged = [pair for stretch in stretches for pair in to_judge(stretch)]
+        verdicts = await self._judge([neighbourhood for _, neighbourhood in judged])
+        if self._gate is not None:
+            verdicts = await self._gate.settle(
+                [
+                    Judged(placed.indexed.conversation, neighbourhood, verdict)
+                    for (placed, neighbourhood), verdict in zip(judged, verdicts, strict=True)
+                ]
+            )
+        return [(placed, verdict) for (placed, _), verdict in zip(judged, verdicts, strict=True)]
+
+    async def publish(
+        self,
+        look: Look,
+        facts: Collection[Facts] = (),
+        headers: Callable[[IndexedMessage], Headers] = lambda _: (),
+    ) -> None:
+        """Keep the verdicts and `facts` in the index of turns, then announce what there is to say or to retract."""
+        held = await self._turns.take(joined([*facts, *look.questions]), look.pairs, self.detector.version)
+        await self._producer.send(list(self._records(look, held, headers)))
+
+    def _records(
+        self, look: Look, held: Mapping[MessageKey, HeldVerdict], headers: Callable[[IndexedMessage], Headers]
+    ) -> Iterator[Record]:
+        for placed, verdict in look.pairs:
+            placed, verdict, version = _upheld(placed, verdict, self.detector.version, held.get(placed.indexed.key))
+            event = announcement(placed, verdict, look.answer_to(placed, verdict), version)
+            if event is not None:
+                value = event.model_dump_json(by_alias=True).encode()
+                yield Record(INFERRED_RECEIVED.name, INFERRED_RECEIVED.key(event), value, headers(placed.indexed))
+
+    async def _judge(self, neighbourhoods: Sequence[Neighbourhood]) -> list[Verdict]:
+        """Piece by piece, so that heartbeats get through while a long conversation is judged again."""
+        verdicts: list[Verdict] = []
+        for start in range(0, len(neighbourhoods), JUDGED_AT_ONCE):
+            verdicts += self.detector.judge(neighbourhoods[start : start + JUDGED_AT_ONCE])
+            await asyncio.sleep(0)
+        return verdicts
+
+
+def _upheld(placed: Placed, verdict: Verdict, version: str, held: HeldVerdict | None) -> tuple[Placed, Verdict, str]:
+    """Return what to announce: the verdict, or the retraction of one that takes precedence and announces nothing.
+
+    A detector that finds nothing publishes nothing, so whoever announces a verdict after it must retract that in its
+    name; otherwise the verdict of lower precedence would be the only one in the log.
+    """
+    if held is None:
+        return placed, verdict, version
+    placed = replace(placed, emitted_turn_id=held.emitted_turn_id, emitted_agent_id=held.emitted_agent_id)
+    stamp = held.stamp
+    if held.announced or stamp <= VerdictStamp.of(placed, version):
+        return placed, verdict, version
+    placed = replace(placed, epoch=stamp.epoch, evaluation=stamp.evaluation)
+    return placed, silent(verdict), version_of(stamp.judged_by) or version

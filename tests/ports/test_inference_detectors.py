@@ -1,0 +1,114 @@
+"""Two detectors in one group: whoever judges last, and however they race, the log ends with the same verdict."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import pytest_asyncio
+from feedback_events import RecordingProducer
+from known_detectors import KnownDetector
+from reporting_events import batch, message
+
+import inference.service
+from contracts.detectors import precedence
+from contracts.feedback import FeedbackInferredReceived
+from detector.encoders.embedder import WordLlamaEmbedder
+from inference.handlers import ConversationHandler
+from inference.store_postgres import PostgresStore
+from inference.turns.store_postgres import PostgresTurnIndex
+from inference.turns.vectors import TurnVectors
+from inference.turns.vectors_postgres import take_bytes
+from servicekit.db.pools import open_pool
+
+MIGRATIONS = Path(inference.service.__file__).parent / "migrations"
+TABLES = "truncate messages, turns, verdicts, rejudgements"
+OLD = KnownDetector("2026-11-01.ffffffff", {"wrong": "rejected", "thanks": "accepted"})
+NEW = KnownDetector("2026-11-23.00000000", {"wrong": "accepted"})
+WORDS = KnownDetector("2026-11-24.00000000-words", {"thanks": "rejected"})
+CHAT = [
+    message("q1", content="When does it open?", at=0),
+    message("a1", content="It opens at nine.", agent="bot", at=5),
+    message("q2", content="wrong", turn="t2", at=60),
+    message("q3", content="thanks", turn="t3", at=70),
+]
+VECTORS = TurnVectors(WordLlamaEmbedder())
+
+
+class Group:
+    """Processes with different detectors on one database and one log."""
+
+    def __init__(self, pool: Any) -> None:
+        self.pool, self.log = pool, RecordingProducer()
+
+    async def handler(self, detector: Any) -> ConversationHandler:
+        turns = await PostgresTurnIndex.over(self.pool, VECTORS)
+        return ConversationHandler(PostgresStore(self.pool), turns, self.log, detector)
+
+    async def take(self, detector: Any) -> None:
+        await (await self.handler(detector)).handle(batch(*CHAT))
+
+    @property
+    def events(self) -> list[FeedbackInferredReceived]:
+        return [FeedbackInferredReceived.model_validate_json(one.value or b"") for one in self.log.sent]
+
+    @property
+    def standing(self) -> dict[str, tuple[str | None, str]]:
+        """The verdict of each message that a consumer ends with, and who gave it."""
+        newest: dict[str, FeedbackInferredReceived] = {}
+        for event in sorted(self.events, key=lambda e: (e.epoch, precedence(e.detector_version), e.evaluation)):
+            newest[event.detected_in_message_id] = event
+        return {name: (event.verdict, event.detector_version) for name, event in newest.items()}
+
+
+@pytest_asyncio.fixture
+async def group(postgres_url: str) -> AsyncIterator[Group]:
+    pool = await open_pool(postgres_url, "inference", MIGRATIONS, size=6, init=take_bytes)
+    await pool.execute(TABLES)
+    yield Group(pool)
+    await pool.close()
+
+
+@pytest.mark.parametrize("order", list(itertools.permutations([OLD, NEW, WORDS])), ids=str)
+async def test_the_latest_detector_with_an_encoder_has_the_last_word(group: Group, order: list[KnownDetector]) -> None:
+    for detector in order:
+        await group.take(detector)
+    assert group.standing["q2"] == ("accepted", NEW.version)
+    assert group.standing.get("q3", (None, NEW.version)) == (None, NEW.version), "an old verdict does not stand alone"
+    status = await group.pool.fetch("select turn_id, machine_status from turns where machine_status is not null")
+    assert {row["machine_status"] for row in status} == {"accepted"}
+
+
+async def test_processes_that_race_end_with_the_same_verdicts(group: Group) -> None:
+    for _ in range(15):
+        await group.pool.execute(TABLES)
+        group.log.sent.clear()
+        await asyncio.gather(*(group.take(detector) for detector in (OLD, NEW, WORDS, OLD)))
+        assert group.standing["q2"] == ("accepted", NEW.version)
+        assert group.standing.get("q3", (None, ""))[0] is None
+
+
+async def test_a_repeated_judgement_is_the_same_event_and_a_later_epochs_another(group: Group) -> None:
+    await group.take(OLD)
+    first = [event.event_id for event in group.events]
+    await group.take(OLD)
+    assert [event.event_id for event in group.events] == first * 2
+    await group.pool.execute("insert into rejudgements (epoch, since, detector) values (7, 0, 'x')")
+    await group.take(OLD)
+    last = group.events[len(first) * 2 :]
+    assert {event.epoch for event in last} == {7}
+    assert not {event.event_id for event in last} & set(first)
+
+
+async def test_an_older_detector_holds_in_a_later_epoch(group: Group) -> None:
+    await group.take(NEW)
+    await group.pool.execute("insert into rejudgements (epoch, since, detector) values (7, 0, 'x')")
+    await group.take(OLD)
+    assert group.standing == {"q2": ("rejected", OLD.version), "q3": ("accepted", OLD.version)}
+    await group.pool.execute("delete from rejudgements")
+    await group.take(NEW)
+    assert group.standing["q2"] == ("rejected", OLD.version), "an epoch that was forgotten overrides nothing"

@@ -1,0 +1,34 @@
+"""The order of detectors' versions."""
+
+from __future__ import annotations
+
+from contracts.detectors import UNVERSIONED, precedence, version_of
+
+IN_ORDER = [
+    "2026-12-01.ffffffff-words",
+    "2026-11-23.00000000",
+    "2026-11-23.a1b2c3d4",
+    "2026-12-01.00000000",
+]
+
+
+def test_an_encoder_comes_before_the_date_and_the_date_before_the_digest() -> None:
+    assert [precedence(one) for one in IN_ORDER] == sorted({precedence(one) for one in IN_ORDER})
+
+
+def test_what_is_no_version_of_ours_comes_first() -> None:
+    others = [
+        None,
+        UNVERSIONED,
+        "",
+        "9999-99-99",
+        "2026-11-23.A1B2C3D4",
+        "2026-11-23.a1b2c3d4-Words",
+        "2026-11-23.a1b2c3d4\n",
+    ]
+    assert {precedence(one) for one in others} == {""}
+    assert precedence(IN_ORDER[0]) > ""
+
+
+def test_a_version_is_found_again_by_its_sort_key() -> None:
+    assert [version_of(precedence(one)) for one in (*IN_ORDER, UNVERSIONED)] == [*IN_ORDER, None]

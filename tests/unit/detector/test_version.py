@@ -1,0 +1,73 @@
+"""A detector's version changes with everything that its verdicts depend on, and with nothing else."""
+
+from __future__ import annotations
+
+import os
+import re
+import time
+from pathlib import Path
+from shutil import copytree
+
+import pytest
+
+from contracts.detectors import WORDS, precedence
+from detector.detector import Detector
+from detector.version import DATE, HOME, _digest_of_files, version
+
+ENCODER = "all-minilm"
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    """A copy of the package."""
+    return Path(copytree(HOME, tmp_path / "detector"))
+
+
+def of(home: Path, encoder: str | None = ENCODER) -> str:
+    _digest_of_files.cache_clear()
+    return version(("words",), encoder=encoder, home=home)
+
+
+def test_a_version_has_the_date_of_the_data_and_eight_digits(rules: Detector) -> None:
+    date = (HOME / DATE).read_text().strip()
+    assert re.fullmatch(rf"{date}\.[0-9a-f]{{8}}{WORDS}", rules.version)
+    assert re.fullmatch(rf"{date}\.[0-9a-f]{{8}}", of(HOME))
+    assert precedence(rules.version) < precedence(of(HOME))
+
+
+@pytest.mark.parametrize("changed", ["weights/exchange.json", "patterns/english_cues.py", "decide.py"])
+def test_other_weights_patterns_or_rules_make_another_version(home: Path, changed: str) -> None:
+    before = of(home)
+    with (home / changed).open("a") as file:
+        file.write("\n")
+    assert of(home) != before
+
+
+@pytest.mark.parametrize("changed", ["explain.py", "evaluation/scoring.py"])
+def test_what_no_verdict_depends_on_makes_no_other_version(home: Path, changed: str) -> None:
+    before = of(home)
+    (home / changed).write_text("")
+    assert of(home) == before
+
+
+def test_times_of_files_and_places_make_no_other_version(home: Path) -> None:
+    os.utime(home / "weights" / "exchange.json", (0, 0))
+    assert of(home) == of(HOME)
+
+
+def test_the_encoder_and_the_learned_layer_make_another_version(rules: Detector) -> None:
+    assert len({of(HOME), of(HOME, "other"), of(HOME, None)}) == 3
+    assert rules.version != Detector.default().version
+    assert Detector.default().version == Detector.default().version
+
+
+def test_a_later_date_makes_a_greater_version(home: Path) -> None:
+    before = of(home)
+    (home / DATE).write_text("2030-01-01\n")
+    assert precedence(of(home)) > precedence(before)
+
+
+def test_a_version_is_computed_in_a_moment() -> None:
+    started = time.process_time()
+    of(HOME)
+    assert time.process_time() - started < 0.1

@@ -1,0 +1,136 @@
+"""Of a message's verdicts that of the later epoch holds, then that of the later detector, then of the later look."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from random import Random
+from typing import Any
+
+import pytest
+from feedback_events import RecordingProducer, batch, explicit, inferred
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from contracts.detectors import UNVERSIONED, precedence
+from feedback.emojis import DEFAULT_REWARDS
+from feedback.handlers import FeedbackHandler
+from feedback.reward import change_of
+from feedback.store_memory import MemoryStore
+
+OLD, NEW, WORDS = "2026-11-01.ffffffff", "2026-11-23.00000000", "2026-11-24.ffffffff-words"
+
+
+def verdict(detector: str = OLD, said: str | None = "rejected", *, epoch: int = 0, evaluation: int = 1) -> Any:
+    event = f"{epoch} {detector} {evaluation} {said}"
+    fields = {"detector_version": detector, "epoch": epoch, "decided_by": "learned"}
+    return inferred(said, evaluation=evaluation, event=event, **fields)
+
+
+async def announced(*batches: list[Any]) -> dict[str, Any]:
+    """Return the verdict's last announcement after these batches."""
+    log, store = RecordingProducer(), MemoryStore()
+    for events in batches:
+        await FeedbackHandler(store, log, DEFAULT_REWARDS).handle(batch(*events))
+    events = [json.loads(message.value or b"") for message in log.sent]
+    return max((one for one in events if one["origin"] == "machine"), key=lambda one: one["revision"])
+
+
+@pytest.mark.parametrize(
+    ("lower", "higher"),
+    [
+        (verdict(NEW, evaluation=9), verdict(OLD, None, epoch=1)),
+        (verdict(OLD, evaluation=9), verdict(NEW, None)),
+        (verdict(WORDS, evaluation=9), verdict(OLD, None)),
+        (verdict(NEW), verdict(NEW, None, evaluation=2)),
+        (verdict(UNVERSIONED, evaluation=9), verdict(WORDS, None)),
+    ],
+    ids=["epoch", "date", "encoder", "evaluation", "release 0.1.0"],
+)
+async def test_the_higher_verdict_holds_in_either_order(lower: Any, higher: Any) -> None:
+    for order in ((lower, higher), (higher, lower)):
+        found = await announced(*([one] for one in order))
+        assert (found["change"], found["detector"], found["epoch"]) == (
+            "cleared",
+            higher.detector_version,
+            higher.epoch,
+        )
+
+
+async def test_an_announcement_names_detector_and_what_decided() -> None:
+    found = await announced([verdict(NEW, epoch=3)])
+    assert (found["detector"], found["decidedBy"], found["epoch"]) == (NEW, "learned", 3)
+
+
+async def test_an_announcement_of_people_names_none() -> None:
+    log = RecordingProducer()
+    await FeedbackHandler(MemoryStore(), log, DEFAULT_REWARDS).handle(batch(explicit("ok")))
+    found = json.loads(log.sent[0].value or b"")
+    assert (found["detector"], found["decidedBy"], found["epoch"]) == (None, None, None)
+
+
+async def test_a_later_detector_that_agrees_is_named() -> None:
+    found = await announced([verdict(OLD)], [verdict(NEW)])
+    assert (found["change"], found["detector"]) == ("updated", NEW)
+
+
+def test_a_replayed_event_of_release_0_1_0_has_the_digest_that_it_always_had() -> None:
+    change = change_of(inferred())
+    assert change.entry.payload.detector is None
+    assert change.entry.stamp.digest == "533a089a3ecc50c35a366bb10a8a68a0"
+
+
+async def test_no_epoch_and_no_detector_overrides_a_review() -> None:
+    review = explicit("ok", at=10, user_id="rita", reviews="verdict", event="r")
+    found = await announced([verdict(OLD)], [review], [verdict(NEW, epoch=5, evaluation=7)])
+    assert (found["change"], found["overruledReaction"], found["detector"]) == ("cleared", "not_ok", NEW)
+    assert found["overruledBy"] is not None
+
+
+class SlowStore(MemoryStore):
+    """A store whose calls let other writers go first, in an order of `random`."""
+
+    def __init__(self, random: Random) -> None:
+        super().__init__()
+        self._random = random
+
+    async def _others(self) -> None:
+        for _ in range(self._random.randrange(4)):
+            await asyncio.sleep(0)
+
+    async def load(self, feedback_ids):
+        await self._others()
+        return await super().load(feedback_ids)
+
+    async def save(self, saves):
+        await self._others()
+        return await super().save(saves)
+
+
+verdicts = st.builds(
+    verdict,
+    st.sampled_from([UNVERSIONED, WORDS, OLD, NEW]),
+    st.sampled_from(["rejected", "accepted", None]),
+    epoch=st.integers(0, 2),
+    evaluation=st.integers(1, 3),
+)
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.lists(st.lists(verdicts, min_size=1, max_size=4), min_size=2, max_size=4), st.randoms(use_true_random=False))
+def test_racing_writers_end_with_the_highest_verdict(batches: list[list[Any]], random: Random) -> None:
+    async def race() -> tuple[RecordingProducer, Any]:
+        store, log = SlowStore(random), RecordingProducer()
+        handlers = [FeedbackHandler(store, log, DEFAULT_REWARDS) for _ in batches]
+        await asyncio.gather(*(one.handle(batch(*said)) for one, said in zip(handlers, batches, strict=True)))
+        (record,) = store._records.values()
+        return log, record
+
+    log, record = asyncio.run(race())
+    given_ones = [one for said in batches for one in said]
+    rank = max((0 if one.detector_version == UNVERSIONED and not one.epoch else one.epoch,
+                precedence(one.detector_version), one.evaluation) for one in given_ones)  # fmt: skip
+    shown = record.shown
+    assert (shown.payload.epoch or 0, precedence(shown.payload.detector), shown.stamp.evaluation) == rank
+    last = max((json.loads(one.value or b"") for one in log.sent), key=lambda one: one["revision"])
+    assert (last["revision"], last["detector"]) == (record.revision, shown.payload.detector)
