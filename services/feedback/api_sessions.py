@@ -32,7 +32,13 @@ class GivenEnd(BaseModel):
 
     feedback: Label | None = Field(default=None, description="positive, negative or skip; null records nothing.")
     user_id: Id | None = Field(default=None, description="Whose session, if not the caller's; scope on_behalf.")
-    tenant: Name | None = Field(default=None, description="For tokens of all tenants; else the token's.")
+    tenant: Name | None = Field(
+        default=None,
+        description="For tokens of all tenants, if several have turns of the thread; else the token's, or that one.",
+    )
+    source: Literal["cli_end", "cli_exit", "api_end"] = Field(
+        default="api_end", description="Where the rating was given: at a chat's `/end` or `/exit`, or elsewhere."
+    )
     project: Name | None = Field(default=None, description="Where the thread's turns are counted; else everywhere.")
     memory_mode: Literal["local", "synced", "incognito"] = Field(
         default="local", description="Incognito: without the user, in this process's memory only, never announced."
@@ -73,8 +79,15 @@ BODY = {"requestBody": {"required": False, "content": {JSON: {"schema": GivenEnd
 
 
 def sessions_router(sessions: Sessions, default_tenant: str) -> APIRouter:
-    """The routes. A token of all tenants means `default_tenant`, unless the body names one."""
+    """Return the routes.
+
+    A token of all tenants means the tenant that the request names, else the only one that has turns of the thread, else
+    `default_tenant`.
+    """
     router = APIRouter(tags=["sessions"])
+
+    async def tenant_of(named: str | None, thread_id: str) -> str:
+        return named or await sessions.tenant_of(thread_id) or default_tenant
 
     @router.post(THREAD_END, response_model=EndedSession, responses=ENDS, openapi_extra=BODY)
     async def end(
@@ -95,7 +108,8 @@ def sessions_router(sessions: Sessions, default_tenant: str) -> APIRouter:
             return invalid(error.errors(include_url=False, include_context=False, include_input=False))
         except (ValueError, RecursionError):
             return invalid([{"loc": (), "msg": "not one JSON value in UTF-8"}])
-        tenant, project = given.tenant or caller.tenant or default_tenant, given.project or caller.project
+        tenant = await tenant_of(given.tenant or caller.tenant, thread_id)
+        project = given.project or caller.project
         if not caller.may_touch(tenant, project):
             raise refusal(403, "This token does not reach that tenant and project.")
         person = caller.person(given.user_id)
@@ -110,6 +124,7 @@ def sessions_router(sessions: Sessions, default_tenant: str) -> APIRouter:
                     MemoryMode(given.memory_mode),
                     given.idempotency_key,
                     ON_BEHALF in caller.scopes,
+                    given.source,
                 )
             )
         return EndedSession()
@@ -124,7 +139,8 @@ def sessions_router(sessions: Sessions, default_tenant: str) -> APIRouter:
         if tenant is not None and caller.tenant not in (None, tenant):
             raise refusal(403, "This token does not reach that tenant.")
         try:
-            count = await sessions.count(tenant or caller.tenant or default_tenant, thread_id, caller.own_only)
+            where = await tenant_of(tenant or caller.tenant, thread_id)
+            count = await sessions.count(where, thread_id, caller.own_only)
         except Unavailable as error:
             raise refusal_of(error) from None
         return MemoryStatus(thread_id=thread_id, session_feedback_count=count)

@@ -102,6 +102,10 @@ class Registry(Protocol):
         """Return the number of known turns of a conversation, in all of the tenant's projects if `project` is None."""
         ...
 
+    async def only_tenant(self, conversation_id: str) -> str | None:
+        """Return the tenant that has turns of that conversation, None if none or several have."""
+        ...
+
     async def is_of_others(self, tenant: str, conversation_id: str, user_id: str) -> bool:
         """Return True if the asker of every known turn of a conversation is known, and none of them is the person.
 

@@ -61,6 +61,9 @@ _IS_OF_OTHERS = """
 select coalesce(bool_and(user_id is not null and user_id <> $3), false) from turns
 where tenant = $1 and conversation_id = $2
 """
+_ONLY_TENANT = """
+select min(tenant) from turns where conversation_id = $1 having min(tenant) = max(tenant)
+"""
 _COUNT_IN = _COUNT + " and project = $3"
 
 
@@ -100,6 +103,10 @@ class PostgresRegistry(Registry):
         if project is None:
             return int(await self._pool.fetchval(_COUNT, tenant, conversation_id))
         return int(await self._pool.fetchval(_COUNT_IN, tenant, conversation_id, project))
+
+    async def only_tenant(self, conversation_id: str) -> str | None:
+        tenant: str | None = await self._pool.fetchval(_ONLY_TENANT, conversation_id)
+        return tenant
 
     async def is_of_others(self, tenant: str, conversation_id: str, user_id: str) -> bool:
         return bool(await self._pool.fetchval(_IS_OF_OTHERS, tenant, conversation_id, user_id))

@@ -11,7 +11,7 @@ from typing import Protocol
 from agent_feedback_kit.answers import Label
 from agent_feedback_kit.deadlines import within
 from agent_feedback_kit.sessions.backend import MemoryBackend, SessionFeedbackBackend
-from agent_feedback_kit.sessions.record import MemoryMode, SessionFeedbackRecord, opaque
+from agent_feedback_kit.sessions.record import MemoryMode, SessionFeedbackRecord, Source, opaque
 from agent_feedback_kit.sessions.recorder import record_session_feedback
 from contracts.feedback import FeedbackSessionCreated
 from contracts.ids import derived_id
@@ -37,6 +37,7 @@ class Ratings(SessionFeedbackBackend, Protocol):
 
 class Turns(Protocol):
     async def count(self, tenant: str, project: str | None, conversation_id: str) -> int: ...
+    async def only_tenant(self, conversation_id: str) -> str | None: ...
     async def is_of_others(self, tenant: str, conversation_id: str, user_id: str) -> bool: ...
 
 
@@ -59,6 +60,7 @@ class SessionEnd:
     mode: MemoryMode = MemoryMode.LOCAL
     idempotency_key: str | None = None
     speaks_for_others: bool = False
+    source: Source = "api_end"
 
     @property
     def own_key(self) -> str:
@@ -134,7 +136,7 @@ class Sessions:
         kept = await record_session_feedback(
             end.thread_id,
             end.label,
-            "api_end",
+            end.source,
             turn_count=lambda: self._turn_count(end),
             mode=end.mode,
             user_id=end.user_id,
@@ -146,6 +148,19 @@ class Sessions:
         if kept is not None and not incognito:
             self._announcer.wake()
         return kept
+
+    async def tenant_of(self, thread_id: str) -> str | None:
+        """Return the one tenant that has turns of the thread; None if none or several have.
+
+        None, too, if the database does not answer in half of the time that a rating has.
+        """
+        try:
+            return await within(self._seconds / 2, self._turns.only_tenant(thread_id))
+        except Exception as error:
+            if not is_transient(error):
+                raise
+            log.warning("thread_tenant_unknown", error=type(error).__name__)
+            return None
 
     async def _turn_count(self, end: SessionEnd) -> int:
         """Return how many turns the thread has. Raises ThreadOfOthers."""

@@ -10,6 +10,7 @@ import sys
 from collections.abc import AsyncIterator
 from typing import Any
 
+import asyncpg
 import pexpect
 import pytest
 import pytest_asyncio
@@ -20,6 +21,7 @@ from served import nowhere, served
 
 import agent_feedback_kit as kit
 from agent_feedback_kit.sessions.ending import FAREWELL
+from agent_feedback_kit.sessions.record import opaque
 
 ESCAPES = re.compile(r"\x1b\[[0-9;?]*[a-zA-Z]|\x1b[=>()][B0]?|[\x00-\x09\x0b-\x1f]")
 TERM = {"TERM": "xterm-256color", "COLUMNS": "100", "LINES": "40", "PROMPT_TOOLKIT_NO_CPR": "1"}
@@ -192,8 +194,21 @@ async def test_lines_may_come_through_a_pipe(stack: RunningStack, url: str) -> N
     said = await piped(url, b"When do you open?\n/up\n/end\ns\n")
     assert "museum-guide> The museum opens at nine" in said
     assert "Noted: good." in said and FAREWELL in said
+    assert await source_of_rating(stack, said) == "cli_end"
     said = await piped(url, b"When do you open?\xff\n/down \xff\n")
     assert "Noted: wrong." in said and FAREWELL in said
+    said = await piped(url, b"When do you open?\n/exit\ny\ny\n")
+    assert await source_of_rating(stack, said) == "cli_exit"
+
+
+async def source_of_rating(stack: RunningStack, said: str) -> str:
+    [conversation] = re.findall(r"Conversation (chat-\w+)\.", said)
+    connection = await asyncpg.connect(stack.database_url)
+    try:
+        query = "select source from feedback.session_feedback where session_id_opaque = $1"
+        return str(await connection.fetchval(query, opaque(conversation)))
+    finally:
+        await connection.close()
 
 
 async def piped(url: str, lines: bytes) -> str:

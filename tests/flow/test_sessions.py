@@ -157,6 +157,26 @@ async def test_an_unknown_thread_has_no_turns(stack: RunningStack) -> None:
     assert (row["turn_count_at_end"], row["label"]) == (0, "skip")
 
 
+async def test_a_token_of_all_tenants_finds_the_one_tenant_of_a_thread(stack: RunningStack) -> None:
+    await stack.publish(*exchange("c-found", "t1"), *exchange("c-found", "t2"), *exchange("c-twice", "t1"))
+    await stack.publish(*(one | {"tenant": "globex"} for one in exchange("c-twice", "t1")))
+    await stack.quiet()
+    for thread in ("c-found", "c-twice"):
+        assert await end(stack, thread, "all", json={"feedback": "positive"}) == ENDED
+    assert [(row["tenant"], row["turn_count_at_end"]) for row in await rows(stack, "c-found")] == [("acme", 2)]
+    assert [(row["tenant"], row["turn_count_at_end"]) for row in await rows(stack, "c-twice")] == [("default", 0)]
+    async with stack.client("all") as http:
+        status = await http.get("/api/memory/status", params={"thread_id": "c-found"})
+    assert status.json()["session_feedback_count"] == 1
+
+
+async def test_the_caller_names_where_the_rating_was_given(stack: RunningStack) -> None:
+    for source in ("cli_end", "cli_exit"):
+        assert await end(stack, f"c-{source}", json={"feedback": "positive", "source": source}) == ENDED
+        assert [row["source"] for row in await rows(stack, f"c-{source}")] == [source]
+    assert (await end(stack, "c-elsewhere", json={"feedback": "positive", "source": "web"}))[0] == 422
+
+
 async def test_the_tenant_is_the_tokens(stack: RunningStack) -> None:
     assert await end(stack, "c-whose", "gus", json={"feedback": "negative"}) == ENDED
     assert await end(stack, "c-whose", "all", json={"feedback": "negative"}) == ENDED

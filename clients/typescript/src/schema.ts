@@ -1173,8 +1173,10 @@ export interface Operations {
       feedback?: "positive" | "negative" | "skip" | null;
       /** Whose session, if not the caller's; scope on_behalf. */
       user_id?: string | null;
-      /** For tokens of all tenants; else the token's. */
+      /** For tokens of all tenants, if several have turns of the thread; else the token's, or that one. */
       tenant?: string | null;
+      /** Where the rating was given: at a chat's `/end` or `/exit`, or elsewhere. */
+      source?: "cli_end" | "cli_exit" | "api_end";
       /** Where the thread's turns are counted; else everywhere. */
       project?: string | null;
       /** Incognito: without the user, in this process's memory only, never announced. */

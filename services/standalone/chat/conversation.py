@@ -13,6 +13,7 @@ from emoji import is_emoji
 
 from agent_feedback_kit import AgentFeedbackError, AsyncClient, Channel, before_planning, events
 from agent_feedback_kit.answers import Label, PreviousAnswer, Reaction
+from agent_feedback_kit.sessions.record import Source
 from agent_feedback_kit.timeline.loading import refresh_on_load
 from agent_feedback_kit.timeline.model import Block, Timeline, Turn
 from feedback.emojis import normalise
@@ -117,9 +118,9 @@ class Conversation:
         await self.client.clear_feedback(self.id, turn_id, user_id=self.user_id)
         await self._shown(turn_id, lambda own: own["reaction"] is None)
 
-    async def rate(self, label: Label) -> None:
-        """Keep the session's rating."""
-        await self.client.end_session(self.id, label, user_id=self.user_id, memory_mode=self.memory_mode)
+    async def rate(self, label: Label, source: Source) -> None:
+        """Keep the session's rating; `source` is the command that ended the session."""
+        await self.client.end_session(self.id, label, user_id=self.user_id, memory_mode=self.memory_mode, source=source)
 
     async def refresh(self) -> str | None:
         """Work what was said since into the timeline; returns its announcement."""

@@ -137,11 +137,11 @@ class Chat:
     async def _ask(self, question: str) -> str:
         return await self._typed.line(f"{question} ")
 
-    async def _record(self, label: Label, _: Source) -> None:
-        await self._conversation.rate(label)
+    async def _record(self, label: Label, source: Source) -> None:
+        await self._conversation.rate(label, source)
 
     async def _summarise(self) -> None:
         await self._conversation.refresh()
         turns = self._conversation.timeline.turns
-        said = sum(block.feedback is not None and not block.hidden for turn in turns for block in turn.blocks)
+        said = sum(block.meta is not None and not block.hidden for turn in turns for block in turn.blocks)
         self._screen.note(f"{len(turns)} answers, feedback on {said} of them.")

@@ -88,5 +88,5 @@ class Screen:
             self.say(turn.turn_id, "bold")
             for block in turn.blocks:
                 if not block.hidden:
-                    said = block.text if block.kind == FEEDBACK_BLOCK else f"{block.kind}: {block.text}"
+                    said = block.text if block.type == FEEDBACK_BLOCK else f"{block.type}: {block.text}"
                     self.say("\n".join(f"  {line}" for line in said.splitlines()))

@@ -35,6 +35,7 @@ from agent_feedback_kit.answers import (
 from agent_feedback_kit.client.shape import misfit
 from agent_feedback_kit.errors import UnexpectedAnswer
 from agent_feedback_kit.json_text import json_bytes, whole
+from agent_feedback_kit.sessions.record import Source
 
 T = TypeVar("T")
 INGEST_BYTES = 4 * 1024 * 1024
@@ -147,10 +148,14 @@ def end_session(
     user_id: str | None = None,
     memory_mode: str | None = None,
     idempotency_key: str | None = None,
+    source: Source | None = None,
 ) -> Call[EndedSession]:
-    """End a session, with its rating or without one. The answer does not say whether the rating was kept."""
+    """End a session, with its rating or without one. The answer does not say whether the rating was kept.
+
+    `source` is where the rating was given, `api_end` by default.
+    """
     key = idempotency_key or str(uuid4())
-    said = _given(user_id=user_id, memory_mode=memory_mode, idempotency_key=key if feedback else None)
+    said = _given(user_id=user_id, memory_mode=memory_mode, idempotency_key=key if feedback else None, source=source)
     body = {"feedback": feedback, "tenant": place.tenant, "project": place.project} | said
     path = f"/api/threads/{_quoted(thread_id)}/end"
     return _one("POST", path, body, EndedSession)

@@ -27,14 +27,14 @@ class FeedbackMeta:
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """A piece of a turn. `feedback` is set for blocks of kind `turn.feedback` only; hidden ones are not rendered."""
+    """A piece of a turn. `meta` is set for blocks of the type `turn.feedback` only; hidden ones are not rendered."""
 
-    kind: str
+    type: str
     path: str
     text: str
     ts: str | None = None
     hidden: bool = False
-    feedback: FeedbackMeta | None = None
+    meta: FeedbackMeta | None = None
 
 
 @dataclass(frozen=True, slots=True)

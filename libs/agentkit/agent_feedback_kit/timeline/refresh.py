@@ -27,41 +27,43 @@ _SHOWN_CHARACTERS: Final = 500
 
 
 def refresh(timeline: Timeline, cache: Cache, latest: Iterable[LatestItem], watermark: str | None = None) -> Refreshed:
-    """The timeline with what is new in `latest`, and its announcement. A turn in progress is left alone.
+    """Return the timeline with what is new in `latest`, and its announcement. A turn in progress is left alone.
 
     `latest` has one item a turn, as the service answers; with `watermark`, the answer's, only what no earlier answer
-    under the timeline's watermark could show. Without one, `latest` may be all there is.
+    under the timeline's watermark could show. Without one, `latest` may be all there is. Feedback on a turn that is not
+    in the timeline is left out, and the watermark stays, so that it comes again once the turn is there.
     """
     if timeline.mid_turn:
         return Refreshed(timeline, None)
-    complete = watermark is None
+    items = list(latest)
     known = {turn.turn_id: turn for turn in timeline.turns}
-    fresh = [item for item in latest if _is_new(item, known.get(item["turn_id"]), timeline, complete)]
+    fresh = [item for item in items if item["turn_id"] in known and _is_new(item, known[item["turn_id"]])]
     if cache == "hot":
         return Refreshed(timeline, announcement(fresh))
-    here = [item for item in fresh if item["turn_id"] in known]
-    elsewhere = [item for item in fresh if item["turn_id"] not in known]
-    said = [announcement(here, INCORPORATED), announcement(elsewhere)]
     by_turn: dict[str, list[LatestItem]] = {}
-    for item in here:
+    for item in fresh:
         by_turn.setdefault(item["turn_id"], []).append(item)
     turns = tuple(
         _with_feedback(turn, by_turn[turn.turn_id]) if turn.turn_id in by_turn else turn for turn in timeline.turns
     )
     newest = max((item["recorded_at"] for item in fresh), default=None)
     known_ts = max((ts for ts in (timeline.last_known_feedback_ts, newest) if ts is not None), default=None)
-    announced = "\n".join(text for text in said if text) or None
-    mark = watermark or timeline.watermark
-    return Refreshed(replace(timeline, turns=turns, last_known_feedback_ts=known_ts, watermark=mark), announced)
+    complete = all(item["turn_id"] in known for item in items)
+    mark = watermark if watermark and complete else timeline.watermark
+    done = replace(timeline, turns=turns, last_known_feedback_ts=known_ts, watermark=mark)
+    return Refreshed(done, announcement(fresh, INCORPORATED))
 
 
 def announcement(items: Sequence[LatestItem], note: str = "") -> str | None:
-    """The lines that tell an agent of feedback, each person's words cut to 500 characters on one line."""
+    """Return the lines that tell an agent of feedback, each person's words cut to 500 characters on one line.
+
+    `note` is a line of its own below them.
+    """
     if not items:
         return None
     people_only = all(item["origin"] == "user" for item in items)
     header = "[NEW USER FEEDBACKS]" if people_only else "[NEW FEEDBACKS]"
-    return "\n".join([f"{header} {note}".rstrip(), *map(_line, items)])
+    return "\n".join([header, *map(_line, items), *([f"  {note}"] if note else [])])
 
 
 def block_of(item: LatestItem) -> Block:
@@ -77,17 +79,13 @@ def block_of(item: LatestItem) -> Block:
         from_turn_id=item["turn_id"],
         recorded_at=item["recorded_at"],
     )
-    return Block(FEEDBACK_BLOCK, path_of(item), "\n".join(lines).rstrip(), item["ts"], feedback=meta)
+    return Block(FEEDBACK_BLOCK, path_of(item), "\n".join(lines).rstrip(), item["ts"], meta=meta)
 
 
-def _is_new(item: LatestItem, turn: Turn | None, timeline: Timeline, complete: bool) -> bool:
-    """Whether the timeline does not show it yet: by the block of the same feedback, and for a turn that is not in the
-    timeline by the mark."""
-    if turn is None:
-        mark = timeline.last_known_feedback_ts
-        return mark is None or item["recorded_at"] > mark or not complete
+def _is_new(item: LatestItem, turn: Turn) -> bool:
+    """Return True if no block of the turn shows the feedback as it is recorded."""
     path = path_of(item)
-    shown = [block.feedback.recorded_at for block in turn.blocks if block.path == path and block.feedback]
+    shown = [block.meta.recorded_at for block in turn.blocks if block.path == path and block.meta]
     return all(item["recorded_at"] > recorded_at for recorded_at in shown)
 
 
@@ -101,7 +99,7 @@ def _with_feedback(turn: Turn, items: Sequence[LatestItem]) -> Turn:
 
 
 def _hidden(block: Block, newer: LatestItem) -> Block:
-    meta = block.feedback
+    meta = block.meta
     if meta is None or not meta.user_id or not meta.origin == newer["origin"] == "user":
         return block
     return replace(block, hidden=True) if meta.user_id == newer["user_id"] else block
