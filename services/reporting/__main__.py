@@ -1,4 +1,4 @@
-"""Runs the service reporting on its own."""
+"""Entry point that runs the reporting service in its own process."""
 
 from __future__ import annotations
 

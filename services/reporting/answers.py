@@ -1,7 +1,7 @@
-"""Responses of the HTTP API. Times are UTC, RFC 3339 with six digits.
+"""Response models of the HTTP API. Times are RFC 3339 in UTC, with microseconds.
 
-What an answer holds by the hundreds is a dataclass: made of our own rows it needs no validation, which would take three
-times as long as all else about it.
+Items that a response contains by the hundred are dataclasses. They are built from our own rows, so they need no
+validation, which would take three times as long as the rest of the response.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class Answer(BaseModel):
 
 @dataclass(slots=True)
 class FeedbackItem:
-    """One effective reaction."""
+    """Effective reaction: a verdict that counts on its turn."""
 
     turn_id: str
     ts: Time
@@ -57,7 +57,7 @@ class ReactionMeta:
 
 @dataclass(slots=True)
 class ReactionItem:
-    """The same reaction as its artifact has it."""
+    """Reaction in the form of its artifact."""
 
     reaction: ReactionValue
     meta: ReactionMeta
@@ -65,9 +65,9 @@ class ReactionItem:
 
 @dataclass(slots=True)
 class UserText:
-    """People's text in a turn; several messages are joined by an empty line.
+    """People's text in a turn; several messages are joined with an empty line.
 
-    `user_id` is the first one's, null after the person's erasure.
+    `user_id` is the first message's sender, null after the person's erasure.
     """
 
     message_id: str
@@ -78,7 +78,7 @@ class UserText:
 
 @dataclass(slots=True)
 class AgentText:
-    """The agent's text in a turn; `message_id` is the last message's."""
+    """Agent's text in a turn; `message_id` is the id of the agent's last message."""
 
     message_id: str
     agent_id: str | None
@@ -87,12 +87,12 @@ class AgentText:
 
 
 class Counts(Answer):
-    """total = user + machine + reviewer = ok + not_ok + neutral."""
+    """Numbers of effective reactions by origin and by verdict."""
 
     total: Annotated[int, Field(description="user + machine + reviewer = ok + not_ok + neutral.")]
-    user: Annotated[int, Field(description="Given by people.")]
-    machine: Annotated[int, Field(description="Inferred from what people wrote, and not reviewed.")]
-    reviewer: Annotated[int, Field(description="Given by reviewers, in place of the machine's verdicts.")]
+    user: Annotated[int, Field(description="Reactions of people.")]
+    machine: Annotated[int, Field(description="Verdicts inferred from messages and not reviewed.")]
+    reviewer: Annotated[int, Field(description="Reviewers' verdicts, which replace the machine's.")]
     ok: Annotated[int, Field(description="Satisfied.")]
     not_ok: Annotated[int, Field(description="Not satisfied.")]
     neutral: Annotated[int, Field(description="Neither.")]
@@ -103,7 +103,7 @@ class Window(Answer):
     end: Time
 
 
-# By position, in the order of the fields: with names this takes five times as long.
+# Arguments are positional, in the order of the fields: keyword arguments take five times as long.
 
 
 def feedback_item(row: asyncpg.Record) -> FeedbackItem:
@@ -119,7 +119,7 @@ def feedback_item(row: asyncpg.Record) -> FeedbackItem:
 
 
 def reaction_item(row: asyncpg.Record, item: FeedbackItem) -> ReactionItem:
-    """The artifact's form of the reaction whose item is `item`."""
+    """Return the reaction `item` in the form of its artifact."""
     return ReactionItem(
         ReactionValue(item.turn_id, item.text, item.confidence, item.ts, item.reaction, item.origin),
         ReactionMeta(item.rn, item.turn_id, row["track_id"], row["user_type"]),
@@ -127,5 +127,5 @@ def reaction_item(row: asyncpg.Record, item: FeedbackItem) -> ReactionItem:
 
 
 def joined(rows: list[Any]) -> str:
-    """The messages' texts in their order, with an empty line between."""
+    """Join the messages' texts in the given order, with an empty line between them."""
     return "\n\n".join(row["content"] for row in rows)

@@ -1,4 +1,4 @@
-"""The reporting HTTP API: questions about feedback, inside one tenant and project each."""
+"""Query routes of the reporting HTTP API; each query covers one tenant and project."""
 
 from __future__ import annotations
 
@@ -37,25 +37,26 @@ PERMISSIONS: Permissions = {
     ("GET", CONVERSATION + "/turns/{turn_id:segment}/feedback"): ANY_TOKEN,
 }
 FAILURES = (
-    documented(400, "The body cannot be read at all, or the cursor or watermark is of another question.")
+    documented(400, "The body is not readable, or the cursor or watermark belongs to another query.")
     | documented(401, "No valid access token.")
-    | documented(403, "The token does not reach this tenant, project or person, or lacks the scope.")
+    | documented(403, "The token is not valid for this tenant, project or person, or lacks the scope.")
     | documented(413, "The body is too large.")
-    | documented(422, "The path, the query or the body breaks a rule.")
-    | documented(503, "The database does not answer; see Retry-After.")
+    | documented(422, "A path parameter, a query parameter or the body is invalid.")
+    | documented(503, "The database is unavailable; retry after Retry-After.")
 )
-"""What every route may answer instead."""
+"""Error responses that every route may return."""
 
 
 def conversations_router(pool: asyncpg.Pool, clock: Clock, artifact_store_url: str | None = None) -> APIRouter:
-    """Questions about conversations and their turns."""
+    """Return the routes that query conversations, turns and their feedback."""
     router = APIRouter(dependencies=[Depends(caller_of)], responses=FAILURES, tags=["reporting"])
 
     @router.post(PROJECT + "/feedback/conversations-in-period")
     async def period(tenant: TenantPath, project: ProjectPath, body: PeriodBody) -> ConversationsInPeriod:
-        """List conversations with reactions in a window, newest activity first.
+        """List conversations with reactions in a time window, newest activity first.
 
-        None comes twice; one that changed since the first page may be missed until asked again.
+        No conversation is listed twice. A conversation that changes after the first page was read may be missing from
+        the later pages; a repeated query lists it.
         """
         return await conversations_in_period(
             pool,
@@ -68,12 +69,12 @@ def conversations_router(pool: asyncpg.Pool, clock: Clock, artifact_store_url: s
 
     @router.post(PROJECT + "/feedback/search")
     async def find(tenant: TenantPath, project: ProjectPath, body: SearchBody) -> FoundFeedbacks:
-        """List single feedbacks that match every given filter, newest first."""
+        """List feedback records that match every given filter, newest first."""
         return await search(pool, Project(tenant, project), body.span, body.filters, body.limit, body.cursor)
 
     @router.post(PROJECT + "/feedback/artifacts")
     async def find_artifacts(tenant: TenantPath, project: ProjectPath, body: ArtifactsBody) -> Artifacts:
-        """Search the index: reaction artifacts and turn logs of a conversation or a person."""
+        """Search the artifacts of a conversation or a person: effective reactions and turn logs."""
         return await artifacts(
             pool,
             Project(tenant, project),
@@ -86,7 +87,7 @@ def conversations_router(pool: asyncpg.Pool, clock: Clock, artifact_store_url: s
     async def turns(
         tenant: TenantPath, project: ProjectPath, conversation_id: ConversationPath, body: TurnsBody
     ) -> TurnsWithFeedbacks:
-        """List the conversation's turns in time order, with their texts and the reactions that count."""
+        """List the conversation's turns in time order, with their texts and effective reactions."""
         since = max(0, clock.now() - body.days * DAY)
         at = Conversation(tenant, project, conversation_id)
         async with pool.acquire() as connection, connection.transaction(isolation="repeatable_read", readonly=True):
@@ -96,9 +97,10 @@ def conversations_router(pool: asyncpg.Pool, clock: Clock, artifact_store_url: s
     async def latest_feedback(
         tenant: TenantPath, project: ProjectPath, conversation_id: ConversationPath, body: LatestBody
     ) -> Latest:
-        """List the latest reaction of each changed turn, oldest change first; a null reaction was taken back.
+        """List the latest reaction of each changed turn, oldest change first; a null reaction means a retraction.
 
-        Asking with the last page's `watermark` gives everything that was not shown, whoever writes at the same time.
+        A query with the last page's `watermark` returns all changes that the earlier pages did not show, including
+        those of concurrent writers.
         """
         at = Conversation(tenant, project, conversation_id)
         asked = LatestQuestion(body.turn_ids, body.since, body.watermark, body.limit, body.cursor)
@@ -112,9 +114,9 @@ def conversations_router(pool: asyncpg.Pool, clock: Clock, artifact_store_url: s
         conversation_id: ConversationPath,
         turn_id: TurnPath,
         caller: Annotated[Caller, Depends(caller_of)],
-        user_id: Annotated[Id | None, Query(description="Another person's; needs the scope on_behalf.")] = None,
+        user_id: Annotated[Id | None, Query(description="Another person's id; needs the scope on_behalf.")] = None,
     ) -> OwnFeedback:
-        """Get what the caller holds on a turn."""
+        """Get the caller's own feedback on a turn."""
         at = Conversation(tenant, project, conversation_id)
         async with pool.acquire() as connection:
             return await own_feedback(connection, at, turn_id, caller.person(user_id))

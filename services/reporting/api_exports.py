@@ -1,4 +1,4 @@
-"""The reporting HTTP API's exports: training examples as a stream."""
+"""Export routes of the reporting HTTP API: streams of training examples."""
 
 from __future__ import annotations
 
@@ -36,15 +36,16 @@ PERMISSIONS: Permissions = {("GET", EXPORT): needs(READ)}
 
 
 class ExportQuestion(FilterBody):
-    """Filters of an export, as of a search. Unless asked otherwise, it has people's and reviewers' verdicts alone."""
+    """Filters of an export, the same as of a search. By default only people's and reviewers' verdicts are exported."""
 
     everyone: bool = Field(
-        default=False, description="Machine verdicts, too. Without it, and without `origin`, people's and reviewers'."
+        default=False,
+        description="Also export machine verdicts. The default, unless `origin` is given, is people's and reviewers'.",
     )
-    file: FileType = Field(default="jsonl", description="`jsonl`, or `parquet` where pyarrow is installed.")
+    file: FileType = Field(default="jsonl", description="`jsonl`, or `parquet` if the server has pyarrow.")
 
     def filters_for(self, wanted: Format) -> Filters:
-        """Return the filters with the default origins; `detector` has all machine verdicts, overruled or not."""
+        """Return the filters with the default origins; `detector` exports all machine verdicts, overruled or not."""
         if wanted == "detector":
             return replace(self.filters, origins=("machine",), overruled=True)
         return self.filters if self.origin or self.everyone else replace(self.filters, origins=("user", "reviewer"))
@@ -58,7 +59,7 @@ def exports_router(pool: asyncpg.Pool) -> APIRouter:
         EXPORT,
         summary="Export training examples",
         response_class=StreamingResponse,
-        responses=documented(404, "Nothing was ever said in the project."),
+        responses=documented(404, "The project has no messages and no feedback."),
     )
     async def export(
         tenant: TenantPath,
@@ -66,22 +67,22 @@ def exports_router(pool: asyncpg.Pool) -> APIRouter:
         wanted: Annotated[Format, Path(description="kto, dpo, sft, events or detector.", examples=["kto"])],
         question: Annotated[ExportQuestion, Query()],
     ) -> StreamingResponse:
-        """Stream every feedback that matches as training examples, newest first, in TRL's conversational columns.
+        """Stream the matching feedback as training examples, newest first, in TRL's conversational columns.
 
-        `kto`: prompt, completion, label. `dpo`: prompt, chosen, rejected, from corrections and from the same request
-        answered badly, then well. `sft`: prompt, completion, from accepted answers and corrections. `events`: the
-        feedbacks themselves. `detector`: machine verdicts beside people's. What was erased is left out. An unknown
-        project is a 404.
+        `kto`: prompt, completion, label. `dpo`: prompt, chosen, rejected; pairs come from corrections, and from
+        requests answered first badly, then well. `sft`: prompt, completion, from accepted answers and corrections.
+        `events`: the feedback records themselves. `detector`: machine verdicts with people's verdicts on the same
+        turn. Erased feedback is left out. An unknown project is a 404.
         """
         try:
             check_available(question.file)
         except ParquetMissing:
             raise refusal(422, "file: parquet needs agent-feedback[parquet] on the server; ask for jsonl") from None
         if not await is_known(pool, Project(tenant, project)):
-            raise refusal(404, f"Nothing was ever said in the project {project} of the tenant {tenant}.")
+            raise refusal(404, f"The project {project} of the tenant {tenant} has no messages and no feedback.")
         rows = examples(cases(pool, Project(tenant, project), question.span, question.filters_for(wanted)), wanted)
         stream = as_jsonl(rows) if question.file == "jsonl" else as_parquet(rows, wanted)
-        # The first piece is made before the answer begins, so that a database that is down is a 503.
+        # Make the first chunk before the response starts, so that an unavailable database gives a 503.
         first = await anext(stream, b"")
         name = f"{project}-{wanted}.{question.file}"
         return StreamingResponse(

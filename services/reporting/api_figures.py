@@ -1,4 +1,4 @@
-"""The reporting HTTP API's figures: satisfaction, agents, and how far machine verdicts can be trusted."""
+"""Statistics routes of the reporting HTTP API: satisfaction, agent ranking, calibration, reasons, session ratings."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from servicekit.web.auth import caller_of
 from servicekit.web.permissions import Permissions, needs
 
 SESSIONS = "/conversations/{tenant}/sessions"
-"""Without a project: open to tokens of all the tenant's projects."""
+"""Path without a project: only tokens for all of the tenant's projects may use it."""
 PERMISSIONS: Permissions = {
     ("POST", SESSIONS): needs(READ),
     ("GET", PROJECT + "/feedback/summary"): needs(READ),
@@ -31,14 +31,14 @@ PERMISSIONS: Permissions = {
 
 
 def figures_router(pool: asyncpg.Pool, clock: Clock) -> APIRouter:
-    """Figures about a project."""
+    """Return the routes for a project's statistics and a tenant's session ratings."""
     router = APIRouter(dependencies=[Depends(caller_of)], responses=FAILURES, tags=["reporting"])
 
     @router.get(PROJECT + "/feedback/summary")
     async def satisfaction(
         tenant: TenantPath, project: ProjectPath, question: Annotated[SummaryQuestion, Query()]
     ) -> Summary:
-        """Give satisfaction by time, agent, agent version and origin."""
+        """Summarise satisfaction by time, agent, agent version and origin."""
         span = question.span(clock.now())
         return await summary(pool, Project(tenant, project), span, question.bucket, question.filters)
 
@@ -57,12 +57,12 @@ def figures_router(pool: asyncpg.Pool, clock: Clock) -> APIRouter:
     async def reliability(
         tenant: TenantPath, project: ProjectPath, question: Annotated[CalibrationQuestion, Query()]
     ) -> Calibration:
-        """Compare machine verdicts with people's, explicit or by emoji, on the same turn."""
+        """Compare machine verdicts with people's explicit and emoji feedback on the same turn."""
         return await calibration(pool, Project(tenant, project), question.span(clock.now()), question.filters)
 
     @router.get(PROJECT + "/feedback/reasons")
     async def why(tenant: TenantPath, project: ProjectPath, question: Annotated[Listed, Query()]) -> Reasons:
-        """Count the reasons given: people's tags, and how the machine saw answers rejected."""
+        """Count reasons: people's tags, the machine's rules and correction types."""
         at, span = Project(tenant, project), question.span(clock.now())
         return await reasons(
             pool, at, span, question.filters, question.limit, cursor=question.cursor, given=question.asked
@@ -70,7 +70,7 @@ def figures_router(pool: asyncpg.Pool, clock: Clock) -> APIRouter:
 
     @router.post(SESSIONS)
     async def sessions(tenant: TenantPath, body: SessionsBody) -> SessionRatings:
-        """Count how sessions were rated at their end, by time and by length, over all projects of the tenant."""
+        """Count end-of-session ratings by time and by session length, over all projects of the tenant."""
         return await session_ratings(pool, tenant, body.span(clock.now()), body.bucket)
 
     return router

@@ -1,4 +1,4 @@
-"""HTTP routes for the operator of webhooks: how the receivers stand, and a replay."""
+"""HTTP routes for operators of webhooks: delivery state of each endpoint, and replay."""
 
 from __future__ import annotations
 
@@ -24,37 +24,39 @@ PERMISSIONS: Permissions = {("GET", WEBHOOKS): needs(ADMIN), ("POST", REPLAY): n
 
 
 class Standing(BaseModel):
-    """State of a receiver."""
+    """Delivery state of one webhook endpoint."""
 
-    name: str = Field(description="The endpoint's name in the file.", examples=["learner"])
-    waiting: int = Field(description="Events that are still to be handed over.", examples=[0])
-    dead: int = Field(description="Events that were given up, until a replay.", examples=[3])
-    oldest: str | None = Field(description="When the oldest of them came, in UTC; null for none.", examples=[None])
+    name: str = Field(description="The endpoint's name in the webhooks file.", examples=["learner"])
+    waiting: int = Field(description="Events not delivered yet that will be retried.", examples=[0])
+    dead: int = Field(description="Events that are not retried until a replay.", examples=[3])
+    oldest: str | None = Field(
+        description="Arrival time of the oldest undelivered event, in UTC; null if there is none.", examples=[None]
+    )
     last_answer: str | None = Field(
-        description="Of those, the last failure: a status, `timeout`, `private_address` or an error's name.",
+        description="Last failed attempt of these events: a status, `timeout`, `private_address` or an error's name.",
         examples=["503"],
     )
 
 
 class Standings(BaseModel):
-    """The tenant's receivers."""
+    """Delivery states of the tenant's webhook endpoints."""
 
     endpoints: list[Standing] = Field(description="One for each endpoint of the tenant, in the file's order.")
 
 
 class Replayed(BaseModel):
-    """Deliveries that a replay will send."""
+    """Number of deliveries that a replay has made due."""
 
-    due: int = Field(description="Events that are sent again now: the dead and the waiting ones.", examples=[3])
+    due: int = Field(description="Events that will be sent now: all dead and waiting ones.", examples=[3])
 
 
 def webhooks_router(endpoints: Sequence[Endpoint], deliveries: Deliveries, clock: Clock) -> APIRouter:
-    """Return the routes below `/tenants/{tenant}/webhooks`."""
+    """Return the routes under `/tenants/{tenant}/webhooks`."""
     router = APIRouter(responses=FAILURES, tags=["webhooks"])
 
-    @router.get(WEBHOOKS, summary="How the receivers of webhooks stand")
+    @router.get(WEBHOOKS, summary="Delivery state of the webhook endpoints")
     async def standings(tenant: TenantPath) -> Standings:
-        """Count, for each endpoint of the tenant, what waits and what was given up."""
+        """Count waiting and dead events for each endpoint of the tenant."""
         counts = await deliveries.counts(tenant)
         found = []
         for endpoint in endpoints:
@@ -73,13 +75,13 @@ def webhooks_router(endpoints: Sequence[Endpoint], deliveries: Deliveries, clock
 
     @router.post(
         REPLAY,
-        summary="Send again what was given up",
+        summary="Resend dead and waiting events",
         responses=documented(404, "The tenant has no endpoint of that name."),
     )
     async def replay(
         tenant: TenantPath, endpoint: Annotated[Name, Path(description="Its name.", examples=["learner"])]
     ) -> Replayed:
-        """Send the dead events of an endpoint again, and those that wait for another try at once."""
+        """Send the endpoint's dead and waiting events now."""
         if not any(one.name == endpoint and one.settings.tenant == tenant for one in endpoints):
             raise refusal(404, "There is no endpoint of that name.")
         return Replayed(due=await deliveries.replay(tenant, endpoint, clock.now()))

@@ -1,4 +1,4 @@
-"""Request bodies of the HTTP API: bounded, without unknown fields."""
+"""Request bodies of the HTTP API. Sizes are bounded; unknown fields are rejected."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ def _text_only(value: object) -> object:
 
 
 Moment = Annotated[Instant, BeforeValidator(_text_only)]
-"""A time in a body: a string there, microseconds since the epoch here."""
-Days = Annotated[int, Field(ge=1, le=3650, strict=True, description="How far back, in days from now.")]
-Limit = Annotated[int, Field(ge=1, le=500, strict=True, description="How many at most.")]
+"""A time: an RFC 3339 string in the body, an integer of microseconds since the epoch in Python."""
+Days = Annotated[int, Field(ge=1, le=3650, strict=True, description="Length of the period up to now, in days.")]
+Limit = Annotated[int, Field(ge=1, le=500, strict=True, description="Maximum number of items in the response.")]
 Tag = Annotated[str, StringConstraints(min_length=1, max_length=300, pattern=r"^[^\x00-\x1f\x7f-\x9f]+$")]
 TurnIds = Annotated[list[Id], Field(max_length=500)]
 
@@ -32,26 +32,26 @@ class Body(BaseModel):
 
 
 class Paged(Body):
-    """A listing that comes in pages: send the same question with the answer's `next_cursor` until that is null."""
+    """Query with pages: repeat it with the response's `next_cursor` until that is null."""
 
     limit: Limit = 100
     cursor: Annotated[str, Field(min_length=1, max_length=CURSOR_LIMIT)] | None = Field(
-        default=None, description="The page before's `next_cursor`; of another question it is refused with 400."
+        default=None, description="The previous page's `next_cursor`; a cursor of another query gives 400."
     )
 
 
 class TurnsBody(Paged):
-    """`turn_ids` null means every turn with feedback."""
+    """Query for turns with feedback."""
 
     model_config = ConfigDict(json_schema_extra={"examples": [{"turn_ids": None, "days": 365}]})
 
-    turn_ids: TurnIds | None = Field(default=None, description="Which turns; null: every turn with feedback.")
+    turn_ids: TurnIds | None = Field(default=None, description="Ids of the turns; null: every turn with feedback.")
     days: Days = 365
     limit: Limit = 500
 
 
 class PeriodBody(Paged):
-    """Reactions given from `start` to `end`, both included."""
+    """Query for reactions from `start` to `end`, both inclusive."""
 
     model_config = ConfigDict(
         json_schema_extra={
@@ -67,9 +67,9 @@ class PeriodBody(Paged):
         }
     )
 
-    start: Moment = Field(description="From this moment on.")
-    end: Moment = Field(description="Up to and including this moment.")
-    include_turns: Annotated[bool, Field(strict=True, description="Give each turn with its reactions, too.")] = False
+    start: Moment = Field(description="Start of the period, inclusive.")
+    end: Moment = Field(description="End of the period, inclusive.")
+    include_turns: Annotated[bool, Field(strict=True, description="Also return the turns and their reactions.")] = False
 
     @model_validator(mode="after")
     def _runs_forward(self) -> Self:
@@ -83,18 +83,18 @@ class PeriodBody(Paged):
 
 
 class LatestBody(Paged):
-    """Ask without `since` and `watermark` first, then with the answer's watermark for what was written meanwhile."""
+    """Query for changes. Omit `since` and `watermark` first; then send the last response's `watermark`."""
 
     model_config = ConfigDict(json_schema_extra={"examples": [{"turn_ids": ["t-7"], "since": "2026-11-20T09:00:00Z"}]})
 
-    turn_ids: TurnIds | None = Field(default=None, description="Which turns; null: all.")
+    turn_ids: TurnIds | None = Field(default=None, description="Ids of the turns; null: all turns.")
     since: Moment | None = Field(
         default=None,
-        description="Only what was recorded after this moment. To miss nothing, use `watermark` instead: a feedback"
-        " may be recorded first and become visible last.",
+        description="Only changes recorded after this time. It may miss changes, because records may become visible"
+        " in another order than their times; `watermark` misses none.",
     )
     watermark: Annotated[str, Field(min_length=1, max_length=CURSOR_LIMIT)] | None = Field(
-        default=None, description="An earlier answer's: only what that answer could not show."
+        default=None, description="An earlier response's `watermark`: only changes that were not visible then."
     )
     limit: Limit = 500
 
@@ -106,27 +106,31 @@ class LatestBody(Paged):
 
 
 class FilterBody(Body):
-    """Every filter that is given must match; none means every effective feedback of the project."""
+    """Filters, all of which must match; without any, all effective feedback of the project matches."""
 
-    agent_id: Id | None = Field(default=None, description="Who answered.")
-    agent_version: Label | None = Field(default=None, description="The answering agent's version.")
-    model: Label | None = Field(default=None, description="The language model behind the answer.")
+    agent_id: Id | None = Field(default=None, description="The agent that answered.")
+    agent_version: Label | None = Field(default=None, description="The agent's version.")
+    model: Label | None = Field(default=None, description="The agent's language model.")
     reaction: Reaction | None = Field(default=None, description="The verdict.")
     origin: Origin | None = Field(
         default=None, description="`user` for people, `machine` for inferred verdicts, `reviewer` for reviews."
     )
     feedback_type: FeedbackType | None = Field(default=None, description="`reaction`, `explicit` or `inferred`.")
-    tag: Label | None = Field(default=None, description="A reason: a tag, or a machine's correction type.")
-    min_confidence: Confidence | None = Field(default=None, description="At least this sure, 0 to 1.")
+    tag: Label | None = Field(default=None, description="A reason: a tag, or a machine verdict's correction type.")
+    min_confidence: Confidence | None = Field(default=None, description="Minimum confidence, 0 to 1.")
     text: Annotated[str, StringConstraints(min_length=1, max_length=200, pattern=r"^[^\x00]+$")] | None = Field(
-        default=None, description="Part of the text or the correction, in any case."
+        default=None, description="Part of the text or of the correction; case is ignored."
     )
-    user_id: Id | None = Field(default=None, description="Whose verdict, or whose message the machine read.")
-    conversation_id: Id | None = Field(default=None, description="In this conversation alone.")
-    detector: Label | None = Field(default=None, description="Verdicts of this version of the detector alone.")
-    decided_by: DecidedBy | None = Field(default=None, description="Verdicts that this part of the detector decided.")
-    start: Moment | None = Field(default=None, description="Given from this moment on.")
-    end: Moment | None = Field(default=None, description="Given up to and including this moment.")
+    user_id: Id | None = Field(
+        default=None, description="The person who gave the verdict, or whose message the machine judged."
+    )
+    conversation_id: Id | None = Field(default=None, description="Only this conversation.")
+    detector: Label | None = Field(default=None, description="Only machine verdicts of this detector version.")
+    decided_by: DecidedBy | None = Field(
+        default=None, description="Only machine verdicts that this part of the detector decided."
+    )
+    start: Moment | None = Field(default=None, description="Earliest time of the reaction, inclusive.")
+    end: Moment | None = Field(default=None, description="Latest time of the reaction, inclusive.")
 
     @model_validator(mode="after")
     def _runs_forward(self) -> Self:
@@ -158,7 +162,7 @@ class FilterBody(Body):
 
 
 class SearchBody(FilterBody, Paged):
-    """Every filter that is given must match; none means every effective feedback of the project."""
+    """Search with filters, all of which must match; without any, all effective feedback of the project matches."""
 
     model_config = ConfigDict(
         json_schema_extra={
@@ -173,9 +177,9 @@ class MomentFilter(Body):
 
 
 class ArtifactsBody(Body):
-    """`scope` says which of `conversation_id` and `user_id` must be given; the other narrows further.
+    """Search for artifacts. `scope` selects which of `conversation_id` and `user_id` is required.
 
-    Kinds and tags may be written with the old prefix `kind:`.
+    The other id is an additional filter. Kinds and tags may have the prefix `kind:`, for older callers.
     """
 
     model_config = ConfigDict(
@@ -218,7 +222,7 @@ class ArtifactsBody(Body):
         return self
 
     def search(self, now: int) -> Search:
-        """The search this body asks for, `now` being microseconds."""
+        """Return the search criteria; `now` is in microseconds."""
         asked = KINDS if self.kinds is None else [_kind(name) for name in self.kinds]
         wanted = self.roles is None or "artifact" in self.roles
         return Search(

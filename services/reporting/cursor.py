@@ -1,4 +1,4 @@
-"""Cursor of a listing: opaque to callers, bound to its query, validated when it comes back. Pure."""
+"""Cursors of paged queries: opaque to callers, bound to their query, validated on return. Pure."""
 
 from __future__ import annotations
 
@@ -14,34 +14,34 @@ from contracts.base import Id
 from servicekit.errors import BadRequest
 
 CURSOR_LIMIT: Final = 8_000
-"""Characters of a cursor or watermark."""
+"""Maximum length of a cursor or watermark, in characters."""
 Moment = Annotated[int, Field(ge=0, lt=2**63, strict=True)]
-"""Microseconds since the epoch, as a position holds them."""
+"""A time inside a cursor, in microseconds since the epoch."""
 Position = TypeVar("Position", bound=Sequence[Any])
 
 
 class BadCursor(BadRequest):
-    """The cursor is malformed, or another listing, window or filter gave it."""
+    """Malformed cursor, or cursor of a query with another listing, window or filter."""
 
     def __init__(self) -> None:
-        super().__init__("cursor: not one that this listing gave for this question")
+        super().__init__("cursor: not a cursor of this query")
 
 
 def question(*parts: Any) -> str:
-    """A fingerprint of what was asked: 16 hex digits, the same for the same parts."""
+    """Return a fingerprint of a query's `parts`: 16 hex digits, the same for the same parts."""
     return hashlib.sha256(json.dumps(parts, separators=(",", ":"), default=str).encode()).hexdigest()[:16]
 
 
 def encode(asked: str, position: Sequence[Any]) -> str:
-    """The text of a `position` in the listing that answers the question `asked`."""
+    """Return the cursor for a `position` in the results of the query with the fingerprint `asked`."""
     inside = json.dumps([asked, *position], separators=(",", ":"), default=str)
     return base64.urlsafe_b64encode(inside.encode()).decode()
 
 
 def decode(text: str, asked: str, shape: TypeAdapter[Position]) -> Position:
-    """The position that `text` stands for.
+    """Return the position that the cursor `text` contains.
 
-    Raises BadCursor where it is not of this `shape` or was given for another question.
+    Raises BadCursor if the position does not have this `shape`, or the cursor belongs to another query.
     """
     try:
         inside = json.loads(base64.b64decode(text.encode("ascii"), altchars=b"-_", validate=True))
@@ -53,6 +53,6 @@ def decode(text: str, asked: str, shape: TypeAdapter[Position]) -> Position:
 
 
 SnapshotText = Annotated[str, Field(pattern=r"^[0-9A-F.]{1,40}/[0-9]{1,19}:[0-9]{1,19}:[0-9,]{0,5000}$")]
-"""A database server and one of its snapshots; see `snapshots.py`."""
+"""Text form of `snapshots.Snapshot`: a database server and one of its snapshots."""
 TIMED: Final = TypeAdapter(tuple[Moment, Id, SnapshotText])
-"""A position in an order by time, then id."""
+"""Position in results ordered by time, then id, with a snapshot."""

@@ -1,4 +1,4 @@
-"""Connection of a read: its own, or one from a pool."""
+"""Type of a database connection, either opened alone or taken from a pool."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Removes from the read models what an erased person said, and their id: messages lose both, feedback goes."""
+"""Erasure of a person in the read models: blanks their messages' text and sender, deletes their feedback."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from reporting.rollups import WHILE_NOBODY_COUNTS
 from servicekit.db.erasure_ledger import ErasureLedger
 
 SENDER: Final = "nullif(sender_id, '') as sender_id"
-"""The sender of a message as readers see it: null for an erased person."""
+"""SQL expression for a message's sender: null for an erased person."""
 _AT_ONCE: Final = 5_000
-"""Rows changed by one statement, so that none runs into the statement limit."""
-# A version's second to ninth byte are the time it was said (contracts/versions.py).
+"""Maximum number of rows that one statement changes, to stay under the statement timeout."""
+# Bytes 2 to 9 of a version are the message's time (contracts/versions.py).
 _BLANK_MESSAGES: Final = """
 update messages set content = '', sender_id = '' where (message_id, conversation_id, tenant, project) in (
     select message_id, conversation_id, tenant, project from messages
@@ -32,7 +32,8 @@ delete from deliveries where (endpoint, subject) in (
     where tenant = $1 and user_id = $2 and occurred_at <= $3 limit $4)
 """
 
-# A person's tag may stand in a roll-up. Deleting their feedback has made its hour stale: nobody reads that roll-up.
+# A roll-up may contain a tag that the person wrote. The deletion of their feedback has marked the hour stale, so this
+# roll-up is no longer read.
 _DROP_REASONS: Final = f"""
 delete from rollups r using stale_hours s
 where s.tenant = $1 and r.tenant = s.tenant and r.project = s.project
@@ -41,12 +42,15 @@ where s.tenant = $1 and r.tenant = s.tenant and r.project = s.project
 
 
 class ReportingErasures(ErasureLedger):
-    """See `servicekit.log.erasing.Erasures`. Messages stay, without text and sender, as places."""
+    """Erasures in the read models (see `servicekit.log.erasing.Erasures`).
+
+    Messages stay without text and sender, so that turns keep their positions.
+    """
 
     async def erase(self, erased: ErasedAt) -> int:
-        """Blank these people's messages, delete their feedback, its counts, and what webhooks wait to send of it.
+        """Blank these people's messages; delete their feedback, its reason counts and its webhook deliveries.
 
-        Returns the rows changed.
+        Returns the number of messages, feedback records and deliveries changed.
         """
         changed = 0
         for (tenant, user_id), at in sorted(erased.items()):

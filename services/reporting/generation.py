@@ -1,6 +1,6 @@
-"""A fresh generation of the feedbacks, built beside the one that serves and then put in its place in one transaction.
+"""Rebuild of the table `feedbacks` in a second table, whose rows then replace the current ones in one transaction.
 
-Until then nothing that serves is touched: one that ends half way leaves a table that the next one drops.
+Until then readers see the current rows. A rebuild that stops half way leaves a table that the next rebuild drops.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ drop table if exists feedbacks_rebuilt;
 create unlogged table feedbacks_rebuilt (like feedbacks including defaults, primary key (feedback_id));
 """
 _ADD: Final = f"insert into feedbacks_rebuilt ({_COLUMNS}) {GIVEN_FEEDBACKS}"
-# Whoever erases waits until the switch is done and then finds the new rows; who has erased before is left out of them.
+# Concurrent erasures wait for the switch and then find the new rows; earlier erasures are applied to the new rows.
 _NOBODY_ERASES: Final = "lock table forgotten, erasures in share mode"
 _LEAVE_OUT_ERASED: Final = f"""
 delete from feedbacks_rebuilt r
@@ -58,36 +58,36 @@ select distinct tenant, project, hour from (
 
 @dataclass(frozen=True, slots=True)
 class Switched:
-    """Outcome of a switch for the rows that served: `removed` are those that the new generation lacks."""
+    """Number of rows that a switch removed (absent from the rebuilt table) and replaced (inserted or changed)."""
 
     removed: int
     replaced: int
 
 
 class Generation:
-    """A new generation on a connection of its own; `begin` first, then `add` each feedback once, then `switch`."""
+    """Rebuild on its own connection: call `begin`, then `add` each feedback record once, then `switch`."""
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
         self._begun = ""
 
     async def begin(self) -> None:
-        """Start with an empty generation. Raises StartError where another rebuild is at work."""
+        """Create the empty table. Raises StartError if another rebuild is running."""
         if not await self._connection.fetchval(_LOCK):
-            raise StartError("Another rebuild of the reports is at work: let it end, or end it.")
+            raise StartError("Another rebuild of the reports is running: wait until it ends, or stop it.")
         await self._connection.execute(_BEGIN)
         self._begun = await self._connection.fetchval("select pg_current_snapshot()::text")
 
     async def add(self, rows: Sequence[FeedbackRow]) -> None:
-        """Take feedbacks into the generation."""
+        """Add feedback records to the rebuilt table."""
         if rows:
             await self._connection.execute(_ADD, *given_feedbacks(rows))
 
     async def switch(self) -> Switched:
-        """Let the new generation serve, in one transaction.
+        """Replace the contents of `feedbacks` with the rebuilt rows, in one transaction.
 
-        What was erased meanwhile stays erased, what the projection has written since `begin` yields to a higher
-        revision alone, and every hour is counted anew.
+        Feedback that was erased since `begin` stays erased. A row that the projection has written since `begin` is
+        replaced only by a higher revision. All hours are marked stale, so that their roll-ups are counted again.
         """
         connection = self._connection
         async with connection.transaction():
@@ -101,7 +101,7 @@ class Generation:
 
 
 async def serving(pool: asyncpg.Pool) -> bool:
-    """Return True if any feedback is reported."""
+    """Return True if the read model contains any feedback."""
     return bool(await pool.fetchval("select exists (select from feedbacks)"))
 
 

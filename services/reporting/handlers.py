@@ -1,4 +1,4 @@
-"""Chat messages and feedbacks from the log into the read models."""
+"""Handler that writes messages, feedback and session ratings from the log to the read models."""
 
 from __future__ import annotations
 
@@ -27,15 +27,18 @@ _MESSAGES: Final = frozenset(get_args(MessageEvent))
 
 
 class ProjectionHandler(Handler, tombstones=True):
-    """The handler of the group `reporting`."""
+    """Handler of the consumer group `reporting`."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
 
     async def handle(self, batch: Sequence[Received[Any] | Tombstone]) -> Sequence[Outcome]:
-        """Project the batch in one transaction. Each record's outcome, in the batch's order."""
+        """Write the batch to the read models. Return each record's outcome, in the batch's order.
+
+        Messages and feedback are written in one transaction; tombstones and session ratings follow.
+        """
         events = [None if isinstance(received, Tombstone) else received.event for received in batch]
-        # By type: asking a model whether it is of another class takes longer than making its row.
+        # Compare types: isinstance on a pydantic model takes longer than making the row.
         messages = [message_row(event) for event in events if event is not None and type(event) in _MESSAGES]
         feedbacks = [feedback_row(event) for event in events if type(event) is FeedbackCreated]
         countable = [row for row in feedbacks if row is not None]

@@ -1,4 +1,4 @@
-"""Confidence intervals of shares: Wilson's, which holds for few votes too. Pure."""
+"""Confidence intervals of shares: Wilson's, which is valid for few votes too. Pure."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class Interval(NamedTuple):
 
 
 def wilson(good: int, votes: int) -> Interval:
-    """Bound the true share of good votes with 95 % confidence; 0 to 1 while there is no vote."""
+    """Return the 95 % confidence interval of the share of good votes; 0 to 1 without votes."""
     if votes == 0:
         return Interval(0.0, 1.0)
     share, z2 = good / votes, _Z * _Z
@@ -25,14 +25,14 @@ def wilson(good: int, votes: int) -> Interval:
 
 
 def satisfaction(good: int, votes: int) -> float | None:
-    """ok / (ok + not_ok + neutral), None while there is no vote."""
+    """Return the share of good votes, 0 to 1; None without votes."""
     return good / votes if votes else None
 
 
 def difference(good: int, votes: int, good_before: int, votes_before: int) -> Interval:
-    """Bound the change of the true share with 95 % confidence (Newcombe's hybrid of two Wilson intervals).
+    """Return the 95 % confidence interval of the change of the share (Newcombe's hybrid of two Wilson intervals).
 
-    -1 to 1; the whole range while either side has no vote.
+    The bounds are between -1 and 1; the interval is the whole range if either side has no votes.
     """
     if votes == 0 or votes_before == 0:
         return Interval(-1.0, 1.0)

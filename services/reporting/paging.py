@@ -1,4 +1,4 @@
-"""Limits of one response, and the marker of a truncated page. Pure."""
+"""Size limits of a response, and the function that ends a page at them. Pure."""
 
 from __future__ import annotations
 
@@ -6,20 +6,20 @@ from collections.abc import Iterable, Sequence
 from typing import Final, TypeVar
 
 PAGE_BYTES: Final = 2 * 1024 * 1024
-"""Bytes of text in one page; a page always holds at least one item."""
+"""Maximum bytes of text in one page; a page always has at least one item."""
 ITEM_BYTES: Final = 1024 * 1024
-"""Bytes of text of one item, a turn or a conversation; what is over is left out, and the item says so."""
+"""Maximum bytes of text of one item (a turn or a conversation). An item over the limit is truncated and marked."""
 OVERHEAD: Final = 600
-"""Bytes that a feedback takes in an answer beside its text."""
+"""Bytes of a feedback record in a response, apart from its text."""
 
 Row = TypeVar("Row")
 
 
 def page_of(rows: Sequence[Row], sizes: Iterable[int], limit: int) -> tuple[Sequence[Row], bool]:
-    """The rows that fit in one page, and whether some are left.
+    """Return the rows that fit in one page, and True if rows remain.
 
-    `rows` holds one more than `limit` where there are that many; `sizes` are their bytes of text, each at most
-    PAGE_BYTES in the answer.
+    `rows` should contain one row more than `limit`, if there are that many. `sizes` are the rows' bytes of text, each
+    at most PAGE_BYTES in the response.
     """
     taken, used = 0, 0
     for whole in sizes:

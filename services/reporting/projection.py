@@ -1,7 +1,7 @@
-"""Projection of events to rows of the read models, and their outcomes. Pure.
+"""Projection of events to rows of the read models, and the outcome of each event. Pure.
 
-Rows are tuples in the order of their table's columns, so that a batch turns into one array per column without a
-detour through dictionaries.
+Rows are tuples in the order of their table's columns, so that a batch becomes one array per column without
+dictionaries.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ MessageKey = tuple[str, str, str, str]
 
 
 class FeedbackRow(NamedTuple):
-    """A row of `feedbacks`; from `slot` on it is what readers are shown.
+    """Row of the table `feedbacks`; readers see the fields from `slot` on.
 
-    A review is a slot of its own: of a turn's reviews the newest live one counts, whoever wrote it. Of an overruled
-    verdict `reaction` is null, as of every cleared record, and `overruled_reaction` is the machine's.
+    Each review has its own slot: the newest live review of a turn counts, whoever wrote it. An overruled verdict has
+    the `reaction` null, like every cleared record, and the machine's reaction in `overruled_reaction`.
 
-    All but the slot are fields of `feedback.created`, by the same names. The table has a column for each.
+    All fields except `slot` are fields of `feedback.created` with the same names. The table has a column for each.
     """
 
     feedback_id: UUID
@@ -81,16 +81,16 @@ _VALUES: Final = attrgetter(*(name for name in FeedbackRow._fields if name != "s
 
 
 class Forgotten(NamedTuple):
-    """A feedback whose person was forgotten at `revision`."""
+    """Feedback record that was erased at `revision`."""
 
     feedback_id: UUID
     revision: int
 
 
 def forgotten_of(tombstone: Tombstone) -> Forgotten | None:
-    """Return the feedback that a tombstone ends; None if its key is no feedback's.
+    """Return the feedback record that a tombstone erases; None if its key is not a feedback id.
 
-    One that names no revision ends what was announced before it, by the log's time.
+    A tombstone without a revision erases the announcements before it, by log time.
     """
     try:
         feedback_id = UUID(tombstone.key)
@@ -101,9 +101,9 @@ def forgotten_of(tombstone: Tombstone) -> Forgotten | None:
 
 
 class MessageRow(NamedTuple):
-    """A row of `messages`: what the version that holds says, and where the earliest one stood.
+    """Row of the table `messages`: the content of the greatest version and the position of the earliest one.
 
-    `sequence` is -1 where the event has none.
+    `sequence` is -1 if the event has none.
     """
 
     tenant: str
@@ -138,14 +138,14 @@ class MessageRow(NamedTuple):
         return self.occurred_at, self.sequence
 
     def merged(self, other: MessageRow) -> MessageRow:
-        """Both versions' row, whichever came first."""
+        """Return the row for both versions, independent of their order."""
         occurred_at, sequence = min(self.place, other.place)
         holds = other if other.version > self.version else self
         return holds._replace(occurred_at=occurred_at, sequence=sequence)
 
 
 class SessionRow(NamedTuple):
-    """A row of `sessions`: a rating without whose it is. `recorded_at` in microseconds."""
+    """Row of the table `sessions`: an anonymous session rating. `recorded_at` is in microseconds."""
 
     tenant: str
     id: UUID
@@ -155,12 +155,12 @@ class SessionRow(NamedTuple):
 
 
 def session_row(event: FeedbackSessionCreated) -> SessionRow:
-    """The row of a session's rating."""
+    """Return the row of a session rating."""
     return SessionRow(event.tenant, event.id, event.recorded_at, event.label, event.turn_count_at_end)
 
 
 def feedback_row(event: FeedbackCreated) -> FeedbackRow | None:
-    """The row of a feedback, or None for a reply: engagement is no verdict and is counted nowhere."""
+    """Return the row of a feedback record; None for a reply, because engagement is not a verdict and is not counted."""
     if event.feedback_type == "implicit":
         return None
     slot = event.feedback_id
@@ -173,12 +173,12 @@ def feedback_row(event: FeedbackCreated) -> FeedbackRow | None:
 
 
 def person_slot(tenant: str, project: str, conversation_id: str, turn_id: str, user_id: str) -> UUID:
-    """Return the slot that a person's reactions on a turn share: only the newest of them counts."""
+    """Return the slot shared by a person's reactions on a turn, of which only the newest counts."""
     return derived_id(tenant, project, conversation_id, turn_id, user_id)
 
 
 def message_row(event: MessageEvent) -> MessageRow:
-    """The row of the message that an event carries. An agent's message without a turn is a turn of its own."""
+    """Return the row of an event's message. The turn of an agent's message without a turn id is its message id."""
     message = message_in(event)
     turn_id = message.turn_id
     if turn_id is None and message.sender_type == "agent":
@@ -221,7 +221,7 @@ def newest_feedbacks(rows: Iterable[FeedbackRow]) -> list[FeedbackRow]:
 
 
 def merged_messages(rows: Iterable[MessageRow]) -> list[MessageRow]:
-    """One row per message, in the order of their keys."""
+    """Merge the versions of each message to one row, sorted by key."""
     merged: dict[MessageKey, MessageRow] = {}
     for row in rows:
         held = merged.get(row.key)
@@ -244,7 +244,7 @@ def feedback_outcomes(rows: Sequence[FeedbackRow], before: Mapping[UUID, Feedbac
 
 
 def message_outcomes(rows: Sequence[MessageRow], written: set[MessageKey]) -> list[Outcome]:
-    """Return the outcome of each message, in arrival order; `written` names those that changed the store."""
+    """Return the outcome of each message, in arrival order; `written` has the keys that changed the store."""
     taken: dict[MessageKey, MessageRow] = {}
     outcomes: list[Outcome] = []
     for row in rows:

@@ -1,4 +1,4 @@
-"""Query parameters of the figures: a window and what narrows it."""
+"""Query parameters of the statistics routes: a time window and filters."""
 
 from __future__ import annotations
 
@@ -17,10 +17,12 @@ DEFAULT_DAYS = 30
 
 
 class WindowQuestion(Body):
-    """From `start` on and before `end`; the end is now and the start 30 days earlier where they are not given."""
+    """Time window from `start` (inclusive) to `end` (exclusive); the default is the last 30 days."""
 
-    start: Moment | None = Field(default=None, description="From this moment on; else 30 days before the end.")
-    end: Moment | None = Field(default=None, description="Before this moment; else now.")
+    start: Moment | None = Field(
+        default=None, description="Start of the window, inclusive; by default 30 days before the end."
+    )
+    end: Moment | None = Field(default=None, description="End of the window, exclusive; by default now.")
 
     @model_validator(mode="after")
     def _runs_forward(self) -> Self:
@@ -29,19 +31,19 @@ class WindowQuestion(Body):
         return self
 
     def span(self, now: int) -> Span:
-        """The window in microseconds; at least one of them long."""
+        """Return the window in microseconds, at least one microsecond long."""
         end = max(now + 1, (self.start or 0) + 1) if self.end is None else self.end
         start = max(0, end - DEFAULT_DAYS * DAY) if self.start is None else self.start
         return Span(min(start, max(0, end - 1)), end)
 
 
 class Narrowed(WindowQuestion):
-    """A window, and what narrows it."""
+    """Time window with filters."""
 
-    agent_id: Id | None = Field(default=None, description="This agent alone.")
-    agent_version: Label | None = Field(default=None, description="This version alone.")
+    agent_id: Id | None = Field(default=None, description="Only this agent.")
+    agent_version: Label | None = Field(default=None, description="Only this version of the agent.")
     origin: Origin | None = Field(
-        default=None, description="`user` for people's, `machine` for inferred verdicts, `reviewer` for reviews."
+        default=None, description="`user` for people, `machine` for inferred verdicts, `reviewer` for reviews."
     )
 
     @property
@@ -65,29 +67,29 @@ class CalibrationQuestion(Narrowed):
 
 
 class SessionsBody(WindowQuestion):
-    bucket: Bucket = Field(default="day", description="The width of a step over time, in UTC.")
+    bucket: Bucket = Field(default="day", description="Width of a bucket, in UTC.")
 
 
 class Listed(Narrowed):
-    """A listing in pages; the first page's window holds for all of them."""
+    """Query with pages; the first page's window applies to all pages."""
 
-    limit: Annotated[int, Field(ge=1, le=1_000, description="How many at most.")] = 200
+    limit: Annotated[int, Field(ge=1, le=1_000, description="Maximum number of items in the response.")] = 200
     cursor: Annotated[str, Field(min_length=1, max_length=CURSOR_LIMIT)] | None = Field(
-        default=None, description="The page before's `next_cursor`; of another question it is refused with 400."
+        default=None, description="The previous page's `next_cursor`; a cursor of another query gives 400."
     )
 
     @property
     def asked(self) -> tuple[object, ...]:
-        """Return the key that identifies a listing across its pages."""
+        """Return the values that must be equal in all pages of one query."""
         return self.start, self.end, asdict(self.filters)
 
 
 class SummaryQuestion(Narrowed):
-    bucket: Bucket = Field(default="day", description="The width of a step over time, in UTC.")
+    bucket: Bucket = Field(default="day", description="Width of a bucket, in UTC.")
 
 
 class RankingQuestion(Listed):
-    min_votes: Annotated[int, Field(ge=1, le=1_000_000, description="Votes from which on an agent is ranked.")] = 10
+    min_votes: Annotated[int, Field(ge=1, le=1_000_000, description="Minimum votes of a ranked agent.")] = 10
 
     @property
     def asked(self) -> tuple[object, ...]:

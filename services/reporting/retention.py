@@ -1,4 +1,4 @@
-"""Retention of reporting's rows. Chat texts and feedback are kept unless a setting limits them: reports show them."""
+"""Retention of the read models' rows. Messages and feedback are kept unless a setting limits them."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from servicekit.db.retention import Expiry
 def expiries(settings: ReportingSettings) -> list[Expiry]:
     """Return the expiries of the read models.
 
-    `forgotten` keeps an older announcement of an erased feedback from coming back; after the topics' retention there
-    is none. Revisions follow the log's clock, in milliseconds.
+    Rows of `forgotten` stop older announcements from restoring erased feedback. They are not needed once the topics'
+    retention has removed those announcements. Revisions are compared as times: they are log times in milliseconds.
     """
     return [
         Expiry("messages", settings.message_days, "r.occurred_at < $1"),

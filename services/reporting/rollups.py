@@ -1,8 +1,9 @@
-"""Counts hours anew in which feedback has changed. `queries/rolled.py` reads what is counted.
+"""Roll-ups: counts of effective reactions per hour and day, updated for the hours in which feedback has changed.
 
-An hour is counted and its marks are deleted in one snapshot: marks of changes that it does not show stay. Of two that
-change one turn at once neither sees the other one's row, whose hour it would mark. So a mark stays, too, until all have
-ended who wrote when it was first seen: the hour is counted with both.
+One snapshot counts an hour and deletes the hour's stale marks, so marks of changes that it does not show stay. Two
+concurrent changes of one turn do not see each other, so neither marks the other's hour. Therefore a mark stays until
+all transactions that were running when the mark was first seen have ended. The hour is then counted with both changes.
+`queries/rolled.py` reads the counts.
 """
 
 from __future__ import annotations
@@ -18,16 +19,16 @@ from servicekit.db.pools import PLANNED_FREELY
 
 HOUR: Final = 60 * MINUTE
 QUIET_SECONDS: Final = 10.0
-"""An hour is counted once nothing has changed in it for that long,"""
+"""Time without changes after which a stale hour is counted."""
 LONGEST_SECONDS: Final = 300.0
-"""or when it has been stale for that long."""
+"""Maximum time that an hour stays stale while it keeps changing."""
 WARNING_MINUTES: Final = 15
-"""An operator is told of a transaction that has kept hours from being counted for that long."""
+"""Age at which an open transaction that delays counting causes a warning."""
 _AT_ONCE: Final = 48
-"""Hours counted in one transaction, so that none runs into the statement limit."""
+"""Maximum number of hours counted in one transaction, to stay under the statement timeout."""
 _ONE_AT_A_TIME: Final = "select pg_try_advisory_xact_lock(hashtext('agent-feedback rollups'))"
 WHILE_NOBODY_COUNTS: Final = "select pg_advisory_xact_lock(hashtext('agent-feedback rollups'))"
-"""Waits until no count is at work and keeps others from beginning, up to the end of the transaction."""
+"""Statement that waits for a running count and blocks other counts until the end of the transaction."""
 _LOOK: Final = """
 select pg_current_snapshot()::text as seen, pg_current_xact_id()::text::bigint as next
 where exists (select from stale_hours)
@@ -56,10 +57,10 @@ REASONS: Final = """(
     union all
     select 'correction_type', e.correction_type, e.reaction where e.correction_type is not null
 )"""
-"""Subselect joined with a feedback `e`: the reasons that it gives, with its reaction."""
+"""Subselect for a lateral join with a feedback row `e`: its reasons, each with the row's reaction."""
 BINS: Final = 20
-"""Stretches of confidence that verdicts are counted by."""
-# Rounded first: a confidence that was worked out may miss the beginning of its stretch by the last bits.
+"""Number of confidence bins of equal width for counts of verdicts."""
+# Round first: a computed confidence may be below the start of its bin by the last bits.
 _BIN: Final = f"least(floor(round(e.confidence * {BINS}e6) / 1e6)::int, {BINS - 1})::text"
 JUDGEMENTS: Final = f"""(
     select 'verdict' as kind, {_BIN} as reason, e.reaction where e.origin = 'machine'
@@ -68,8 +69,8 @@ JUDGEMENTS: Final = f"""(
     where e.origin = 'machine' and p.origin <> 'machine' and p.tenant = e.tenant and p.project = e.project
       and p.conversation_id = e.conversation_id and p.turn_id = e.turn_id
 )"""
-"""Subselect joined with a feedback `e` of `effective_or_overruled`: a machine's verdict in its bin of confidence, alone
-and paired with each person's verdict and the review on its turn."""
+"""Subselect for a lateral join with a row `e` of `effective_or_overruled`: a machine verdict in its confidence bin,
+once alone, and once for each person's verdict and for the review on the same turn."""
 _SUMS: Final = """count(*) filter (where {0}.reaction = 'ok'), count(*) filter (where {0}.reaction = 'neutral'),
        count(*) filter (where {0}.reaction = 'not_ok'), sum(e.confidence)"""
 _COLUMNS: Final = """tenant, project, grain, start, origin, agent_id, agent_version, model, kind, reason,
@@ -94,7 +95,7 @@ _OF_HOURS: Final = f"""
         from {{view}}
         where tenant = due.tenant and project = due.project
           and occurred_at >= due.hour and occurred_at < due.hour + {HOUR}
-        offset 0 -- one look into the index by hour: joined, the whole table may be read
+        offset 0 -- one index lookup per hour: a plain join might scan the whole table
     ) e
 """
 _COUNT: Final = f"""
@@ -133,14 +134,14 @@ group by d.tenant, d.project, r.grain, d.day, r.origin, r.agent_id, r.agent_vers
 
 
 class _Look(NamedTuple):
-    """Visible transactions, and the next transaction's number, above that of every current writer."""
+    """Snapshot, and the next transaction id, which is greater than that of every current writer."""
 
     seen: str
     next: int
 
 
 class Rollups:
-    """The counts in the reporting schema, on a pool that may write there."""
+    """Updater of the roll-ups, on a pool that may write to the reporting schema."""
 
     def __init__(self, pool: asyncpg.Pool, clock: Clock | None = None) -> None:
         self._pool = pool
@@ -151,20 +152,20 @@ class Rollups:
 
     @property
     def warnings(self) -> Sequence[str]:
-        """That a transaction which has been open for long keeps hours from being counted."""
+        """Return a warning if a long transaction delays the counting of hours."""
         minutes = int(self._clock.monotonic() - self._looked_at) // 60
         if self._looked is None or minutes < WARNING_MINUTES:
             return ()
         return (
-            f"reporting: a transaction in PostgreSQL has been open for over {minutes} minutes, and hours in which "
-            "feedback has changed are not counted anew: figures stay exact and get slower (pg_stat_activity shows it)",
+            f"reporting: a PostgreSQL transaction has been open for over {minutes} minutes and delays the roll-ups: "
+            "figures stay exact but get slower (see pg_stat_activity)",
         )
 
     async def catch_up(self, quiet: float = QUIET_SECONDS, longest: float = LONGEST_SECONDS) -> int:
-        """Count every hour that is due, at most 48 in one transaction. Returns how many hours.
+        """Count every hour that is due, at most 48 in one transaction. Return the number of hours counted.
 
-        An hour is due where nothing has changed in it for `quiet` seconds, or it has been stale for `longest` seconds,
-        and whoever wrote anything when this was called before, or writes now, has ended.
+        An hour is due if it has not changed for `quiet` seconds or has been stale for `longest` seconds. In addition,
+        the transactions that were running when its stale marks were first seen must have ended.
         """
         counted = 0
         while done := await self._some(quiet, longest):
@@ -190,10 +191,10 @@ class Rollups:
             return len(due)
 
     def _settle(self, now: _Look) -> None:
-        """Keep the newest look of which everybody who wrote then has ended by `now`."""
+        """Keep the newest snapshot whose concurrent writers have all ended by `now`."""
         oldest_running = int(now.seen.split(":")[0])
         if self._looked is not None and now.next < self._looked.next:
-            self._looked = self._settled = None  # another server, or an older state of it: it counts anew
+            self._looked = self._settled = None  # another or a restored server: its transaction ids start lower
         for look in (now, self._looked):
             if look is not None and look.next <= oldest_running:
                 self._settled = look.seen

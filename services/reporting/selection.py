@@ -21,27 +21,27 @@ class Conversation(NamedTuple):
 
 
 class Span(NamedTuple):
-    """Microseconds since the epoch: from `start` on, up to but without `end`."""
+    """Time window in microseconds since the epoch: `start` inclusive, `end` exclusive."""
 
     start: int
     end: int
 
 
 ALWAYS: Final = Span(0, 253_402_300_800_000_000)
-"""All time, up to the end of the year 9999."""
+"""All times up to the end of the year 9999."""
 Bucket = Literal["hour", "day", "week"]
-"""The steps of a figure over time, in UTC."""
+"""Width of a time step, in UTC."""
 WIDTHS: Final[dict[Bucket, int]] = {"hour": 60 * MINUTE, "day": DAY, "week": 7 * DAY}
 SHIFTS: Final[dict[Bucket, int]] = {"hour": 0, "day": 0, "week": 4 * DAY}
-"""Where the first bucket after the epoch begins: weeks begin on Monday, and the epoch was a Thursday."""
+"""Start of the first full bucket, from the epoch: weeks begin on Monday, and the epoch was a Thursday."""
 
 
 @dataclass(frozen=True, slots=True)
 class Filters:
     """Filters of a query; None matches everything.
 
-    `reason` is a tag, or a machine's correction type; `text` is part of a text or correction in any case. With
-    `overruled` the machine's verdicts that reviews have overruled are found, too, with the machine's reaction.
+    `reason` is a tag, or a machine verdict's correction type. `text` is part of a text or correction; case is ignored.
+    `overruled` adds the machine verdicts that reviews have overruled, with the machine's reaction.
     """
 
     agent_id: str | None = None
@@ -61,7 +61,7 @@ class Filters:
 
     @property
     def view(self) -> str:
-        """The view that has what these filters let through."""
+        """Return the database view to query with these filters."""
         return "effective_or_overruled" if self.overruled else "effective"
 
 
@@ -88,20 +88,20 @@ _CORRECTIONS: Final = frozenset(get_args(CorrectionType))
 
 
 def where(at: Project, span: Span, filters: Filters = NONE_GIVEN) -> tuple[str, list[Any]]:
-    """Conditions on effective reactions called `e`, and the values of their parameters $1, $2, ..."""
+    """Return the SQL condition on effective reactions `e`, and the values of its parameters $1, $2, ..."""
     window, narrowed, values = conditions(at, span, filters)
     return window + narrowed, values
 
 
 def conditions(at: Project, span: Span, filters: Filters) -> tuple[str, str, list[Any]]:
-    """As `where`, the window apart from what narrows it, which begins with `and` where there is anything."""
+    """Return the conditions of `where` in two parts: project and window; filters (empty, or starting with `and`)."""
     values: list[Any] = [*at, *span]
     clauses: list[str] = []
     for name, clause in _CLAUSES.items():
         value = getattr(filters, name)
         if value is not None:
             values.append(substring(value) if name == "text" else value)
-            # Only a correction type's name is looked for in both places: the plan for one place is better.
+            # Search both columns only for names of correction types: the plan for one column is better.
             chosen = _CORRECTION if name == "reason" and value in _CORRECTIONS else clause
             clauses.append(chosen.format(at=len(values)))
     window = "e.tenant = $1 and e.project = $2 and e.occurred_at >= $3 and e.occurred_at < $4"
@@ -109,5 +109,5 @@ def conditions(at: Project, span: Span, filters: Filters) -> tuple[str, str, lis
 
 
 def substring(text: str) -> str:
-    """The pattern of `ilike` for texts that hold `text`."""
+    """Return the `ilike` pattern that matches texts containing `text`."""
     return "%" + text.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_") + "%"

@@ -38,17 +38,17 @@ from servicekit.web.permissions import merged
 
 MIGRATIONS = Path(__file__).parent / "migrations"
 ROLLUP_SECONDS = 5.0
-"""How often hours in which feedback has changed are counted anew."""
+"""Interval between updates of the roll-ups."""
 MIRROR_SECONDS = 2.0
-"""How often artifacts are looked for that have changed since they were mirrored."""
+"""Interval between replications of changed artifacts to the object store."""
 WEBHOOK_SECONDS = 1.0
-"""How often deliveries are looked for that are due."""
+"""Interval between polls for due deliveries."""
 
 
 async def build(settings: ReportingSettings, context: ServiceContext, health: Health | None = None) -> Service:
-    """The service, ready to start; its database is open and at the newest migration.
+    """Build the service, ready to start; its database is open and fully migrated.
 
-    `health` gives the dashboard what it shows of the whole platform; without it that panel says so.
+    `health` supplies the dashboard's panel on the whole platform; without it the panel says that it has no data.
     """
     service = Service("reporting", context)
     pool = await service.open_database(settings.database_url, MIGRATIONS, size=settings.pool_size)
@@ -71,7 +71,7 @@ async def build(settings: ReportingSettings, context: ServiceContext, health: He
         courier = Courier(endpoint, deliveries, context.clock)
         service.resources.push_async_callback(courier.close)
         service.every(Periodic(f"webhook {endpoint.name}", WEBHOOK_SECONDS, courier.deliver))
-    # One plan for all that is asked costs up to a hundredfold: a common tag is found by time, a rare one by the tag.
+    # A generic plan may cost a hundred times as much: a common tag is best found by time, a rare one by the tag.
     reads = await service.open_reads(settings, MIGRATIONS, plan_anew=True)
     service.routers.append(conversations_router(reads, context.clock, settings.artifact_store_url))
     service.routers.append(figures_router(reads, context.clock))
@@ -83,7 +83,10 @@ async def build(settings: ReportingSettings, context: ServiceContext, health: He
 
 
 async def _mirroring(settings: ReportingSettings, service: Service, pool: asyncpg.Pool) -> Producer:
-    """Mirror artifacts where the settings say so. Returns where receipts of erasures go: held, with a store."""
+    """Set up replication of artifacts, if the settings name a store.
+
+    Returns the producer of erasure receipts. With a store, receipts are held until the store has deleted the objects.
+    """
     url, turn_logs = settings.artifact_store_url, settings.artifact_turn_logs
     objects = None if url is None else ObjectStore(url)
     await adopt(pool, url, turn_logs=turn_logs)
@@ -103,4 +106,4 @@ SURFACE = Surface(
     refused_pages=pages.REFUSED_PAGES,
 )
 PROGRAM = Program("reporting", ReportingSettings, build, SURFACE)
-"""The service as it is started on its own."""
+"""Program that runs the service in its own process."""

@@ -1,4 +1,4 @@
-"""The reporting service's settings, from the environment."""
+"""Settings of the reporting service, from the environment."""
 
 from __future__ import annotations
 
@@ -11,35 +11,35 @@ from servicekit.settings import ReadSettings
 
 
 class ReportingSettings(ReadSettings):
-    """Read from `REPORTING_*`. Nonsense is refused when made."""
+    """Settings from the variables `REPORTING_*`; the constructor raises for invalid values."""
 
     model_config = SettingsConfigDict(env_prefix="REPORTING_", extra="ignore")
 
     broker: str = "localhost:9092"
-    """Where Kafka answers, `host:port` separated by commas."""
+    """Kafka bootstrap servers, `host:port` separated by commas."""
     pool_size: int = Field(default=4, ge=2, le=100)
-    """Database connections of the consumer at most."""
+    """Maximum number of the consumer's database connections."""
     message_days: float = Field(default=0, ge=0)
-    """Days after which a message's text goes, by the time it was written; 0 keeps all: transcripts show them."""
+    """Retention of messages, which transcripts show, in days since they were written; 0 keeps all."""
     feedback_days: float = Field(default=0, ge=0)
-    """Days after which a feedback goes, by the time it counts for; 0 keeps all: reports count them."""
+    """Retention of feedback and session ratings, in days since the time they count for; 0 keeps all."""
     tombstone_days: float = Field(default=30, ge=0)
-    """Days that the ids of erased feedback are kept, longer than the topics keep what was said; 0 keeps all."""
+    """Retention of the ids of erased feedback, in days; must exceed the topics' retention. 0 keeps all."""
     trace_url_template: str | None = Field(
         default=None,
         validation_alias=AliasChoices("REPORTING_TRACE_URL_TEMPLATE", "TRACE_URL_TEMPLATE", "trace_url_template"),
         pattern=r"^https?://[^\x00-\x20]*\{trace_id\}[^\x00-\x20]*$",
     )
-    """Where a trace is looked at, with `{trace_id}` in its place; transcripts then link to it."""
+    """URL of a trace, containing `{trace_id}`; if set, transcripts link to traces."""
     webhooks: Path | None = None
-    """A file that names the receivers of webhooks (docs/webhooks.md); None for none."""
+    """File that defines the webhook endpoints (docs/webhooks.md); None for no webhooks."""
     webhook_days: float = Field(default=7, gt=0)
-    """Days after which an event goes that a receiver has not taken, given up or not."""
+    """Retention of undelivered webhook events, dead or waiting, in days."""
     artifact_store_url: str | None = Field(
         default=None,
         validation_alias=AliasChoices("REPORTING_ARTIFACT_STORE_URL", "ARTIFACT_STORE_URL", "artifact_store_url"),
         pattern=r"^(file:///[^\x00-\x20?#]+|s3://[A-Za-z0-9][A-Za-z0-9._-]+(/[^\x00-\x20?#]*)?)$",
     )
-    """Where artifacts are mirrored to, `file:///folder` or `s3://bucket/prefix`; None for nowhere."""
+    """Object store that artifacts are replicated to, `file:///folder` or `s3://bucket/prefix`; None for none."""
     artifact_turn_logs: bool = False
-    """Whether turns' logs are mirrored there, too, each with the reactions on its turn."""
+    """True to replicate turn logs too, each with the reactions on its turn."""

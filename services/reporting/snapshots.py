@@ -1,7 +1,7 @@
-"""Transactions that a read has seen, so that the next read asks for the others and misses nothing.
+"""Snapshots of reads, so that a later read can return exactly the rows that an earlier read did not show.
 
-A time of ours cannot serve: a row may be stamped first and committed last. PostgreSQL's snapshot names exactly the
-transactions whose writes it shows, whatever their order; each row of `feedbacks` carries its transaction.
+A timestamp does not work: the row with the earliest timestamp may be committed last. A PostgreSQL snapshot identifies
+the transactions whose writes it shows, and each row of `feedbacks` has the id of its transaction.
 """
 
 from __future__ import annotations
@@ -14,7 +14,10 @@ from reporting.database import Connection
 
 
 class Snapshot(NamedTuple):
-    """`server` changes with the database cluster and its timeline: another server counts transactions anew."""
+    """Snapshot of a database server.
+
+    `server` changes with the database cluster and its timeline, because another server has other transaction ids.
+    """
 
     server: str
     seen: str
@@ -31,20 +34,20 @@ _KNOWN: Final = "select pg_snapshot_xmax($1::text::pg_snapshot) <= pg_snapshot_x
 
 UNSEEN: Final = """({row}.written_by >= pg_snapshot_xmin({snapshot}::text::pg_snapshot)
  and not pg_visible_in_snapshot({row}.written_by, {snapshot}::text::pg_snapshot))"""
-"""Whether a snapshot, a parameter, did not show `row` as it is. The first half is for an index on `written_by`."""
+"""SQL condition: True if the given snapshot does not show the current `row`. The first half uses an index."""
 
 
 async def snapshot_of(connection: Connection) -> Snapshot:
-    """Return the snapshot of a repeatable read on this connection."""
+    """Return the current snapshot of this connection's transaction."""
     row = await connection.fetchrow(_NOW)
     assert row is not None
     return Snapshot(row["server"], row["seen"])
 
 
 async def still_known(connection: Connection, text: str, now: Snapshot) -> str | None:
-    """PostgreSQL's part of an earlier snapshot's `text`.
+    """Return the PostgreSQL snapshot in the `text` of an earlier Snapshot.
 
-    None where it says nothing about this server: the database was moved or restored, or the text was made up.
+    None if the text does not belong to this server: the database was moved or restored, or the text is forged.
     """
     server, _, seen = text.partition("/")
     if server != now.server:

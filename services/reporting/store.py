@@ -1,4 +1,4 @@
-"""Port of the read models' storage, as the consumer uses it."""
+"""Port of the read models' storage for the consumer."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from reporting.projection import FeedbackRow, Forgotten, MessageKey, MessageRow,
 
 @dataclass(frozen=True, slots=True)
 class Applied:
-    """State that a batch found: the feedbacks before it, and the messages that it added or changed."""
+    """Result of a batch: the feedback rows stored before it, and the keys of messages that it added or changed."""
 
     before: Mapping[UUID, FeedbackRow]
     written: set[MessageKey]
@@ -20,17 +20,17 @@ class Applied:
 
 class Store(Protocol):
     async def apply(self, messages: Sequence[MessageRow], feedbacks: Sequence[FeedbackRow]) -> Applied:
-        """Write a batch in one transaction: at most one row per key, sorted.
+        """Write a batch in one transaction. The rows must be sorted, with at most one row per key.
 
-        A feedback yields to a higher revision that is there already. Of a message's versions the greatest holds, at the
-        place of the earliest.
+        A stored feedback record is replaced only by a higher revision. A message keeps the content of its greatest
+        version and the position of its earliest one.
         """
         ...
 
     async def forget(self, forgotten: Sequence[Forgotten]) -> None:
-        """Remove feedbacks up to the revision that erased them, and keep what is not newer from coming back."""
+        """Delete feedback records up to the revision that erased them, and reject later writes of those revisions."""
         ...
 
     async def rate(self, sessions: Sequence[SessionRow]) -> set[UUID]:
-        """Keep session ratings, each once. Returns the ids of those that were not kept already."""
+        """Insert session ratings. Return the ids of those that were not stored before."""
         ...

@@ -1,4 +1,4 @@
-"""The read models in PostgreSQL: one statement per table and batch."""
+"""Storage of the read models in PostgreSQL, with one statement per table and batch."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from reporting.database import Connection
 from reporting.projection import FeedbackRow, Forgotten, MessageKey, MessageRow, SessionRow
 from reporting.store import Applied
 
-_SEPARATOR: Final = "\x1f"  # no label holds a control character; unnest would flatten arrays of arrays
+_SEPARATOR: Final = "\x1f"  # labels have no control characters; unnest would flatten arrays of arrays
 
 _ADOPT_SECONDS: Final = 3_600.0
 
@@ -22,7 +22,7 @@ MESSAGE_COLUMNS: Final = MessageRow._fields
 
 
 def _column_types(row: type[FeedbackRow | MessageRow]) -> dict[str, str]:
-    """The type of each column, from what the row holds there; text where it is anything else."""
+    """Return the SQL type of each column, derived from the row's type hints; text by default."""
     hints = get_type_hints(row).items()
     return {
         name: next((_TYPES[one] for one in (hint, *get_args(hint)) if one in _TYPES), "text") for name, hint in hints
@@ -47,7 +47,7 @@ select {", ".join(FEEDBACK_COLUMNS)} from feedbacks where feedback_id = any($1::
 GIVEN_FEEDBACKS: Final = f"""
 select {_selected(FEEDBACK_COLUMNS)} from unnest({_arrays(FeedbackRow)}) as new ({", ".join(FEEDBACK_COLUMNS)})
 """
-"""The rows that `given_feedbacks` brings as parameters."""
+"""Select of the rows that are passed as the parameters from `given_feedbacks`."""
 REPLACED_FEEDBACK: Final = f"{_replaced(FEEDBACK_COLUMNS[1:])}, written_by = pg_current_xact_id()"
 _WRITE_FEEDBACKS: Final = f"""
 insert into feedbacks as held ({", ".join(FEEDBACK_COLUMNS)})
@@ -102,15 +102,15 @@ _ADOPT: Final = (
 
 
 class PostgresStore:
-    """The read models on a pool whose connections live in the service's schema."""
+    """Read models' storage on a pool whose connections use the service's schema."""
 
     def __init__(self, pool: asyncpg.Pool) -> None:
         self._pool = pool
 
     async def adopt(self) -> None:
-        """Mark rows from another server's dump as written long ago: its transaction ids may lie in our future.
+        """Mark rows from another server's dump as written long ago, because its transaction ids may exceed ours.
 
-        Costs a look at one row, but for the first start on another server.
+        Reads one row, except on the first start on another server.
         """
         async with self._pool.acquire() as connection, connection.transaction():
             await connection.execute("lock table database_server in exclusive mode")
@@ -147,7 +147,7 @@ class PostgresStore:
 
 
 def given_feedbacks(rows: Sequence[FeedbackRow]) -> list[Sequence[object]]:
-    """The rows as the parameters of GIVEN_FEEDBACKS, one array a column."""
+    """Return the rows as parameters of GIVEN_FEEDBACKS, one array per column."""
     columns: list[Sequence[object]] = list(zip(*rows, strict=True))
     columns[FEEDBACK_COLUMNS.index("tags")] = tuple(_SEPARATOR.join(row.tags) for row in rows)
     return columns

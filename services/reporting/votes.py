@@ -1,4 +1,4 @@
-"""Verdicts counted: ok, neutral and not ok of one origin, and what they prove. Pure."""
+"""Counts of ok, neutral and not_ok verdicts, with satisfaction, confidence interval and change. Pure."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from reporting.intervals import Interval, difference, satisfaction, wilson
 
 @dataclass(frozen=True, slots=True)
 class Votes:
-    """Counts of effective reactions."""
+    """Numbers of effective reactions by verdict."""
 
     ok: int = 0
     neutral: int = 0
@@ -24,7 +24,7 @@ class Votes:
 
     @property
     def satisfaction(self) -> float | None:
-        """ok / (ok + not_ok + neutral), None while there is no vote."""
+        """Return ok / (ok + not_ok + neutral); None without votes."""
         return satisfaction(self.ok, self.total)
 
     @property
@@ -33,7 +33,7 @@ class Votes:
         return wilson(self.ok, self.total)
 
     def since(self, before: Votes) -> Change | None:
-        """The change against `before`; None where either has no vote."""
+        """Return the change compared with `before`; None if either has no votes."""
         if not self.total or not before.total:
             return None
         share, was = self.ok / self.total, before.ok / before.total
@@ -42,7 +42,7 @@ class Votes:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """Satisfaction before and now, 0 to 1, and the bounds of the true difference, -1 to 1."""
+    """Satisfaction before and now, 0 to 1, and the 95 % confidence interval of the difference, -1 to 1."""
 
     was: float
     now: float
@@ -50,7 +50,7 @@ class Change:
 
     @property
     def points(self) -> float:
-        """Percentage points."""
+        """Return the change in percentage points."""
         return 100 * (self.now - self.was)
 
     @property

@@ -119,5 +119,5 @@ async def test_the_command_writes_a_file_and_its_manifest(tmp_path: Path) -> Non
         nowhere = tmp_path / "nowhere.jsonl"
         ended = await agent_feedback("export", "kto", "--out", nowhere, *where[:3], "no-such", *where[4:])
         assert (ended.code, ended.out) == (1, "")
-        assert "Nothing was ever said in the project no-such of the tenant demo." in ended.err
+        assert "The project no-such of the tenant demo has no messages and no feedback." in ended.err
         assert not nowhere.exists()

@@ -277,7 +277,7 @@ async def test_from_the_sign_in_form_to_a_rejected_answer_and_back(site, browser
     assert await page.locator(".found > li").count() == 1
     await page.click("text=Read the conversation")
     assert await page.inner_text(".message.agent strong") == "In"
-    await page.click("text=The list")
+    await page.click("text=Feedback list")
     await page.wait_for_selector(".found")
     assert "reaction=not_ok" in page.url
     await page.select_option("select[name=reaction]", "ok")
@@ -292,7 +292,7 @@ async def test_without_scripts_the_filters_still_work(site, browser):
     page = await context.new_page()
     await page.goto(f"{site.url}/?token=all")
     await page.check("input[value='7d']", force=True)
-    await page.click("text=Show")
+    await page.click("text=Apply")
     assert "period=7d" in page.url
     assert await page.inner_text(".tile.main .figure") == "100%"
     await context.close()

@@ -305,6 +305,6 @@ async def test_pages_are_compressed_for_those_who_take_it(read_models, take):
 async def test_a_period_with_nothing_before_it_is_compared_with_nothing(read_models, take):
     await take(feedback("f1"))
     async with visitor(read_models) as http:
-        assert "There is nothing before this period to compare with." in (await http.get("/")).text
+        assert "There is no earlier period to compare with." in (await http.get("/")).text
         await take(feedback("f2", turn="t2", at=-40 * 86_400))
-        assert "No agent or version changed by more than chance makes." in (await http.get("/")).text
+        assert "No agent or version changed significantly." in (await http.get("/")).text

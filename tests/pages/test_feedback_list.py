@@ -39,8 +39,8 @@ async def test_a_text_that_is_far_back_is_found_by_going_on(read_models, take, m
         pages = [(await http.get("/dashboard/feedback?q=needle")).text]
         while older := links(pages[-1], "Older"):
             pages.append((await http.get(older[0])).text)
-    told = [re.findall(r"Nothing among the \w+ [\d,]+", page) for page in pages]
-    assert told == [["Nothing among the newest 10,000"], ["Nothing among the next 10,000"], []]
+    told = [re.findall(r"No match among the \w+ [\d,]+", page) for page in pages]
+    assert told == [["No match among the newest 10,000"], ["No match among the next 10,000"], []]
     assert texts(pages[-1]) == ["needle"]
 
 
@@ -146,7 +146,7 @@ async def test_a_transcript_opened_from_the_list_has_its_neighbours_and_the_way_
         assert links(middle, "Older") == []
         (newer,) = links(middle, "Newer")
         assert "turn=t2" in newer
-        (back,) = links(middle, "&larr; The list")
+        (back,) = links(middle, "&larr; Feedback list")
         assert texts((await http.get(back)).text) == ["two", "one"]
         assert "agent=agent-a" in back
         assert "period=7d" in back

@@ -282,7 +282,7 @@ async def test_an_operator_is_told_of_a_transaction_that_keeps_hours_from_being_
         clock.forward(20 * 60)
         assert await rollups.catch_up(quiet=0) == 0
         [warning] = rollups.warnings
-        assert "a transaction in PostgreSQL has been open for over 20 minutes" in warning
+        assert "a PostgreSQL transaction has been open for over 20 minutes" in warning
     await stranger.close()
     assert await rollups.catch_up(quiet=0) == 1
     clock.forward(20 * 60)

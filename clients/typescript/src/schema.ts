@@ -18,7 +18,7 @@ export interface AcceptedFeedback {
   ts: string;
 }
 
-/** The agent's text in a turn; `message_id` is the last message's. */
+/** Agent's text in a turn; `message_id` is the id of the agent's last message. */
 export interface AgentText {
   /** The message. */
   message_id: string;
@@ -30,7 +30,7 @@ export interface AgentText {
   ts: string;
 }
 
-/** `hosted_uri` is where the object store has the payload, null where it has none (yet). `user_id` is null after the person's erasure. `payload` comes when asked for. A changed artifact gets another `hosted_uri`; the object at the earlier one goes. */
+/** Artifact of a turn. `hosted_uri` is the payload's address in the object store, null if it is not there (yet). A changed artifact gets another `hosted_uri`, and the previous object is deleted. `user_id` is null after the person's erasure. `payload` is null unless `with_payload` was set. */
 export interface Artifact {
   /** The artifact's resource name. */
   id: string;
@@ -63,7 +63,7 @@ export interface Artifacts {
   items: Artifact[];
 }
 
-/** `scope` says which of `conversation_id` and `user_id` must be given; the other narrows further. Kinds and tags may be written with the old prefix `kind:`. */
+/** Search for artifacts. `scope` selects which of `conversation_id` and `user_id` is required. The other id is an additional filter. Kinds and tags may have the prefix `kind:`, for older callers. */
 export interface ArtifactsBody {
   /** Kinds to find; null finds all. */
   kinds?: string[] | null;
@@ -77,42 +77,42 @@ export interface ArtifactsBody {
   user_id?: string | null;
   /** Tags that must all be there. */
   all_tags?: string[];
-  /** How far back, in days from now. */
+  /** Length of the period up to now, in days. */
   days?: number;
   /** Bounds on the time; all must hold. */
   timestamp_filters?: MomentFilter[];
   /** `recency` is another name for `newest`. */
   sort?: "recency" | "newest" | "oldest";
-  /** How many at most. */
+  /** Maximum number of items in the response. */
   limit?: number;
   /** Whether to give the whole of each. */
   with_payload?: boolean;
 }
 
-/** Verdicts of one stretch of confidence, and how often people said the same. */
+/** Agreement of machine verdicts in one confidence bin with people's verdicts. */
 export interface Bin {
-  /** From this confidence on, 0 to 1. */
+  /** Lower bound of the confidence, inclusive, 0 to 1. */
   low: number;
-  /** Below this confidence; 1 belongs to the last bin. */
+  /** Upper bound, exclusive; the last bin includes 1. */
   high: number;
-  /** Pairs of a machine verdict and a person's. */
+  /** Pairs of a machine verdict and a person's verdict. */
   pairs: number;
   /** Pairs with the same verdict. */
   agreeing: number;
-  /** agreeing / pairs; a calibrated machine has its mean confidence. */
+  /** agreeing / pairs; ideally equal to the mean confidence. */
   agreement: number;
-  /** Of the bin's pairs, 0 to 1. */
+  /** Mean confidence of the bin's pairs, 0 to 1. */
   mean_confidence: number;
 }
 
 export interface BucketFigures {
   /** user + machine + reviewer = ok + not_ok + neutral. */
   total: number;
-  /** Given by people. */
+  /** Reactions of people. */
   user: number;
-  /** Inferred from what people wrote, and not reviewed. */
+  /** Verdicts inferred from messages and not reviewed. */
   machine: number;
-  /** Given by reviewers, in place of the machine's verdicts. */
+  /** Reviewers' verdicts, which replace the machine's. */
   reviewer: number;
   /** Satisfied. */
   ok: number;
@@ -120,19 +120,19 @@ export interface BucketFigures {
   not_ok: number;
   /** Neither. */
   neutral: number;
-  /** ok / (ok + not_ok + neutral); null without any. */
+  /** ok / (ok + not_ok + neutral), 0 to 1; null without reactions. */
   satisfaction: number | null;
-  /** Where the step begins, in UTC. */
+  /** Start of the bucket, in UTC. */
   start: string;
 }
 
-/** Agreement of machine verdicts, overruled ones among them, with people. Each pair is a verdict and one person's effective reaction, or the review that counts, on the same turn. */
+/** Agreement of machine verdicts, including overruled ones, with people's verdicts. Each pair is a machine verdict and a person's effective reaction, or the effective review, on the same turn. */
 export interface Calibration {
   /** As in the path. */
   tenant: string;
   /** As in the path. */
   project: string;
-  /** Of the machine's verdicts: from `start` on, before `end`. */
+  /** Time window of the machine verdicts: `start` inclusive, `end` exclusive. */
   window: Window;
   /** All pairs. */
   pairs: number;
@@ -140,12 +140,10 @@ export interface Calibration {
   agreeing: number;
   /** `confusion[machine][person]` counts pairs. */
   confusion: Record<string, Record<string, number>>;
-  /** Lowest confidence first; those without pairs are left out. */
+  /** Confidence bins with pairs, lowest first. */
   bins: Bin[];
-  /** Lowest first, from the window's lowest confidence. */
+  /** Lowest threshold first, starting at the window's lowest confidence. */
   thresholds: Threshold[];
-  /** Who gave these verdicts, the latest version first; at most 100. */
-  detectors: OfDetector[];
 }
 
 export interface ConversationsInPeriod {
@@ -153,23 +151,23 @@ export interface ConversationsInPeriod {
   tenant: string;
   /** The project within the tenant. */
   project: string;
-  /** As asked; both ends belong to it. */
+  /** The requested window; both ends are inclusive. */
   window: Window;
   /** Newest activity first, at most 2 MiB of text. */
   items: PeriodItem[];
-  /** Goes on after the last item; null at the end. */
+  /** Cursor of the next page; null on the last page. */
   next_cursor: string | null;
 }
 
-/** total = user + machine + reviewer = ok + not_ok + neutral. */
+/** Numbers of effective reactions by origin and by verdict. */
 export interface Counts {
   /** user + machine + reviewer = ok + not_ok + neutral. */
   total: number;
-  /** Given by people. */
+  /** Reactions of people. */
   user: number;
-  /** Inferred from what people wrote, and not reviewed. */
+  /** Verdicts inferred from messages and not reviewed. */
   machine: number;
-  /** Given by reviewers, in place of the machine's verdicts. */
+  /** Reviewers' verdicts, which replace the machine's. */
   reviewer: number;
   /** Satisfied. */
   ok: number;
@@ -189,12 +187,10 @@ export interface Detected {
   candidates: FoundCandidate[];
   /** How many of the last answers were rejected one after the other. */
   rejections_in_a_row: number;
-  /** A section for the planner's prompt; null if nothing was said of the last answer and no strategy is listed. */
+  /** A section for the planner's prompt; null where nothing is said of the last answer. */
   planner_markdown: string | null;
-  /** True if the latest messages may be missing: they were not all indexed in time, and `previous` was not given. */
+  /** Whether the latest messages may be missing: they were not all indexed in time, and `previous` was not given. */
   answer_not_seen: boolean;
-  /** Strategies that somebody said worked for such questions, best first; empty unless asked for. */
-  strategies: FoundStrategy[];
 }
 
 /** The session has ended. This does not say that its rating was kept. */
@@ -229,7 +225,7 @@ export interface ErasureReceipt {
   removed: number;
 }
 
-/** One effective reaction. */
+/** Effective reaction: a verdict that counts on its turn. */
 export interface FeedbackItem {
   /** The turn: a person's question and the agent's answer to it. */
   turn_id: string;
@@ -277,15 +273,15 @@ export interface FeedbackResult {
   would_be_announced: boolean;
 }
 
-/** Counts, and satisfaction = ok / (ok + not_ok + neutral), null while there are none. */
+/** Counts with satisfaction. */
 export interface Figures {
   /** user + machine + reviewer = ok + not_ok + neutral. */
   total: number;
-  /** Given by people. */
+  /** Reactions of people. */
   user: number;
-  /** Inferred from what people wrote, and not reviewed. */
+  /** Verdicts inferred from messages and not reviewed. */
   machine: number;
-  /** Given by reviewers, in place of the machine's verdicts. */
+  /** Reviewers' verdicts, which replace the machine's. */
   reviewer: number;
   /** Satisfied. */
   ok: number;
@@ -293,7 +289,7 @@ export interface Figures {
   not_ok: number;
   /** Neither. */
   neutral: number;
-  /** ok / (ok + not_ok + neutral); null without any. */
+  /** ok / (ok + not_ok + neutral), 0 to 1; null without reactions. */
   satisfaction: number | null;
 }
 
@@ -319,57 +315,53 @@ export interface FoundCandidate {
   conversation_id: string;
 }
 
-/** One effective and live feedback. */
+/** Effective feedback record. */
 export interface FoundFeedback {
-  /** Stays the same through every change of it. */
+  /** Id of the record; it never changes. */
   feedback_id: string;
-  /** The conversation it was given in. */
+  /** The conversation. */
   conversation_id: string;
-  /** The turn it is about. */
+  /** The turn that the feedback is about. */
   turn_id: string;
-  /** Who answered in that turn. */
+  /** The agent that answered in that turn. */
   agent_id: string;
-  /** The agent's version, where the platform said it. */
+  /** The agent's version; null if unknown. */
   agent_version: string | null;
-  /** The language model, where the platform said it. */
+  /** The agent's language model; null if unknown. */
   model: string | null;
-  /** Whose verdict it is, or whose message the machine read. */
+  /** The person who gave the verdict, or whose message the machine judged. */
   user_id: string;
-  /** `user`: a person judged. `machine`: read from what a person wrote. `reviewer`: a review. */
+  /** `user`: a person's verdict. `machine`: inferred from a message. `reviewer`: a review. */
   origin: "user" | "machine" | "reviewer";
-  /** `reaction` is an emoji, `explicit` a judgement. */
+  /** `reaction`: an emoji. `explicit`: a judgement. `inferred`: a machine verdict. */
   feedback_type: "implicit" | "reaction" | "explicit" | "inferred";
   /** The verdict. */
   reaction: "ok" | "not_ok" | "neutral";
   /** The reward, -1 to 1. */
   value: number | null;
-  /** 0 to 1; a person's own verdict has 1. */
+  /** 0 to 1; 1 for a person's own verdict. */
   confidence: number;
-  /** What the person wrote about it, or wrote next. */
+  /** The person's comment, or the message that the machine judged. */
   text: string | null;
-  /** Reasons given with it. */
+  /** Reasons for the verdict. */
   tags: string[];
-  /** What the answer should have been. */
+  /** The answer that the person wanted instead. */
   correction: string | null;
-  /** How the machine saw the answer rejected. */
+  /** The kind of rejection that the machine inferred. */
   correction_type: "explicit" | "rephrased" | "abandonment" | null;
   /** The emoji of a reaction. */
   emoji: string | null;
-  /** Of a review: the machine's verdict, or the turn; else null. */
+  /** For a review: the reviewed machine verdict or turn; otherwise null. */
   reviews: string | null;
-  /** Of a machine's verdict: the version of the detector. */
-  detector: string | null;
-  /** Of a machine's verdict: what in the detector decided. */
-  decided_by: "rules" | "learned" | "llm" | null;
-  /** When it was given. */
+  /** Time of the verdict. */
   ts: string;
 }
 
-/** One page, newest first, at most 2 MiB of text. With `text` a page looks through 10,000 feedbacks at most: it may be empty and yet have a `next_cursor`. */
+/** One page of feedback records, newest first, at most 2 MiB of text. With the filter `text`, a page scans at most 10,000 records: it may be empty and still have a `next_cursor`. */
 export interface FoundFeedbacks {
-  /** Effective and live feedbacks, newest first. */
+  /** Effective feedback records, newest first. */
   items: FoundFeedback[];
-  /** Goes on after the last item; null at the end. */
+  /** Cursor of the next page; null on the last page. */
   next_cursor: string | null;
 }
 
@@ -440,33 +432,33 @@ export interface Ingested {
   refused_total: number;
 }
 
-/** One item a turn, oldest change first, at most 2 MiB of text. */
+/** One item per turn, oldest change first, at most 2 MiB of text. */
 export interface Latest {
   /** The conversation, also called thread. */
   conversation_id: string;
   /** What was found. */
   items: LatestItem[];
-  /** Goes on after the last item; null at the end. */
+  /** Cursor of the next page; null on the last page. */
   next_cursor: string | null;
-  /** Ask with it next time: gives everything that these pages could not show, once or twice, never zero times. Null until the last page. */
+  /** Send it with the next query to get every change that these pages do not show. A change may be shown twice. Null except on the last page. */
   watermark: string | null;
 }
 
-/** Ask without `since` and `watermark` first, then with the answer's watermark for what was written meanwhile. */
+/** Query for changes. Omit `since` and `watermark` first; then send the last response's `watermark`. */
 export interface LatestBody {
-  /** How many at most. */
+  /** Maximum number of items in the response. */
   limit?: number;
-  /** The page before's `next_cursor`; of another question it is refused with 400. */
+  /** The previous page's `next_cursor`; a cursor of another query gives 400. */
   cursor?: string | null;
-  /** Which turns; null: all. */
+  /** Ids of the turns; null: all turns. */
   turn_ids?: string[] | null;
-  /** Only what was recorded after this moment. To miss nothing, use `watermark` instead: a feedback may be recorded first and become visible last. */
+  /** Only changes recorded after this time. It may miss changes, because records may become visible in another order than their times; `watermark` misses none. */
   since?: string | null;
-  /** An earlier answer's: only what that answer could not show. */
+  /** An earlier response's `watermark`: only changes that were not visible then. */
   watermark?: string | null;
 }
 
-/** `recorded_at` is when the turn's feedback last changed; a null reaction was taken back. `turn_ts` is null while no message of the turn is known. */
+/** Latest feedback on a turn; a null `reaction` means a retraction. `recorded_at` is the time of the last change. `turn_ts` is null if no message of the turn is known. */
 export interface LatestItem {
   /** The turn: a person's question and the agent's answer to it. */
   turn_id: string;
@@ -507,15 +499,15 @@ export interface MomentFilter {
   value: string;
 }
 
-/** `name` is null for feedback that says nothing about it. */
+/** Counts for one agent, version or origin; `name` is null for feedback without that field. */
 export interface NamedFigures {
   /** user + machine + reviewer = ok + not_ok + neutral. */
   total: number;
-  /** Given by people. */
+  /** Reactions of people. */
   user: number;
-  /** Inferred from what people wrote, and not reviewed. */
+  /** Verdicts inferred from messages and not reviewed. */
   machine: number;
-  /** Given by reviewers, in place of the machine's verdicts. */
+  /** Reviewers' verdicts, which replace the machine's. */
   reviewer: number;
   /** Satisfied. */
   ok: number;
@@ -523,23 +515,13 @@ export interface NamedFigures {
   not_ok: number;
   /** Neither. */
   neutral: number;
-  /** ok / (ok + not_ok + neutral); null without any. */
+  /** ok / (ok + not_ok + neutral), 0 to 1; null without reactions. */
   satisfaction: number | null;
-  /** The agent, version or origin; null where not said. */
+  /** The agent, version or origin; null if unknown. */
   name: string | null;
 }
 
-/** The verdicts of one version of the detector that one part of it decided. */
-export interface OfDetector {
-  /** The detector's version; null if release 0.1.0 judged. */
-  detector: string | null;
-  /** What decided; null if release 0.1.0 judged. */
-  decided_by: "rules" | "learned" | "llm" | null;
-  /** Verdicts, judged by people or not. */
-  verdicts: number;
-}
-
-/** A person's effective reaction on a turn; everything from `reaction` on is null or empty where there is none. */
+/** A person's effective reaction on a turn; without one, `reaction` and the fields after it are null or empty. */
 export interface OwnFeedback {
   /** The conversation, also called thread. */
   conversation_id: string;
@@ -563,37 +545,37 @@ export interface OwnFeedback {
   ts?: string | null;
 }
 
-/** Reactions given from `start` to `end`, both included. */
+/** Query for reactions from `start` to `end`, both inclusive. */
 export interface PeriodBody {
-  /** How many at most. */
+  /** Maximum number of items in the response. */
   limit?: number;
-  /** The page before's `next_cursor`; of another question it is refused with 400. */
+  /** The previous page's `next_cursor`; a cursor of another query gives 400. */
   cursor?: string | null;
-  /** From this moment on. */
+  /** Start of the period, inclusive. */
   start: string;
-  /** Up to and including this moment. */
+  /** End of the period, inclusive. */
   end: string;
-  /** Give each turn with its reactions, too. */
+  /** Also return the turns and their reactions. */
   include_turns?: boolean;
 }
 
-/** A conversation with a reaction in the window. Counts and turns are of the window's reactions alone. */
+/** Conversation with a reaction in the window. Counts and turns cover only the window's reactions. */
 export interface PeriodItem {
   /** The conversation, also called thread. */
   conversation_id: string;
-  /** The window's newest reaction. */
+  /** Time of the newest reaction in the window. */
   last_activity_at: string;
-  /** The conversation's first message; null while none is known. */
+  /** Time of the first message; null if no message is known. */
   started_at: string | null;
   /** Reactions in the window. */
   feedback_counts: Counts;
-  /** Turns with their reactions; empty unless asked for. */
+  /** Turns with their reactions; empty unless `include_turns` is set. */
   turns: PeriodTurn[];
-  /** Reactions are left out: the conversation holds more than 1 MiB, the newest are kept. */
+  /** True if `turns` has only the newest reactions, because all exceed 1 MiB. */
   turns_cut?: boolean;
 }
 
-/** `ts` is the time of the turn's newest reaction in the window. */
+/** Turn with its reactions in the window; `ts` is the time of the newest one. */
 export interface PeriodTurn {
   /** The turn: a person's question and the agent's answer to it. */
   turn_id: string;
@@ -603,15 +585,15 @@ export interface PeriodTurn {
   feedbacks: FeedbackItem[];
 }
 
-/** `low` and `high` bound the true satisfaction with 95 % confidence (Wilson). */
+/** Counts for an agent, with the 95 % confidence interval of its satisfaction. */
 export interface RankedAgent {
   /** user + machine + reviewer = ok + not_ok + neutral. */
   total: number;
-  /** Given by people. */
+  /** Reactions of people. */
   user: number;
-  /** Inferred from what people wrote, and not reviewed. */
+  /** Verdicts inferred from messages and not reviewed. */
   machine: number;
-  /** Given by reviewers, in place of the machine's verdicts. */
+  /** Reviewers' verdicts, which replace the machine's. */
   reviewer: number;
   /** Satisfied. */
   ok: number;
@@ -619,81 +601,81 @@ export interface RankedAgent {
   not_ok: number;
   /** Neither. */
   neutral: number;
-  /** ok / (ok + not_ok + neutral); null without any. */
+  /** ok / (ok + not_ok + neutral), 0 to 1; null without reactions. */
   satisfaction: number | null;
   /** The agent. */
   agent_id: string;
-  /** The true satisfaction is above, with 95 % confidence (Wilson). */
+  /** Lower bound of the 95 % confidence interval of satisfaction (Wilson). */
   low: number;
-  /** The true satisfaction is below, with 95 % confidence (Wilson). */
+  /** Upper bound of the 95 % confidence interval of satisfaction (Wilson). */
   high: number;
-  /** It has at least `min_votes` votes and is ranked. */
+  /** True if the agent has at least `min_votes` votes and is ranked. */
   enough: boolean;
 }
 
-/** Agents with at least `min_votes` come first, best lower bound first; the others follow, most votes first. */
+/** Agents with at least `min_votes` votes, best lower bound first; then the others, most votes first. */
 export interface Ranking {
   /** As in the path. */
   tenant: string;
   /** As in the path. */
   project: string;
-  /** From `start` on, before `end`. */
+  /** `start` inclusive, `end` exclusive. */
   window: Window;
-  /** As asked. */
+  /** The requested minimum. */
   min_votes: number;
-  /** Ranked ones first, best lower bound first. */
+  /** Ranked agents first, best lower bound first. */
   agents: RankedAgent[];
-  /** Goes on after the last agent; null at the end. */
+  /** Cursor of the next page; null on the last page. */
   next_cursor?: string | null;
 }
 
-/** Ratings of sessions. Skipped ratings count in no share. */
+/** Counts of session ratings. Skipped ratings do not affect `share`. */
 export interface Ratings {
-  /** All of them: positive + negative + skipped. */
+  /** positive + negative + skipped. */
   sessions: number;
   /** Rated helpful. */
   positive: number;
   /** Rated not helpful. */
   negative: number;
-  /** Asked, and not rated. */
+  /** Not rated although a rating was requested. */
   skipped: number;
   /** positive / (positive + negative); null without either. */
   share: number | null;
 }
 
 export interface RatingsOfLength {
-  /** All of them: positive + negative + skipped. */
+  /** positive + negative + skipped. */
   sessions: number;
   /** Rated helpful. */
   positive: number;
   /** Rated not helpful. */
   negative: number;
-  /** Asked, and not rated. */
+  /** Not rated although a rating was requested. */
   skipped: number;
   /** positive / (positive + negative); null without either. */
   share: number | null;
-  /** Sessions of at least this many turns. */
+  /** Minimum number of turns. */
   turns_from: number;
-  /** And of at most this many; null for the longest. */
+  /** Maximum number of turns; null for the longest sessions. */
   turns_to: number | null;
 }
 
 export interface RatingsOfStep {
-  /** All of them: positive + negative + skipped. */
+  /** positive + negative + skipped. */
   sessions: number;
   /** Rated helpful. */
   positive: number;
   /** Rated not helpful. */
   negative: number;
-  /** Asked, and not rated. */
+  /** Not rated although a rating was requested. */
   skipped: number;
   /** positive / (positive + negative); null without either. */
   share: number | null;
-  /** Where the step begins, in UTC. */
+  /** Start of the bucket, in UTC. */
   start: string;
 }
 
-/** The same reaction as its artifact has it. */
+/** Reaction in the form of its artifact. */
 export interface ReactionItem {
   /** The reaction itself. */
   reaction: ReactionValue;
@@ -729,15 +711,15 @@ export interface ReactionValue {
   origin: "user" | "machine" | "reviewer";
 }
 
-/** Number of effective feedbacks with a reason; one with several tags counts for each. */
+/** Number of effective feedback records with a reason; a record with several tags counts for each. */
 export interface Reason {
   /** user + machine + reviewer = ok + not_ok + neutral. */
   total: number;
-  /** Given by people. */
+  /** Reactions of people. */
   user: number;
-  /** Inferred from what people wrote, and not reviewed. */
+  /** Verdicts inferred from messages and not reviewed. */
   machine: number;
-  /** Given by reviewers, in place of the machine's verdicts. */
+  /** Reviewers' verdicts, which replace the machine's. */
   reviewer: number;
   /** Satisfied. */
   ok: number;
@@ -745,23 +727,23 @@ export interface Reason {
   not_ok: number;
   /** Neither. */
   neutral: number;
-  /** The tag or correction type, as the search's `tag` takes it. */
+  /** The tag, rule or correction type; usable as the search filter `tag`. */
   reason: string;
-  /** `tag`: given by a person. `correction_type`: how the machine saw it rejected. `rule`: what in the message made it say so. */
+  /** `tag`: given by a person. `correction_type`: the kind of rejection that the machine inferred. `rule`: the detection rule that fired. */
   kind: "tag" | "correction_type" | "rule";
 }
 
-/** Most rejections first. */
+/** Reasons in a time window, most rejections first. */
 export interface Reasons {
   /** As in the path. */
   tenant: string;
   /** As in the path. */
   project: string;
-  /** From `start` on, before `end`. */
+  /** `start` inclusive, `end` exclusive. */
   window: Window;
-  /** Most rejections first, then most feedbacks. */
+  /** Most rejections first, then most feedback. */
   reasons: Reason[];
-  /** Goes on after the last reason; null at the end. */
+  /** Cursor of the next page; null on the last page. */
   next_cursor?: string | null;
 }
 
@@ -805,23 +787,23 @@ export interface RefusedEvent {
   detail: string;
 }
 
-/** Deliveries that a replay will send. */
+/** Number of deliveries that a replay has made due. */
 export interface Replayed {
-  /** Events that are sent again now: the dead and the waiting ones. */
+  /** Events that will be sent now: all dead and waiting ones. */
   due: number;
 }
 
-/** Every filter that is given must match; none means every effective feedback of the project. */
+/** Search with filters, all of which must match; without any, all effective feedback of the project matches. */
 export interface SearchBody {
-  /** How many at most. */
+  /** Maximum number of items in the response. */
   limit?: number;
-  /** The page before's `next_cursor`; of another question it is refused with 400. */
+  /** The previous page's `next_cursor`; a cursor of another query gives 400. */
   cursor?: string | null;
-  /** Who answered. */
+  /** The agent that answered. */
   agent_id?: string | null;
-  /** The answering agent's version. */
+  /** The agent's version. */
   agent_version?: string | null;
-  /** The language model behind the answer. */
+  /** The agent's language model. */
   model?: string | null;
   /** The verdict. */
   reaction?: "ok" | "not_ok" | "neutral" | null;
@@ -829,48 +811,44 @@ export interface SearchBody {
   origin?: "user" | "machine" | "reviewer" | null;
   /** `reaction`, `explicit` or `inferred`. */
   feedback_type?: "implicit" | "reaction" | "explicit" | "inferred" | null;
-  /** A reason: a tag, or a machine's correction type. */
+  /** A reason: a tag, or a machine verdict's correction type. */
   tag?: string | null;
-  /** At least this sure, 0 to 1. */
+  /** Minimum confidence, 0 to 1. */
   min_confidence?: number | null;
-  /** Part of the text or the correction, in any case. */
+  /** Part of the text or of the correction; case is ignored. */
   text?: string | null;
-  /** Whose verdict, or whose message the machine read. */
+  /** The person who gave the verdict, or whose message the machine judged. */
   user_id?: string | null;
-  /** In this conversation alone. */
+  /** Only this conversation. */
   conversation_id?: string | null;
-  /** Verdicts of this version of the detector alone. */
-  detector?: string | null;
-  /** Verdicts that this part of the detector decided. */
-  decided_by?: "rules" | "learned" | "llm" | null;
-  /** Given from this moment on. */
+  /** Earliest time of the reaction, inclusive. */
   start?: string | null;
-  /** Given up to and including this moment. */
+  /** Latest time of the reaction, inclusive. */
   end?: string | null;
 }
 
-/** Of all projects of the tenant: a session names none. */
+/** Session ratings over all projects of the tenant; a session has no project. */
 export interface SessionRatings {
   /** As in the path. */
   tenant: string;
-  /** From `start` on, before `end`. */
+  /** `start` inclusive, `end` exclusive. */
   window: Window;
-  /** The width of the steps. */
+  /** Width of the buckets. */
   bucket: "hour" | "day" | "week";
-  /** Of the whole window. */
+  /** Counts of the whole window. */
   totals: Ratings;
-  /** By step of time; empty ones are left out. */
+  /** Counts by time; empty buckets are left out. */
   buckets: RatingsOfStep[];
-  /** By turns at the end; empty ones are left out. */
+  /** Counts by number of turns; empty groups are left out. */
   by_length: RatingsOfLength[];
 }
 
 export interface SessionsBody {
-  /** From this moment on; else 30 days before the end. */
+  /** Start of the window, inclusive; by default 30 days before the end. */
   start?: string | null;
-  /** Before this moment; else now. */
+  /** End of the window, exclusive; by default now. */
   end?: string | null;
-  /** The width of a step over time, in UTC. */
+  /** Width of a bucket, in UTC. */
   bucket?: "hour" | "day" | "week";
 }
 
@@ -880,55 +858,55 @@ export interface SourceOutcome {
   outcome: string;
 }
 
-/** State of a receiver. */
+/** Delivery state of one webhook endpoint. */
 export interface Standing {
-  /** The endpoint's name in the file. */
+  /** The endpoint's name in the webhooks file. */
   name: string;
-  /** Events that are still to be handed over. */
+  /** Events not delivered yet that will be retried. */
   waiting: number;
-  /** Events that were given up, until a replay. */
+  /** Events that are not retried until a replay. */
   dead: number;
-  /** When the oldest of them came, in UTC; null for none. */
+  /** Arrival time of the oldest undelivered event, in UTC; null if there is none. */
   oldest: string | null;
-  /** Of those, the last failure: a status, `timeout`, `private_address` or an error's name. */
+  /** Last failed attempt of these events: a status, `timeout`, `private_address` or an error's name. */
   last_answer: string | null;
 }
 
-/** The tenant's receivers. */
+/** Delivery states of the tenant's webhook endpoints. */
 export interface Standings {
   /** One for each endpoint of the tenant, in the file's order. */
   endpoints: Standing[];
 }
 
-/** Empty buckets are left out; names with most feedback come first, at most 1,000 of each kind. */
+/** Satisfaction in a time window. Lists are sorted by most feedback and have at most 1,000 names each. */
 export interface Summary {
   /** As in the path. */
   tenant: string;
   /** As in the path. */
   project: string;
-  /** From `start` on, before `end`. */
+  /** `start` inclusive, `end` exclusive. */
   window: Window;
-  /** The width of the steps. */
+  /** Width of the buckets. */
   bucket: "hour" | "day" | "week";
-  /** Of the whole window. */
+  /** Counts of the whole window. */
   totals: Figures;
-  /** By step of time; empty ones are left out. */
+  /** Counts by time; empty buckets are left out. */
   buckets: BucketFigures[];
   /** By agent, most feedback first. */
   by_agent: NamedFigures[];
   /** By agent version, most feedback first. */
   by_agent_version: NamedFigures[];
-  /** People and machine. */
+  /** By origin, most feedback first. */
   by_origin: NamedFigures[];
 }
 
-/** Machine verdicts that would remain if only those of at least this confidence were announced. */
+/** Agreement of the machine verdicts with at least a given confidence. */
 export interface Threshold {
-  /** The least confidence, 0 to 1. */
+  /** Minimum confidence, 0 to 1. */
   threshold: number;
-  /** Machine verdicts at or above it, judged by people or not. */
+  /** Machine verdicts at or above the threshold, judged by people or not. */
   verdicts: number;
-  /** Of those, pairs with a person's verdict. */
+  /** Pairs of such a verdict and a person's verdict. */
   pairs: number;
   /** Pairs with the same verdict. */
   agreeing: number;
@@ -936,7 +914,7 @@ export interface Threshold {
   agreement: number | null;
 }
 
-/** The compact log of a turn: how its answer was made, as far as the platform said. */
+/** Summary of a turn: metadata of its answer, as far as the platform provided them. */
 export interface TurnLog {
   /** The turn: a person's question and the agent's answer to it. */
   turn_id: string;
@@ -1023,23 +1001,23 @@ export interface TurnWithFeedbacks {
   reactions: ReactionItem[];
   /** How the answer was made. */
   turn_log: TurnLog | null;
-  /** Something is left out: only the first 1 MiB of texts and the newest 1 MiB of reactions come. */
+  /** True if only the first 1 MiB of texts, or the newest 1 MiB of reactions, are included. */
   cut?: boolean;
 }
 
-/** `turn_ids` null means every turn with feedback. */
+/** Query for turns with feedback. */
 export interface TurnsBody {
-  /** How many at most. */
+  /** Maximum number of items in the response. */
   limit?: number;
-  /** The page before's `next_cursor`; of another question it is refused with 400. */
+  /** The previous page's `next_cursor`; a cursor of another query gives 400. */
   cursor?: string | null;
-  /** Which turns; null: every turn with feedback. */
+  /** Ids of the turns; null: every turn with feedback. */
   turn_ids?: string[] | null;
-  /** How far back, in days from now. */
+  /** Length of the period up to now, in days. */
   days?: number;
 }
 
-/** `user_id` is the person who began the conversation; null if they were erased or no person's message is known. */
+/** Turns of a conversation with their reactions. `user_id` is the sender of the first message by a person; null if there is none or the person was erased. */
 export interface TurnsWithFeedbacks {
   /** The person who began the conversation. */
   user_id: string | null;
@@ -1047,7 +1025,7 @@ export interface TurnsWithFeedbacks {
   conversation_id: string;
   /** In time order, at most 2 MiB of text. */
   turns: TurnWithFeedbacks[];
-  /** Goes on after the last turn; null at the end. */
+  /** Cursor of the next page; null on the last page. */
   next_cursor: string | null;
 }
 
@@ -1067,7 +1045,7 @@ export interface UserFeedback {
   user_said: string | null;
 }
 
-/** People's text in a turn; several messages are joined by an empty line. `user_id` is the first one's, null after the person's erasure. */
+/** People's text in a turn; several messages are joined with an empty line. `user_id` is the first message's sender, null after the person's erasure. */
 export interface UserText {
   /** The message. */
   message_id: string;
@@ -1146,7 +1124,7 @@ export interface Operations {
   };
   "GET /conversations/{tenant}/{project}/{conversation_id}/turns/{turn_id}/feedback": {
     query: {
-      /** Another person's; needs the scope on_behalf. */
+      /** Another person's id; needs the scope on_behalf. */
       user_id?: string | null;
     };
     body: undefined;
@@ -1232,17 +1210,17 @@ export interface Operations {
   };
   "GET /conversations/{tenant}/{project}/feedback/summary": {
     query: {
-      /** From this moment on; else 30 days before the end. */
+      /** Start of the window, inclusive; by default 30 days before the end. */
       start?: string | null;
-      /** Before this moment; else now. */
+      /** End of the window, exclusive; by default now. */
       end?: string | null;
-      /** This agent alone. */
+      /** Only this agent. */
       agent_id?: string | null;
-      /** This version alone. */
+      /** Only this version of the agent. */
       agent_version?: string | null;
-      /** `user` for people's, `machine` for inferred verdicts, `reviewer` for reviews. */
+      /** `user` for people, `machine` for inferred verdicts, `reviewer` for reviews. */
       origin?: "user" | "machine" | "reviewer" | null;
-      /** The width of a step over time, in UTC. */
+      /** Width of a bucket, in UTC. */
       bucket?: "hour" | "day" | "week";
     };
     body: undefined;
@@ -1250,21 +1228,21 @@ export interface Operations {
   };
   "GET /conversations/{tenant}/{project}/feedback/agents": {
     query: {
-      /** From this moment on; else 30 days before the end. */
+      /** Start of the window, inclusive; by default 30 days before the end. */
       start?: string | null;
-      /** Before this moment; else now. */
+      /** End of the window, exclusive; by default now. */
       end?: string | null;
-      /** This agent alone. */
+      /** Only this agent. */
       agent_id?: string | null;
-      /** This version alone. */
+      /** Only this version of the agent. */
       agent_version?: string | null;
-      /** `user` for people's, `machine` for inferred verdicts, `reviewer` for reviews. */
+      /** `user` for people, `machine` for inferred verdicts, `reviewer` for reviews. */
       origin?: "user" | "machine" | "reviewer" | null;
-      /** How many at most. */
+      /** Maximum number of items in the response. */
       limit?: number;
-      /** The page before's `next_cursor`; of another question it is refused with 400. */
+      /** The previous page's `next_cursor`; a cursor of another query gives 400. */
       cursor?: string | null;
-      /** Votes from which on an agent is ranked. */
+      /** Minimum votes of a ranked agent. */
       min_votes?: number;
     };
     body: undefined;
@@ -1272,39 +1250,35 @@ export interface Operations {
   };
   "GET /conversations/{tenant}/{project}/feedback/calibration": {
     query: {
-      /** From this moment on; else 30 days before the end. */
+      /** Start of the window, inclusive; by default 30 days before the end. */
       start?: string | null;
-      /** Before this moment; else now. */
+      /** End of the window, exclusive; by default now. */
       end?: string | null;
-      /** This agent alone. */
+      /** Only this agent. */
       agent_id?: string | null;
-      /** This version alone. */
+      /** Only this version of the agent. */
       agent_version?: string | null;
-      /** `user` for people's, `machine` for inferred verdicts, `reviewer` for reviews. */
+      /** `user` for people, `machine` for inferred verdicts, `reviewer` for reviews. */
       origin?: "user" | "machine" | "reviewer" | null;
-      /** Verdicts of this version of the detector alone. */
-      detector?: string | null;
-      /** Verdicts that this part of the detector decided. */
-      decided_by?: "rules" | "learned" | "llm" | null;
     };
     body: undefined;
     answer: Calibration;
   };
   "GET /conversations/{tenant}/{project}/feedback/reasons": {
     query: {
-      /** From this moment on; else 30 days before the end. */
+      /** Start of the window, inclusive; by default 30 days before the end. */
       start?: string | null;
-      /** Before this moment; else now. */
+      /** End of the window, exclusive; by default now. */
       end?: string | null;
-      /** This agent alone. */
+      /** Only this agent. */
       agent_id?: string | null;
-      /** This version alone. */
+      /** Only this version of the agent. */
       agent_version?: string | null;
-      /** `user` for people's, `machine` for inferred verdicts, `reviewer` for reviews. */
+      /** `user` for people, `machine` for inferred verdicts, `reviewer` for reviews. */
       origin?: "user" | "machine" | "reviewer" | null;
-      /** How many at most. */
+      /** Maximum number of items in the response. */
       limit?: number;
-      /** The page before's `next_cursor`; of another question it is refused with 400. */
+      /** The previous page's `next_cursor`; a cursor of another query gives 400. */
       cursor?: string | null;
     };
     body: undefined;
@@ -1317,11 +1291,11 @@ export interface Operations {
   };
   "GET /conversations/{tenant}/{project}/exports/{wanted}": {
     query: {
-      /** Who answered. */
+      /** The agent that answered. */
       agent_id?: string | null;
-      /** The answering agent's version. */
+      /** The agent's version. */
       agent_version?: string | null;
-      /** The language model behind the answer. */
+      /** The agent's language model. */
       model?: string | null;
       /** The verdict. */
       reaction?: "ok" | "not_ok" | "neutral" | null;
@@ -1329,27 +1303,23 @@ export interface Operations {
       origin?: "user" | "machine" | "reviewer" | null;
       /** `reaction`, `explicit` or `inferred`. */
       feedback_type?: "implicit" | "reaction" | "explicit" | "inferred" | null;
-      /** A reason: a tag, or a machine's correction type. */
+      /** A reason: a tag, or a machine verdict's correction type. */
       tag?: string | null;
-      /** At least this sure, 0 to 1. */
+      /** Minimum confidence, 0 to 1. */
       min_confidence?: number | null;
-      /** Part of the text or the correction, in any case. */
+      /** Part of the text or of the correction; case is ignored. */
       text?: string | null;
-      /** Whose verdict, or whose message the machine read. */
+      /** The person who gave the verdict, or whose message the machine judged. */
       user_id?: string | null;
-      /** In this conversation alone. */
+      /** Only this conversation. */
       conversation_id?: string | null;
-      /** Verdicts of this version of the detector alone. */
-      detector?: string | null;
-      /** Verdicts that this part of the detector decided. */
-      decided_by?: "rules" | "learned" | "llm" | null;
-      /** Given from this moment on. */
+      /** Earliest time of the reaction, inclusive. */
       start?: string | null;
-      /** Given up to and including this moment. */
+      /** Latest time of the reaction, inclusive. */
       end?: string | null;
-      /** Machine verdicts, too. Without it, and without `origin`, people's and reviewers'. */
+      /** Also export machine verdicts. The default, unless `origin` is given, is people's and reviewers'. */
       everyone?: boolean;
-      /** `jsonl`, or `parquet` where pyarrow is installed. */
+      /** `jsonl`, or `parquet` if the server has pyarrow. */
       file?: "jsonl" | "parquet";
     };
     body: undefined;
@@ -1379,8 +1349,6 @@ export interface Operations {
       user_id?: string | null;
       /** Turns whose question is like this one come first. */
       text?: string | null;
-      /** Only turns that this agent answered. */
-      agent_id?: string | null;
       /** How many at most. */
       limit?: number;
     };
@@ -1420,14 +1388,6 @@ export interface Operations {
         /** What it answers. */
         question?: string | null;
       } | null;
-      /** How long to wait at most until the last answer is indexed, in seconds; else, and at most, `INFERENCE_INDEX_SECONDS`. */
-      wait_seconds?: number | null;
-      /** How many strategies to list that somebody said worked for such questions. */
-      strategies?: number;
-      /** List only strategies of questions taken for this. */
-      intent?: string | null;
-      /** Whose strategies to list; else those of the agent that answered last. */
-      agent_id?: string | null;
     };
     answer: Detected;
   };

@@ -1,1 +1,1 @@
-"""Data that a model can be trained on: feedback joined with the answer it is about and what led to it."""
+"""Export of training data: feedback with the answer that it is about and the messages before it."""

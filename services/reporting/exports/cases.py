@@ -1,4 +1,4 @@
-"""Feedbacks with their contexts, page by page: memory is bounded however much is exported."""
+"""Feedback records with their context messages, read in pages so that memory stays bounded."""
 
 from __future__ import annotations
 
@@ -15,22 +15,22 @@ from reporting.queries.search import found
 from reporting.selection import Filters, Project, Span
 
 PAGE: Final = 200
-"""Feedbacks whose contexts are held at once."""
+"""Number of feedback records whose contexts are in memory at once."""
 CONTEXT: Final = 20
-"""Messages before an answer that come along."""
+"""Maximum number of messages before an answer in the prompt."""
 CONTENT_LIMIT: Final = 20_000
-"""Characters of each of them; the rest is cut off."""
+"""Maximum characters of each message; the rest is cut off."""
 
 
 def _words(message: str, until: str) -> str:
-    """SQL for a message's words as they stood at `until`: null where they were erased, taken back or edited later."""
-    # A version's second to ninth byte are the time it was said (contracts/versions.py).
+    """Return the SQL of a message's text at the time `until`; null if it was erased, deleted or edited since."""
+    # Bytes 2 to 9 of a version are its time (contracts/versions.py).
     return f"""case when {message}.content not in ('', '{DELETED}')
     and substring({message}.version from 2 for 8) <= int8send(greatest({message}.occurred_at, {until}))
     then left({message}.content, {CONTENT_LIMIT}) end"""
 
 
-# The answer is the message that the feedback names, else the turn's last one; its words are those that were judged.
+# The answer is the message that the feedback names, otherwise the turn's last one; its text is that at the judgement.
 _ANSWERS: Final = f"""
 select n.n, a.message_id, a.turn_id, a.reply_to, a.thread, a.occurred_at, a.sequence,
     {_words("a", "n.judged_at")} as content
@@ -47,9 +47,10 @@ _BEFORE_ANSWER: Final = """m.tenant = $1 and m.project = $2 and m.conversation_i
            and m.message_id <> a.message_id and (m.occurred_at, m.sequence) <= (a.occurred_at, a.sequence)"""
 _IN_THREAD: Final = "m.thread = {0}.thread and hashtextextended(m.thread, 0) = hashtextextended({0}.thread, 0)"
 _LAST: Final = "order by m.occurred_at desc, m.sequence desc, m.sender_type limit 1"
-# The request that `a` answers: the last message before it in its turn; where none names that turn, the last one of the
-# thread that `a` replies in; where it replies to nothing, the message right before it, if that names no turn. Nothing
-# where an agent wrote that one, or where only its place tells and that is the answer's own.
+# The request of the answer `a`, in this order of preference: the last message before `a` in its turn; the last message
+# before `a` among the message that `a` replies to and other replies to that; if `a` replies to nothing, the message
+# directly before it, or its thread's root. None if an agent wrote that message. A message that is found only by its
+# position must have no turn id and be earlier than `a`.
 _REQUEST: Final = f"""
 cross join lateral (
     select * from (
@@ -76,7 +77,7 @@ from unnest($3::int[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[
 _OF_ANSWER: Final = ("turn_id", "message_id", "reply_to", "thread", "occurred_at", "sequence")
 _BEFORE_REQUEST: Final = """m.tenant = $1 and m.project = $2 and m.conversation_id = n.conversation_id
       and (m.occurred_at, m.sequence) < (n.occurred_at, n.sequence)"""
-# The messages before a request: of the answer's thread with its root, or of the channel without its threads.
+# The messages before a request: those of the answer's thread and its root, or those of the channel without threads.
 _BEFORE: Final = f"""
 select n.n, p.sender_type, left(p.content, {CONTENT_LIMIT}) as content
 from unnest($3::int[], $4::text[], $5::text[], $6::bigint[], $7::bigint[])
@@ -93,7 +94,7 @@ cross join lateral (
 where p.content not in ('', '{DELETED}')
 order by n.n, p.occurred_at, p.sequence
 """
-# The same words asked again later in the conversation, and the last answer to them that people accepted.
+# The last accepted answer to a later request with the same text in the conversation.
 _BETTER: Final = f"""
 select distinct on (n.n) n.n, {_words("a", "e.occurred_at")} as content
 from unnest($3::int[], $4::text[], $5::bigint[], $6::text[]) as n (n, conversation_id, occurred_at, question)
@@ -116,7 +117,7 @@ order by n.n, e.occurred_at desc, e.feedback_id desc
 
 
 async def cases(pool: asyncpg.Pool, at: Project, span: Span, filters: Filters) -> AsyncIterator[Case]:
-    """Every feedback that matches, newest first, with its context."""
+    """Yield every matching feedback record with its context, newest first."""
     cursor: str | None = None
     while True:
         rows, cursor = await found(pool, at, span, filters, PAGE, cursor)

@@ -1,7 +1,7 @@
-"""From a feedback and its context to training examples, in the conversational formats that TRL reads. Pure.
+"""Conversion of feedback and its context to training examples in TRL's conversational formats. Pure.
 
-Formats and column names: TRL's documentation, "Dataset formats and types" (unpaired preference for `kto`, preference
-with an explicit prompt for `dpo`, prompt-completion for `sft`).
+The formats and column names are from TRL's documentation, "Dataset formats and types": unpaired preference for `kto`,
+preference with an explicit prompt for `dpo`, prompt-completion for `sft`.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from contracts.instants import format_instant
 
 Format = Literal["kto", "dpo", "sft", "events", "detector"]
 Row = Mapping[str, Any]
-"""A feedback as `queries.search` gives it."""
+"""Row of a feedback record, with the columns of `queries.search`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """One message: `role` is `user` for a person, `assistant` for an agent."""
+    """Message of a prompt: `role` is `user` for a person, `assistant` for an agent."""
 
     role: Literal["user", "assistant"]
     content: str
@@ -27,11 +27,11 @@ class Said:
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """A feedback with what it is about.
+    """Feedback record with its context.
 
-    `prompt` are the messages before the answer, oldest first, ending with the person's request. `better` is the answer
-    to the same request, later in the conversation, that people accepted; None where there is none. `people` is what
-    people said last of the turn of a machine's verdict; `reviewed` says that a reviewer did.
+    `prompt` are the messages before the answer, oldest first, ending with the person's request. `better` is a later,
+    accepted answer to the same request in the conversation; None if there is none. For a machine verdict, `people` is
+    the newest verdict of a person or reviewer on the turn, and `reviewed` is True if that is a review.
     """
 
     row: Row
@@ -46,12 +46,12 @@ class Case:
 
     @property
     def complete(self) -> bool:
-        """Return True if request and answer are known. An erased or missing text gives no example."""
+        """Return True if the texts of request and answer are known; otherwise there is no example."""
         return bool(self.answer) and bool(self.prompt) and self.prompt[-1].role == "user"
 
 
 def kto(case: Case) -> Iterator[dict[str, Any]]:
-    """`{prompt, completion, label}`: the answer was wanted (true) or not. Neutral verdicts make none."""
+    """Yield `{prompt, completion, label}` with label True for ok, False for not_ok; nothing for neutral verdicts."""
     if case.complete and case.row["reaction"] != "neutral":
         yield {
             "prompt": _messages(case.prompt),
@@ -62,7 +62,7 @@ def kto(case: Case) -> Iterator[dict[str, Any]]:
 
 
 def dpo(case: Case) -> Iterator[dict[str, Any]]:
-    """`{prompt, chosen, rejected}`: a person's correction before the answer, or a later, accepted answer before it."""
+    """Yield `{prompt, chosen, rejected}` for a rejected answer: one for its correction, one for a later good answer."""
     if not case.complete or case.row["reaction"] != "not_ok":
         return
     for source, chosen in (("correction", case.row["correction"]), ("later_answer", case.better)):
@@ -77,14 +77,14 @@ def dpo(case: Case) -> Iterator[dict[str, Any]]:
 
 
 def sft(case: Case) -> Iterator[dict[str, Any]]:
-    """`{prompt, completion}`: answers that were accepted, and corrections in place of those that were not."""
+    """Yield `{prompt, completion}` with the correction or, if there is none, the accepted answer."""
     completion = case.row["correction"] or (case.answer if case.row["reaction"] == "ok" else None)
     if case.complete and completion:
         yield {"prompt": _messages(case.prompt), "completion": _assistant(completion), **_origin(case.row)}
 
 
 def events(case: Case) -> Iterator[dict[str, Any]]:
-    """Each feedback as it counts, with the ids of the messages it joins: question and answer."""
+    """Yield the feedback record with the ids of its question and answer messages."""
     row = case.row
     yield {
         **_origin(row),
@@ -102,7 +102,7 @@ def events(case: Case) -> Iterator[dict[str, Any]]:
 
 
 def detector(case: Case) -> Iterator[dict[str, Any]]:
-    """A machine's verdict beside what people said of the same turn: rows to teach or to measure a detector with."""
+    """Yield a machine verdict with people's verdict on the same turn, to train or measure a detector."""
     row = case.row
     if case.complete and row["origin"] == "machine" and case.people is not None and row["text"]:
         yield {
@@ -133,7 +133,7 @@ def _assistant(text: str | None) -> list[dict[str, str]]:
 
 
 def _origin(row: Row) -> dict[str, Any]:
-    """Return the origin columns that all formats share."""
+    """Return the columns that all formats have in common."""
     return {
         "feedback_id": str(row["feedback_id"]),
         "conversation_id": row["conversation_id"],

@@ -1,4 +1,4 @@
-"""Training examples as a file's bytes, piece by piece: JSONL, or Parquet where pyarrow is installed."""
+"""Encoding of training examples as chunks of a file: JSONL, or Parquet if pyarrow is installed."""
 
 from __future__ import annotations
 
@@ -16,24 +16,24 @@ MEDIA_TYPES: Final[dict[FileType, str]] = {
 }
 _CHUNK: Final = 200
 _ROW_GROUP: Final = 1_000
-"""Examples held for one row group of a Parquet file."""
+"""Number of examples per row group of a Parquet file."""
 
 
 class ParquetMissing(Exception):
-    """The package pyarrow is not installed."""
+    """Error for a Parquet export without the package pyarrow."""
 
 
 def check_available(file_type: FileType) -> None:
-    """Raises ParquetMissing where a Parquet file is asked for and pyarrow is not there."""
+    """Raise ParquetMissing if `file_type` is parquet and pyarrow is not installed."""
     if file_type == "parquet":
         try:
-            import pyarrow.parquet  # noqa: F401  # only whether it is there
+            import pyarrow.parquet  # noqa: F401  # only checks that it is installed
         except ImportError as error:
             raise ParquetMissing from error
 
 
 async def examples(cases: AsyncIterator[Case], wanted: Format) -> AsyncIterator[dict[str, Any]]:
-    """The examples of `wanted` that the cases make."""
+    """Yield the examples of the cases in the format `wanted`."""
     make = EXAMPLES[wanted]
     async for case in cases:
         for example in make(case):
@@ -41,7 +41,7 @@ async def examples(cases: AsyncIterator[Case], wanted: Format) -> AsyncIterator[
 
 
 async def as_jsonl(rows: AsyncIterator[dict[str, Any]]) -> AsyncIterator[bytes]:
-    """One JSON object a line, UTF-8."""
+    """Yield chunks of JSON lines in UTF-8, one object per line."""
     held: list[str] = []
     async for row in rows:
         held.append(json.dumps(row, ensure_ascii=False) + "\n")
@@ -52,7 +52,7 @@ async def as_jsonl(rows: AsyncIterator[dict[str, Any]]) -> AsyncIterator[bytes]:
 
 
 async def as_parquet(rows: AsyncIterator[dict[str, Any]], wanted: Format) -> AsyncIterator[bytes]:
-    """A Parquet file; its columns are the same whether or not there are examples."""
+    """Yield chunks of a Parquet file; the columns are the same even without examples."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -73,7 +73,7 @@ async def as_parquet(rows: AsyncIterator[dict[str, Any]], wanted: Format) -> Asy
 
 
 class _Pieces(io.RawIOBase):
-    """A file that is handed on as it grows: it knows where it stands and keeps only what was not taken yet."""
+    """Write-only file in memory whose content is taken in chunks; `tell` counts all bytes ever written."""
 
     def __init__(self) -> None:
         self._held: list[bytes] = []

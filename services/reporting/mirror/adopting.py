@@ -1,4 +1,4 @@
-"""Sets which object store the read models are mirrored to: changes are marked for it, or not."""
+"""Setting of the object store for artifacts, and marking of the turns that were stored before it was set."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from servicekit.errors import StartError
 
 _SECONDS: Final = 3_600.0
 _STRETCH: Final = 5_000
-"""Rows of each table that are looked through for turns at once; a conversation is never divided."""
+"""Number of rows per table that are marked at once; a conversation is never divided."""
 _HOSTED: Final = "select exists (select from hosted_artifacts)"
 _BEGIN: Final = 'insert into artifact_store (url, turn_logs, marked_to) values ($1, $2, \'{"","",""}\')'
 _PLACE: Final = "select turn_logs, marked_to from artifact_store where marked_to is not null for update"
@@ -24,8 +24,8 @@ _TABLES: Final = {
     "hosted_artifacts": "true",
     "messages": "$1::boolean and turn_id is not null",
 }
-"""Where turns are found, and in which rows; `$1` says whether turns' logs are mirrored."""
-# PostgreSQL takes next to nothing to come after a place; so it would read and sort all that does, for every stretch.
+"""Tables with turns to mark, and the condition on their rows; `$1` is True if turn logs are replicated."""
+# PostgreSQL estimates that very few rows follow a position, so it would read and sort all of them for every range.
 _BY_INDEX: Final = (
     "set local enable_sort = off; set local enable_incremental_sort = off; set local enable_seqscan = off"
 )
@@ -48,9 +48,10 @@ _MARK_REST: Final = _mark("")
 
 
 async def adopt(pool: asyncpg.Pool, url: str | None, *, turn_logs: bool) -> None:
-    """Have changes of turns marked for the store at `url`; None for none. What is there, `mark_more` goes on to mark.
+    """Set the object store whose turns are marked as stale on each change; `url` is None for no store.
 
-    Raises StartError where objects lie in another store: no erasure would reach them.
+    `mark_more` marks the turns that exist already, range by range. Raises StartError if there are objects in another
+    store, because erasures would not delete them.
     """
     async with pool.acquire() as connection:
         await _adopt(connection, url, turn_logs)
@@ -65,10 +66,10 @@ async def _adopt(connection: Connection, url: str | None, turn_logs: bool) -> No
             return
         if held is not None and held["url"] != url and await connection.fetchval(_HOSTED):
             raise StartError(
-                f"Artifacts lie in {shown(held['url'])}: set ARTIFACT_STORE_URL to that, so that erasures reach them; "
-                "or delete them there and run `delete from reporting.hosted_artifacts`."
+                f"There are artifacts in {shown(held['url'])}: set ARTIFACT_STORE_URL to that store, so that erasures "
+                "delete them; or delete them there and run `delete from reporting.hosted_artifacts`."
             )
-        # Whoever is writing has not seen whether to mark: their rows are waited for, and found by `mark_more`.
+        # Concurrent writers do not know yet that they must mark turns. Wait for them: `mark_more` will find their rows.
         await connection.execute("lock table feedbacks, messages in share mode", timeout=_SECONDS)
         await connection.execute("delete from artifact_store")
         if url is None:
@@ -78,7 +79,7 @@ async def _adopt(connection: Connection, url: str | None, turn_logs: bool) -> No
 
 
 async def mark_more(connection: Connection) -> bool:
-    """Mark turns of the next conversations that were there before the store; False where all are marked."""
+    """Mark the turns of the next conversations that are older than the store. Return False once all are marked."""
     async with connection.transaction():
         place = await connection.fetchrow(_PLACE)
         if place is None:

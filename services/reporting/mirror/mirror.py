@@ -1,6 +1,7 @@
-"""Brings the object store to where the tables are: one worker at a time, turn by turn, from the marks on changed turns.
+"""Replication of artifacts to the object store: one worker at a time processes the turns that are marked as stale.
 
-A name is entered in the table before the object is written, so whatever may lie in the store is known to be deleted.
+The name of each object is recorded in the table before the object is written, so every object in the store is known and
+can be deleted.
 """
 
 from __future__ import annotations
@@ -25,9 +26,9 @@ from servicekit.clock import Clock
 from servicekit.errors import Unavailable
 
 LATE: Final = 15 * MINUTE
-"""After this a deleted object is deleted once more: a write that was given up may arrive after the deletion."""
+"""Time in microseconds after which a deleted object is deleted again: a write that timed out may arrive late."""
 _WRITE_SECONDS: Final = 120.0
-"""How long the writes of one step may take, well below LATE."""
+"""Time limit for the writes of one step, well below LATE."""
 _MARKS_AT_ONCE: Final = 200
 _DELETED_AT_ONCE: Final = 500
 _LOCK: Final = "select pg_try_advisory_lock(hashtext('agent-feedback artifacts'))"
@@ -46,7 +47,7 @@ _TURNS: Final = f"unnest($1::text[], $2::text[], $3::text[], $4::text[]) as t ({
 
 
 def _of_turns(view: str, kind: str) -> str:
-    # One look into the view for each turn: joined, PostgreSQL may make the whole view first.
+    # One lookup in the view per turn: for a plain join, PostgreSQL might compute the whole view first.
     return f"""
 select t.*, a.id, '{kind}' as kind, a.occurred_at, a.text, a.payload from {_TURNS}
 cross join lateral (select * from {view} a where {_SAME_TURN.format("a", "t")} offset 0) a
@@ -82,9 +83,9 @@ select (select count(*) from stale_turns) as marks,
 
 
 class Mirror:
-    """Writes the payload of each artifact that reports show, and deletes what they show no more.
+    """Worker that writes the payload of each current artifact to the object store and deletes outdated objects.
 
-    `turn_logs` says whether turns' logs are mirrored, with their reactions, or reactions alone.
+    With `turn_logs`, turn logs with their reactions are replicated as well; otherwise only reactions are.
     """
 
     def __init__(
@@ -103,10 +104,10 @@ class Mirror:
         return [self._failure] if self._failure else []
 
     async def catch_up(self) -> int:
-        """Mirror every turn that has changed, delete what is due, and send the receipts of erasures that this ends.
+        """Replicate every changed turn, delete due objects, and send the receipts of erasures that this completes.
 
-        Returns the number of turns looked at; 0 where another process is at it. Raises Unavailable where the store
-        fails: what was left undone is done by the next call.
+        Returns the number of turns processed; 0 if another process is replicating. Raises Unavailable if the store
+        fails; the next call continues.
         """
         turns = 0
         async with self._pool.acquire() as connection:
@@ -129,14 +130,14 @@ class Mirror:
         metrics.ARTIFACTS.labels("failed").inc()
         metrics.ARTIFACTS_WAITING.set(changes)
         least = "more than " if more else ""
-        return f"{error}: {least}{changes} changes of turns wait to be mirrored, {deletions} objects to be deleted"
+        return f"{error}: {least}{changes} changes of turns wait for replication, {deletions} objects for deletion"
 
     async def _step(self, connection: Connection) -> int:
-        # Deletions first: while some wait for a store that is down, nothing more is entered that would have to be.
+        # Delete first: while the store is down and deletions wait, no further objects are recorded for writing.
         await self._delete(connection)
         if held := await self._receipts.held():
-            # An erasure has marked what it changed before its receipt was held: no receipt goes before that is done. Of
-            # logs that are mirrored no more it has marked nothing: those are among what was there before.
+            # An erasure marks the turns that it changes before its receipt is held, so process all marks before sending
+            # the receipt. Turns with logs that are no longer replicated have no marks; `mark_more` covers them.
             while await self._mirror(connection, _STALE_AND_HOSTED) or await mark_more(connection):
                 pass
             await self._delete(connection)
@@ -163,7 +164,7 @@ class Mirror:
         return len(turns)
 
     async def _carry_out(self, connection: Connection, plan: Plan, marks: Sequence[int]) -> str | None:
-        """Write what the plan wants, and enter what became of it. Returns what kind of failure ended it."""
+        """Write the plan's objects and record the results. Return the kind of failure, or None."""
         written: Sequence[str] = ()
         failure: str | None = "TimeoutError"
         with contextlib.suppress(TimeoutError):

@@ -1,4 +1,4 @@
-"""The object store: a folder, or a bucket that speaks S3."""
+"""Client of the object store: a folder, or a bucket with the S3 API."""
 
 from __future__ import annotations
 
@@ -14,25 +14,25 @@ from servicekit.errors import StartError
 
 T = TypeVar("T")
 SECONDS: Final = 10
-"""How long one request may take."""
+"""Time limit for one request."""
 AT_ONCE: Final = 16
-"""Requests at the same time."""
+"""Maximum number of concurrent requests."""
 
 
 class Done(NamedTuple):
-    """Objects handled, and the kind of error that ended the batch; None if all were handled."""
+    """Names of the objects written or deleted, and the kind of error that ended the batch; None without an error."""
 
     names: Sequence[str]
     failure: str | None
 
 
 class ObjectStore:
-    """Objects below `url`. The bucket's region, endpoint and credentials come from the environment (AWS_*)."""
+    """Objects under `url`. The bucket's region, endpoint and credentials come from the environment (AWS_*)."""
 
     def __init__(self, url: str) -> None:
-        """Open the store; nothing is sent yet.
+        """Open the store without sending a request.
 
-        Raises StartError where obstore is not installed, or `url` or the environment names no store.
+        Raises StartError if obstore is not installed, or if `url` or the AWS_* variables are not usable.
         """
         try:
             import obstore
@@ -46,7 +46,7 @@ class ObjectStore:
         try:
             if url.startswith("file:"):
                 folder = Path(unquote(urlsplit(url).path))
-                folder.mkdir(mode=0o700, parents=True, exist_ok=True)  # what people wrote is for nobody else to read
+                folder.mkdir(mode=0o700, parents=True, exist_ok=True)  # the objects contain people's text
                 self._store: Any = LocalStore(folder)
             else:
                 self._store = from_url(
@@ -54,13 +54,13 @@ class ObjectStore:
                     client_options={
                         "timeout": f"{SECONDS} seconds",
                         "default_content_type": "application/json",
-                        "allow_http": True,  # AWS_ENDPOINT_URL says which; Amazon's own is https
+                        "allow_http": True,  # for AWS_ENDPOINT_URL; Amazon's own endpoint is https
                     },
                     retry_config={"max_retries": 2, "retry_timeout": timedelta(seconds=SECONDS)},
                 )
         except Exception as error:
             raise StartError(
-                f"ARTIFACT_STORE_URL and the variables AWS_* name no store that can be used: {type(error).__name__}."
+                f"ARTIFACT_STORE_URL or the variables AWS_* are not usable: {type(error).__name__}."
             ) from None
 
     async def put(self, objects: Sequence[tuple[str, bytes]]) -> Done:
@@ -73,7 +73,7 @@ class ObjectStore:
         return await self._each(objects, write)
 
     async def delete(self, names: Sequence[str]) -> Done:
-        """Delete objects, up to the first failure; one that is not there is deleted."""
+        """Delete objects, up to the first failure; a missing object counts as deleted."""
 
         async def remove(name: str) -> str:
             with contextlib.suppress(FileNotFoundError):
@@ -88,6 +88,6 @@ class ObjectStore:
             answers = await asyncio.gather(*map(work, things[start : start + AT_ONCE]), return_exceptions=True)
             done += [answer for answer in answers if isinstance(answer, str)]
             failures = [answer for answer in answers if isinstance(answer, BaseException)]
-            if failures:  # obstore's own messages hold names and addresses
+            if failures:  # obstore's own messages contain object names and addresses
                 return Done(done, type(failures[0]).__name__)
         return Done(done, None)

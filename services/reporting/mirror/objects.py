@@ -21,7 +21,7 @@ class Turn(NamedTuple):
 
 
 class Artifact(NamedTuple):
-    """A row of the index. `id` is the artifact's, `payload` the object's content; `occurred_at` in microseconds."""
+    """Artifact of a turn. `payload` is the object's content; `occurred_at` is in microseconds."""
 
     turn: Turn
     id: str
@@ -32,7 +32,7 @@ class Artifact(NamedTuple):
 
 
 class Hosted(NamedTuple):
-    """An object that the table knows. `artifact` is the artifact's id, `digest` that of what was written."""
+    """Recorded object of the store. `artifact` is the artifact's id, `digest` the SHA-256 of the written content."""
 
     turn: Turn
     artifact: str
@@ -42,7 +42,7 @@ class Hosted(NamedTuple):
 
 
 class Put(NamedTuple):
-    """An object to be written under a name that was never used before."""
+    """Object to write, under a name that was never used before."""
 
     turn: Turn
     artifact: str
@@ -55,19 +55,22 @@ class Put(NamedTuple):
 
 
 class Plan(NamedTuple):
-    """`doomed` objects belong to no artifact any more; one that a put replaces goes when that has been written."""
+    """Changes of the store: objects to write, and names of objects to delete.
+
+    A replaced object is deleted after its replacement has been written.
+    """
 
     puts: Sequence[Put]
     doomed: Sequence[str]
     replaced: Mapping[str, str]
-    """The name of a put, and the object that it takes the place of."""
+    """Name of the replaced object, by the name of its replacement in `puts`."""
 
 
 def planned(wanted: Iterable[Artifact], held: Iterable[Hosted], new_id: Callable[[], str]) -> Plan:
-    """Compare what the index has with what lies in the store. `new_id` gives the unguessable part of a name."""
+    """Compare the artifacts with the recorded objects. `new_id` returns the unguessable part of a name."""
     bodies = {(one.turn, one.id): body_of(one, reactions) for one, reactions in _with_reactions(wanted)}
     current = {(one.turn, one.artifact): one for one in held if one.state == "current"}
-    # What was never settled may have arrived in part, or may still arrive.
+    # An object that is still `writing` may be incomplete, or may still arrive.
     doomed = [one.name for one in held if one.state == "writing"]
     doomed += [one.name for key, one in current.items() if key not in bodies]
     puts, replaced = [], {}
@@ -83,12 +86,15 @@ def planned(wanted: Iterable[Artifact], held: Iterable[Hosted], new_id: Callable
 
 
 def name_of(turn: Turn, unique: str) -> str:
-    """Return an object's name, below its tenant and project. Names contain no id of a person, conversation or turn."""
+    """Return an object's name, under its tenant and project, without the id of a person, conversation or turn."""
     return f"tenant={turn.tenant}/project={turn.project}/{unique}.json"
 
 
 def body_of(artifact: Artifact, reactions: Sequence[Artifact]) -> bytes:
-    """The object's content. A turn's log takes along the reactions that count, as data, as entries and as text."""
+    """Return the object's content as JSON. A turn log also contains the turn's effective `reactions`.
+
+    The reactions are appended to `text` and listed in `feedbacks` and `entries`.
+    """
     payload = dict(artifact.payload)
     if artifact.kind == TURN_LOG:
         ordered = sorted(reactions, key=lambda one: (one.occurred_at, one.id))

@@ -1,4 +1,4 @@
-"""Receipts of erasures, held until the object store has deleted what they are about."""
+"""Queue of erasure receipts, which are sent once the object store has deleted the erased objects."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ select * from unnest($1::text[], $2::text[], $3::text[], $4::bytea[], $5::text[]
 
 
 class HeldReceipts:
-    """Takes the receipts of an erasing handler in place of its producer."""
+    """Producer for an erasing handler that holds receipts in a table instead of sending them."""
 
     def __init__(self, pool: asyncpg.Pool, producer: Producer) -> None:
         self._pool = pool
         self._producer = producer
 
     async def send(self, messages: Sequence[Message]) -> list[Written]:
-        """Keep receipts to be sent. Committed on return; they have no place in the log yet, so none is returned."""
+        """Store receipts for later sending. They are committed on return, but have no log positions yet."""
         rows = [
             (
                 json.loads(one.value or b"{}")["tenant"],
@@ -40,11 +40,11 @@ class HeldReceipts:
         return []
 
     async def held(self) -> Sequence[asyncpg.Record]:
-        """Return those held now."""
+        """Return the held receipts, oldest first."""
         return await self._pool.fetch("select * from held_receipts order by id")
 
     async def release(self, held: Sequence[asyncpg.Record]) -> None:
-        """Send receipts, then forget them. Whoever dies between the two sends them again: the first one stands."""
+        """Send receipts, then delete them. A crash in between sends them again; readers keep the first receipt."""
         if not held:
             return
         await self._producer.send(

@@ -1,1 +1,1 @@
-"""The dashboard: server-rendered pages, their charts and their assets."""
+"""Dashboard: server-rendered pages, their charts and their assets."""

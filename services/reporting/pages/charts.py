@@ -1,6 +1,6 @@
-"""Charts as inline SVG: geometry from figures. Pure; what varies is numbers, dates and escaped addresses.
+"""Charts as inline SVG. Pure; the markup contains only numbers, dates and escaped URLs.
 
-Colours and type come from the style sheet through classes, so that both schemes share one drawing.
+Colours and fonts come from the style sheet through classes, so that light and dark mode share one drawing.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _LONG: Final[dict[Bucket, str]] = {"hour": "%-d %b, %H:%M", "day": "%-d %b %Y", 
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One bucket of a chart over time, `start` in microseconds; `href` leads to the feedbacks in it."""
+    """Bucket of a chart over time. `start` is in microseconds; `href` links to the bucket's feedback."""
 
     start: int
     ok: int = 0
@@ -79,7 +79,7 @@ def _grid(width: int, upper: int, lower_top: int, base: int, most: int) -> str:
 
 
 def _band_and_line(steps: Sequence[Step], slot: float, upper: int) -> list[str]:
-    """One stretch for every run of steps with votes; a lone one becomes a dot with a whisker."""
+    """Draw one line with its band per run of adjacent steps with votes; a single step becomes a dot with a whisker."""
     parts = []
     for run in _runs(steps):
         points = []
@@ -130,7 +130,7 @@ def _title(step: Step, bucket: Bucket, zone: ZoneInfo) -> str:
 
 
 def interval(share: float, low: float, high: float) -> Markup:
-    """A share on a line from 0 to 100 % with its interval."""
+    """Draw a share with its interval on a line from 0 to 100 %. All values are 0 to 1."""
     at = [f"{6 + 388 * value:.1f}" for value in (low, high, share)]
     return _svg(
         'class="interval" viewBox="0 0 400 18" aria-hidden="true"',
@@ -142,7 +142,7 @@ def interval(share: float, low: float, high: float) -> Markup:
 
 
 def spark(steps: Sequence[Votes]) -> Markup:
-    """A little chart of volume by step, the rejected part in its colour at the foot."""
+    """Draw a sparkline of the volume by step as stacked bars, rejections at the bottom."""
     most, parts = max((one.total for one in steps), default=0) or 1, []
     for at, one in enumerate(steps):
         base = 22.0
@@ -155,7 +155,7 @@ def spark(steps: Sequence[Votes]) -> Markup:
 
 
 def split(ok: int, neutral: int, not_ok: int) -> Markup:
-    """The three reactions as shares of one bar; empty where there is none."""
+    """Draw the shares of the three reactions as one bar; empty without reactions."""
     total, x, parts = ok + neutral + not_ok, 0.0, []
     for name, count in (("ok", ok), ("neutral", neutral), ("not_ok", not_ok)):
         if count:
@@ -170,7 +170,7 @@ def split(ok: int, neutral: int, not_ok: int) -> Markup:
 
 
 def _round_up(count: int) -> int:
-    """The next round number for the top of an axis, at least 1."""
+    """Return the next round number for the top of an axis, at least 1."""
     scale = 1
     while True:
         for step in (1, 2, 3, 4, 5, 6, 8):

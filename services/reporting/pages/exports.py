@@ -1,4 +1,4 @@
-"""The feedback list as files: exactly the rows of the view, streamed in bounded memory."""
+"""Encoding of the feedback list as CSV and JSONL files, streamed in bounded memory."""
 
 from __future__ import annotations
 
@@ -13,12 +13,15 @@ from reporting.queries.search import FoundFeedback, as_answer
 
 COLUMNS: Final = tuple(FoundFeedback.model_fields)
 _CHUNK: Final = 200
-# A spreadsheet takes a cell that begins like this for a formula and runs it.
+# A spreadsheet runs a cell that begins with one of these as a formula.
 _FORMULA: Final = ("=", "+", "-", "@", "\t", "\r")
 
 
 async def as_csv(rows: AsyncIterator[asyncpg.Record]) -> AsyncIterator[bytes]:
-    """A header and one line a row (RFC 4180, UTF-8); text that a spreadsheet would run gets an apostrophe before it."""
+    """Yield chunks of a CSV file (RFC 4180, UTF-8) with a header.
+
+    Text that a spreadsheet would run as a formula is prefixed with an apostrophe.
+    """
     buffer = io.StringIO()
     writer = csv.writer(buffer)
     writer.writerow(COLUMNS)
@@ -33,7 +36,7 @@ async def as_csv(rows: AsyncIterator[asyncpg.Record]) -> AsyncIterator[bytes]:
 
 
 async def as_jsonl(rows: AsyncIterator[asyncpg.Record]) -> AsyncIterator[bytes]:
-    """One JSON object a line, with the fields of the search."""
+    """Yield chunks of JSON lines with the fields of the search."""
     buffer, count = io.StringIO(), 0
     async for row in rows:
         buffer.write(as_answer(row).model_dump_json() + "\n")

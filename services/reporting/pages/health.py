@@ -1,4 +1,4 @@
-"""Reads the health of the whole platform for the dashboard."""
+"""Health of the whole platform for the dashboard, shared by all viewers."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from servicekit.clock import Clock
 from servicekit.logging import logger
 
 Health = Callable[[], Awaitable[dict[str, Any]]]
-"""Gives `{"lag": {group: records}, "parked": events, "dead_letters": {reason: letters}, "warnings": [sentence]}`;
-any may be missing."""
+"""Function that returns `{"lag": {group: records}, "parked": events, "dead_letters": {reason: letters},
+"warnings": [sentence]}`; any key may be missing."""
 
 _SECONDS = 2.0
 _BEHIND = 1_000
@@ -23,7 +23,7 @@ log = logger("reporting")
 
 @dataclass(frozen=True, slots=True)
 class HealthFacts:
-    """`known` is False where the service runs alone, `failed` True where the health could not be read."""
+    """Health of the platform. `known` is False if the service runs alone; `failed` is True if reading it failed."""
 
     known: bool = True
     failed: bool = False
@@ -46,7 +46,7 @@ class HealthFacts:
 
 
 class SharedHealth:
-    """The platform's health for every viewer of the pages: asked for once at a time and at most every few seconds."""
+    """Cache of the platform's health for all viewers, refreshed by one request at a time, at most every `seconds`."""
 
     def __init__(self, health: Health | None, clock: Clock, seconds: float = 3.0) -> None:
         self._health = health
@@ -69,7 +69,7 @@ class SharedHealth:
 
 
 async def health_facts(health: Health | None) -> HealthFacts:
-    """Read what there is to show. Never raises, never waits for more than two seconds."""
+    """Call `health`. Never raises; waits at most two seconds."""
     if health is None:
         return HealthFacts(known=False)
     try:

@@ -1,4 +1,4 @@
-"""Messages as they were meant: Markdown and code as safe HTML. Pure."""
+"""Rendering of messages: Markdown and code to safe HTML. Pure."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from markdown_it.token import Token
 from markupsafe import Markup
 
 MOST_CHARACTERS: Final = 50_000
-"""Of one message; what is longer is shown as plain text, so that nobody's message holds the page up."""
-# Raw HTML stays text, links with other schemes than http, https and mailto stay text, and pictures are not loaded.
+"""Maximum length of a rendered message. Longer messages are shown as plain text, so that they do not delay the page."""
+# Raw HTML and links with schemes other than http, https and mailto stay text; images are not loaded.
 _LINKS: Final = ("http://", "https://", "mailto:")
 
 
 def _cell(renderer: RendererHTML, tokens: Sequence[Token], at: int, options: Any, environment: Any) -> str:
-    tokens[at].attrs.pop("style", None)  # the page's content policy forbids it
+    tokens[at].attrs.pop("style", None)  # forbidden by the content security policy
     return renderer.renderToken(tokens, at, options, environment)
 
 
@@ -38,7 +38,7 @@ for _name in ("th_open", "td_open"):
 
 
 def rendered(text: str) -> Markup:
-    """The message as HTML. Everything in it that is not Markdown is escaped."""
+    """Render a message as HTML. Everything in it that is not Markdown is escaped."""
     if len(text) > MOST_CHARACTERS:
         return Markup('<p class="plain">{}</p>').format(text)
     return Markup(_PARSER.render(text))  # noqa: S704  # the parser escapes; raw HTML is off

@@ -1,4 +1,4 @@
-"""Everything that the overview shows, gathered for one address."""
+"""Data of the overview page."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from reporting.selection import Bucket, Filters, Project, Span
 from reporting.votes import Change, Votes
 
 ENOUGH_VOTES: Final = 10
-"""Votes from which on an agent or a version is judged."""
+"""Minimum votes for judging an agent or a version."""
 _NEWEST: Final = 12
 _AGENTS: Final = 12
 _REASONS: Final = 8
@@ -30,7 +30,7 @@ _VERSIONS: Final = 3
 _MOVED: Final = 8
 BOTH: Final[tuple[Origin, Origin]] = ("user", "machine")
 Link = Callable[..., str]
-"""Makes an address of this view: `link(path, **changes)`."""
+"""Function that returns a URL with this view's parameters: `link(path, **changes)`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +43,7 @@ class Live:
 
 @dataclass(frozen=True, slots=True)
 class Side:
-    """The verdicts of one origin, and their change against the period before where there is one."""
+    """Verdicts of one origin, and their change compared with the previous period; None if there is no comparison."""
 
     origin: Origin
     votes: Votes
@@ -52,7 +52,7 @@ class Side:
 
 @dataclass(frozen=True, slots=True)
 class AgentRow:
-    """An agent's verdicts. `judged_by` is whose of them it is ranked by, None for too few votes."""
+    """Verdicts on an agent. `judged_by` is the origin of the verdicts that rank it, None if both have too few."""
 
     agent_id: str
     people: Votes
@@ -70,7 +70,7 @@ class AgentRow:
 
 @dataclass(frozen=True, slots=True)
 class Moved:
-    """An agent, or one of its versions, whose satisfaction changed by more than chance makes."""
+    """Agent, or one of its versions, whose satisfaction changed significantly."""
 
     what: Version
     origin: Origin
@@ -79,7 +79,7 @@ class Moved:
 
 @dataclass(frozen=True, slots=True)
 class Overview:
-    """Figures of one address: people's verdicts, and the machine's with reviews in their place; never added up."""
+    """Data of the page. People's verdicts and the machine's (with reviews) are never added up."""
 
     span: Span
     bucket: Bucket
@@ -102,7 +102,7 @@ class Overview:
 
 
 async def live(pool: asyncpg.Pool, at: Project, view: View, now: int) -> Live | None:
-    """Return the newest feedback, or None if nothing was written since the view's stamp."""
+    """Return the newest feedback; None if nothing was written since the view's stamp. `now` is in microseconds."""
     if view.stamp is not None and not await changed_since(pool, at, view.stamp):
         return None
     read_from = await stamp(pool)
@@ -111,7 +111,7 @@ async def live(pool: asyncpg.Pool, at: Project, view: View, now: int) -> Live | 
 
 
 async def overview(pool: asyncpg.Pool, at: Project, view: View, now: int, link: Link) -> Overview:
-    """Read what the page shows; `now` in microseconds."""
+    """Read the data of the page; `now` is in microseconds."""
     read_from = await stamp(pool)
     first = await first_reaction(pool, at) if view.period == "all" else None
     span = view.span(now, first)
@@ -145,7 +145,10 @@ async def overview(pool: asyncpg.Pool, at: Project, view: View, now: int, link: 
 
 
 def ranked_agents(counted: Breakdown, before: Breakdown) -> list[AgentRow]:
-    """Agents, surely bad ones first: those judged by people, then by the machine alone, then those with few votes."""
+    """Sort agents by the upper bound of their satisfaction, worst first.
+
+    Agents with enough verdicts by people come first, then those with enough by the machine, then the others.
+    """
     rows = []
     for agent in {agent for _, agent in counted.agents}:
         people, machine = (counted.agents.get((origin, agent), Votes()) for origin in BOTH)
@@ -172,7 +175,7 @@ def ranked_agents(counted: Breakdown, before: Breakdown) -> list[AgentRow]:
 
 
 def moved(counted: Breakdown, before: Breakdown) -> list[Moved]:
-    """Agents and versions whose change chance does not explain, the greatest change first."""
+    """Return the agents and versions that changed significantly, greatest change first."""
     found = []
     for origin in BOTH:
         pairs: list[tuple[Version, Votes, Votes]] = [

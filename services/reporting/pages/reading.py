@@ -26,7 +26,7 @@ _REASONS: Final = 12
 
 @dataclass(frozen=True, slots=True)
 class VersionRow:
-    """One version's verdicts side by side; `name` None where the platform did not say it."""
+    """Verdicts on one agent version; `name` is None if the platform gave no version."""
 
     name: str | None
     people: Votes
@@ -35,7 +35,7 @@ class VersionRow:
 
 @dataclass(frozen=True, slots=True)
 class AgentPage:
-    """`people` and `machine` are of all versions; versions are most verdicts first."""
+    """Data of the agent page. `people` and `machine` count all versions; `versions` has most verdicts first."""
 
     people: Votes
     machine: Votes
@@ -48,9 +48,10 @@ class AgentPage:
 
 @dataclass(frozen=True, slots=True)
 class ConversationPage:
-    """`newer` and `older` are next to the feedback record that the reader came from.
+    """Data of the conversation page.
 
-    `reviewer` is the reader's user id if they may review, else None.
+    `newer` and `older` are the neighbours, in the list, of the feedback record that the viewer came from. `reviewer` is
+    the viewer's user id if they may review, otherwise None.
     """
 
     conversation: Conversation
@@ -61,16 +62,16 @@ class ConversationPage:
     trace_url_template: str | None
 
     def has_reviewed(self, reactions: Sequence[dict[str, Any]]) -> bool:
-        """Return True if the review among `reactions` that counts is the reader's."""
+        """Return True if the effective review among `reactions` is the viewer's."""
         return any(one["origin"] == "reviewer" and one["user_id"] == self.reviewer for one in reactions)
 
     def review_path(self, turn_id: str) -> str:
-        """Return the path that a review of the turn is posted to."""
+        """Return the path for posting a review of the turn."""
         tenant, project, conversation, turn = (quote(one, safe="") for one in (*self.conversation, turn_id))
         return f"/conversations/{tenant}/{project}/{conversation}/turns/{turn}/reviews"
 
     def review_waits(self, reviewed: UUID | None) -> bool:
-        """Return True if the review accepted last is not visible yet."""
+        """Return True if `reviewed`, the review that was just accepted, is not in the transcript yet."""
         return reviewed is not None and all(one["feedback_id"] != reviewed for one in _said(self.shown))
 
     def trace(self, trace_id: str | None) -> str | None:
@@ -81,7 +82,7 @@ class ConversationPage:
 
 
 async def agent(pool: asyncpg.Pool, at: Project, view: View, span: Span) -> AgentPage:
-    """Read what the agent's page shows."""
+    """Read the data of the agent page."""
     filters = replace(view.filters, origins=None)
     counted = await breakdown(pool, at, span, filters)
     people, machine = (counted.whole[origin] for origin in BOTH)
@@ -99,7 +100,10 @@ async def agent(pool: asyncpg.Pool, at: Project, view: View, span: Span) -> Agen
 async def conversation(
     pool: asyncpg.Pool, at: Project, view: View, span: Span, reviewer: str | None, trace_url_template: str | None
 ) -> ConversationPage | None:
-    """Read a transcript, and what lies beside the feedback that the reader came from; None where nothing is known."""
+    """Read a transcript, and the list neighbours of the record that the viewer came from.
+
+    Returns None if the conversation has neither messages nor feedback.
+    """
     where = Conversation(*at, view.id or "")
     async with pool.acquire() as connection, connection.transaction(isolation="repeatable_read", readonly=True):
         shown = await transcript(connection, where, view.turn)

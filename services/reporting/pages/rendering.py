@@ -1,4 +1,4 @@
-"""Templates and assets, and the headers that every page carries. User text is escaped wherever it stands."""
+"""Templates, assets and the response headers of every page. All user text is escaped."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ REASONS: Final = {
     "rephrased": "asked the same again",
     "abandonment": "gave up",
 }
-"""How the machine saw an answer rejected, in words."""
+"""Correction types in words."""
 _TYPE_NAMES: Final = {"reaction": "emoji", "explicit": "explicit", "inferred": "inferred", "implicit": "reply"}
 
 ASSETS: Final = {
@@ -38,9 +38,9 @@ ASSETS: Final = {
     for file in sorted((_FOLDER / "assets").iterdir())
     if file.suffix in _TYPES
 }
-"""Name to bytes and media type."""
+"""Content and media type of each asset, by file name."""
 VERSION: Final = hashlib.sha256(b"".join(body for body, _ in ASSETS.values())).hexdigest()[:12]
-"""Changes with any asset, so that browsers may keep the old one for good."""
+"""Digest of all assets in their URLs, so that browsers may cache them without a limit."""
 
 
 def _number(count: int) -> str:
@@ -72,7 +72,7 @@ def _in_words(reason: str) -> str:
 
 
 def reasons_shown(feedback: Mapping[str, Any]) -> list[str]:
-    """Return a feedback's reasons as a person says them: a person's tags, or what the machine's rules found."""
+    """Return a feedback record's reasons in words: a person's tags, or the machine's rules."""
     if feedback["origin"] == "machine":
         return list(reason_in_words(feedback["tags"]))
     return [_in_words(tag) for tag in feedback["tags"]]
@@ -114,11 +114,11 @@ _ENVIRONMENT.globals |= {
 
 
 def page(template: str, status: int = 200, **values: Any) -> HTMLResponse:
-    """The template filled in, never cached, under a policy that lets no foreign or inline script run."""
+    """Render a template as a response that is never cached and whose policy blocks foreign and inline scripts."""
     body = _ENVIRONMENT.get_template(template).render(**values)
     return HTMLResponse(body, status, {**PRIVATE, "Content-Security-Policy": _POLICY})
 
 
 def error_page(status: int, title: str, text: str) -> HTMLResponse:
-    """A page that says what went wrong and how to go on."""
+    """Render the error page."""
     return page("error.html", status, title=title, text=text)

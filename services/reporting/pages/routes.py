@@ -1,4 +1,4 @@
-"""The dashboard's addresses."""
+"""Routes of the dashboard."""
 
 from __future__ import annotations
 
@@ -43,12 +43,12 @@ _PAGES: Final = (FRONT, LIVE, CONVERSATION, LIST, CSV, JSONL, AGENT, CALIBRATION
 PERMISSIONS: Permissions = {("GET", path): needs(READ) for path in _PAGES} | {("POST", SIGN_IN): PUBLIC}
 REFUSED_PAGES = dict.fromkeys(_PAGES, refused_page)
 ZONE_COOKIE: Final = "agent_feedback_zone"
-_NO_PROJECT: Final = ("There is nothing here", "No such project, or this token does not reach it.")
+_NO_PROJECT: Final = ("There is nothing here", "The project does not exist, or this token is not valid for it.")
 _PAGE: Final = 50
 
 
 class PageRoute(APIRoute):
-    """A route whose failures are pages."""
+    """Route that renders failures as error pages."""
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
         handler = super().get_route_handler()
@@ -57,16 +57,16 @@ class PageRoute(APIRoute):
             try:
                 return await handler(request)
             except (ValidationError, BadCursor):
-                return error_page(400, "This address does not work", "One of the filters in it is not one of ours.")
+                return error_page(400, "This address does not work", "One of its filters is not valid.")
             except Exception as error:
                 if is_transient(error):
                     log.warning("database_unavailable", error=type(error).__name__)
                     return error_page(
-                        503, "The database does not answer", "Reload in a moment; if it lasts, look at PostgreSQL."
+                        503, "The database does not answer", "Reload in a moment. If this continues, check PostgreSQL."
                     )
                 name = failed(error, request.scope)
                 return error_page(
-                    500, "This page failed", f"This is an error of the service; its log has it under {name}."
+                    500, "This page failed", f"This is an error in the service; its log has the details under {name}."
                 )
 
         return guarded
@@ -74,7 +74,7 @@ class PageRoute(APIRoute):
 
 @dataclass(frozen=True, slots=True)
 class Visit:
-    """Context of a page request: caller, state, project, and the parts that all pages show."""
+    """Context of a page request: caller, view, project, and the projects that the caller may choose."""
 
     caller: Caller
     view: View
@@ -82,7 +82,7 @@ class Visit:
     known: list[Project]
 
     def link(self, path: str, /, **changes: Any) -> str:
-        """The address of another page with this one's filters, but for `changes`."""
+        """Return the URL of a page with this page's filters and the given `changes`."""
         return address(path, self.view.parameters(self.at, **changes))
 
     def page(self, template: str, **values: Any) -> Response:
@@ -92,7 +92,7 @@ class Visit:
 
 
 def view_of(request: Request) -> View:
-    """The page's state by its address; the time zone, where it names none, by the viewer's cookie."""
+    """Return the view from the request's URL; a missing time zone is taken from the viewer's cookie."""
     said = dict(request.query_params)
     zone = request.cookies.get(ZONE_COOKIE, "")
     if not said.get("tz") and zone in known_zones():
@@ -103,16 +103,16 @@ def view_of(request: Request) -> View:
 def pages_router(
     pool: asyncpg.Pool, clock: Clock, health: Health | None, trace_url_template: str | None = None
 ) -> APIRouter:
-    """The overview, its live part, lists, transcripts and assets; all of them need the token."""
+    """Return the routes of all pages and assets. Each of them requires a token, except the sign-in form."""
     router = APIRouter(include_in_schema=False, route_class=PageRoute)
     shared = SharedHealth(health, clock)
 
     async def health_for(caller: Caller) -> HealthFacts | None:
-        # These figures are the whole platform's, so only a caller without bounds sees them.
+        # Health covers the whole platform, so only a caller for all tenants and projects sees it.
         return await shared.facts() if caller.tenant is None and caller.project is None else None
 
     async def visit_of(request: Request) -> Visit | Response:
-        """The visit, or the page for who asks for a project that is not there, or before there is any."""
+        """Return the visit, or an error page if the project does not exist, or the page for an empty platform."""
         caller: Caller = request.state.caller
         view = view_of(request)
         known = await projects(pool, caller.tenant, caller.project)
@@ -169,7 +169,7 @@ def pages_router(
 
     async def show_agent(visit: Visit) -> Response:
         if visit.view.agent is None:
-            return error_page(404, "No agent named", "Choose an agent on the overview.")
+            return error_page(404, "No agent selected", "Choose an agent on the overview.")
         span = await span_of(visit)
         return visit.page("agent.html", a=await reading.agent(pool, visit.at, visit.view, span), span=span)
 
@@ -182,7 +182,9 @@ def pages_router(
     async def show_sessions(visit: Visit) -> Response:
         if visit.caller.project is not None:
             return error_page(
-                404, "This token does not open this page", "Sessions are a whole tenant's: it reaches one project."
+                404,
+                "This token does not open this page",
+                "Sessions belong to a whole tenant; this token is valid for one project only.",
             )
         span = await span_of(visit)
         ratings = await session_ratings(pool, visit.at.tenant, span, "day")
@@ -192,7 +194,7 @@ def pages_router(
         caller: Caller = request.state.caller
         view = view_of(request)
         if view.id is None:
-            return error_page(400, "This address does not work", "It names no conversation.")
+            return error_page(400, "This address does not work", "It has no conversation id.")
         at = chosen(view, [] if view.at is None else await projects(pool, caller.tenant, caller.project))
         if at is None or not caller.may_touch(*at):
             return error_page(404, *_NO_PROJECT)
@@ -200,7 +202,7 @@ def pages_router(
         reviewer = caller.subject if REVIEW in caller.scopes else None
         shown = await reading.conversation(pool, visit.at, view, await span_of(visit), reviewer, trace_url_template)
         if shown is None:
-            return error_page(404, "No such conversation", "Nothing is known of it in this project.")
+            return error_page(404, "No such conversation", "This project has no messages and no feedback of it.")
         return visit.page("conversation.html", c=shown)
 
     def rows_of(visit: Visit, span: Span) -> AsyncIterator[asyncpg.Record]:
@@ -246,7 +248,10 @@ def turns_in_words(one: RatingsOfLength) -> str:
 
 
 def _continued(cursor: str | None) -> tuple[Span, str] | None:
-    """The window and position that the list goes on in: its first page's "now" ends all pages. Raises BadCursor."""
+    """Split a list cursor into the first page's window, which applies to all pages, and the position in the list.
+
+    Raises BadCursor.
+    """
     if cursor is None:
         return None
     start, _, rest = cursor.partition("-")

@@ -1,4 +1,4 @@
-"""Signs people in: a token in the address or the form once, a cookie from then on."""
+"""Sign-in to the dashboard: a token in the URL or the form is exchanged for a cookie."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ SIGN_IN: Final = "/sign-in"
 _FORM: Final = f"""<form method="post" action="{SIGN_IN}"><input type="hidden" name="next" value="%s">
 <label for="token">Access token</label><input id="token" name="token" type="password" required autofocus
 autocomplete="current-password" spellcheck="false"><button>Sign in</button></form>
-<p>The start of <code>agent-feedback</code> prints an address that holds the token, and keeps the token in its state
-folder (<code>.agent-feedback/token</code>). With an issuer of your own, use a token of yours with the scope
+<p>At start, <code>agent-feedback</code> prints an address that contains the token, and stores the token in its state
+folder (<code>.agent-feedback/token</code>). If you use your own token issuer, enter a token with the scope
 <code>read</code>.</p>
-<p>If you have just followed a link from another site and are signed in already, <a href="%s">open the page</a>: the
-browser holds the sign-in back on the way from there.</p>"""
+<p>If you are signed in already and followed a link from another site, <a href="%s">open the page</a>: browsers do not
+send the sign-in cookie with such a link.</p>"""
 _WRONG: Final = '<p role="alert">This token does not work: it is wrong, has expired, or may not read reports.</p>'
 _TO_OVERVIEW: Final = '<p><a href="/">To the overview</a></p>'
 _MOST_BYTES: Final = 16_384
@@ -52,12 +52,12 @@ PRIVATE: Final = {"Cache-Control": "no-store", "Referrer-Policy": "no-referrer",
 
 
 async def refused_page(request: Request, status: int, why: str) -> Response:
-    """The answer to a person who may not see a page, yet: signing in by a token in the address, else how to get in.
+    """Return the page for a request without access: a sign-in with the URL's token, the sign-in form, or an error.
 
-    With 503 nobody is signed in: that may ask the issuer, and the answer is late already or the issuer is what is down.
+    With status 503 the token is not tried: that may call the issuer, which may be the part that is unavailable.
     """
     if status == 503:
-        return small_page(503, "This page cannot be shown just now", why)
+        return small_page(503, "This page is not available at the moment", why)
     if request.url.path == "/" and (token := request.query_params.get("token")) is not None:
         return await sign_in(request, token, _without_token(request))
     if status == 404:
@@ -70,7 +70,7 @@ async def refused_page(request: Request, status: int, why: str) -> Response:
 
 
 async def signed_in(request: Request) -> Response:
-    """The answer to the sign-in form."""
+    """Handle the sign-in form."""
     body = await request.body()
     try:
         said = parse_qs(body[:_MOST_BYTES].decode("ascii"), max_num_fields=5)
@@ -80,7 +80,10 @@ async def signed_in(request: Request) -> Response:
 
 
 async def sign_in(request: Request, token: str, target: str, refused: int = 401) -> HTMLResponse | RedirectResponse:
-    """Turn a token into a cookie and go on to `target`, a path of ours; a wrong one gets the sign-in page."""
+    """Set the token as a cookie and redirect to `target`; an invalid token gets the sign-in page.
+
+    A `target` that is not a path of this server becomes "/".
+    """
     authenticator: Authenticator = request.state.authenticator
     target = target if _OWN_PATH.fullmatch(target) else "/"
     try:
@@ -88,7 +91,7 @@ async def sign_in(request: Request, token: str, target: str, refused: int = 401)
     except UnicodeEncodeError:
         known = False
     except Unavailable:
-        return small_page(503, "Nobody can sign in just now", "The issuer of tokens does not answer. Try again later.")
+        return small_page(503, "Sign-in is not available at the moment", "The issuer of tokens does not answer.")
     if not known or not _TOKEN.fullmatch(token):
         return sign_in_page(target, wrong=True, status=refused)
     answer = RedirectResponse(target, 303, PRIVATE)
@@ -108,7 +111,7 @@ def _without_token(request: Request) -> str:
 
 
 def small_page(status: int, title: str, text: str, more: str = "") -> HTMLResponse:
-    """A page that needs no other file, for those who may not have any; `more` is HTML of ours."""
+    """Return a page without assets, which callers without a token cannot load; `more` is trusted HTML."""
     return _page(status, escape(title), f"<p>{escape(text)}</p>{more}")
 
 

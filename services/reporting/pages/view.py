@@ -1,4 +1,4 @@
-"""View of a page, parsed from its URL. Pure."""
+"""View of a page: its filters and other state, parsed from the URL. Pure."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ PERIODS: Final[dict[Period, tuple[str, int]]] = {
 }
 ORIGINS: Final[dict[Origin, str]] = {"user": "People", "machine": "Machine", "reviewer": "Reviewers"}
 _REVIEWED_MACHINE: Final[tuple[Origin, ...]] = ("machine", "reviewer")
-"""Pages show reviews with the machine's verdicts, whose place they take."""
-_AHEAD: Final = 10 * MINUTE  # feedback may be a little ahead of this clock and should still be seen
+"""Origins that pages show as the machine's: its verdicts, and the reviews that replace them."""
+_AHEAD: Final = 10 * MINUTE  # the time of feedback may be slightly ahead of this clock
 
 
 def _given(value: object) -> object:
@@ -45,7 +45,7 @@ _Position = Annotated[Annotated[str, Field(max_length=CURSOR_LIMIT)] | None, Emp
 
 
 class View(BaseModel):
-    """The state of a page, which is its address; a form's empty fields count as not given."""
+    """State of a page, as in its URL. Empty form fields count as missing."""
 
     model_config = ConfigDict(frozen=True, extra="ignore", populate_by_name=True)
 
@@ -55,9 +55,9 @@ class View(BaseModel):
     project: Annotated[Name | None, Empty] = None
     period: Period = "30d"
     start: _Day = Field(default=None, alias="from")
-    """The first day or minute of a range of one's own, in the time zone `tz`; it goes before `period`."""
+    """First day or minute of a custom range, in the time zone `tz`. A custom range overrides `period`."""
     end: _Day = Field(default=None, alias="to")
-    """The last day or minute."""
+    """Last day or minute of a custom range, inclusive."""
     tz: Annotated[str | None, BeforeValidator(_zone)] = None
     origin: Annotated[Origin | None, Empty] = None
     agent: Annotated[Id | None, Empty] = None
@@ -67,24 +67,24 @@ class View(BaseModel):
     type: Annotated[FeedbackType | None, Empty] = None
     reason: Annotated[Label | None, Empty] = None
     confidence: Annotated[Confidence | None, Empty] = None
-    """At least this sure."""
+    """Minimum confidence, 0 to 1."""
     q: Annotated[Annotated[str, Field(max_length=200, pattern=r"^[^\x00]+$")] | None, Empty] = None
-    """Part of a text or correction."""
+    """Part of a text or correction to search for."""
     user: Annotated[Id | None, Empty] = None
     conversation: Annotated[Id | None, Empty] = None
     reviewed: Annotated[UUID | None, Empty] = None
-    """In a transcript: the review that its form has just taken."""
+    """Transcript: id of the review that was just submitted."""
     id: Annotated[Id | None, Empty] = None
-    """The conversation of a transcript."""
+    """Transcript: id of the conversation."""
     turn: Annotated[Id | None, Empty] = None
-    """In a transcript: the turn to show."""
+    """Transcript: id of the turn to show."""
     feedback: Annotated[UUID | None, Empty] = None
-    """In a transcript: the feedback one came from."""
+    """Transcript: id of the feedback record that the viewer came from."""
     every: Annotated[bool, BeforeValidator(bool)] = False
-    """All agents, not the worst ones alone."""
+    """Overview: True for all agents, False for the worst ones."""
     cursor: _Position = None
     stamp: _Position = None
-    """What the page last showed; see `queries/changes.py`."""
+    """Stamp of the data that the page shows; see `queries/changes.py`."""
 
     @model_validator(mode="after")
     def _runs_forward(self) -> Self:
@@ -125,10 +125,13 @@ class View(BaseModel):
 
     @property
     def period_name(self) -> str:
-        return "range" if self.own_range else PERIODS[self.period][0]
+        return "period" if self.own_range else PERIODS[self.period][0]
 
     def span(self, now: int, first: int | None) -> Span:
-        """The period up to now, or the range asked for; all time begins with the `first` reaction."""
+        """Return the time window of the period or custom range; "all" starts at the `first` reaction.
+
+        Times are in microseconds.
+        """
         length = PERIODS[self.period][1]
         end = now + _AHEAD if self.end is None else parse_local(self.end, self.zone, last=True)
         if self.start is not None:
@@ -140,14 +143,14 @@ class View(BaseModel):
         return Span(max(0, min(start, end - 1)), end)
 
     def before(self, span: Span) -> Span | None:
-        """The stretch of the same length before `span`; None where there is none to compare with."""
+        """Return the window of the same length before `span`; None for "all", or if it would start before the epoch."""
         if self.period == "all" and not self.own_range:
             return None
         length = span.end - span.start - (0 if self.own_range else _AHEAD)
         return Span(span.start - length, span.start) if span.start > length else None
 
     def parameters(self, at: Project, **changes: Any) -> dict[str, Any]:
-        """This view's address as parameters, with `changes`; a page's own place and stamp are left out."""
+        """Return this view's URL parameters with `changes`, without those that belong to a single page."""
         said = self.model_dump(by_alias=True, exclude_defaults=True, mode="json")
         for name in ("tenant", "project", "id", "turn", "feedback", "reviewed", "cursor", "stamp", "every"):
             said.pop(name, None)
@@ -155,7 +158,10 @@ class View(BaseModel):
 
 
 def chosen(view: View, known: list[Project]) -> Project | None:
-    """The project to show: the one asked for, even if nothing is known of it, else the first known."""
+    """Return the project to show; None if there is none.
+
+    It is `at` if known, otherwise `tenant` and `project`, known or not, otherwise the first known project.
+    """
     if view.at is not None:
         tenant, _, project = view.at.partition("/")
         return next((one for one in known if one == (tenant, project)), None)
@@ -165,6 +171,6 @@ def chosen(view: View, known: list[Project]) -> Project | None:
 
 
 def address(path: str, parameters: dict[str, Any]) -> str:
-    """`path` with those of `parameters` that say something."""
+    """Return `path` with the `parameters` that are not empty."""
     query = urlencode({name: value for name, value in parameters.items() if value not in (None, "")})
     return f"{path}?{query}" if query else path

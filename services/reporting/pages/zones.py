@@ -1,4 +1,4 @@
-"""Times as the viewer reads them: days and hours of a time zone, daylight saving included. Pure."""
+"""Conversion between instants and the days and hours of the viewer's time zone. Pure."""
 
 from __future__ import annotations
 
@@ -20,24 +20,24 @@ def known_zones() -> frozenset[str]:
 
 @cache
 def zone_of(name: str) -> ZoneInfo:
-    """The zone of that IANA name; UTC where it is not known."""
+    """Return the time zone of an IANA name; UTC if the name is unknown."""
     return ZoneInfo(name if name in known_zones() else "UTC")
 
 
 def local(moment: int, zone: ZoneInfo) -> datetime:
-    """The zone's clock at `moment`, microseconds since the epoch."""
+    """Convert `moment`, in microseconds since the epoch, to the zone's local time."""
     return datetime.fromtimestamp(moment // SECOND, zone)
 
 
 def moment_of(stamp: datetime) -> int:
-    """Microseconds since the epoch of an aware datetime, at least 0."""
+    """Convert an aware datetime to microseconds since the epoch, at least 0."""
     return max(0, round(stamp.timestamp()) * SECOND)
 
 
 def parse_local(text: str, zone: ZoneInfo, *, last: bool) -> int:
-    """Return the start of a day (`2026-01-31`) or minute (`2026-01-31T09:30`); with `last`, that of the next one.
+    """Return the start of a day (`2026-01-31`) or minute (`2026-01-31T09:30`) in microseconds since the epoch.
 
-    Raises ValueError for anything else.
+    With `last`, return the start of the next day or minute. Raises ValueError for other texts.
     """
     if "T" in text:
         stamp = datetime.strptime(text, "%Y-%m-%dT%H:%M").replace(tzinfo=zone)
@@ -48,13 +48,16 @@ def parse_local(text: str, zone: ZoneInfo, *, last: bool) -> int:
 
 
 def bucket_of(span: Span) -> Bucket:
-    """A width that gives a chart some ten to a hundred steps."""
+    """Return a bucket width for the chart: hours up to 2.5 days, days up to 100 days, otherwise weeks."""
     days = (span.end - span.start) / (86_400 * SECOND)
     return "hour" if days <= 2.5 else "day" if days <= 100 else "week"
 
 
 def starts(span: Span, bucket: Bucket, zone: ZoneInfo) -> list[int]:
-    """Return the starts of the zone's hours, days or weeks (from Monday) that overlap the span, the newest 800."""
+    """Return the starts, in microseconds, of the newest 800 hours, days or weeks that overlap the span.
+
+    Days and weeks begin at midnight in the time zone, weeks on Monday.
+    """
     if bucket == "hour":
         first = local(span.start, zone)
         width = 3_600 * SECOND
@@ -76,7 +79,7 @@ def starts(span: Span, bucket: Bucket, zone: ZoneInfo) -> list[int]:
 
 
 def offset_text(moment: int, zone: ZoneInfo) -> str:
-    """The zone's distance from UTC at `moment`, like `UTC+01:00`."""
+    """Return the zone's offset from UTC at `moment`, such as `UTC+01:00`."""
     offset = local(moment, zone).utcoffset() or timedelta()
     if not offset:
         return "UTC"

@@ -1,1 +1,1 @@
-"""Reads over the read models: each takes a pool or a connection and gives plain values."""
+"""Queries of the read models; each takes a pool or a connection and returns plain values."""

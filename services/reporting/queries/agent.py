@@ -1,4 +1,4 @@
-"""One agent: the conversations it did worst in, and the words that set its rejected turns apart."""
+"""Queries for one agent: its most rejected conversations, and words typical of its rejected questions."""
 
 from __future__ import annotations
 
@@ -16,7 +16,10 @@ from reporting.selection import Filters, Project, Span, where
 
 @dataclass(frozen=True, slots=True)
 class BadConversation:
-    """A conversation with rejections; `turn_id` is the turn rejected last, `last_at` when, in microseconds."""
+    """Conversation with rejections, counted for `people` (users) and `machine` (machine verdicts and reviews).
+
+    `turn_id` is the turn of the newest rejection, `last_at` the time of that rejection in microseconds.
+    """
 
     conversation_id: str
     turn_id: str
@@ -27,7 +30,7 @@ class BadConversation:
 
 @dataclass(frozen=True, slots=True)
 class TellingWord:
-    """A word of questions whose answers were rejected more often than others. Counts are of turns."""
+    """Word that is more frequent in questions with rejected answers than in others. Counts are of turns."""
 
     word: str
     rejected: int
@@ -66,14 +69,14 @@ _SURE: Final = 1.96
 async def worst_conversations(
     pool: asyncpg.Pool, at: Project, span: Span, filters: Filters, limit: int = 10
 ) -> list[BadConversation]:
-    """List conversations by rejections, people's first."""
+    """List the conversations with the most rejections; people's rejections count first."""
     condition, values = where(at, span, filters)
     rows = await pool.fetch(_WORST.format(view=filters.view, where=condition, limit=limit), *values)
     return [BadConversation(**dict(row)) for row in rows]
 
 
 async def telling_words(pool: asyncpg.Pool, at: Project, span: Span, filters: Filters) -> list[TellingWord]:
-    """Compare the questions of the newest rejected turns with those of the newest others, at most 400 of each."""
+    """Return the words typical of rejected questions, from the newest 400 rejected and 400 other turns at most."""
     condition, values = where(at, span, filters)
     rows = await pool.fetch(_QUESTIONS.format(view=filters.view, where=condition), *values)
     return telling(
@@ -83,7 +86,10 @@ async def telling_words(pool: asyncpg.Pool, at: Project, span: Span, filters: Fi
 
 
 def telling(rejected: Iterable[str], others: Iterable[str], most: int = 12) -> list[TellingWord]:
-    """Words in more rejected texts than chance explains (log-odds with a flat prior, z over 1.96), surest first."""
+    """Return words that are significantly more frequent in `rejected` texts, most significant first.
+
+    A word must be in at least 3 rejected texts, with a z-score above 1.96 (log-odds with 0.5 added to each count).
+    """
     bad, good = [_words(text) for text in rejected], [_words(text) for text in others]
     in_bad, in_good = (Counter(word for words in texts for word in words) for texts in (bad, good))
     scored = []

@@ -1,4 +1,4 @@
-"""The index search over artifacts: reactions that count, and turn logs."""
+"""Search of artifacts: effective reactions and turn logs."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _HOSTED: Final = """(
 
 @dataclass(frozen=True, slots=True)
 class Search:
-    """Search criteria. Times are microseconds; None matches everything."""
+    """Search criteria. Times are in microseconds; None matches everything."""
 
     kinds: Sequence[Kind]
     conversation_id: str | None
@@ -45,10 +45,11 @@ class Search:
 
 
 class Artifact(Answer):
-    """`hosted_uri` is where the object store has the payload, null where it has none (yet).
+    """Artifact of a turn.
 
-    `user_id` is null after the person's erasure. `payload` comes when asked for. A changed artifact gets another
-    `hosted_uri`; the object at the earlier one goes.
+    `hosted_uri` is the payload's address in the object store, null if it is not there (yet). A changed artifact gets
+    another `hosted_uri`, and the previous object is deleted. `user_id` is null after the person's erasure. `payload` is
+    null unless `with_payload` was set.
     """
 
     id: str
@@ -107,7 +108,7 @@ def _statement(at: Project, search: Search, with_payload: bool) -> tuple[str, li
     columns += ", payload" if with_payload else ", null::jsonb as payload"
     parts = []
     for kind in search.kinds:
-        # A turn log's person is only known after grouping; naming their conversations first keeps the grouping small.
+        # A turn log's person is only known after grouping; selecting their conversations first keeps the groups few.
         theirs = _THEIR_CONVERSATIONS.format(at=user_at) if kind == "turn.log" and user_at else ""
         parts.append(
             f"(select {columns} from {_VIEWS[kind]} where {' and '.join(clauses)}{theirs}"

@@ -1,4 +1,4 @@
-"""Counts of one window by origin, step of time, agent and version."""
+"""Counts of verdicts in a time window by origin, time step, agent and version."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from reporting.selection import Filters, Project, Span
 from reporting.votes import Votes
 
 SPARK_STEPS: Final = 14
-"""Steps of an agent's little chart."""
+"""Number of time steps in an agent's sparkline."""
 
 
 class Version(NamedTuple):
-    """An agent's version; None where the platform did not say it."""
+    """Agent and version; `name` is None if the platform gave no version."""
 
     agent_id: str
     name: str | None
@@ -27,9 +27,10 @@ class Version(NamedTuple):
 
 @dataclass(slots=True)
 class Breakdown:
-    """Votes of people (`user`) and of the machine, reviews in its verdicts' place (`machine`).
+    """Votes by origin: `user` for people, `machine` for machine verdicts and the reviews that replace them.
 
-    `whole` is of all, `steps` of each step by its number from 0; the others are of each agent and version.
+    `whole` counts the window, `steps` each time step (numbered from 0), `agents` each agent, `versions` each agent
+    version, and `sparks` each time step of an agent's sparkline.
     """
 
     whole: dict[Origin, Votes] = field(default_factory=lambda: defaultdict(Votes))
@@ -60,8 +61,8 @@ async def breakdown(
 ) -> Breakdown:
     """Count the window's effective reactions.
 
-    `starts` are where steps begin, in microseconds, ascending; without them no step is counted. In a window of 14 days
-    or more the little charts' steps are whole days of UTC.
+    `starts` are the starts of the time steps, in microseconds, ascending; without them steps are not counted. In a
+    window of 14 days or more, sparklines count whole UTC days.
     """
     found = Breakdown()
     source = votes(at, span, filters)

@@ -19,52 +19,58 @@ REACTIONS: Final[tuple[Reaction, ...]] = ("ok", "neutral", "not_ok")
 
 
 class Bin(Answer):
-    """Verdicts of one stretch of confidence, and how often people said the same."""
+    """Agreement of machine verdicts in one confidence bin with people's verdicts."""
 
-    low: Annotated[float, Field(description="From this confidence on, 0 to 1.")]
-    high: Annotated[float, Field(description="Below this confidence; 1 belongs to the last bin.")]
-    pairs: Annotated[int, Field(description="Pairs of a machine verdict and a person's.")]
+    low: Annotated[float, Field(description="Lower bound of the confidence, inclusive, 0 to 1.")]
+    high: Annotated[float, Field(description="Upper bound, exclusive; the last bin includes 1.")]
+    pairs: Annotated[int, Field(description="Pairs of a machine verdict and a person's verdict.")]
     agreeing: Annotated[int, Field(description="Pairs with the same verdict.")]
-    agreement: Annotated[float, Field(description="agreeing / pairs; a calibrated machine has its mean confidence.")]
-    mean_confidence: Annotated[float, Field(description="Of the bin's pairs, 0 to 1.")]
+    agreement: Annotated[float, Field(description="agreeing / pairs; ideally equal to the mean confidence.")]
+    mean_confidence: Annotated[float, Field(description="Mean confidence of the bin's pairs, 0 to 1.")]
 
 
 class Threshold(Answer):
-    """Machine verdicts that would remain if only those of at least this confidence were announced."""
+    """Agreement of the machine verdicts with at least a given confidence."""
 
-    threshold: Annotated[float, Field(description="The least confidence, 0 to 1.")]
-    verdicts: Annotated[int, Field(description="Machine verdicts at or above it, judged by people or not.")]
-    pairs: Annotated[int, Field(description="Of those, pairs with a person's verdict.")]
+    threshold: Annotated[float, Field(description="Minimum confidence, 0 to 1.")]
+    verdicts: Annotated[int, Field(description="Machine verdicts at or above the threshold, judged by people or not.")]
+    pairs: Annotated[int, Field(description="Pairs of such a verdict and a person's verdict.")]
     agreeing: Annotated[int, Field(description="Pairs with the same verdict.")]
     agreement: Annotated[float | None, Field(description="agreeing / pairs; null without pairs.")]
 
 
 class OfDetector(Answer):
-    """The verdicts of one version of the detector that one part of it decided."""
+    """Number of verdicts that one part of one detector version decided."""
 
-    detector: Annotated[str | None, Field(description="The detector's version; null if release 0.1.0 judged.")]
-    decided_by: Annotated[DecidedBy | None, Field(description="What decided; null if release 0.1.0 judged.")]
+    detector: Annotated[str | None, Field(description="The detector's version; null for verdicts of release 0.1.0.")]
+    decided_by: Annotated[
+        DecidedBy | None, Field(description="The deciding part; null for verdicts of release 0.1.0.")
+    ]
     verdicts: Annotated[int, Field(description="Verdicts, judged by people or not.")]
 
 
 class Calibration(Answer):
-    """Agreement of machine verdicts, overruled ones among them, with people.
+    """Agreement of machine verdicts, including overruled ones, with people's verdicts.
 
-    Each pair is a verdict and one person's effective reaction, or the review that counts, on the same turn.
+    Each pair is a machine verdict and a person's effective reaction, or the effective review, on the same turn.
     """
 
     tenant: Annotated[str, Field(description="As in the path.")]
     project: Annotated[str, Field(description="As in the path.")]
-    window: Annotated[Window, Field(description="Of the machine's verdicts: from `start` on, before `end`.")]
+    window: Annotated[
+        Window, Field(description="Time window of the machine verdicts: `start` inclusive, `end` exclusive.")
+    ]
     pairs: Annotated[int, Field(description="All pairs.")]
     agreeing: Annotated[int, Field(description="Pairs with the same verdict.")]
     confusion: Annotated[
         dict[Reaction, dict[Reaction, int]], Field(description="`confusion[machine][person]` counts pairs.")
     ]
-    bins: Annotated[list[Bin], Field(description="Lowest confidence first; those without pairs are left out.")]
-    thresholds: Annotated[list[Threshold], Field(description="Lowest first, from the window's lowest confidence.")]
+    bins: Annotated[list[Bin], Field(description="Confidence bins with pairs, lowest first.")]
+    thresholds: Annotated[
+        list[Threshold], Field(description="Lowest threshold first, starting at the window's lowest confidence.")
+    ]
     detectors: Annotated[
-        list[OfDetector], Field(description="Who gave these verdicts, the latest version first; at most 100.")
+        list[OfDetector], Field(description="Verdicts by detector version and part, latest version first; at most 100.")
     ]
 
 
@@ -82,7 +88,7 @@ group by e.detector, e.decided_by order by e.detector desc nulls last, e.decided
 
 
 class _Judged(NamedTuple):
-    """Machine verdicts of one reaction and bin: how people judged their turns, and the sum of their confidences."""
+    """Machine verdicts of one reaction and bin, with people's verdicts on the same turns and the sum of confidences."""
 
     machine: Reaction
     bin: int
@@ -95,7 +101,7 @@ class _Judged(NamedTuple):
 
 
 async def calibration(pool: asyncpg.Pool, at: Project, span: Span, filters: Filters = NONE_GIVEN) -> Calibration:
-    """Compare the machine verdicts of a window with what people said, at whatever time."""
+    """Compare the machine verdicts of a window with people's verdicts, given at any time."""
     source, values = judgements(at, span, filters)
     rows = await pool.fetch(_JUDGED.format(source=source), *values)
     verdicts = {row["bin"]: int(row["total"]) for row in rows if row["kind"] == "verdict"}

@@ -1,4 +1,4 @@
-"""Detection of changes in a project's figures since they were read."""
+"""Detection of changes to a project's feedback since a previous read."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ select exists (
 
 
 async def stamp(pool: asyncpg.Pool) -> str:
-    """Return the stamp of all writes that a later read is certain to show. Take the stamp first, then read."""
+    """Return a stamp of the writes that any later read shows. Take the stamp first, then read."""
     async with pool.acquire() as connection:
         return str(await snapshot_of(connection))
 
 
 async def changed_since(pool: asyncpg.Pool, at: Project, earlier: str) -> bool:
-    """Return True if the project has writes that a read directly after the stamp `earlier` could not show.
+    """Return True if the project has writes that a read directly after the stamp `earlier` might not have shown.
 
-    True, too, where the stamp is not this database's.
+    Also return True if the stamp comes from another database.
     """
     async with pool.acquire() as connection:
         seen = await still_known(connection, earlier, await snapshot_of(connection))

@@ -1,4 +1,4 @@
-"""Lists conversations with reactions in a window, newest activity first, page by page."""
+"""Query for the conversations with reactions in a time window, newest activity first, in pages."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from reporting.snapshots import UNSEEN, Snapshot, snapshot_of, still_known
 
 @dataclass(slots=True)
 class PeriodTurn:
-    """`ts` is the time of the turn's newest reaction in the window."""
+    """Turn with its reactions in the window; `ts` is the time of the newest one."""
 
     turn_id: str
     ts: Time
@@ -29,30 +29,32 @@ class PeriodTurn:
 
 
 class PeriodItem(Answer):
-    """A conversation with a reaction in the window. Counts and turns are of the window's reactions alone."""
+    """Conversation with a reaction in the window. Counts and turns cover only the window's reactions."""
 
     conversation_id: str
-    last_activity_at: Annotated[Time, Field(description="The window's newest reaction.")]
-    started_at: Annotated[Time | None, Field(description="The conversation's first message; null while none is known.")]
+    last_activity_at: Annotated[Time, Field(description="Time of the newest reaction in the window.")]
+    started_at: Annotated[Time | None, Field(description="Time of the first message; null if no message is known.")]
     feedback_counts: Counts
-    turns: Annotated[list[PeriodTurn], Field(description="Turns with their reactions; empty unless asked for.")]
+    turns: Annotated[
+        list[PeriodTurn], Field(description="Turns with their reactions; empty unless `include_turns` is set.")
+    ]
     turns_cut: Annotated[
-        bool, Field(description="Reactions are left out: the conversation holds more than 1 MiB, the newest are kept.")
+        bool, Field(description="True if `turns` has only the newest reactions, because all exceed 1 MiB.")
     ] = False
 
 
 class ConversationsInPeriod(Answer):
     tenant: str
     project: str
-    window: Annotated[Window, Field(description="As asked; both ends belong to it.")]
+    window: Annotated[Window, Field(description="The requested window; both ends are inclusive.")]
     items: Annotated[list[PeriodItem], Field(description="Newest activity first, at most 2 MiB of text.")]
-    next_cursor: Annotated[str | None, Field(description="Goes on after the last item; null at the end.")]
+    next_cursor: Annotated[str | None, Field(description="Cursor of the next page; null on the last page.")]
 
 
-# Walks the reactions newest first, from each conversation's newest to the next conversation's, and stops at the limit:
-# a page costs what it shows, not what the window holds, nor the pages before it. After the first page a row stands for
-# its conversation where nothing later in the window does, and conversations that were written to since the first page's
-# snapshot are passed over: they may have moved either way, and would come twice.
+# Walk the reactions newest first, from each conversation's newest to the next conversation's, and stop at the limit, so
+# that a page costs what it shows and not what the window or the earlier pages contain. On later pages, a reaction
+# represents its conversation only if the window has no later reaction of it. Conversations written to since the first
+# page's snapshot are skipped, because they may have moved in the order and would be listed twice.
 _HEADS: Final = f"""
 with recursive heads as (
     select $6::text as conversation_id, coalesce($5::bigint, $4::bigint - 1) as occurred_at, array[]::text[] as shown
@@ -115,9 +117,10 @@ order by occurred_at, feedback_id
 async def conversations_in_period(
     pool: asyncpg.Pool, at: Project, span: Span, *, include_turns: bool, limit: int, cursor: str | None
 ) -> ConversationsInPeriod:
-    """One page. None comes twice; one that changed since the first page may be missed until asked again.
+    """Return one page of conversations.
 
-    Raises BadCursor where another window, project or database gave the cursor.
+    No conversation is listed twice. A conversation that changes after the first page was read may be missing from the
+    later pages; a repeated query lists it. Raises BadCursor if the cursor is of another window, project or database.
     """
     asked = question("period", *at, *span)
     after = None if cursor is None else decode(cursor, asked, TIMED)
@@ -157,7 +160,7 @@ async def conversations_in_period(
 async def _first_page(
     connection: Connection, now: Snapshot, after: tuple[int, str, str] | None
 ) -> tuple[Snapshot | str, str | None]:
-    """The first page's snapshot, for the cursor and for PostgreSQL; the latter None on the first page itself."""
+    """Return the first page's snapshot for the next cursor, and for PostgreSQL (None on the first page)."""
     if after is None:
         return now, None
     seen = await still_known(connection, after[2], now)

@@ -1,4 +1,4 @@
-"""Counts effective reactions: total = user + machine + reviewer = ok + not_ok + neutral."""
+"""SQL columns that count effective reactions: total = user + machine + reviewer = ok + not_ok + neutral."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ count(*) filter (where e.reaction = 'ok') as ok,
 count(*) filter (where e.reaction = 'not_ok') as not_ok,
 count(*) filter (where e.reaction = 'neutral') as neutral
 """
-"""Columns of a select over effective reactions called `e`."""
+"""Columns for a select from effective reactions `e`."""
 SUMS: Final = """
 coalesce(sum(e.ok), 0) as ok, coalesce(sum(e.neutral), 0) as neutral, coalesce(sum(e.not_ok), 0) as not_ok,
 coalesce(sum(e.ok + e.neutral + e.not_ok) filter (where e.origin = 'user'), 0) as "user",
@@ -25,7 +25,7 @@ coalesce(sum(e.ok + e.neutral + e.not_ok) filter (where e.origin = 'machine'), 0
 coalesce(sum(e.ok + e.neutral + e.not_ok) filter (where e.origin = 'reviewer'), 0) as reviewer,
 coalesce(sum(e.ok + e.neutral + e.not_ok), 0) as total
 """
-"""The same over what `rolled` gives, called `e`."""
+"""The same columns for a select from a `rolled.Source` as `e`."""
 
 
 def counts_of(row: asyncpg.Record | dict[str, Any]) -> dict[str, int]:
@@ -33,7 +33,7 @@ def counts_of(row: asyncpg.Record | dict[str, Any]) -> dict[str, int]:
 
 
 async def totals(pool: asyncpg.Pool) -> dict[str, int]:
-    """Effective and live reactions of all tenants, and the conversations that have one."""
+    """Count the effective reactions of all tenants, and the conversations that have one."""
     (row,) = await pool.fetch(
         f"""
         with conversations as (

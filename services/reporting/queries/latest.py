@@ -1,4 +1,4 @@
-"""Reads the latest feedback on the turns of a conversation, and one person's own on one of them."""
+"""Queries for the latest feedback on a conversation's turns, and for one person's feedback on a turn."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ from reporting.snapshots import UNSEEN, Snapshot, snapshot_of, still_known
 
 @dataclass(slots=True)
 class LatestItem:
-    """`recorded_at` is when the turn's feedback last changed; a null reaction was taken back.
+    """Latest feedback on a turn; a null `reaction` means a retraction.
 
-    `turn_ts` is null while no message of the turn is known.
+    `recorded_at` is the time of the last change. `turn_ts` is null if no message of the turn is known.
     """
 
     turn_id: str
@@ -42,22 +42,22 @@ class LatestItem:
 
 
 class Latest(Answer):
-    """One item a turn, oldest change first, at most 2 MiB of text."""
+    """One item per turn, oldest change first, at most 2 MiB of text."""
 
     conversation_id: str
     items: list[LatestItem]
-    next_cursor: Annotated[str | None, Field(description="Goes on after the last item; null at the end.")]
+    next_cursor: Annotated[str | None, Field(description="Cursor of the next page; null on the last page.")]
     watermark: Annotated[
         str | None,
         Field(
-            description="Ask with it next time: gives everything that these pages could not show, once or twice, never"
-            " zero times. Null until the last page."
+            description="Send it with the next query to get every change that these pages do not show. A change may be"
+            " shown twice. Null except on the last page."
         ),
     ]
 
 
 class LatestQuestion(NamedTuple):
-    """`turn_ids` None means all turns; `since` is in microseconds; `watermark` and `cursor` are earlier answers'."""
+    """Query for changed turns. `turn_ids` None means all turns; `since` is in microseconds."""
 
     turn_ids: Sequence[str] | None = None
     since: int | None = None
@@ -70,7 +70,7 @@ _WATERMARK: Final = TypeAdapter(tuple[Annotated[str, Field(pattern=r"^(\*|[0-9a-
 
 
 class OwnFeedback(Answer):
-    """A person's effective reaction on a turn; everything from `reaction` on is null or empty where there is none."""
+    """A person's effective reaction on a turn; without one, `reaction` and the fields after it are null or empty."""
 
     conversation_id: str
     turn_id: str
@@ -84,8 +84,8 @@ class OwnFeedback(Answer):
     ts: Time | None = None
 
 
-# Of each slot the newest record that can stand, an explicit null included; where none can, the newest cleared one. A
-# slot changes with any of its records: taking an emoji away uncovers the one before.
+# Select per slot the newest record that is explicit (even null) or has a reaction; if there is none, the newest cleared
+# record. A change of any record changes its slot: removing an emoji makes the previous one effective again.
 _HERE: Final = "f.tenant = $1 and f.project = $2 and f.conversation_id = $3"
 _UNSEEN_SLOTS: Final = f"""
  and f.slot in (select f.slot from feedbacks f where {_HERE} and {UNSEEN.format(row="f", snapshot="$6")})"""
@@ -123,10 +123,10 @@ _OWN: Final = "select * from effective where slot = $1 and tenant = $2 and proje
 
 
 async def latest(connection: Connection, at: Conversation, asked: LatestQuestion) -> Latest:
-    """One page of what `asked` means.
+    """Return one page of changed turns.
 
-    Needs no transaction: the watermark's snapshot is older than the one of the rows, so what is written between the
-    two is shown twice. Raises BadCursor where another question gave the cursor, or another conversation the watermark.
+    Needs no transaction: the watermark's snapshot is older than that of the rows, so a write between the two is shown
+    twice. Raises BadCursor if the cursor belongs to another query, or the watermark to another conversation.
     """
     now = await snapshot_of(connection)
     turns = "*" if asked.turn_ids is None else question(sorted(asked.turn_ids))
@@ -152,9 +152,9 @@ async def latest(connection: Connection, at: Conversation, asked: LatestQuestion
 async def _not_shown_before(
     connection: Connection, watermark: str | None, here: str, turns: str, now: Snapshot
 ) -> str | None:
-    """The snapshot that `watermark` stands for; None where everything has to be shown.
+    """Return the snapshot in `watermark`; None if all turns must be shown.
 
-    A watermark of other turns, or of a database that was moved or restored, rules nothing out.
+    All turns must be shown if the watermark is of other turns, or of a database that was moved or restored since.
     """
     if watermark is None:
         return None
@@ -163,7 +163,7 @@ async def _not_shown_before(
 
 
 def _item(row: asyncpg.Record) -> LatestItem:
-    return LatestItem(  # by position, as in `answers`
+    return LatestItem(  # positional for speed, as in `answers`
         row["turn_id"],
         None if row["turn_ts"] is None else format_instant(row["turn_ts"]),
         row["feedback_id"],

@@ -1,4 +1,4 @@
-"""Lists projects, for whoever may choose among them."""
+"""Queries for the list of projects, a project's agents and its first reaction."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from reporting.selection import Project
 
 MOST_PROJECTS: Final = 500
 
-# Each step jumps to the next pair in the index, so the cost is one probe a project, not a row.
+# Each step jumps to the next pair in the index, so the cost is one probe per project instead of one per row.
 _PROJECTS: Final = """
 with recursive chatting as (
     (select tenant, project from messages order by tenant, project limit 1)
@@ -62,23 +62,23 @@ order by occurred_at limit 1
 
 
 async def projects(pool: asyncpg.Pool, tenant: str | None, project: str | None) -> list[Project]:
-    """List the projects a caller bound to `tenant` and `project` (None: any) may see, last written to first."""
+    """List at most 500 projects of `tenant` and `project` (None for any), most recently written first."""
     rows = await pool.fetch(_PROJECTS, tenant, project, MOST_PROJECTS)
     return [Project(row["tenant"], row["project"]) for row in rows]
 
 
 async def is_known(pool: asyncpg.Pool, at: Project) -> bool:
-    """Return True if there is any message or feedback record of the project."""
+    """Return True if the project has any message or feedback record."""
     known: bool = await pool.fetchval(_KNOWN, *at)
     return known
 
 
 async def first_reaction(pool: asyncpg.Pool, at: Project) -> int | None:
-    """Return the time of the project's oldest reaction, in microseconds."""
+    """Return the time of the project's oldest reaction, in microseconds; None without reactions."""
     moment: int | None = await pool.fetchval(_FIRST, *at)
     return moment
 
 
 async def agent_ids(pool: asyncpg.Pool, at: Project, most: int = 500) -> list[str]:
-    """List the project's agents that have a live feedback, by name."""
+    """List the project's agents with live feedback, sorted by id."""
     return [row["agent_id"] for row in await pool.fetch(_AGENTS, *at, most)]

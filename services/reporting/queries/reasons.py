@@ -1,4 +1,4 @@
-"""Reasons for rejections and praise: people's tags, and the correction types of machine verdicts."""
+"""Counts of reasons: people's tags, and the rules and correction types of machine verdicts."""
 
 from __future__ import annotations
 
@@ -18,26 +18,26 @@ from reporting.selection import Filters, Project, Span
 
 
 class Reason(Counts):
-    """Number of effective feedbacks with a reason; one with several tags counts for each."""
+    """Number of effective feedback records with a reason; a record with several tags counts for each."""
 
-    reason: Annotated[str, Field(description="The tag or correction type, as the search's `tag` takes it.")]
+    reason: Annotated[str, Field(description="The tag, rule or correction type; usable as the search filter `tag`.")]
     kind: Annotated[
         Literal["tag", "correction_type", "rule"],
         Field(
-            description="`tag`: given by a person. `correction_type`: how the machine saw it rejected. `rule`:"
-            " what in the message made it say so."
+            description="`tag`: given by a person. `correction_type`: the kind of rejection that the machine inferred."
+            " `rule`: the detection rule that fired."
         ),
     ]
 
 
 class Reasons(Answer):
-    """Most rejections first."""
+    """Reasons in a time window, most rejections first."""
 
     tenant: Annotated[str, Field(description="As in the path.")]
     project: Annotated[str, Field(description="As in the path.")]
-    window: Annotated[Window, Field(description="From `start` on, before `end`.")]
-    reasons: Annotated[list[Reason], Field(description="Most rejections first, then most feedbacks.")]
-    next_cursor: Annotated[str | None, Field(description="Goes on after the last reason; null at the end.")] = None
+    window: Annotated[Window, Field(description="`start` inclusive, `end` exclusive.")]
+    reasons: Annotated[list[Reason], Field(description="Most rejections first, then most feedback.")]
+    next_cursor: Annotated[str | None, Field(description="Cursor of the next page; null on the last page.")] = None
 
 
 _REASONS: Final = """
@@ -64,9 +64,10 @@ async def reasons(
     cursor: str | None = None,
     given: tuple[object, ...] = (),
 ) -> Reasons:
-    """Count the reasons given in a window; without `rules`, those of people and the machine's correction types.
+    """Count the reasons in a time window; without `rules`, only people's tags and the machine's correction types.
 
-    `given` is what was asked, for the cursor; the window is the first page's on every page. Raises BadCursor.
+    `given` are the query's parameters, to which the cursor is bound. The first page's window applies to all pages.
+    Raises BadCursor if the cursor belongs to another query.
     """
     asked = question("reasons", *at, *given)
     after = None if cursor is None else decode(cursor, asked, _PLACE)

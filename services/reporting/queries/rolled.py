@@ -1,7 +1,7 @@
-"""Counts from roll-ups where those are valid, else from the feedbacks themselves.
+"""Counts of verdicts in a time window, from roll-ups if they are valid, otherwise from the feedback rows.
 
-Both give the same numbers: whole days and hours come from `rollups`; the window's edges, hours in which a step begins
-and hours that `stale_hours` names come from the view. One statement, so one snapshot, reads all of it.
+Both sources give the same numbers. Whole days and hours come from `rollups`. The window's edges, hours in which a step
+begins, and stale hours come from the view. A single statement reads everything, in one snapshot.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from reporting.selection import Filters, Project, Span, conditions
 
 _ROLLED_FILTERS: Final = ("agent_id", "agent_version", "model", "origins")
 _LONG: Final = 14 * DAY
-"""From this length on a window is counted by days: its sparklines have days for steps."""
+"""Minimum length of a window that is counted by days; its sparklines have daily steps."""
 _VOTES: Final = "e.origin, e.agent_id, e.agent_version, e.model"
 _DETAILS: Final = f"{_VOTES}, r.kind, r.reason"
 _RAW_SUMS: Final = """({0}.reaction = 'ok')::int as ok, ({0}.reaction = 'neutral')::int as neutral,
@@ -28,15 +28,15 @@ _STALE: Final = f"""with stale as materialized (
     ) h
 )"""
 _BESIDE: Final = {"reason": REASONS, "judgement": JUDGEMENTS}
-"""What may be counted of each feedback instead of itself, by the first word of its grains."""
+"""Subselect that is counted instead of the feedback row itself, by the first word of the grain."""
 
 
 class Source(NamedTuple):
-    """A subselect for a `from` clause, and the values of its parameters.
+    """Subselect for a `from` clause, and the values of its parameters.
 
-    Its columns: `at` (microseconds: when a feedback was given, or where its hour or day begins), `origin`, `agent_id`,
-    `agent_version`, `model`, for reasons and judgements `kind` and `reason`, the counts `ok`, `neutral` and `not_ok`,
-    and `confidence`, a sum.
+    Its columns are `at`, `origin`, `agent_id`, `agent_version`, `model`, the counts `ok`, `neutral` and `not_ok`, and
+    `confidence`, a sum. `at` is the time of the feedback, or the start of its hour or day, in microseconds. Sources of
+    reasons and judgements also have `kind` and `reason`.
     """
 
     sql: str
@@ -44,26 +44,29 @@ class Source(NamedTuple):
 
 
 def votes(at: Project, span: Span, filters: Filters, *, by_days: bool = True) -> Source:
-    """The window's verdicts; without `by_days` none by the day."""
+    """Return the source of the window's verdicts; with `by_days`, long windows are counted by days."""
     return _source(at, span, filters, "hour", "day" if by_days and span.end - span.start >= _LONG else None)
 
 
 def steps(at: Project, span: Span, filters: Filters, starts: Sequence[int]) -> Source:
-    """The window's verdicts by the hour or finer, where steps begin at `starts`; of all agents they name none."""
+    """Return the source of the window's verdicts by hours, or by single rows in hours that contain one of `starts`.
+
+    The agent columns are null unless the filters select an agent, a version or a model.
+    """
     of_agents = filters.agent_id or filters.agent_version or filters.model
     return _source(at, span, filters, "hour" if of_agents else "total", None, starts)
 
 
 def reasons_given(at: Project, span: Span, filters: Filters) -> Source:
-    """The window's tags of people, and rules and correction types of the machine, with the verdicts that give them."""
+    """Return the source of the window's reasons: people's tags, the machine's rules and correction types."""
     return _source(at, span, filters, "reason hour", "reason day")
 
 
 def judgements(at: Project, span: Span, filters: Filters) -> Source:
-    """The window's machine verdicts by bins of confidence (`kind` verdict), and people's on the same turns.
+    """Return the source of the window's machine verdicts by confidence bin, and of people's on the same turns.
 
-    Overruled verdicts are among them. Of people's `kind` is the machine's verdict, and `confidence` the machine's.
-    `reason` is the bin's number.
+    Rows of machine verdicts, including overruled ones, have the `kind` "verdict". Rows of people's verdicts have the
+    machine's verdict as `kind` and the machine's `confidence`. `reason` is the number of the bin.
     """
     return _source(at, span, filters, "judgement hour", "judgement day")
 

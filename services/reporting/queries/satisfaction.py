@@ -1,4 +1,4 @@
-"""Computes satisfaction over time, by agent, by version and by origin."""
+"""Satisfaction over time, by agent, by version and by origin, and the ranking of agents."""
 
 from __future__ import annotations
 
@@ -20,53 +20,55 @@ _MOST_GROUPS: Final = 1_000
 
 
 class Figures(Counts):
-    """Counts, and satisfaction = ok / (ok + not_ok + neutral), null while there are none."""
+    """Counts with satisfaction."""
 
-    satisfaction: Annotated[float | None, Field(description="ok / (ok + not_ok + neutral); null without any.")]
+    satisfaction: Annotated[
+        float | None, Field(description="ok / (ok + not_ok + neutral), 0 to 1; null without reactions.")
+    ]
 
 
 class BucketFigures(Figures):
-    start: Annotated[Time, Field(description="Where the step begins, in UTC.")]
+    start: Annotated[Time, Field(description="Start of the bucket, in UTC.")]
 
 
 class NamedFigures(Figures):
-    """`name` is null for feedback that says nothing about it."""
+    """Counts for one agent, version or origin; `name` is null for feedback without that field."""
 
-    name: Annotated[str | None, Field(description="The agent, version or origin; null where not said.")]
+    name: Annotated[str | None, Field(description="The agent, version or origin; null if unknown.")]
 
 
 class Summary(Answer):
-    """Empty buckets are left out; names with most feedback come first, at most 1,000 of each kind."""
+    """Satisfaction in a time window. Lists are sorted by most feedback and have at most 1,000 names each."""
 
     tenant: Annotated[str, Field(description="As in the path.")]
     project: Annotated[str, Field(description="As in the path.")]
-    window: Annotated[Window, Field(description="From `start` on, before `end`.")]
-    bucket: Annotated[Bucket, Field(description="The width of the steps.")]
-    totals: Annotated[Figures, Field(description="Of the whole window.")]
-    buckets: Annotated[list[BucketFigures], Field(description="By step of time; empty ones are left out.")]
+    window: Annotated[Window, Field(description="`start` inclusive, `end` exclusive.")]
+    bucket: Annotated[Bucket, Field(description="Width of the buckets.")]
+    totals: Annotated[Figures, Field(description="Counts of the whole window.")]
+    buckets: Annotated[list[BucketFigures], Field(description="Counts by time; empty buckets are left out.")]
     by_agent: Annotated[list[NamedFigures], Field(description="By agent, most feedback first.")]
     by_agent_version: Annotated[list[NamedFigures], Field(description="By agent version, most feedback first.")]
-    by_origin: Annotated[list[NamedFigures], Field(description="People and machine.")]
+    by_origin: Annotated[list[NamedFigures], Field(description="By origin, most feedback first.")]
 
 
 class RankedAgent(Figures):
-    """`low` and `high` bound the true satisfaction with 95 % confidence (Wilson)."""
+    """Counts for an agent, with the 95 % confidence interval of its satisfaction."""
 
     agent_id: Annotated[str, Field(description="The agent.")]
-    low: Annotated[float, Field(description="The true satisfaction is above, with 95 % confidence (Wilson).")]
-    high: Annotated[float, Field(description="The true satisfaction is below, with 95 % confidence (Wilson).")]
-    enough: Annotated[bool, Field(description="It has at least `min_votes` votes and is ranked.")]
+    low: Annotated[float, Field(description="Lower bound of the 95 % confidence interval of satisfaction (Wilson).")]
+    high: Annotated[float, Field(description="Upper bound of the 95 % confidence interval of satisfaction (Wilson).")]
+    enough: Annotated[bool, Field(description="True if the agent has at least `min_votes` votes and is ranked.")]
 
 
 class Ranking(Answer):
-    """Agents with at least `min_votes` come first, best lower bound first; the others follow, most votes first."""
+    """Agents with at least `min_votes` votes, best lower bound first; then the others, most votes first."""
 
     tenant: Annotated[str, Field(description="As in the path.")]
     project: Annotated[str, Field(description="As in the path.")]
-    window: Annotated[Window, Field(description="From `start` on, before `end`.")]
-    min_votes: Annotated[int, Field(description="As asked.")]
-    agents: Annotated[list[RankedAgent], Field(description="Ranked ones first, best lower bound first.")]
-    next_cursor: Annotated[str | None, Field(description="Goes on after the last agent; null at the end.")] = None
+    window: Annotated[Window, Field(description="`start` inclusive, `end` exclusive.")]
+    min_votes: Annotated[int, Field(description="The requested minimum.")]
+    agents: Annotated[list[RankedAgent], Field(description="Ranked agents first, best lower bound first.")]
+    next_cursor: Annotated[str | None, Field(description="Cursor of the next page; null on the last page.")] = None
 
 
 _RANK: Final = TypeAdapter(tuple[Moment, Moment, bool, float, Id])
@@ -85,7 +87,7 @@ _FLAGS: Final = ("of_time", "of_agent", "of_version", "of_origin")
 
 
 async def summary(pool: asyncpg.Pool, at: Project, span: Span, bucket: Bucket, filters: Filters) -> Summary:
-    """The figures of a window. Weeks begin on Monday; all buckets are in UTC."""
+    """Return the satisfaction in a time window. Weeks begin on Monday; all buckets are in UTC."""
     source = votes(at, span, filters, by_days=bucket != "hour")
     statement = _SUMMARY.format(counts=SUMS, shift=SHIFTS[bucket], width=WIDTHS[bucket], source=source.sql)
     rows = await pool.fetch(statement, *source.values)
@@ -120,9 +122,10 @@ async def ranking(
     cursor: str | None = None,
     given: tuple[object, ...] = (),
 ) -> Ranking:
-    """Agents by what their votes prove, not by their share alone. `given` is what was asked, for the cursor.
+    """Rank agents by the lower bound of their satisfaction, so that a few votes do not put an agent first.
 
-    The window is the first page's on every page. Raises BadCursor where another question gave the cursor.
+    `given` are the query's parameters, to which the cursor is bound. The first page's window applies to all pages.
+    Raises BadCursor if the cursor belongs to another query.
     """
     asked = question("agents", *at, *given)
     after = None if cursor is None else decode(cursor, asked, _RANK)
@@ -147,7 +150,7 @@ async def ranking(
 
 
 def _rank(agent: RankedAgent) -> tuple[bool, float, str]:
-    """An agent's place: ranked ones by their lower bound, then the others by their votes."""
+    """Return an agent's sort key: ranked agents by lower bound, then the others by votes."""
     return not agent.enough, -agent.low if agent.enough else -float(agent.total), agent.agent_id
 
 

@@ -1,4 +1,4 @@
-"""Lists single feedbacks: the one query behind the list page, its exports and the API."""
+"""Search for feedback records, shared by the list page, the exports and the API."""
 
 from __future__ import annotations
 
@@ -19,51 +19,60 @@ from reporting.selection import Filters, Project, Span, substring, where
 
 
 class FoundFeedback(Answer):
-    """One effective and live feedback."""
+    """Effective feedback record."""
 
-    feedback_id: Annotated[UUID, Field(description="Stays the same through every change of it.")]
-    conversation_id: Annotated[str, Field(description="The conversation it was given in.")]
-    turn_id: Annotated[str, Field(description="The turn it is about.")]
-    agent_id: Annotated[str, Field(description="Who answered in that turn.")]
-    agent_version: Annotated[str | None, Field(description="The agent's version, where the platform said it.")]
-    model: Annotated[str | None, Field(description="The language model, where the platform said it.")]
-    user_id: Annotated[str, Field(description="Whose verdict it is, or whose message the machine read.")]
+    feedback_id: Annotated[UUID, Field(description="Id of the record; it never changes.")]
+    conversation_id: Annotated[str, Field(description="The conversation.")]
+    turn_id: Annotated[str, Field(description="The turn that the feedback is about.")]
+    agent_id: Annotated[str, Field(description="The agent that answered in that turn.")]
+    agent_version: Annotated[str | None, Field(description="The agent's version; null if unknown.")]
+    model: Annotated[str | None, Field(description="The agent's language model; null if unknown.")]
+    user_id: Annotated[str, Field(description="The person who gave the verdict, or whose message the machine judged.")]
     origin: Annotated[
         Origin,
-        Field(description="`user`: a person judged. `machine`: read from what a person wrote. `reviewer`: a review."),
+        Field(description="`user`: a person's verdict. `machine`: inferred from a message. `reviewer`: a review."),
     ]
-    feedback_type: Annotated[FeedbackType, Field(description="`reaction` is an emoji, `explicit` a judgement.")]
+    feedback_type: Annotated[
+        FeedbackType, Field(description="`reaction`: an emoji. `explicit`: a judgement. `inferred`: a machine verdict.")
+    ]
     reaction: Annotated[Reaction, Field(description="The verdict.")]
     value: Annotated[float | None, Field(description="The reward, -1 to 1.")]
-    confidence: Annotated[float, Field(description="0 to 1; a person's own verdict has 1.")]
-    text: Annotated[str | None, Field(description="What the person wrote about it, or wrote next.")]
-    tags: Annotated[list[str], Field(description="Reasons given with it.")]
-    correction: Annotated[str | None, Field(description="What the answer should have been.")]
-    correction_type: Annotated[CorrectionType | None, Field(description="How the machine saw the answer rejected.")]
+    confidence: Annotated[float, Field(description="0 to 1; 1 for a person's own verdict.")]
+    text: Annotated[str | None, Field(description="The person's comment, or the message that the machine judged.")]
+    tags: Annotated[list[str], Field(description="Reasons for the verdict.")]
+    correction: Annotated[str | None, Field(description="The answer that the person wanted instead.")]
+    correction_type: Annotated[
+        CorrectionType | None, Field(description="The kind of rejection that the machine inferred.")
+    ]
     emoji: Annotated[str | None, Field(description="The emoji of a reaction.")]
-    reviews: Annotated[str | None, Field(description="Of a review: the machine's verdict, or the turn; else null.")]
-    detector: Annotated[str | None, Field(description="Of a machine's verdict: the version of the detector.")]
-    decided_by: Annotated[DecidedBy | None, Field(description="Of a machine's verdict: what in the detector decided.")]
-    ts: Annotated[Time, Field(description="When it was given.")]
+    reviews: Annotated[
+        str | None, Field(description="For a review: the reviewed machine verdict or turn; otherwise null.")
+    ]
+    detector: Annotated[str | None, Field(description="For a machine verdict: the detector's version.")]
+    decided_by: Annotated[
+        DecidedBy | None, Field(description="For a machine verdict: the part of the detector that decided.")
+    ]
+    ts: Annotated[Time, Field(description="Time of the verdict.")]
 
 
 class FoundFeedbacks(Answer):
-    """One page, newest first, at most 2 MiB of text.
+    """One page of feedback records, newest first, at most 2 MiB of text.
 
-    With `text` a page looks through 10,000 feedbacks at most: it may be empty and yet have a `next_cursor`.
+    With the filter `text`, a page scans at most 10,000 records: it may be empty and still have a `next_cursor`.
     """
 
-    items: Annotated[list[FoundFeedback], Field(description="Effective and live feedbacks, newest first.")]
-    next_cursor: Annotated[str | None, Field(description="Goes on after the last item; null at the end.")]
+    items: Annotated[list[FoundFeedback], Field(description="Effective feedback records, newest first.")]
+    next_cursor: Annotated[str | None, Field(description="Cursor of the next page; null on the last page.")]
 
 
 _POSITION: Final = TypeAdapter(tuple[Moment, UUID])
 LOOKED_THROUGH: Final = 10_000
-"""Feedbacks in which one page looks for a text: no index has texts. The cursor goes on where the look ended."""
+"""Maximum number of records that one page scans for a text, which has no index. The cursor continues after the scan."""
 _COLUMNS: Final = """e.feedback_id, e.conversation_id, e.turn_id, e.agent_id, e.agent_version, e.model, e.user_id,
  e.origin, e.feedback_type, e.reaction, e.value, e.confidence, e.text, e.tags, e.correction, e.correction_type, e.emoji,
  e.occurred_at, e.agent_message_id, e.trace_id, e.source, e.reviews, e.overruled_by, e.detector, e.decided_by"""
-# Whether a feedback counts is asked of those alone that hold the text, and where the look ended only where it did.
+# Only records that contain the text are checked for being effective. The last row, `ended_here`, marks the end of a
+# scan that reached its limit.
 _LOOK: Final = """
 with looked as materialized (
     select e.feedback_id, e.occurred_at, e.text ilike ${pattern} or e.correction ilike ${pattern} as holds
@@ -110,13 +119,13 @@ select f.feedback_id, left(coalesce(
 from feedbacks f where f.tenant = $1 and f.project = $2 and f.feedback_id = any($3::uuid[])
 """
 Place = tuple[int, UUID]
-"""A feedback's place in the list: when it was given, and its id."""
+"""Position of a feedback record in the list: its time in microseconds, and its id."""
 
 
 async def search(
     pool: asyncpg.Pool, at: Project, span: Span, filters: Filters, limit: int, cursor: str | None
 ) -> FoundFeedbacks:
-    """One page of what matches. Raises BadCursor where another question gave the cursor."""
+    """Return one page of matching records. Raises BadCursor if the cursor belongs to another query."""
     rows, next_cursor = await found(pool, at, span, filters, limit, cursor)
     return FoundFeedbacks(items=[as_answer(row) for row in rows], next_cursor=next_cursor)
 
@@ -124,11 +133,14 @@ async def search(
 async def found(
     pool: asyncpg.Pool, at: Project, span: Span, filters: Filters, limit: int, cursor: str | None = None
 ) -> tuple[Sequence[asyncpg.Record], str | None]:
-    """One page of rows, newest first, and the next page's cursor. Raises BadCursor."""
+    """Return one page of rows, newest first, and the next page's cursor.
+
+    Raises BadCursor if the cursor belongs to another query.
+    """
     asked = question("search", *at, *span, asdict(filters))
     after = None if cursor is None else decode(cursor, asked, _POSITION)
     rows = await pool.fetch(*_statement(at, span, filters, limit + 1, after))
-    # Where a look for a text ended before it came to the end of all feedbacks.
+    # The row at which a text scan stopped before the end of all records.
     ended_at = rows.pop() if filters.text is not None and rows and rows[-1]["ended_here"] else None
     sizes = (OVERHEAD + len(row["text"] or "") + len(row["correction"] or "") for row in rows)
     page, more = page_of(rows, sizes, limit)
@@ -137,7 +149,7 @@ async def found(
 
 
 async def every(pool: asyncpg.Pool, at: Project, span: Span, filters: Filters) -> AsyncIterator[asyncpg.Record]:
-    """All rows that match, page by page: no connection is held and memory is bounded while a reader is slow."""
+    """Yield all matching rows, page by page: a slow reader holds no connection, and memory is bounded."""
     cursor: str | None = None
     while True:
         rows, cursor = await found(pool, at, span, filters, 500, cursor)
@@ -150,14 +162,14 @@ async def every(pool: asyncpg.Pool, at: Project, span: Span, filters: Filters) -
 async def beside(
     pool: asyncpg.Pool, at: Project, span: Span, filters: Filters, place: Place
 ) -> tuple[asyncpg.Record | None, asyncpg.Record | None]:
-    """The next newer and the next older feedback in the list."""
+    """Return the next newer and the next older feedback record in the list; None at an end."""
     newer = await pool.fetchrow(*_statement(at, span, filters, 1, place, newer=True))
     older = await pool.fetchrow(*_statement(at, span, filters, 1, place))
     return _match(newer), _match(older)
 
 
 async def with_answers(pool: asyncpg.Pool, at: Project, rows: Sequence[asyncpg.Record]) -> list[dict[str, Any]]:
-    """The rows, each with the beginning of the `answer` it is about, None where that is not known."""
+    """Add to each row the first 280 characters of the `answer` that it is about; None if unknown."""
     found_answers = await pool.fetch(_ANSWERS, *at, [row["feedback_id"] for row in rows])
     answers = {row["feedback_id"]: row["answer"] for row in found_answers}
     return [{**row, "answer": answers.get(row["feedback_id"])} for row in rows]

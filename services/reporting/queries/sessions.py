@@ -1,4 +1,4 @@
-"""Counts how sessions were rated at their end, by step of time and by how long they were."""
+"""Counts of end-of-session ratings by time and by session length."""
 
 from __future__ import annotations
 
@@ -13,37 +13,39 @@ from reporting.queries.satisfaction import window_of
 from reporting.selection import SHIFTS, WIDTHS, Bucket, Span
 
 LENGTHS: Final = (0, 1, 2, 4, 8, 16, 32)
-"""From how many turns on a session belongs to the next length; the last one has no end."""
+"""Lower bounds of the session lengths, in turns; the last one has no upper bound."""
 
 
 class Ratings(Answer):
-    """Ratings of sessions. Skipped ratings count in no share."""
+    """Counts of session ratings. Skipped ratings do not affect `share`."""
 
-    sessions: Annotated[int, Field(description="All of them: positive + negative + skipped.")]
+    sessions: Annotated[int, Field(description="positive + negative + skipped.")]
     positive: Annotated[int, Field(description="Rated helpful.")]
     negative: Annotated[int, Field(description="Rated not helpful.")]
-    skipped: Annotated[int, Field(description="Asked, and not rated.")]
+    skipped: Annotated[int, Field(description="Not rated although a rating was requested.")]
     share: Annotated[float | None, Field(description="positive / (positive + negative); null without either.")]
 
 
 class RatingsOfStep(Ratings):
-    start: Annotated[Time, Field(description="Where the step begins, in UTC.")]
+    start: Annotated[Time, Field(description="Start of the bucket, in UTC.")]
 
 
 class RatingsOfLength(Ratings):
-    turns_from: Annotated[int, Field(description="Sessions of at least this many turns.")]
-    turns_to: Annotated[int | None, Field(description="And of at most this many; null for the longest.")]
+    turns_from: Annotated[int, Field(description="Minimum number of turns.")]
+    turns_to: Annotated[int | None, Field(description="Maximum number of turns; null for the longest sessions.")]
 
 
 class SessionRatings(Answer):
-    """Of all projects of the tenant: a session names none."""
+    """Session ratings over all projects of the tenant; a session has no project."""
 
     tenant: Annotated[str, Field(description="As in the path.")]
-    window: Annotated[Window, Field(description="From `start` on, before `end`.")]
-    bucket: Annotated[Bucket, Field(description="The width of the steps.")]
-    totals: Annotated[Ratings, Field(description="Of the whole window.")]
-    buckets: Annotated[list[RatingsOfStep], Field(description="By step of time; empty ones are left out.")]
-    by_length: Annotated[list[RatingsOfLength], Field(description="By turns at the end; empty ones are left out.")]
+    window: Annotated[Window, Field(description="`start` inclusive, `end` exclusive.")]
+    bucket: Annotated[Bucket, Field(description="Width of the buckets.")]
+    totals: Annotated[Ratings, Field(description="Counts of the whole window.")]
+    buckets: Annotated[list[RatingsOfStep], Field(description="Counts by time; empty buckets are left out.")]
+    by_length: Annotated[
+        list[RatingsOfLength], Field(description="Counts by number of turns; empty groups are left out.")
+    ]
 
 
 _COUNTED: Final = """
@@ -61,7 +63,7 @@ order by start, length
 
 
 async def session_ratings(pool: asyncpg.Pool, tenant: str, span: Span, bucket: Bucket) -> SessionRatings:
-    """The ratings of a window. Weeks begin on Monday; all steps are in UTC."""
+    """Count the ratings in a time window. Weeks begin on Monday; all buckets are in UTC."""
     statement = _COUNTED.format(shift=SHIFTS[bucket], width=WIDTHS[bucket])
     rows = await pool.fetch(statement, tenant, *span, list(LENGTHS))
     whole = next(row for row in rows if not row["of_step"] and not row["of_length"])

@@ -1,4 +1,4 @@
-"""Reads a conversation: its messages in order, and the feedback on each turn."""
+"""Query for a transcript: the messages of a conversation in order, with the feedback on each turn."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ MOST_MESSAGES: Final = 600
 
 @dataclass(slots=True)
 class Line:
-    """One message; times in microseconds. `sender_id` is None for an erased person.
+    """Message of a transcript; times are in microseconds. `sender_id` is None for an erased person.
 
-    `reactions` are those of its turn, on the turn's last agent message, whose `ends_turn` is True. `thread` is the
-    thread that contains it; empty for the channel.
+    The last agent message of a turn has `ends_turn` set and contains the `reactions` on the turn. `thread` is the
+    message's thread, empty for the channel.
     """
 
     message_id: str
@@ -38,7 +38,10 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Transcript:
-    """`stray` holds the reactions on turns that no shown message belongs to; `cut` says that messages are left out."""
+    """Messages of a conversation; `cut` is True if some are left out.
+
+    `stray` contains the reactions on turns without an agent message; it is empty if `cut` is True.
+    """
 
     lines: list[Line]
     stray: list[dict[str, Any]]
@@ -66,7 +69,7 @@ from effective_or_overruled where {_HERE} order by occurred_at, feedback_id limi
 
 
 async def transcript(connection: Connection, at: Conversation, turn_id: str | None) -> Transcript:
-    """The messages around `turn_id`, or the conversation's last ones."""
+    """Return up to 600 messages: those around `turn_id`, or the conversation's last ones."""
     pivot = None if turn_id is None else await connection.fetchval(_PIVOT, *at, turn_id)
     half = MOST_MESSAGES if pivot is None else MOST_MESSAGES // 2
     before = await connection.fetch(_BEFORE, *at, pivot, half + 1)
@@ -88,9 +91,9 @@ async def transcript(connection: Connection, at: Conversation, turn_id: str | No
 
 
 def by_thread(lines: Sequence[Line]) -> list[Line]:
-    """Return the channel's lines in order, the lines of each thread right after its root.
+    """Return the channel's messages in order, with each thread's messages directly after the thread's root.
 
-    A thread whose root is missing is placed where its first line is.
+    A thread without its root stays at the position of its first message.
     """
     threads: dict[str, list[Line]] = {}
     for line in lines:

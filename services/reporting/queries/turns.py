@@ -1,4 +1,4 @@
-"""Lists the turns of one conversation with their texts and effective reactions."""
+"""Query for the turns of a conversation with their texts and effective reactions."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from reporting.selection import Conversation
 
 @dataclass(slots=True)
 class TurnLog:
-    """The compact log of a turn: how its answer was made, as far as the platform said."""
+    """Summary of a turn: metadata of its answer, as far as the platform provided them."""
 
     turn_id: str
     ts: str
@@ -53,26 +53,27 @@ class TurnWithFeedbacks:
     turn_log: TurnLog | None
     cut: Annotated[
         bool,
-        Field(
-            description="Something is left out: only the first 1 MiB of texts and the newest 1 MiB of reactions come."
-        ),
+        Field(description="True if only the first 1 MiB of texts, or the newest 1 MiB of reactions, are included."),
     ] = False
 
 
 class TurnsWithFeedbacks(Answer):
-    """`user_id` is the person who began the conversation; null if they were erased or no person's message is known."""
+    """Turns of a conversation with their reactions.
+
+    `user_id` is the sender of the first message by a person; null if there is none or the person was erased.
+    """
 
     user_id: str | None
     conversation_id: str
     turns: Annotated[list[TurnWithFeedbacks], Field(description="In time order, at most 2 MiB of text.")]
-    next_cursor: Annotated[str | None, Field(description="Goes on after the last turn; null at the end.")]
+    next_cursor: Annotated[str | None, Field(description="Cursor of the next page; null on the last page.")]
 
 
 _POSITION: Final = TypeAdapter(tuple[Moment, Id])
 
 
 _HERE: Final = "tenant = $1 and project = $2 and conversation_id = $3"
-# A turn stands at its first message, or at its first reaction while none is known.
+# A turn's time is that of its first message, or of its first reaction if no message is known.
 _HEADS: Final = f"""
 with judged as (
     select turn_id, min(occurred_at) as occurred_at,
@@ -118,7 +119,7 @@ select * from (
 where used <= {ITEM_BYTES}
 order by occurred_at, sequence, message_id
 """
-# A person's message that names no turn belongs to the answer that follows it.
+# A person's message without a turn id belongs to the answer directly after it.
 _ASKED: Final = f"""
 select a.turn_id, q.*
 from (
@@ -148,10 +149,10 @@ async def turns_with_feedbacks(
     limit: int = 500,
     cursor: str | None = None,
 ) -> TurnsWithFeedbacks:
-    """One page of the known ones of `turn_ids`, in time order; None means every turn with a reaction.
+    """Return one page of turns in time order: the known ones of `turn_ids`, or every turn with a reaction if None.
 
-    Reactions are effective and live, given at or after `since` (microseconds). Raises BadCursor where another
-    conversation or other `turn_ids` gave the cursor.
+    Only effective reactions at or after `since` (microseconds) are included. Raises BadCursor if the cursor belongs to
+    another conversation or other `turn_ids`.
     """
     asked = question("turns", *at, turn_ids)
     position = (None, None) if cursor is None else decode(cursor, asked, _POSITION)
@@ -189,7 +190,7 @@ def _turn(
     people: list[Any] = [row for row in messages if row["sender_type"] == "human"] or ([asked] if asked else [])
     answers = [row for row in messages if row["sender_type"] == "agent"]
     feedbacks = [feedback_item(row) for row in reactions]
-    return TurnWithFeedbacks(  # by position, as in `answers`
+    return TurnWithFeedbacks(  # positional for speed, as in `answers`
         turn_id,
         _asked(people) if people else None,
         _answered(answers) if answers else None,

@@ -1,4 +1,4 @@
-"""Permitted webhook addresses: public ones, unless the operator allows others for that endpoint."""
+"""Check of webhook addresses: only public ones, unless the operator allows private ones for the endpoint."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 
 
 class NotAllowed(Exception):
-    """The host's name leads to an address that is not on the public Internet."""
+    """Error for a host name that resolves to an address outside the public Internet."""
 
 
 def is_public(text: str) -> bool:
-    """Return True if an IP address, and any IPv4 address that it wraps, is on the public Internet."""
+    """Return True if an IP address, and any IPv4 address embedded in it, is on the public Internet."""
     address: Address = ipaddress.ip_address(text.partition("%")[0])
     if isinstance(address, ipaddress.IPv6Address):
         wrapped = address.ipv4_mapped or address.sixtofour or (address.teredo or (None, None))[1]
@@ -28,9 +28,10 @@ def is_public(text: str) -> bool:
 
 
 async def address_of(host: str, port: int, *, private: bool) -> str:
-    """The address to connect to. Raises NotAllowed where any address of `host` is not public, OSError for none.
+    """Resolve `host` and return the address to connect to.
 
-    The caller connects to the very address that was looked at: a name that is looked up twice may change between.
+    The caller must connect to this checked address, since a second lookup may give another one. Raises NotAllowed if
+    any address is not public, unless `private` is set, and OSError if there is no address.
     """
     found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
     addresses = [str(one[4][0]) for one in found]

@@ -1,4 +1,4 @@
-"""Hands an endpoint what is due, and leaves it alone while it fails."""
+"""Delivery of due events to one endpoint, with a circuit breaker."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from servicekit.clock import Clock
 from servicekit.logging import logger
 
 AT_ONCE: Final = 8
-"""Attempts of one endpoint at the same time."""
+"""Maximum number of concurrent attempts per endpoint."""
 ATTEMPT_SECONDS: Final = 15.0
-"""How long a receiver may take, as Standard Webhooks advises."""
+"""Time limit for one attempt, as Standard Webhooks advises."""
 log = logger("webhooks")
 
 
 class Courier:
-    """One endpoint's deliveries. Each endpoint has a courier of its own, so that none waits for another's receiver."""
+    """Sender of one endpoint's deliveries. Each endpoint has its own courier, so no endpoint waits for another."""
 
     def __init__(
         self,
@@ -49,10 +49,10 @@ class Courier:
         await self._sender.close()
 
     async def deliver(self) -> None:
-        """Hand over all that is due. After five failures in a row only one attempt is made each half minute."""
+        """Send all due events. After five consecutive failures, make only one attempt every half minute."""
         while self._breaker.lets_through(self._clock.monotonic()):
             now = self._clock.now()
-            # Whoever dies with them leaves them to be taken up again soon after the attempt would have ended.
+            # The claim outlasts the attempt: after a crash, another courier takes the events over.
             until = now + int(2 * self._seconds * SECOND)
             limit = 1 if self._breaker.open else AT_ONCE
             due = await self._deliveries.claim(self.endpoint.name, now, until, limit)

@@ -1,4 +1,4 @@
-"""Webhook endpoints from a file, with the secrets that it names."""
+"""Webhook endpoints: read from a file, with secrets from the environment."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from contracts.topics import ERASURE_REQUESTED, FEEDBACK_CREATED, SESSION_CREATE
 from servicekit.errors import StartError
 from servicekit.settings import read_toml, secret_of
 
-SECRET_PREFIX = "whsec_"  # noqa: S105 # what every such secret begins with
+SECRET_PREFIX = "whsec_"  # noqa: S105 # prefix of every webhook secret
 EVENTS = (FEEDBACK_CREATED.name, SESSION_CREATED.name, ERASURE_REQUESTED.name)
 Variable = Annotated[str, StringConstraints(pattern=r"^[A-Z][A-Z0-9_]{2,99}$")]
 
@@ -26,11 +26,12 @@ class _Part(BaseModel):
 
 
 class EndpointSettings(_Part):
-    """A receiver as the file names it.
+    """Settings of a webhook endpoint in the file.
 
-    `secrets` names environment variables that hold the keys (or NAME_FILE files with them); every request is signed
-    with each, so that a key can be changed. Without `project` it gets all projects, and only then session ratings,
-    which belong to none. `private` allows addresses that are not on the public Internet, and `http`.
+    `secrets` names the environment variables that contain the signing keys (or, as NAME_FILE, the files with them).
+    Every request is signed with each key, so that keys can be rotated. Without `project` the endpoint gets the events
+    of all projects. Session ratings, which have no project, need that. `private` allows `http` and addresses that are
+    not on the public Internet.
     """
 
     name: Name
@@ -49,15 +50,15 @@ class EndpointSettings(_Part):
     def _is_an_address(cls, url: str) -> str:
         parts = urlsplit(url)
         if not parts.hostname or parts.username is not None or parts.fragment or (parts.port or 1) < 1:
-            raise ValueError("must be an address without a user, a password or a fragment")
+            raise ValueError("must be a URL without user name, password and fragment")
         return url
 
     @model_validator(mode="after")
     def _is_closed_to_listeners(self) -> Self:
         if self.url.startswith("http:") and not self.private:
-            raise ValueError("http is for private addresses alone: use https, or set private")
+            raise ValueError("http is only allowed for private addresses: use https, or set private")
         if self.project is not None and SESSION_CREATED.name in self.events:
-            raise ValueError("session ratings belong to no project: leave project out")
+            raise ValueError("session ratings have no project: omit project")
         return self
 
 
@@ -66,7 +67,7 @@ class _File(_Part):
 
 
 class Endpoint(_Part):
-    """A receiver with its keys, the bytes that requests are signed with."""
+    """Webhook endpoint with its signing keys."""
 
     settings: EndpointSettings
     keys: Annotated[tuple[bytes, ...], Field(repr=False)]
@@ -76,7 +77,10 @@ class Endpoint(_Part):
         return self.settings.name
 
     def wants(self, topic: str, tenant: str, project: str | None) -> bool:
-        """Return True if the endpoint wants events of `topic` about that place. Erasures follow all that was sent."""
+        """Return True if the endpoint wants events of `topic` for this tenant and project.
+
+        Every endpoint of the tenant gets erasure requests, whatever its `events` and `project` are.
+        """
         here = self.settings.tenant == tenant and self.settings.project in (None, project)
         if topic == ERASURE_REQUESTED.name:
             return self.settings.tenant == tenant
@@ -84,11 +88,11 @@ class Endpoint(_Part):
 
 
 def read_endpoints(path: Path) -> Sequence[Endpoint]:
-    """The receivers of the file. Raises StartError, without a value of it."""
+    """Read the endpoints from a file. Raises StartError without quoting values of the file."""
     found = read_toml(path, _File).endpoint
     names = [one.name for one in found]
     if len(set(names)) < len(names):
-        raise StartError(f"The file {path} names an endpoint twice.")
+        raise StartError(f"The file {path} contains two endpoints of the same name.")
     return [Endpoint(settings=one, keys=tuple(_key(variable) for variable in one.secrets)) for one in found]
 
 
@@ -99,5 +103,5 @@ def _key(variable: str) -> bytes:
     except binascii.Error:
         key = b""
     if not (text.startswith(SECRET_PREFIX) and 24 <= len(key) <= 64):
-        raise StartError(f"The variable {variable} must hold {SECRET_PREFIX} and base64 of 24 to 64 bytes.")
+        raise StartError(f"The variable {variable} must be {SECRET_PREFIX} followed by base64 of 24 to 64 bytes.")
     return key

@@ -1,4 +1,4 @@
-"""From the log into the table of deliveries."""
+"""Handlers that write webhook deliveries for events of the log."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ UNWANTED = Ignored("no_webhook")
 
 
 class WebhookHandler(Handler, tombstones=True):
-    """The handler of the group `webhooks`, within an ErasingHandler: it writes rows, and waits for no receiver."""
+    """Handler of the consumer group `webhooks`, inside an ErasingHandler: writes delivery rows, calls no receiver."""
 
     def __init__(self, endpoints: Sequence[Endpoint], deliveries: Deliveries, clock: Clock) -> None:
         self._endpoints = endpoints
@@ -43,7 +43,7 @@ class WebhookHandler(Handler, tombstones=True):
 
 
 class WithErasures(Handler, tombstones=True):
-    """`inner`, with a delivery of every request for an erasure: a receiver has words of that person, too."""
+    """Handler that adds deliveries of erasure requests to `inner`, because receivers have the person's text too."""
 
     def __init__(self, inner: Handler, events: WebhookHandler) -> None:
         self._inner = inner
@@ -68,7 +68,7 @@ def deliveries_of(received: Received[Any], endpoints: Sequence[Endpoint]) -> Ite
         case FeedbackSessionCreated():
             subject, revision, user = str(event.id), 0, event.user_id_or_null
         case FeedbackErasureRequested():
-            # No words of the person's: the request has to outlive what it erases here.
+            # No user id in the row: otherwise the erasure would delete the delivery of its own request.
             subject, revision = f"erasure/{event.request_id}", 0
         case _:
             return

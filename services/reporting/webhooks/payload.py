@@ -1,4 +1,4 @@
-"""Body and headers of one delivery, as Standard Webhooks defines them. Pure."""
+"""Body and headers of a delivery, as defined by Standard Webhooks. Pure."""
 
 from __future__ import annotations
 
@@ -17,10 +17,11 @@ _MEDIA_TYPES: Final = {"standard": "application/json", "cloudevents": "applicati
 
 @dataclass(frozen=True, slots=True)
 class Delivery:
-    """One event for one endpoint. Of a `subject` (a feedback, a rating, an erasure) the highest `revision` counts.
+    """Event to deliver to an endpoint.
 
-    `event` is the event's JSON as it is in the log; `user_id` whose words it may hold, None where it holds none.
-    Times in microseconds.
+    `subject` is a feedback id, a rating id or an erasure; the highest `revision` of a subject replaces the others.
+    `event` is the event's JSON as in the log. `user_id` is the person whose text `event` may contain, None for none.
+    Times are in microseconds.
     """
 
     endpoint: str
@@ -36,7 +37,7 @@ class Delivery:
 
 
 def body_of(delivery: Delivery, form: Format) -> bytes:
-    """The body, the same at every attempt."""
+    """Return the request body, which is the same in every attempt."""
     data: Any = json.loads(delivery.event)
     time = format_instant(delivery.occurred_at)
     if form == "standard":
@@ -57,7 +58,7 @@ def body_of(delivery: Delivery, form: Format) -> bytes:
 
 
 def headers_of(event_id: str, body: bytes, keys: Sequence[bytes], form: Format, now: int) -> dict[str, str]:
-    """The headers of an attempt at `now` (microseconds), signed with each of `keys`."""
+    """Return the headers of an attempt at `now` (microseconds), with a signature for each of `keys`."""
     timestamp = str(now // SECOND)
     signed = f"{event_id}.{timestamp}.".encode() + body
     digests = (base64.b64encode(hmac.digest(key, signed, "sha256")).decode() for key in keys)

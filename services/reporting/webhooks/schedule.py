@@ -7,15 +7,15 @@ from typing import Final
 from contracts.instants import SECOND
 
 WAITS: Final = (5, 300, 1_800, 7_200, 18_000, 36_000, 50_400, 72_000, 86_400)
-"""Seconds before the second try, the third, and so on: three days in all."""
+"""Delays in seconds before the second attempt, the third, and so on: about three days in total."""
 LONGEST_ASKED: Final = 3_600
-"""Seconds that a receiver may have us wait by Retry-After."""
+"""Maximum Retry-After that is respected, in seconds."""
 
 
 def next_try(attempts: int, now: int, asked: int, jitter: float) -> int | None:
-    """Return the time of the next try after `attempts` failures, in microseconds; None to give up.
+    """Return the time of the next attempt after `attempts` failures, in microseconds; None to stop retrying.
 
-    `asked` is the receiver's Retry-After in seconds, 0 for none; `jitter` between 0 and 1 adds up to a fifth.
+    `asked` is the receiver's Retry-After in seconds, 0 for none. `jitter`, between 0 and 1, adds up to a fifth.
     """
     if attempts > len(WAITS):
         return None

@@ -1,4 +1,4 @@
-"""One attempt to hand a delivery over."""
+"""HTTP client that makes one attempt to deliver an event."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from reporting.webhooks.endpoints import Endpoint
 from reporting.webhooks.payload import Delivery, body_of, headers_of
 
 GONE = 410
-"""The status by which a receiver says that it wants no more of this."""
+"""Status with which a receiver rejects an event for good."""
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """Outcome of an attempt: a status, or a short name of the error. `retry_after` in seconds."""
+    """Outcome of an attempt. `what` is a status or a short error name; `retry_after` is in seconds."""
 
     what: str
     delivered: bool = False
@@ -26,7 +26,7 @@ class Answer:
 
 
 class Sender:
-    """Sends to one endpoint, each attempt within `seconds`. Follows no redirection and reads no answer's body."""
+    """HTTP client of one endpoint. Each attempt ends within `seconds`; redirects are not followed, bodies not read."""
 
     def __init__(self, endpoint: Endpoint, seconds: float) -> None:
         self._endpoint = endpoint
@@ -39,7 +39,7 @@ class Sender:
         await self._http.aclose()
 
     async def send(self, delivery: Delivery, now: int) -> Answer:
-        """Try once, signed at `now` (microseconds). Never raises for what the receiver or the network does."""
+        """Make one attempt, signed at `now` (microseconds). Errors of the receiver or the network do not raise."""
         settings = self._endpoint.settings
         body = body_of(delivery, settings.format)
         headers = headers_of(delivery.event_id, body, self._endpoint.keys, settings.format, now)

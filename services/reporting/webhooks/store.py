@@ -1,4 +1,4 @@
-"""The table `deliveries`: what is still to be handed over, and what was given up."""
+"""Storage of waiting and dead deliveries in the table `deliveries`."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ from deliveries where tenant = $1 group by endpoint
 
 @dataclass(frozen=True, slots=True)
 class Count:
-    """State of an endpoint. `oldest` in microseconds; `last_answer` is a status or the name of an error."""
+    """Delivery counts of an endpoint. `oldest` is in microseconds; `last_answer` is a status or an error name."""
 
     waiting: int
     dead: int
@@ -50,19 +50,19 @@ class Count:
 
 
 class Deliveries:
-    """Rows by endpoint and subject: a later revision takes the place of one that was not handed over yet."""
+    """Deliveries by endpoint and subject; a later revision replaces an undelivered earlier one."""
 
     def __init__(self, pool: asyncpg.Pool) -> None:
         self._pool = pool
 
     async def add(self, deliveries: Collection[Delivery], now: int) -> None:
-        """Keep what is to be handed over from `now` on (microseconds). At most one of an endpoint and subject."""
+        """Insert deliveries, due at `now` (microseconds); at most one per endpoint and subject."""
         rows = sorted(astuple(one)[:9] for one in deliveries)
         if rows:
             await self._pool.execute(_ADD, *columns_of(rows, 9), now)
 
     async def drop(self, ended: Collection[tuple[str, int]]) -> None:
-        """Forget whatever is about these subjects, up to their revision."""
+        """Delete the deliveries of these (subject, revision) pairs, up to the given revision."""
         subjects, revisions = columns_of(sorted(ended), 2)
         await self._pool.execute(
             "delete from deliveries d using unnest($1::text[], $2::bigint[]) as ended (subject, revision) "
@@ -72,7 +72,7 @@ class Deliveries:
         )
 
     async def claim(self, endpoint: str, now: int, until: int, limit: int) -> Sequence[Delivery]:
-        """The next ones that are due; nobody else is given them before `until`. Times in microseconds."""
+        """Return up to `limit` due deliveries; they are not due again before `until`. Times are in microseconds."""
         return [Delivery(**row) for row in await self._pool.fetch(_CLAIM, endpoint, now, until, limit)]
 
     async def delivered(self, one: Delivery) -> None:
@@ -84,16 +84,16 @@ class Deliveries:
         )
 
     async def failed(self, one: Delivery, again_at: int | None, answer: str) -> None:
-        """Note an attempt that failed; without a time to try again it is dead."""
+        """Record a failed attempt. The delivery is retried at `again_at` (microseconds), or dead if that is None."""
         await self._pool.execute(_FAILED, one.endpoint, one.subject, one.revision, one.attempts + 1, again_at, answer)
 
     async def counts(self, tenant: str) -> dict[str, Count]:
-        """Return the state of each endpoint that has rows of the tenant."""
+        """Return the delivery counts of each endpoint with deliveries of the tenant."""
         rows = await self._pool.fetch(_COUNTS, tenant)
         return {row["endpoint"]: Count(row["waiting"], row["dead"], row["oldest"], row["last_answer"]) for row in rows}
 
     async def replay(self, tenant: str, endpoint: str, now: int) -> int:
-        """Make the endpoint's dead and waiting ones due at `now`. Returns how many."""
+        """Make the endpoint's dead and waiting deliveries due at `now` (microseconds). Return their number."""
         done = await self._pool.execute(
             "update deliveries set dead = false, attempts = 0, next_at = $3 where tenant = $1 and endpoint = $2",
             tenant,

@@ -168,16 +168,16 @@ def test_who_wants_what(tmp_path: Path, environment: None) -> None:
 @pytest.mark.parametrize(
     ("before", "after", "why"),
     [
-        ('"https://learner.example/hooks?a=b"', '"http://learner.example/"', "http is for private"),
-        ('"https://learner.example/hooks?a=b"', '"https://ann:s3cr3t@learner.example/"', "without a user"),
+        ('"https://learner.example/hooks?a=b"', '"http://learner.example/"', "http is only allowed for private"),
+        ('"https://learner.example/hooks?a=b"', '"https://ann:s3cr3t@learner.example/"', "without user name"),
         ('"https://learner.example/hooks?a=b"', '"file:///etc/passwd"', "url"),
         ('"https://learner.example/hooks?a=b"', '"https:///hooks"', "url"),
         ('"https://learner.example/hooks?a=b"', '"https://learner.example:99999/"', "url"),
-        ('name = "crm"', 'name = "learner"', "twice"),
+        ('name = "crm"', 'name = "learner"', "of the same name"),
         ('project = "support"', 'project = "support"\nevents = ["feedback.session.created"]', "no project"),
         ('["LEARNER_SECRET", "LEARNER_OLD_SECRET"]', "[]", "secrets"),
         ('"LEARNER_OLD_SECRET"', '"NOT_SET_ANYWHERE"', "NOT_SET_ANYWHERE"),
-        ('"LEARNER_OLD_SECRET"', '"SHORT_SECRET"', "SHORT_SECRET must hold"),
+        ('"LEARNER_OLD_SECRET"', '"SHORT_SECRET"', "SHORT_SECRET must be"),
         ("private = true", "privat = true", "unknown field"),
     ],
 )

@@ -1,4 +1,4 @@
-// The pages work without this: it only saves reloads, keeps the newest feedback current, and remembers the scheme.
+// The pages work without this script. It avoids reloads, updates the newest feedback, and remembers light or dark mode.
 "use strict";
 
 const LIVE_MS = 2000;
@@ -115,7 +115,7 @@ async function look() {
   }
 }
 
-// A service that takes long to answer is asked less often.
+// Poll a slow service less often.
 async function keepLooking() {
   for (;;) {
     const started = performance.now();
@@ -145,7 +145,7 @@ document.addEventListener("click", async (event) => {
   try { await navigator.clipboard.writeText(text); event.target.textContent = "copied"; } catch { /* not allowed */ }
 });
 
-// Days begin where the viewer is: the server learns the zone by a cookie; an address that names one goes before it.
+// Send the viewer's time zone to the server in a cookie; a `tz` parameter in the URL overrides it.
 function tellZone() {
   const zone = Intl.DateTimeFormat().resolvedOptions().timeZone, main = byId("main");
   if (!zone || !main.dataset.zone || document.cookie.includes(`agent_feedback_zone=${zone}`)) return;
