@@ -36,9 +36,9 @@ from reporting.queries.satisfaction import ranking, summary
 from reporting.queries.search import found
 from reporting.queries.turns import turns_with_feedbacks
 from reporting.rollups import Rollups
-from reporting.selection import Conversation, Filters, Project, Span
+from reporting.selection import ConversationKey, Filters, Project, TimeSpan
 from reporting.service import MIGRATIONS
-from reporting.store_postgres import PostgresStore
+from reporting.store_postgres import PostgresReadModels
 from servicekit.db.pools import open_pool
 from servicekit.garbage_collection import tune_gc
 from standalone.embedded.postgres import EmbeddedPostgres
@@ -48,7 +48,7 @@ Read = Callable[[], Awaitable[Any]]
 NOW: Final = 1_790_000_000_000_000
 AT: Final = Project("acme", "support")
 DAYS: Final = 180
-LONG: Final = Conversation(*AT, "c0")
+LONG: Final = ConversationKey(*AT, "c0")
 """The conversation of 200 turns."""
 _CHUNK: Final = 100_000
 # Feedback i was given i steps before now.
@@ -134,7 +134,7 @@ async def fill(pool: asyncpg.Pool, feedbacks: int, say: Say) -> None:
 
 async def measure(pool: asyncpg.Pool, times: int) -> Figures:
     """Read each page `times` times, the quick ones more often: what is rare shows in the slowest of many."""
-    whole, month = Span(0, NOW + 1), Span(NOW - 30 * DAY, NOW + 1)
+    whole, month = TimeSpan(0, NOW + 1), TimeSpan(NOW - 30 * DAY, NOW + 1)
 
     async def period() -> None:
         await conversations_in_period(pool, AT, month, include_turns=True, limit=100, cursor=None)
@@ -177,7 +177,7 @@ async def projection(
     Feedbacks a second, best of `rounds`, and a second of processor time, ours and that of the process `postgres` and
     its children (what it does in the background included), median with the triggers.
     """
-    store, person = PostgresStore(pool), Project("bench", "projection")
+    store, person = PostgresReadModels(pool), Project("bench", "projection")
     took: dict[bool, list[float]] = {True: [], False: []}
     spent: dict[bool, list[float]] = {True: [], False: []}
     for number in range(2 * rounds):

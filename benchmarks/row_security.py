@@ -31,7 +31,7 @@ from reporting.queries.latest import LatestQuestion, latest, own_feedback
 from reporting.queries.satisfaction import ranking, summary
 from reporting.queries.search import search
 from reporting.queries.turns import turns_with_feedbacks
-from reporting.selection import Conversation, Filters, Project, Span
+from reporting.selection import ConversationKey, Filters, Project, TimeSpan
 from reporting.service import MIGRATIONS
 from servicekit.db.pools import open_pool
 from servicekit.db.row_security import tenant_in_sight
@@ -39,9 +39,9 @@ from standalone.embedded.postgres import EmbeddedPostgres
 
 START: Final = 1_760_000_000_000_000
 AT: Final = Project("acme", "support")
-HERE: Final = Conversation(*AT, "c-7")
-WINDOW: Final = Span(START, START + 90 * DAY)
-NARROW: Final = Span(START + 80 * DAY, START + 81 * DAY)
+HERE: Final = ConversationKey(*AT, "c-7")
+WINDOW: Final = TimeSpan(START, START + 90 * DAY)
+NARROW: Final = TimeSpan(START + 80 * DAY, START + 81 * DAY)
 
 _FILL: Final = (
     """

@@ -32,8 +32,8 @@ from feedback.store_postgres import PostgresStore
 from reporting.exports.cases import cases
 from reporting.exports.examples import Format
 from reporting.exports.files import as_jsonl, examples
-from reporting.mirror.adopting import adopt, mark_more
-from reporting.selection import Filters, Project, Span
+from reporting.mirror.adopting import mark_more, set_store
+from reporting.selection import Filters, Project, TimeSpan
 from reporting.service import MIGRATIONS
 from servicekit.db.pools import open_pool
 from servicekit.garbage_collection import tune_gc
@@ -102,17 +102,17 @@ def rebuilt(url: str) -> dict[str, float]:
     return {"seconds": round(time.perf_counter() - began, 1), "peak_mib": peak}
 
 
-def exported(url: str, wanted: Format, span: Span) -> dict[str, float]:
+def exported(url: str, wanted: Format, span: TimeSpan) -> dict[str, float]:
     """One export, in a process of its own, as the service streams it but for HTTP."""
     with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as processes:
         return processes.submit(_exported, url, wanted, span).result()
 
 
-def _exported(url: str, wanted: Format, span: Span) -> dict[str, float]:
+def _exported(url: str, wanted: Format, span: TimeSpan) -> dict[str, float]:
     return asyncio.run(_export(url, wanted, span))
 
 
-async def _export(url: str, wanted: Format, span: Span) -> dict[str, float]:
+async def _export(url: str, wanted: Format, span: TimeSpan) -> dict[str, float]:
     pool = await open_pool(url, "reporting", MIGRATIONS, plan_anew=True)
     tune_gc()  # as every service does
     before = resident("self")
@@ -144,7 +144,7 @@ def resident(process: int | str) -> int:
 async def marked(pool: asyncpg.Pool) -> dict[str, float]:
     """The first start with an artifact store: how long it takes, and until all turns are marked."""
     began = time.perf_counter()
-    await adopt(pool, "file:///nowhere", turn_logs=True)
+    await set_store(pool, "file:///nowhere", turn_logs=True)
     adopted = time.perf_counter()
     longest = 0.0
     async with pool.acquire() as connection:
@@ -170,7 +170,7 @@ async def measure(feedbacks: int, newest: int, say: Callable[[str], None]) -> No
             say(f"rebuild: {await asyncio.to_thread(rebuilt, server.url)}")
             pool = await open_pool(server.url, "reporting", MIGRATIONS)
             await pool.execute("vacuum analyze feedbacks", timeout=3_600)
-            span = Span(BEGIN + (feedbacks - newest) * SECOND, NOW)
+            span = TimeSpan(BEGIN + (feedbacks - newest) * SECOND, NOW)
             for wanted in FORMATS:
                 say(f"export {wanted}: {await asyncio.to_thread(exported, server.url, wanted, span)}")
             say(f"marking: {await marked(pool)}")

@@ -18,7 +18,7 @@ import pytest_asyncio
 from hypothesis import HealthCheck, settings
 
 from reporting.handlers import ProjectionHandler
-from reporting.store_postgres import PostgresStore
+from reporting.store_postgres import PostgresReadModels
 from standalone.embedded import postgres
 from standalone.embedded.postgres import EmbeddedPostgres
 
@@ -77,7 +77,7 @@ async def read_models(postgres_url: str) -> AsyncIterator[asyncpg.Pool]:
 @pytest.fixture
 def take(read_models: asyncpg.Pool) -> Callable[..., Awaitable[None]]:
     """Has the read models take in events as one batch."""
-    projector = ProjectionHandler(PostgresStore(read_models))
+    projector = ProjectionHandler(PostgresReadModels(read_models))
 
     async def taken(*events: Any) -> None:
         await projector.handle(batch(*events))

@@ -19,7 +19,7 @@ REACTION_KIND = "turn.log.reaction"
 Time = Annotated[str, Field(examples=["2026-11-20T09:30:00.000000Z"])]
 
 
-class Answer(BaseModel):
+class ResponseModel(BaseModel):
     model_config = ConfigDict(frozen=True)
 
 
@@ -86,7 +86,7 @@ class AgentText:
     ts: Time
 
 
-class Counts(Answer):
+class Counts(ResponseModel):
     """Numbers of effective reactions by origin and by verdict."""
 
     total: Annotated[int, Field(description="user + machine + reviewer = ok + not_ok + neutral.")]
@@ -98,7 +98,7 @@ class Counts(Answer):
     neutral: Annotated[int, Field(description="Neither.")]
 
 
-class Window(Answer):
+class Window(ResponseModel):
     start: Time
     end: Time
 

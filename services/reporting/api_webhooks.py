@@ -12,7 +12,7 @@ from contracts.base import Name
 from contracts.instants import format_instant
 from contracts.scopes import ADMIN
 from reporting.api import FAILURES, TenantPath
-from reporting.webhooks.endpoints import Endpoint
+from reporting.webhooks.endpoints import WebhookEndpoint
 from reporting.webhooks.store import Deliveries
 from servicekit.clock import Clock
 from servicekit.web.permissions import Permissions, needs
@@ -50,7 +50,7 @@ class Replayed(BaseModel):
     due: int = Field(description="Events that will be sent now: all dead and waiting ones.", examples=[3])
 
 
-def webhooks_router(endpoints: Sequence[Endpoint], deliveries: Deliveries, clock: Clock) -> APIRouter:
+def webhooks_router(endpoints: Sequence[WebhookEndpoint], deliveries: Deliveries, clock: Clock) -> APIRouter:
     """Return the routes under `/tenants/{tenant}/webhooks`."""
     router = APIRouter(responses=FAILURES, tags=["webhooks"])
 

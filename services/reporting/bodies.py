@@ -10,7 +10,7 @@ from contracts.base import Confidence, DecidedBy, FeedbackType, Id, Label, Origi
 from contracts.instants import DAY, Instant
 from reporting.cursor import CURSOR_LIMIT
 from reporting.queries.artifacts import KINDS, Operator, Search
-from reporting.selection import ALWAYS, Filters, Span
+from reporting.selection import ALWAYS, Filters, TimeSpan
 
 
 def _text_only(value: object) -> object:
@@ -27,11 +27,11 @@ Tag = Annotated[str, StringConstraints(min_length=1, max_length=300, pattern=r"^
 TurnIds = Annotated[list[Id], Field(max_length=500)]
 
 
-class Body(BaseModel):
+class RequestBody(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
-class Paged(Body):
+class Paged(RequestBody):
     """Query with pages: repeat it with the response's `next_cursor` until that is null."""
 
     limit: Limit = 100
@@ -78,8 +78,8 @@ class PeriodBody(Paged):
         return self
 
     @property
-    def span(self) -> Span:
-        return Span(self.start, self.end + 1)
+    def span(self) -> TimeSpan:
+        return TimeSpan(self.start, self.end + 1)
 
 
 class LatestBody(Paged):
@@ -105,7 +105,7 @@ class LatestBody(Paged):
         return self
 
 
-class FilterBody(Body):
+class FilterBody(RequestBody):
     """Filters, all of which must match; without any, all effective feedback of the project matches."""
 
     agent_id: Id | None = Field(default=None, description="The agent that answered.")
@@ -139,8 +139,8 @@ class FilterBody(Body):
         return self
 
     @property
-    def span(self) -> Span:
-        return Span(self.start or 0, ALWAYS.end if self.end is None else self.end + 1)
+    def span(self) -> TimeSpan:
+        return TimeSpan(self.start or 0, ALWAYS.end if self.end is None else self.end + 1)
 
     @property
     def filters(self) -> Filters:
@@ -171,12 +171,12 @@ class SearchBody(FilterBody, Paged):
     )
 
 
-class MomentFilter(Body):
+class MomentFilter(RequestBody):
     op: Operator
     value: Moment
 
 
-class ArtifactsBody(Body):
+class ArtifactsBody(RequestBody):
     """Search for artifacts. `scope` selects which of `conversation_id` and `user_id` is required.
 
     The other id is an additional filter. Kinds and tags may have the prefix `kind:`, for older callers.

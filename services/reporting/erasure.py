@@ -6,7 +6,7 @@ from typing import Final
 
 from contracts.erasure import ERASURE_MARGIN, ErasedAt
 from contracts.instants import DAY
-from reporting.rollups import WHILE_NOBODY_COUNTS
+from reporting.rollups import WAIT_FOR_COUNT
 from servicekit.db.erasure_ledger import ErasureLedger
 
 SENDER: Final = "nullif(sender_id, '') as sender_id"
@@ -58,7 +58,7 @@ class ReportingErasures(ErasureLedger):
                 changed += await self._repeated(statement, tenant, user_id, at + ERASURE_MARGIN)
         for tenant in {tenant for tenant, _ in erased}:
             async with self._pool.acquire() as connection, connection.transaction():
-                await connection.execute(WHILE_NOBODY_COUNTS)
+                await connection.execute(WAIT_FOR_COUNT)
                 await connection.execute(_DROP_REASONS, tenant)
         return changed
 

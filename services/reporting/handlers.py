@@ -18,7 +18,7 @@ from reporting.projection import (
     newest_feedbacks,
     session_row,
 )
-from reporting.store import Store
+from reporting.store import ReadModelStore
 from servicekit.log.handler import Handler
 from servicekit.log.outcome import STORED, UNCHANGED, Outcome
 from servicekit.log.records import Received, Tombstone
@@ -29,7 +29,7 @@ _MESSAGES: Final = frozenset(get_args(MessageEvent))
 class ProjectionHandler(Handler, tombstones=True):
     """Handler of the consumer group `reporting`."""
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: ReadModelStore) -> None:
         self._store = store
 
     async def handle(self, batch: Sequence[Received[Any] | Tombstone]) -> Sequence[Outcome]:

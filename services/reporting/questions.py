@@ -9,14 +9,14 @@ from pydantic import Field, model_validator
 
 from contracts.base import DecidedBy, Id, Label, Origin
 from contracts.instants import DAY
-from reporting.bodies import Body, Moment
+from reporting.bodies import Moment, RequestBody
 from reporting.cursor import CURSOR_LIMIT
-from reporting.selection import Bucket, Filters, Span
+from reporting.selection import Bucket, Filters, TimeSpan
 
 DEFAULT_DAYS = 30
 
 
-class WindowQuestion(Body):
+class WindowQuestion(RequestBody):
     """Time window from `start` (inclusive) to `end` (exclusive); the default is the last 30 days."""
 
     start: Moment | None = Field(
@@ -30,11 +30,11 @@ class WindowQuestion(Body):
             raise ValueError("start must be before end")
         return self
 
-    def span(self, now: int) -> Span:
+    def span(self, now: int) -> TimeSpan:
         """Return the window in microseconds, at least one microsecond long."""
         end = max(now + 1, (self.start or 0) + 1) if self.end is None else self.end
         start = max(0, end - DEFAULT_DAYS * DAY) if self.start is None else self.start
-        return Span(min(start, max(0, end - 1)), end)
+        return TimeSpan(min(start, max(0, end - 1)), end)
 
 
 class Narrowed(WindowQuestion):

@@ -27,7 +27,7 @@ WARNING_MINUTES: Final = 15
 _AT_ONCE: Final = 48
 """Maximum number of hours counted in one transaction, to stay under the statement timeout."""
 _ONE_AT_A_TIME: Final = "select pg_try_advisory_xact_lock(hashtext('agent-feedback rollups'))"
-WHILE_NOBODY_COUNTS: Final = "select pg_advisory_xact_lock(hashtext('agent-feedback rollups'))"
+WAIT_FOR_COUNT: Final = "select pg_advisory_xact_lock(hashtext('agent-feedback rollups'))"
 """Statement that waits for a running count and blocks other counts until the end of the transaction."""
 _LOOK: Final = """
 select pg_current_snapshot()::text as seen, pg_current_xact_id()::text::bigint as next
@@ -133,7 +133,7 @@ group by d.tenant, d.project, r.grain, d.day, r.origin, r.agent_id, r.agent_vers
 """
 
 
-class _Look(NamedTuple):
+class _SnapshotMark(NamedTuple):
     """Snapshot, and the next transaction id, which is greater than that of every current writer."""
 
     seen: str
@@ -146,7 +146,7 @@ class Rollups:
     def __init__(self, pool: asyncpg.Pool, clock: Clock | None = None) -> None:
         self._pool = pool
         self._clock = clock or SystemClock()
-        self._looked: _Look | None = None
+        self._looked: _SnapshotMark | None = None
         self._looked_at = self._clock.monotonic()
         self._settled: str | None = None
 
@@ -180,7 +180,7 @@ class Rollups:
             if look is None:
                 self._looked = None
                 return 0
-            self._settle(_Look(look["seen"], look["next"]))
+            self._settle(_SnapshotMark(look["seen"], look["next"]))
             due = await connection.fetch(_DUE, quiet, longest, self._settled, _AT_ONCE)
             if due:
                 await connection.execute(PLANNED_FREELY)
@@ -190,7 +190,7 @@ class Rollups:
                     await connection.execute(statement, *columns)
             return len(due)
 
-    def _settle(self, now: _Look) -> None:
+    def _settle(self, now: _SnapshotMark) -> None:
         """Keep the newest snapshot whose concurrent writers have all ended by `now`."""
         oldest_running = int(now.seen.split(":")[0])
         if self._looked is not None and now.next < self._looked.next:

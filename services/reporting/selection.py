@@ -14,20 +14,20 @@ class Project(NamedTuple):
     project: str
 
 
-class Conversation(NamedTuple):
+class ConversationKey(NamedTuple):
     tenant: str
     project: str
     conversation_id: str
 
 
-class Span(NamedTuple):
+class TimeSpan(NamedTuple):
     """Time window in microseconds since the epoch: `start` inclusive, `end` exclusive."""
 
     start: int
     end: int
 
 
-ALWAYS: Final = Span(0, 253_402_300_800_000_000)
+ALWAYS: Final = TimeSpan(0, 253_402_300_800_000_000)
 """All times up to the end of the year 9999."""
 Bucket = Literal["hour", "day", "week"]
 """Width of a time step, in UTC."""
@@ -87,13 +87,13 @@ _CORRECTION: Final = "(e.tags <> '{{}}' and e.tags @> array[${at}::text] or e.co
 _CORRECTIONS: Final = frozenset(get_args(CorrectionType))
 
 
-def where(at: Project, span: Span, filters: Filters = NONE_GIVEN) -> tuple[str, list[Any]]:
+def where(at: Project, span: TimeSpan, filters: Filters = NONE_GIVEN) -> tuple[str, list[Any]]:
     """Return the SQL condition on effective reactions `e`, and the values of its parameters $1, $2, ..."""
     window, narrowed, values = conditions(at, span, filters)
     return window + narrowed, values
 
 
-def conditions(at: Project, span: Span, filters: Filters) -> tuple[str, str, list[Any]]:
+def conditions(at: Project, span: TimeSpan, filters: Filters) -> tuple[str, str, list[Any]]:
     """Return the conditions of `where` in two parts: project and window; filters (empty, or starting with `and`)."""
     values: list[Any] = [*at, *span]
     clauses: list[str] = []

@@ -14,8 +14,8 @@ from reporting.api_figures import figures_router
 from reporting.api_webhooks import webhooks_router
 from reporting.erasure import ReportingErasures
 from reporting.handlers import ProjectionHandler
-from reporting.mirror.adopting import adopt
-from reporting.mirror.mirror import Mirror
+from reporting.mirror.adopting import set_store
+from reporting.mirror.mirror import ArtifactReplicator
 from reporting.mirror.object_store import ObjectStore
 from reporting.mirror.receipts import HeldReceipts
 from reporting.pages import routes as pages
@@ -24,10 +24,10 @@ from reporting.queries.counts import totals
 from reporting.retention import expiries
 from reporting.rollups import Rollups
 from reporting.settings import ReportingSettings
-from reporting.store_postgres import PostgresStore
+from reporting.store_postgres import PostgresReadModels
 from reporting.webhooks.courier import Courier
 from reporting.webhooks.endpoints import read_endpoints
-from reporting.webhooks.handlers import WebhookHandler, WithErasures
+from reporting.webhooks.handlers import ErasureRequestHandler, WebhookHandler
 from reporting.webhooks.store import Deliveries
 from servicekit.launcher import Program
 from servicekit.log.erasing import ErasingHandler
@@ -53,7 +53,7 @@ async def build(settings: ReportingSettings, context: ServiceContext, health: He
     service = Service("reporting", context)
     pool = await service.open_database(settings.database_url, MIGRATIONS, size=settings.pool_size)
     service.expire(pool, expiries(settings))
-    store = PostgresStore(pool)
+    store = PostgresReadModels(pool)
     await store.adopt()
     rollups = Rollups(pool, context.clock)
     service.every(Periodic("rollups", ROLLUP_SECONDS, rollups.catch_up))
@@ -66,7 +66,7 @@ async def build(settings: ReportingSettings, context: ServiceContext, health: He
     if endpoints:
         events = WebhookHandler(endpoints, deliveries, context.clock)
         erasing = ErasingHandler(events, erasures, service.producer, "reporting")
-        service.consume("webhooks", WithErasures(erasing, events))
+        service.consume("webhooks", ErasureRequestHandler(erasing, events))
     for endpoint in endpoints:
         courier = Courier(endpoint, deliveries, context.clock)
         service.resources.push_async_callback(courier.close)
@@ -89,11 +89,11 @@ async def _mirroring(settings: ReportingSettings, service: Service, pool: asyncp
     """
     url, turn_logs = settings.artifact_store_url, settings.artifact_turn_logs
     objects = None if url is None else ObjectStore(url)
-    await adopt(pool, url, turn_logs=turn_logs)
+    await set_store(pool, url, turn_logs=turn_logs)
     if objects is None:
         return service.producer
     receipts = HeldReceipts(pool, service.producer)
-    mirror = Mirror(pool, objects, receipts, service.context.clock, turn_logs=turn_logs)
+    mirror = ArtifactReplicator(pool, objects, receipts, service.context.clock, turn_logs=turn_logs)
     service.every(Periodic("artifacts", MIRROR_SECONDS, mirror.catch_up))
     service.watched.append(lambda: mirror.warnings)
     return receipts

@@ -18,7 +18,7 @@ class Applied:
     written: set[MessageKey]
 
 
-class Store(Protocol):
+class ReadModelStore(Protocol):
     async def apply(self, messages: Sequence[MessageRow], feedbacks: Sequence[FeedbackRow]) -> Applied:
         """Write a batch in one transaction. The rows must be sorted, with at most one row per key.
 

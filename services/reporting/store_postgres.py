@@ -101,7 +101,7 @@ _ADOPT: Final = (
 )
 
 
-class PostgresStore:
+class PostgresReadModels:
     """Read models' storage on a pool whose connections use the service's schema."""
 
     def __init__(self, pool: asyncpg.Pool) -> None:

@@ -32,16 +32,16 @@ class Votes:
         """Return the 95 % confidence interval of the satisfaction."""
         return wilson(self.ok, self.total)
 
-    def since(self, before: Votes) -> Change | None:
+    def since(self, before: Votes) -> SatisfactionChange | None:
         """Return the change compared with `before`; None if either has no votes."""
         if not self.total or not before.total:
             return None
         share, was = self.ok / self.total, before.ok / before.total
-        return Change(was, share, difference(self.ok, self.total, before.ok, before.total))
+        return SatisfactionChange(was, share, difference(self.ok, self.total, before.ok, before.total))
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class SatisfactionChange:
     """Satisfaction before and now, 0 to 1, and the 95 % confidence interval of the difference, -1 to 1."""
 
     was: float

@@ -23,8 +23,8 @@ from standardwebhooks import Webhook
 from contracts.instants import DAY, SECOND
 from reporting.webhooks import sending
 from reporting.webhooks.courier import ATTEMPT_SECONDS, Courier
-from reporting.webhooks.endpoints import Endpoint, read_endpoints
-from reporting.webhooks.payload import Delivery
+from reporting.webhooks.endpoints import WebhookEndpoint, read_endpoints
+from reporting.webhooks.payload import WebhookDelivery
 from reporting.webhooks.schedule import WAITS
 from reporting.webhooks.sending import Sender
 from reporting.webhooks.store import Deliveries
@@ -194,14 +194,14 @@ async def test_what_an_erasure_covers_is_not_sent_any_more(postgres_url: str, tm
 class Hook:
     """One endpoint's courier on a clock that is moved by hand, with its table."""
 
-    def __init__(self, found: Endpoint, pool: Any) -> None:
+    def __init__(self, found: WebhookEndpoint, pool: Any) -> None:
         self.clock = HandClock()
         self.deliveries = Deliveries(pool)
         self.courier = Courier(found, self.deliveries, self.clock, seconds=5, pick=lambda: 0.0)
         self.endpoint = found
 
     async def add(self, number: int, revision: int = 1) -> None:
-        one = Delivery(
+        one = WebhookDelivery(
             self.endpoint.name,
             f"f{number}",
             f"e{number}.{revision}",
@@ -359,7 +359,7 @@ async def test_a_name_is_looked_up_once_and_its_certificate_checked(
         (tmp_path / "webhooks.toml").write_text(endpoint("learner", url, private=False), "utf-8")
         sender = Sender(read_endpoints(tmp_path / "webhooks.toml")[0], 5)
         sender._http = httpx.AsyncClient(verify=here, trust_env=False)
-        one = Delivery("learner", "f1", "e1", "feedback.created", 1, "acme", "ann", 0, "{}")
+        one = WebhookDelivery("learner", "f1", "e1", "feedback.created", 1, "acme", "ann", 0, "{}")
         assert (await sender.send(one, SECOND)).what == answered
         await sender.close()
     assert asked == [name]

@@ -17,7 +17,7 @@ from reporting_events import START, batch, feedback, message
 
 from reporting.handlers import ProjectionHandler
 from reporting.pages.routes import pages_router
-from reporting.store_postgres import PostgresStore
+from reporting.store_postgres import PostgresReadModels
 from servicekit.clock import SystemClock
 
 playwright = pytest.importorskip("playwright.async_api")
@@ -61,7 +61,7 @@ async def site(postgres_url: str) -> AsyncIterator[Site]:
         while not server.started:
             await asyncio.sleep(0.02)
         port = server.servers[0].sockets[0].getsockname()[1]
-        yield Site(f"http://127.0.0.1:{port}", ProjectionHandler(PostgresStore(pool)), pool)
+        yield Site(f"http://127.0.0.1:{port}", ProjectionHandler(PostgresReadModels(pool)), pool)
         server.should_exit = True
         await serving
 

@@ -14,7 +14,7 @@ from reporting_events import START, batch, feedback
 from contracts.instants import format_instant
 from reporting.api import conversations_router
 from reporting.handlers import ProjectionHandler
-from reporting.store_postgres import PostgresStore
+from reporting.store_postgres import PostgresReadModels
 from servicekit.clock import FixedClock
 
 PROJECT = "/conversations/acme/support"
@@ -28,7 +28,7 @@ async def http(read_models: asyncpg.Pool) -> AsyncIterator[httpx.AsyncClient]:
 
 
 async def take(read_models: asyncpg.Pool, *events: Any) -> None:
-    await ProjectionHandler(PostgresStore(read_models)).handle(batch(*events))
+    await ProjectionHandler(PostgresReadModels(read_models)).handle(batch(*events))
 
 
 async def in_period(http: httpx.AsyncClient, start: int, end: int) -> list[str]:

@@ -14,7 +14,7 @@ from reporting.exports.cases import cases
 from reporting.exports.files import examples
 from reporting.handlers import ProjectionHandler
 from reporting.selection import ALWAYS, Filters, Project
-from reporting.store_postgres import PostgresStore
+from reporting.store_postgres import PostgresReadModels
 
 HERE = Project("acme", "support")
 Export = Callable[..., Awaitable[list[dict[str, Any]]]]
@@ -26,7 +26,7 @@ async def exported(postgres_url: str) -> AsyncIterator[Export]:
     async with empty_read_models(postgres_url) as pool:
 
         async def of(wanted: Any, *events: Any) -> list[dict[str, Any]]:
-            await ProjectionHandler(PostgresStore(pool)).handle(batch(*events))
+            await ProjectionHandler(PostgresReadModels(pool)).handle(batch(*events))
             return [one async for one in examples(cases(pool, HERE, ALWAYS, Filters(origins=("user",))), wanted)]
 
         yield of

@@ -12,13 +12,13 @@ from reporting_events import START, batch, feedback
 
 from reporting.api_figures import figures_router
 from reporting.handlers import ProjectionHandler
-from reporting.store_postgres import PostgresStore
+from reporting.store_postgres import PostgresReadModels
 
 BASE = "/conversations/acme/support/feedback"
 
 
 async def take(read_models: asyncpg.Pool, *events: Any) -> None:
-    await ProjectionHandler(PostgresStore(read_models)).handle(batch(*events))
+    await ProjectionHandler(PostgresReadModels(read_models)).handle(batch(*events))
 
 
 async def some(read_models: asyncpg.Pool) -> None:

@@ -20,11 +20,11 @@ from contracts.erasure import Person
 from reporting.api import conversations_router
 from reporting.erasure import ReportingErasures
 from reporting.handlers import ProjectionHandler
-from reporting.mirror.adopting import adopt, mark_more
-from reporting.mirror.mirror import LATE, Mirror
+from reporting.mirror.adopting import mark_more, set_store
+from reporting.mirror.mirror import LATE, ArtifactReplicator
 from reporting.mirror.object_store import ObjectStore
 from reporting.mirror.receipts import HeldReceipts
-from reporting.store_postgres import PostgresStore
+from reporting.store_postgres import PostgresReadModels
 from servicekit.clock import FixedClock
 from servicekit.errors import StartError, Unavailable
 from servicekit.log.messages import Message, Written
@@ -49,10 +49,10 @@ class World:
 
     def __init__(self, pool: asyncpg.Pool, place: AnyStore, turn_logs: bool) -> None:
         self.pool, self.place, self.clock, self.log = pool, place, HandClock(), Log()
-        self.projector = ProjectionHandler(PostgresStore(pool))
+        self.projector = ProjectionHandler(PostgresReadModels(pool))
         self.receipts = HeldReceipts(pool, self.log)
         self.objects = ObjectStore(place.url)
-        self.mirror = Mirror(pool, self.objects, self.receipts, self.clock, turn_logs=turn_logs)
+        self.mirror = ArtifactReplicator(pool, self.objects, self.receipts, self.clock, turn_logs=turn_logs)
         self.catch_up = self.mirror.catch_up
 
     async def take(self, *events: Any) -> None:
@@ -83,7 +83,7 @@ async def make(postgres_url: str, place: AnyStore) -> AsyncIterator[Callable[...
 
         async def made(*, turn_logs: bool = False) -> World:
             world = World(pool, place, turn_logs)
-            await adopt(pool, place.url, turn_logs=turn_logs)
+            await set_store(pool, place.url, turn_logs=turn_logs)
             return world
 
         yield made
@@ -268,7 +268,7 @@ async def test_what_a_killed_worker_wrote_is_deleted(make) -> None:
 async def test_one_worker_is_at_it_at_a_time(make) -> None:
     world = await make()
     await world.take(*(feedback(f"f{n}", turn=f"t{n}") for n in range(250)))
-    other = Mirror(world.pool, world.objects, world.receipts, world.clock, turn_logs=False)
+    other = ArtifactReplicator(world.pool, world.objects, world.receipts, world.clock, turn_logs=False)
     assert sorted(await asyncio.gather(world.catch_up(), other.catch_up())) == [0, 250]
     assert len(world.held()) == 250
 
@@ -314,7 +314,7 @@ async def test_all_that_was_there_is_marked_stretch_by_stretch(postgres_url: str
     async with empty_read_models(postgres_url) as pool:
         for statement in (MANY, SAID, HELD):
             await pool.execute(statement)
-        await adopt(pool, "file:///nowhere", turn_logs=turn_logs)
+        await set_store(pool, "file:///nowhere", turn_logs=turn_logs)
         async with pool.acquire() as connection:
             stretches = 0
             while await mark_more(connection):
@@ -350,15 +350,15 @@ async def test_no_receipt_goes_before_a_log_that_is_mirrored_no_more(make) -> No
 
 async def test_without_a_store_no_change_is_marked(make) -> None:
     world = await make()
-    await adopt(world.pool, None, turn_logs=False)
+    await set_store(world.pool, None, turn_logs=False)
     await world.take(message("a1", agent="bot"), feedback("f1"))
     assert await world.pool.fetchval("select count(*) from stale_turns") == 0
-    await adopt(world.pool, world.place.url, turn_logs=True)
+    await set_store(world.pool, world.place.url, turn_logs=True)
     await world.catch_up()
     assert len(world.held()) in (1, 2)
     for url in (None, "s3://elsewhere"):
-        with pytest.raises(StartError, match="Artifacts lie in"):
-            await adopt(world.pool, url, turn_logs=True)
+        with pytest.raises(StartError, match="There are artifacts in"):
+            await set_store(world.pool, url, turn_logs=True)
 
 
 async def test_a_folder_that_the_store_makes_is_closed_to_others(tmp_path: Path) -> None:

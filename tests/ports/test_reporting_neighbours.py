@@ -18,9 +18,9 @@ from reporting.api import conversations_router
 from reporting.api_figures import figures_router
 from reporting.handlers import ProjectionHandler
 from reporting.pages.routes import pages_router
-from reporting.queries.agent import telling_words
-from reporting.selection import Filters, Project, Span
-from reporting.store_postgres import PostgresStore
+from reporting.queries.agent import rejected_words
+from reporting.selection import Filters, Project, TimeSpan
+from reporting.store_postgres import PostgresReadModels
 from servicekit.clock import FixedClock
 
 NOW = FixedClock(START + 3_600_000_000)
@@ -78,7 +78,7 @@ def routers(read_models: Any) -> list[APIRouter]:
 
 
 async def fill(read_models: asyncpg.Pool, place: Place, at: float, revision: int = 1) -> None:
-    await ProjectionHandler(PostgresStore(read_models)).handle(
+    await ProjectionHandler(PostgresReadModels(read_models)).handle(
         batch(*messages(place, at=at), *feedbacks(place, at=at, revision=revision))
     )
 
@@ -141,7 +141,7 @@ async def test_words_of_rejected_questions_are_ours_alone(read_models: asyncpg.P
             turn, asked = f"t{number}", at + 100 * number
             content = f"{word} please" if number % 2 else "another please"
             reaction = "not_ok" if number % 2 else "ok"
-            await ProjectionHandler(PostgresStore(read_models)).handle(
+            await ProjectionHandler(PostgresReadModels(read_models)).handle(
                 batch(
                     message(f"q{number}", content=content, turn=turn, at=asked, **where),
                     feedback(f"{place.name} {number}", turn=turn, at=asked + 50, reaction=reaction, **where),
@@ -150,7 +150,9 @@ async def test_words_of_rejected_questions_are_ours_alone(read_models: asyncpg.P
 
     await rejected(OURS, "ours", 0)
     await rejected(NEIGHBOURS[kind], "theirs", 10)
-    found = await telling_words(read_models, Project(OURS.tenant, OURS.project), Span(0, START + 10**10), Filters())
+    found = await rejected_words(
+        read_models, Project(OURS.tenant, OURS.project), TimeSpan(0, START + 10**10), Filters()
+    )
     assert [one.word for one in found] == ["ours"]
 
 

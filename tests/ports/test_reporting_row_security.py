@@ -16,7 +16,7 @@ from reporting.api import conversations_router
 from reporting.handlers import ProjectionHandler
 from reporting.pages.routes import pages_router
 from reporting.service import MIGRATIONS
-from reporting.store_postgres import PostgresStore
+from reporting.store_postgres import PostgresReadModels
 from servicekit.clock import FixedClock
 from servicekit.db.pools import open_pool
 from servicekit.db.row_security import EVERY_TENANT, tenant_in_sight
@@ -34,7 +34,7 @@ async def reads(postgres_url: str) -> AsyncIterator[asyncpg.Pool]:
         for tenant in ("acme", "globex"):
             said = message("m1", turn="t1", content="hello", tenant=tenant)
             given = feedback(f"{tenant} f1", turn="t1", kind="explicit", reaction="ok", tenant=tenant)
-            await ProjectionHandler(PostgresStore(pool)).handle(batch(said, given))
+            await ProjectionHandler(PostgresReadModels(pool)).handle(batch(said, given))
             await pool.execute("insert into erasures values ($1, 'bob', 'r', 1)", tenant)
         reading = await open_pool(postgres_url, "reporting", MIGRATIONS, size=1, tenants_apart=True)
         yield reading

@@ -15,7 +15,7 @@ from contracts.scopes import ALL_SCOPES
 from reporting.api_figures import figures_router
 from reporting.handlers import ProjectionHandler
 from reporting.pages.routes import pages_router
-from reporting.store_postgres import PostgresStore
+from reporting.store_postgres import PostgresReadModels
 from servicekit.clock import FixedClock
 from servicekit.log.outcome import STORED, UNCHANGED
 from servicekit.web.auth import Caller
@@ -55,7 +55,7 @@ SAID = (
 
 
 async def take(read_models: asyncpg.Pool, *events: Any) -> Any:
-    return await ProjectionHandler(PostgresStore(read_models)).handle(batch(*events))
+    return await ProjectionHandler(PostgresReadModels(read_models)).handle(batch(*events))
 
 
 async def ask(read_models: asyncpg.Pool, token: str = "tenant", tenant: str = "acme", **body: Any) -> Any:

@@ -9,14 +9,14 @@ from reporting_events import batch, feedback, message, reply
 from reporting.handlers import ProjectionHandler
 from reporting.projection import FeedbackRow
 from reporting.queries.counts import totals
-from reporting.store_postgres import PostgresStore
+from reporting.store_postgres import PostgresReadModels
 from servicekit.log.outcome import STORED, UNCHANGED, Ignored
 from servicekit.log.records import Coordinates, RawRecord, Tombstone
 
 
 @pytest.fixture
 def projector(read_models: asyncpg.Pool) -> ProjectionHandler:
-    return ProjectionHandler(PostgresStore(read_models))
+    return ProjectionHandler(PostgresReadModels(read_models))
 
 
 def counts(conversations=0, user=0, machine=0, ok=0, not_ok=0, neutral=0):

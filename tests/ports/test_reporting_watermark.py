@@ -15,7 +15,7 @@ from reporting.projection import feedback_row, newest_feedbacks
 from reporting.queries.changes import changed_since, stamp
 from reporting.selection import Project
 from reporting.snapshots import snapshot_of
-from reporting.store_postgres import PostgresStore
+from reporting.store_postgres import PostgresReadModels
 from servicekit.clock import FixedClock
 
 LATEST = "/conversations/acme/support/c1/feedback/latest"
@@ -34,7 +34,7 @@ class Projection:
         self._transaction = self._connection.transaction()
         await self._transaction.start()
         rows = newest_feedbacks(feedback_row(event) for event in self._events)
-        await PostgresStore(self._pool)._write_feedbacks(self._connection, rows)
+        await PostgresReadModels(self._pool)._write_feedbacks(self._connection, rows)
         return self
 
     async def commit(self) -> None:
@@ -79,7 +79,9 @@ async def test_updates_recorded_at_one_moment_are_all_seen(read_models):
     async with client([conversations_router(read_models, NOW)]) as http:
         timeline = Timeline(http, limit=1)
         for turn in ("t1", "t2", "t3"):
-            await ProjectionHandler(PostgresStore(read_models)).handle(batch(feedback(turn, turn=turn, recorded=5)))
+            await ProjectionHandler(PostgresReadModels(read_models)).handle(
+                batch(feedback(turn, turn=turn, recorded=5))
+            )
             await timeline.poll()
         assert sorted(timeline.seen) == ["t1", "t2", "t3"]
 
@@ -107,7 +109,7 @@ async def test_however_projections_interleave_nothing_is_missed(read_models, see
 
 
 async def test_an_update_between_two_pages_comes_with_the_next_watermark(read_models):
-    take = ProjectionHandler(PostgresStore(read_models)).handle
+    take = ProjectionHandler(PostgresReadModels(read_models)).handle
     await take(batch(*(feedback(f"f{at}", turn=f"t{at}", recorded=at) for at in range(3))))
     async with client([conversations_router(read_models, NOW)]) as http:
         first = (await http.post(LATEST, json={"limit": 2})).json()
@@ -119,7 +121,7 @@ async def test_an_update_between_two_pages_comes_with_the_next_watermark(read_mo
 
 
 async def test_what_is_written_while_an_answer_is_read_comes_at_once_or_the_next_time(read_models, monkeypatch):
-    take, written = ProjectionHandler(PostgresStore(read_models)).handle, []
+    take, written = ProjectionHandler(PostgresReadModels(read_models)).handle, []
 
     async def write():
         written.append(turn := f"t{len(written)}")
@@ -142,7 +144,7 @@ async def test_what_is_written_while_an_answer_is_read_comes_at_once_or_the_next
 
 
 async def test_a_watermark_of_other_turns_or_of_another_server_rules_nothing_out(read_models):
-    take = ProjectionHandler(PostgresStore(read_models)).handle
+    take = ProjectionHandler(PostgresReadModels(read_models)).handle
     await take(batch(feedback("f1", turn="t1"), feedback("f2", turn="t2")))
     async with client([conversations_router(read_models, NOW)]) as http:
         narrow = Timeline(http, turn_ids=["t1"])
@@ -161,7 +163,7 @@ async def test_a_watermark_of_other_turns_or_of_another_server_rules_nothing_out
 
 
 async def test_rows_of_another_servers_dump_are_old_once_it_has_started(read_models):
-    store = PostgresStore(read_models)
+    store = PostgresReadModels(read_models)
     await ProjectionHandler(store).handle(batch(feedback("f1", turn="t1")))
     await store.adopt()
     await read_models.execute("update feedbacks set written_by = '999999999999'")
@@ -177,7 +179,7 @@ async def test_rows_of_another_servers_dump_are_old_once_it_has_started(read_mod
 
 
 async def test_the_dashboards_stamp_notices_a_late_commit_and_an_erasure(read_models):
-    store = PostgresStore(read_models)
+    store = PostgresReadModels(read_models)
     early = await Projection(read_models, feedback("f1", turn="t1", recorded=1)).write()
     await ProjectionHandler(store).handle(batch(feedback("f2", turn="t2", recorded=2)))
     before = await stamp(read_models)

@@ -13,7 +13,7 @@ from reporting_events import batch, feedback, message, reply
 
 from reporting.handlers import ProjectionHandler
 from reporting.queries.counts import totals
-from reporting.store_postgres import PostgresStore
+from reporting.store_postgres import PostgresReadModels
 
 _REACTIONS = st.sampled_from(["ok", "not_ok", "neutral", None])
 
@@ -82,7 +82,7 @@ def runner(postgres_url: str) -> Iterator[tuple[asyncio.Runner, object]]:
 
 async def _projected(pool, batches) -> tuple:
     await pool.execute("truncate feedbacks, messages")
-    projector = ProjectionHandler(PostgresStore(pool))
+    projector = ProjectionHandler(PostgresReadModels(pool))
     for events in batches:
         await projector.handle(batch(*events))
     feedbacks = await pool.fetch("select f.*, null as written_by from feedbacks f order by feedback_id")

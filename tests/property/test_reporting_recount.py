@@ -15,8 +15,8 @@ from reporting.queries.breakdown import Version, breakdown
 from reporting.queries.calibration import calibration
 from reporting.queries.reasons import reasons
 from reporting.queries.search import every
-from reporting.selection import Filters, Project, Span
-from reporting.store_postgres import PostgresStore
+from reporting.selection import Filters, Project, TimeSpan
+from reporting.store_postgres import PostgresReadModels
 from reporting.votes import Votes
 
 AT = Project("acme", "support")
@@ -77,9 +77,9 @@ async def test_every_number_equals_a_recount(read_models, seed):
     events = list(announced(choose))
     # What is announced later may be about another conversation only where the id's key allows it; here ids are free.
     for begin in range(0, len(events), 50):
-        await ProjectionHandler(PostgresStore(read_models)).handle(batch(*events[begin : begin + 50]))
+        await ProjectionHandler(PostgresReadModels(read_models)).handle(batch(*events[begin : begin + 50]))
     all_of_them = effective(events)
-    span = Span(START + 10 * HOUR * 1_000_000, START + 60 * HOUR * 1_000_000)
+    span = TimeSpan(START + 10 * HOUR * 1_000_000, START + 60 * HOUR * 1_000_000)
     begins = [span.start + step * 10 * HOUR * 1_000_000 for step in range(5)]
     for filters in (Filters(), Filters(agent_id="a1"), Filters(origins=("machine",)), Filters(agent_version="2")):
         within = [

@@ -21,9 +21,9 @@ from reporting.queries.breakdown import Version, breakdown
 from reporting.queries.calibration import calibration
 from reporting.queries.reasons import reasons
 from reporting.queries.satisfaction import ranking, summary
-from reporting.rollups import HOUR, Rollups, _Look
-from reporting.selection import ALWAYS, Filters, Project, Span
-from reporting.store_postgres import PostgresStore
+from reporting.rollups import HOUR, Rollups, _SnapshotMark
+from reporting.selection import ALWAYS, Filters, Project, TimeSpan
+from reporting.store_postgres import PostgresReadModels
 from reporting.votes import Votes
 
 AT = Project("acme", "support")
@@ -89,7 +89,7 @@ def announced(choose: random.Random, revision: int) -> Any:
 
 async def happens(read_models: asyncpg.Pool, choose: random.Random, revision: int) -> None:
     """Something that changes what counts, or a count."""
-    store = PostgresStore(read_models)
+    store = PostgresReadModels(read_models)
     match choose.randrange(8):
         case 0:
             await Rollups(read_models).catch_up(quiet=0)
@@ -119,7 +119,7 @@ def matches(row: Any, filters: Filters) -> bool:
     )
 
 
-async def check(read_models: asyncpg.Pool, span: Span, filters: Filters, starts: list[int]) -> None:
+async def check(read_models: asyncpg.Pool, span: TimeSpan, filters: Filters, starts: list[int]) -> None:
     """Every number of the figures that read roll-ups."""
     recount = await read_models.fetch(RECOUNT, *span)
     rows = [dict(row) for row in recount if matches(row, filters)]
@@ -162,7 +162,7 @@ async def check(read_models: asyncpg.Pool, span: Span, filters: Filters, starts:
 
 
 async def check_calibration(
-    read_models: asyncpg.Pool, span: Span, filters: Filters, machine: list[dict[str, Any]]
+    read_models: asyncpg.Pool, span: TimeSpan, filters: Filters, machine: list[dict[str, Any]]
 ) -> None:
     """Every number of the calibration against each pair of a verdict in `machine` and a person's, whenever given."""
     people = [row for row in await read_models.fetch(RECOUNT, *ALWAYS) if row["origin"] != "machine"]
@@ -198,19 +198,19 @@ async def test_figures_equal_a_recount_at_any_moment(read_models: asyncpg.Pool, 
     for moment in range(30):
         await happens(read_models, choose, revision=100 * moment + 1)
         begin = START + choose.randrange(LENGTH)
-        span = Span(begin, begin + choose.choice([HOUR // 2, 3 * HOUR, 5 * DAY, 20 * DAY, 45 * DAY]))
+        span = TimeSpan(begin, begin + choose.choice([HOUR // 2, 3 * HOUR, 5 * DAY, 20 * DAY, 45 * DAY]))
         if choose.random() < 0.2:
-            span = Span(span.start // DAY * DAY, span.start // DAY * DAY + 30 * DAY)
+            span = TimeSpan(span.start // DAY * DAY, span.start // DAY * DAY + 30 * DAY)
         starts = sorted(choose.randrange(span.start, span.end) for _ in range(choose.randrange(4)))
         await check(read_models, span, choose.choice(FILTERS), starts)
     await Rollups(read_models).catch_up(quiet=0)
     assert await read_models.fetchval("select count(*) from stale_hours") == 0
     for filters in FILTERS:
-        await check(read_models, Span(START - DAY, START + LENGTH), filters, [START + 7, START + 20 * DAY])
+        await check(read_models, TimeSpan(START - DAY, START + LENGTH), filters, [START + 7, START + 20 * DAY])
 
 
 async def test_an_hour_that_changes_while_it_is_counted_stays_stale(read_models: asyncpg.Pool) -> None:
-    projector, rollups = ProjectionHandler(PostgresStore(read_models)), Rollups(read_models)
+    projector, rollups = ProjectionHandler(PostgresReadModels(read_models)), Rollups(read_models)
     await projector.handle(batch(feedback("f1", at=0)))
     async with read_models.acquire() as held, held.transaction(isolation="repeatable_read"):
         await held.fetchval("select count(*) from stale_hours")
@@ -223,7 +223,7 @@ async def test_an_hour_that_changes_while_it_is_counted_stays_stale(read_models:
         assert await rollups.catch_up(quiet=0) == 0
         await projector.handle(batch(feedback("f3", turn="t3", at=2)))
         assert await rollups.catch_up(quiet=0) == 0  # with whoever writes, once they are done
-    span = Span(START - DAY, START + DAY)
+    span = TimeSpan(START - DAY, START + DAY)
     assert (await breakdown(read_models, AT, span, Filters())).whole["user"] == Votes(ok=2, not_ok=1)
     await check(read_models, span, Filters(), [])
 
@@ -234,7 +234,7 @@ async def test_of_two_that_change_one_turn_at_once_both_are_counted(read_models:
     rollups = Rollups(read_models)
     first = feedback("first", kind="inferred" if judged else "reaction", reaction=None, at=0)
     second = feedback("second", reaction=None, at=5 * 3600)
-    await ProjectionHandler(PostgresStore(read_models)).handle(batch(first, second))
+    await ProjectionHandler(PostgresReadModels(read_models)).handle(batch(first, second))
     await rollups.catch_up(quiet=0)
     say = "update feedbacks set reaction = $2 where feedback_id = $1"
     async with read_models.acquire() as one, read_models.acquire() as other, other.transaction():
@@ -242,13 +242,13 @@ async def test_of_two_that_change_one_turn_at_once_both_are_counted(read_models:
             await one.execute(say, feedback_id("first"), "ok")
             await other.execute(say, feedback_id("second"), "not_ok")
         assert await rollups.catch_up(quiet=0, longest=0) == 0
-        await check(read_models, Span(START - DAY, START + DAY), Filters(), [])
+        await check(read_models, TimeSpan(START - DAY, START + DAY), Filters(), [])
     assert await rollups.catch_up(quiet=0) == 2
-    await check(read_models, Span(START - DAY, START + DAY), Filters(), [])
+    await check(read_models, TimeSpan(START - DAY, START + DAY), Filters(), [])
 
 
 async def test_what_is_noted_after_a_look_stays_noted_while_somebody_writes(read_models: asyncpg.Pool) -> None:
-    projector, rollups = ProjectionHandler(PostgresStore(read_models)), Rollups(read_models)
+    projector, rollups = ProjectionHandler(PostgresReadModels(read_models)), Rollups(read_models)
     write = "update feedbacks set text = 'x' where feedback_id = $1"
     await projector.handle(batch(feedback("f1", at=0), feedback("f2", turn="t2", at=DAY // 1_000_000)))
     await rollups.catch_up(quiet=0)
@@ -261,18 +261,18 @@ async def test_what_is_noted_after_a_look_stays_noted_while_somebody_writes(read
         await projector.handle(batch(feedback("f4", turn="t4", at=2)))
         assert await rollups.catch_up(quiet=60, longest=0) == 1  # f3 was there at the look before, f4 was not
         assert await read_models.fetchval("select count(distinct hour) from stale_hours") == 2
-        await check(read_models, Span(START - DAY, START + 2 * DAY), Filters(), [])
+        await check(read_models, TimeSpan(START - DAY, START + 2 * DAY), Filters(), [])
         assert await rollups.catch_up(quiet=0, longest=0) == 0
     assert await rollups.catch_up(quiet=0) == 2
     assert await read_models.fetchval("select count(*) from stale_hours") == 0
-    await check(read_models, Span(START - DAY, START + 2 * DAY), Filters(), [])
+    await check(read_models, TimeSpan(START - DAY, START + 2 * DAY), Filters(), [])
 
 
 async def test_an_operator_is_told_of_a_transaction_that_keeps_hours_from_being_counted(
     read_models: asyncpg.Pool, postgres_url: str
 ) -> None:
     clock = HandClock()
-    projector, rollups = ProjectionHandler(PostgresStore(read_models)), Rollups(read_models, clock)
+    projector, rollups = ProjectionHandler(PostgresReadModels(read_models)), Rollups(read_models, clock)
     stranger = await asyncpg.connect(postgres_url)
     async with stranger.transaction():
         await stranger.execute("select pg_current_xact_id()")
@@ -292,49 +292,49 @@ async def test_an_operator_is_told_of_a_transaction_that_keeps_hours_from_being_
 async def test_what_a_server_said_that_has_been_replaced_counts_no_more(read_models: asyncpg.Pool) -> None:
     """A restored database counts transactions from where its copy was made: numbers that had ended are given anew."""
     rollups = Rollups(read_models)
-    rollups._settle(_Look("890:901:890", 901))
-    rollups._settle(_Look("905:910:905", 910))
+    rollups._settle(_SnapshotMark("890:901:890", 901))
+    rollups._settle(_SnapshotMark("905:910:905", 910))
     assert rollups._settled == "890:901:890"
-    rollups._settle(_Look("500:520:505", 520))
+    rollups._settle(_SnapshotMark("500:520:505", 520))
     assert rollups._settled is None
 
 
 async def test_an_hour_is_left_alone_while_it_changes_but_not_for_ever(read_models: asyncpg.Pool) -> None:
-    projector, rollups = ProjectionHandler(PostgresStore(read_models)), Rollups(read_models)
+    projector, rollups = ProjectionHandler(PostgresReadModels(read_models)), Rollups(read_models)
     await projector.handle(batch(feedback("f1", at=0)))
     assert await rollups.catch_up(quiet=60) == 0
     assert await rollups.catch_up(quiet=60, longest=0) == 1
 
 
 async def test_two_that_count_at_once_count_once(read_models: asyncpg.Pool) -> None:
-    await ProjectionHandler(PostgresStore(read_models)).handle(
+    await ProjectionHandler(PostgresReadModels(read_models)).handle(
         batch(*(feedback(f"f{n}", turn=f"t{n}", at=n) for n in range(50)))
     )
     await asyncio.gather(*(Rollups(read_models).catch_up(quiet=0) for _ in range(4)), return_exceptions=True)
     await Rollups(read_models).catch_up(quiet=0)
     assert await read_models.fetchval("select sum(ok) from rollups where grain = 'total'") == 50
-    await check(read_models, Span(START - DAY, START + DAY), Filters(), [])
+    await check(read_models, TimeSpan(START - DAY, START + DAY), Filters(), [])
 
 
 async def test_an_erased_persons_tag_is_in_no_count(read_models: asyncpg.Pool) -> None:
     said = [feedback("f1", kind="explicit", tags=("ours",), at=0), feedback("f2", user="bob", turn="t2", at=9)]
     said.append(feedback("f3", kind="explicit", tags=("theirs",), tenant="globex", at=1))
-    await ProjectionHandler(PostgresStore(read_models)).handle(batch(*said))
+    await ProjectionHandler(PostgresReadModels(read_models)).handle(batch(*said))
     await Rollups(read_models).catch_up(quiet=0)
     assert await read_models.fetchval("select count(*) from rollups where reason = 'ours'") == 2
     await ReportingErasures(read_models).erase({Person("acme", "ann"): START + DAY})
     assert await read_models.fetchval("select count(*) from rollups where reason = 'ours'") == 0
     assert await read_models.fetchval("select count(*) from rollups where reason = 'theirs'") == 2
-    await check(read_models, Span(START - DAY, START + DAY), Filters(), [])
+    await check(read_models, TimeSpan(START - DAY, START + DAY), Filters(), [])
 
 
 async def test_a_step_that_begins_within_an_hour_divides_it(read_models: asyncpg.Pool) -> None:
     """As the days of time zones do that are half an hour apart from the others."""
     said = (feedback(f"f{minute}", turn=f"t{minute}", at=60 * minute) for minute in range(0, 240, 7))
-    await ProjectionHandler(PostgresStore(read_models)).handle(batch(*said))
+    await ProjectionHandler(PostgresReadModels(read_models)).handle(batch(*said))
     await Rollups(read_models).catch_up(quiet=0)
     hour = START // HOUR * HOUR
     await check(
-        read_models, Span(hour - DAY, hour + DAY), Filters(), [hour - DAY, hour + HOUR // 2, hour + 5 * HOUR // 2]
+        read_models, TimeSpan(hour - DAY, hour + DAY), Filters(), [hour - DAY, hour + HOUR // 2, hour + 5 * HOUR // 2]
     )
-    await check(read_models, Span(hour - DAY, hour + DAY), Filters(agent_id="agent-a"), [hour + HOUR // 2])
+    await check(read_models, TimeSpan(hour - DAY, hour + DAY), Filters(agent_id="agent-a"), [hour + HOUR // 2])

@@ -144,6 +144,8 @@ export interface Calibration {
   bins: Bin[];
   /** Lowest threshold first, starting at the window's lowest confidence. */
   thresholds: Threshold[];
+  /** Verdicts by detector version and part, latest version first; at most 100. */
+  detectors: OfDetector[];
 }
 
 export interface ConversationsInPeriod {
@@ -187,10 +189,12 @@ export interface Detected {
   candidates: FoundCandidate[];
   /** How many of the last answers were rejected one after the other. */
   rejections_in_a_row: number;
-  /** A section for the planner's prompt; null where nothing is said of the last answer. */
+  /** A section for the planner's prompt; null if nothing was said of the last answer and no strategy is listed. */
   planner_markdown: string | null;
-  /** Whether the latest messages may be missing: they were not all indexed in time, and `previous` was not given. */
+  /** True if the latest messages may be missing: they were not all indexed in time, and `previous` was not given. */
   answer_not_seen: boolean;
+  /** Strategies that somebody said worked for such questions, best first; empty unless asked for. */
+  strategies: FoundStrategy[];
 }
 
 /** The session has ended. This does not say that its rating was kept. */
@@ -353,6 +357,10 @@ export interface FoundFeedback {
   emoji: string | null;
   /** For a review: the reviewed machine verdict or turn; otherwise null. */
   reviews: string | null;
+  /** For a machine verdict: the detector's version. */
+  detector: string | null;
+  /** For a machine verdict: the part of the detector that decided. */
+  decided_by: "rules" | "learned" | "llm" | null;
   /** Time of the verdict. */
   ts: string;
 }
@@ -519,6 +527,16 @@ export interface NamedFigures {
   satisfaction: number | null;
   /** The agent, version or origin; null if unknown. */
   name: string | null;
+}
+
+/** Number of verdicts that one part of one detector version decided. */
+export interface OfDetector {
+  /** The detector's version; null for verdicts of release 0.1.0. */
+  detector: string | null;
+  /** The deciding part; null for verdicts of release 0.1.0. */
+  decided_by: "rules" | "learned" | "llm" | null;
+  /** Verdicts, judged by people or not. */
+  verdicts: number;
 }
 
 /** A person's effective reaction on a turn; without one, `reaction` and the fields after it are null or empty. */
@@ -821,6 +839,10 @@ export interface SearchBody {
   user_id?: string | null;
   /** Only this conversation. */
   conversation_id?: string | null;
+  /** Only machine verdicts of this detector version. */
+  detector?: string | null;
+  /** Only machine verdicts that this part of the detector decided. */
+  decided_by?: "rules" | "learned" | "llm" | null;
   /** Earliest time of the reaction, inclusive. */
   start?: string | null;
   /** Latest time of the reaction, inclusive. */
@@ -1260,6 +1282,10 @@ export interface Operations {
       agent_version?: string | null;
       /** `user` for people, `machine` for inferred verdicts, `reviewer` for reviews. */
       origin?: "user" | "machine" | "reviewer" | null;
+      /** Verdicts of this version of the detector alone. */
+      detector?: string | null;
+      /** Verdicts that this part of the detector decided. */
+      decided_by?: "rules" | "learned" | "llm" | null;
     };
     body: undefined;
     answer: Calibration;
@@ -1313,6 +1339,10 @@ export interface Operations {
       user_id?: string | null;
       /** Only this conversation. */
       conversation_id?: string | null;
+      /** Only machine verdicts of this detector version. */
+      detector?: string | null;
+      /** Only machine verdicts that this part of the detector decided. */
+      decided_by?: "rules" | "learned" | "llm" | null;
       /** Earliest time of the reaction, inclusive. */
       start?: string | null;
       /** Latest time of the reaction, inclusive. */
@@ -1349,6 +1379,8 @@ export interface Operations {
       user_id?: string | null;
       /** Turns whose question is like this one come first. */
       text?: string | null;
+      /** Only turns that this agent answered. */
+      agent_id?: string | null;
       /** How many at most. */
       limit?: number;
     };
@@ -1388,6 +1420,14 @@ export interface Operations {
         /** What it answers. */
         question?: string | null;
       } | null;
+      /** How long to wait at most until the last answer is indexed, in seconds; else, and at most, `INFERENCE_INDEX_SECONDS`. */
+      wait_seconds?: number | null;
+      /** How many strategies to list that somebody said worked for such questions. */
+      strategies?: number;
+      /** List only strategies of questions taken for this. */
+      intent?: string | null;
+      /** Whose strategies to list; else those of the agent that answered last. */
+      agent_id?: string | null;
     };
     answer: Detected;
   };

@@ -10,9 +10,9 @@ import asyncpg
 
 from contracts.chat import DELETED
 from contracts.sources import REVIEW
-from reporting.exports.examples import Case, Said
+from reporting.exports.examples import FeedbackCase, PromptMessage
 from reporting.queries.search import found
-from reporting.selection import Filters, Project, Span
+from reporting.selection import Filters, Project, TimeSpan
 
 PAGE: Final = 200
 """Number of feedback records whose contexts are in memory at once."""
@@ -116,7 +116,7 @@ order by n.n, e.occurred_at desc, e.feedback_id desc
 """
 
 
-async def cases(pool: asyncpg.Pool, at: Project, span: Span, filters: Filters) -> AsyncIterator[Case]:
+async def cases(pool: asyncpg.Pool, at: Project, span: TimeSpan, filters: Filters) -> AsyncIterator[FeedbackCase]:
     """Yield every matching feedback record with its context, newest first."""
     cursor: str | None = None
     while True:
@@ -127,7 +127,7 @@ async def cases(pool: asyncpg.Pool, at: Project, span: Span, filters: Filters) -
             return
 
 
-async def _with_contexts(pool: asyncpg.Pool, at: Project, rows: Sequence[asyncpg.Record]) -> list[Case]:
+async def _with_contexts(pool: asyncpg.Pool, at: Project, rows: Sequence[asyncpg.Record]) -> list[FeedbackCase]:
     if not rows:
         return []
     numbers = list(range(len(rows)))
@@ -140,7 +140,7 @@ async def _with_contexts(pool: asyncpg.Pool, at: Project, rows: Sequence[asyncpg
     known = [conversations[n] for n in answers]
     asked = _by_number(await pool.fetch(_REQUESTS, *at, list(answers), known, *of_answers))
     places = ([asked[n][name] for n in asked] for name in ("occurred_at", "sequence"))
-    before: dict[int, list[Said]] = defaultdict(list)
+    before: dict[int, list[PromptMessage]] = defaultdict(list)
     inside = [conversations[n] for n in asked], [answers[n]["thread"] for n in asked]
     for one in await pool.fetch(_BEFORE, *at, list(asked), *inside, *places):
         before[one["n"]].append(_said(one))
@@ -159,9 +159,11 @@ async def _with_contexts(pool: asyncpg.Pool, at: Project, rows: Sequence[asyncpg
     of_machine = ([conversations[n] for n in machine], [turns[n] for n in machine])
     people = _by_number(await pool.fetch(_PEOPLE, *at, machine, *of_machine))
     return [
-        Case(
+        FeedbackCase(
             row=dict(row),
-            prompt=(*before[n], Said("user", asked[n]["content"])) if n in asked and asked[n]["content"] else (),
+            prompt=(*before[n], PromptMessage("user", asked[n]["content"]))
+            if n in asked and asked[n]["content"]
+            else (),
             answer=answers[n]["content"] if n in answers else None,
             answer_message_id=answers[n]["message_id"] if n in answers else row["agent_message_id"],
             question_message_id=asked[n]["message_id"] if n in asked else None,
@@ -177,5 +179,5 @@ def _by_number(rows: Sequence[asyncpg.Record]) -> dict[int, Any]:
     return {row["n"]: row for row in rows}
 
 
-def _said(row: asyncpg.Record) -> Said:
-    return Said("user" if row["sender_type"] == "human" else "assistant", row["content"])
+def _said(row: asyncpg.Record) -> PromptMessage:
+    return PromptMessage("user" if row["sender_type"] == "human" else "assistant", row["content"])

@@ -18,7 +18,7 @@ Row = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class PromptMessage:
     """Message of a prompt: `role` is `user` for a person, `assistant` for an agent."""
 
     role: Literal["user", "assistant"]
@@ -26,7 +26,7 @@ class Said:
 
 
 @dataclass(frozen=True, slots=True)
-class Case:
+class FeedbackCase:
     """Feedback record with its context.
 
     `prompt` are the messages before the answer, oldest first, ending with the person's request. `better` is a later,
@@ -35,7 +35,7 @@ class Case:
     """
 
     row: Row
-    prompt: tuple[Said, ...] = ()
+    prompt: tuple[PromptMessage, ...] = ()
     answer: str | None = None
     answer_message_id: str | None = None
     question_message_id: str | None = None
@@ -50,7 +50,7 @@ class Case:
         return bool(self.answer) and bool(self.prompt) and self.prompt[-1].role == "user"
 
 
-def kto(case: Case) -> Iterator[dict[str, Any]]:
+def kto(case: FeedbackCase) -> Iterator[dict[str, Any]]:
     """Yield `{prompt, completion, label}` with label True for ok, False for not_ok; nothing for neutral verdicts."""
     if case.complete and case.row["reaction"] != "neutral":
         yield {
@@ -61,7 +61,7 @@ def kto(case: Case) -> Iterator[dict[str, Any]]:
         }
 
 
-def dpo(case: Case) -> Iterator[dict[str, Any]]:
+def dpo(case: FeedbackCase) -> Iterator[dict[str, Any]]:
     """Yield `{prompt, chosen, rejected}` for a rejected answer: one for its correction, one for a later good answer."""
     if not case.complete or case.row["reaction"] != "not_ok":
         return
@@ -76,14 +76,14 @@ def dpo(case: Case) -> Iterator[dict[str, Any]]:
             }
 
 
-def sft(case: Case) -> Iterator[dict[str, Any]]:
+def sft(case: FeedbackCase) -> Iterator[dict[str, Any]]:
     """Yield `{prompt, completion}` with the correction or, if there is none, the accepted answer."""
     completion = case.row["correction"] or (case.answer if case.row["reaction"] == "ok" else None)
     if case.complete and completion:
         yield {"prompt": _messages(case.prompt), "completion": _assistant(completion), **_origin(case.row)}
 
 
-def events(case: Case) -> Iterator[dict[str, Any]]:
+def events(case: FeedbackCase) -> Iterator[dict[str, Any]]:
     """Yield the feedback record with the ids of its question and answer messages."""
     row = case.row
     yield {
@@ -101,7 +101,7 @@ def events(case: Case) -> Iterator[dict[str, Any]]:
     }
 
 
-def detector(case: Case) -> Iterator[dict[str, Any]]:
+def detector(case: FeedbackCase) -> Iterator[dict[str, Any]]:
     """Yield a machine verdict with people's verdict on the same turn, to train or measure a detector."""
     row = case.row
     if case.complete and row["origin"] == "machine" and case.people is not None and row["text"]:
@@ -115,7 +115,7 @@ def detector(case: Case) -> Iterator[dict[str, Any]]:
         }
 
 
-EXAMPLES: Final[Mapping[Format, Callable[[Case], Iterator[dict[str, Any]]]]] = {
+EXAMPLES: Final[Mapping[Format, Callable[[FeedbackCase], Iterator[dict[str, Any]]]]] = {
     "kto": kto,
     "dpo": dpo,
     "sft": sft,
@@ -124,7 +124,7 @@ EXAMPLES: Final[Mapping[Format, Callable[[Case], Iterator[dict[str, Any]]]]] = {
 }
 
 
-def _messages(said: tuple[Said, ...]) -> list[dict[str, str]]:
+def _messages(said: tuple[PromptMessage, ...]) -> list[dict[str, str]]:
     return [{"role": one.role, "content": one.content} for one in said]
 
 

@@ -7,7 +7,7 @@ import json
 from collections.abc import AsyncIterator
 from typing import Any, Final, Literal
 
-from reporting.exports.examples import EXAMPLES, Case, Format
+from reporting.exports.examples import EXAMPLES, FeedbackCase, Format
 
 FileType = Literal["jsonl", "parquet"]
 MEDIA_TYPES: Final[dict[FileType, str]] = {
@@ -32,7 +32,7 @@ def check_available(file_type: FileType) -> None:
             raise ParquetMissing from error
 
 
-async def examples(cases: AsyncIterator[Case], wanted: Format) -> AsyncIterator[dict[str, Any]]:
+async def examples(cases: AsyncIterator[FeedbackCase], wanted: Format) -> AsyncIterator[dict[str, Any]]:
     """Yield the examples of the cases in the format `wanted`."""
     make = EXAMPLES[wanted]
     async for case in cases:

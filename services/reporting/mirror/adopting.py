@@ -47,7 +47,7 @@ _MARK: Final = _mark(_UP_TO)
 _MARK_REST: Final = _mark("")
 
 
-async def adopt(pool: asyncpg.Pool, url: str | None, *, turn_logs: bool) -> None:
+async def set_store(pool: asyncpg.Pool, url: str | None, *, turn_logs: bool) -> None:
     """Set the object store whose turns are marked as stale on each change; `url` is None for no store.
 
     `mark_more` marks the turns that exist already, range by range. Raises StartError if there are objects in another

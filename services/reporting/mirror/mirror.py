@@ -19,7 +19,7 @@ from contracts.instants import MINUTE
 from reporting.database import Connection
 from reporting.mirror.adopting import mark_more
 from reporting.mirror.object_store import ObjectStore
-from reporting.mirror.objects import Artifact, Hosted, Plan, Turn, planned
+from reporting.mirror.objects import Hosted, ReplicationPlan, TurnKey, WantedArtifact, replication_plan
 from reporting.mirror.receipts import HeldReceipts
 from servicekit import metrics
 from servicekit.clock import Clock
@@ -82,7 +82,7 @@ select (select count(*) from stale_turns) as marks,
 """
 
 
-class Mirror:
+class ArtifactReplicator:
     """Worker that writes the payload of each current artifact to the object store and deletes outdated objects.
 
     With `turn_logs`, turn logs with their reactions are replicated as well; otherwise only reactions are.
@@ -150,7 +150,7 @@ class Mirror:
             turns = sorted({_turn(row) for row in stale})
             if not turns:
                 return 0
-            plan = planned(
+            plan = replication_plan(
                 await self._artifacts(connection, turns),
                 [Hosted(_turn(row), *tuple(row)[4:]) for row in await connection.fetch(_HELD, *_columns(turns))],
                 lambda: uuid4().hex,
@@ -163,7 +163,7 @@ class Mirror:
             raise Unavailable("the artifact store", failure)
         return len(turns)
 
-    async def _carry_out(self, connection: Connection, plan: Plan, marks: Sequence[int]) -> str | None:
+    async def _carry_out(self, connection: Connection, plan: ReplicationPlan, marks: Sequence[int]) -> str | None:
         """Write the plan's objects and record the results. Return the kind of failure, or None."""
         written: Sequence[str] = ()
         failure: str | None = "TimeoutError"
@@ -180,9 +180,11 @@ class Mirror:
         metrics.ARTIFACTS.labels("written").inc(len(written))
         return failure
 
-    async def _artifacts(self, connection: Connection, turns: Sequence[Turn]) -> list[Artifact]:
+    async def _artifacts(self, connection: Connection, turns: Sequence[TurnKey]) -> list[WantedArtifact]:
         return [
-            Artifact(_turn(row), row["id"], row["kind"], row["occurred_at"], row["text"], json.loads(row["payload"]))
+            WantedArtifact(
+                _turn(row), row["id"], row["kind"], row["occurred_at"], row["text"], json.loads(row["payload"])
+            )
             for view in self._views
             for row in await connection.fetch(view, *_columns(turns))
         ]
@@ -199,8 +201,8 @@ class Mirror:
                 raise Unavailable("the artifact store", failure)
 
 
-def _turn(row: asyncpg.Record) -> Turn:
-    return Turn(row["tenant"], row["project"], row["conversation_id"], row["turn_id"])
+def _turn(row: asyncpg.Record) -> TurnKey:
+    return TurnKey(row["tenant"], row["project"], row["conversation_id"], row["turn_id"])
 
 
 def _columns(rows: Iterable[Sequence[Any]]) -> list[tuple[Any, ...]]:

@@ -13,17 +13,17 @@ TURN_LOG: Final = "turn.log"
 _MARKS: Final = {"user": "[USER FEEDBACK]", "machine": "[FEEDBACK]", "reviewer": "[FEEDBACK]"}
 
 
-class Turn(NamedTuple):
+class TurnKey(NamedTuple):
     tenant: str
     project: str
     conversation_id: str
     turn_id: str
 
 
-class Artifact(NamedTuple):
+class WantedArtifact(NamedTuple):
     """Artifact of a turn. `payload` is the object's content; `occurred_at` is in microseconds."""
 
-    turn: Turn
+    turn: TurnKey
     id: str
     kind: str
     occurred_at: int
@@ -34,7 +34,7 @@ class Artifact(NamedTuple):
 class Hosted(NamedTuple):
     """Recorded object of the store. `artifact` is the artifact's id, `digest` the SHA-256 of the written content."""
 
-    turn: Turn
+    turn: TurnKey
     artifact: str
     name: str
     digest: bytes | None
@@ -44,7 +44,7 @@ class Hosted(NamedTuple):
 class Put(NamedTuple):
     """Object to write, under a name that was never used before."""
 
-    turn: Turn
+    turn: TurnKey
     artifact: str
     name: str
     body: bytes
@@ -54,7 +54,7 @@ class Put(NamedTuple):
         return hashlib.sha256(self.body).digest()
 
 
-class Plan(NamedTuple):
+class ReplicationPlan(NamedTuple):
     """Changes of the store: objects to write, and names of objects to delete.
 
     A replaced object is deleted after its replacement has been written.
@@ -66,7 +66,9 @@ class Plan(NamedTuple):
     """Name of the replaced object, by the name of its replacement in `puts`."""
 
 
-def planned(wanted: Iterable[Artifact], held: Iterable[Hosted], new_id: Callable[[], str]) -> Plan:
+def replication_plan(
+    wanted: Iterable[WantedArtifact], held: Iterable[Hosted], new_id: Callable[[], str]
+) -> ReplicationPlan:
     """Compare the artifacts with the recorded objects. `new_id` returns the unguessable part of a name."""
     bodies = {(one.turn, one.id): body_of(one, reactions) for one, reactions in _with_reactions(wanted)}
     current = {(one.turn, one.artifact): one for one in held if one.state == "current"}
@@ -82,15 +84,15 @@ def planned(wanted: Iterable[Artifact], held: Iterable[Hosted], new_id: Callable
         puts.append(put)
         if there is not None:
             replaced[put.name] = there.name
-    return Plan(puts, doomed, replaced)
+    return ReplicationPlan(puts, doomed, replaced)
 
 
-def name_of(turn: Turn, unique: str) -> str:
+def name_of(turn: TurnKey, unique: str) -> str:
     """Return an object's name, under its tenant and project, without the id of a person, conversation or turn."""
     return f"tenant={turn.tenant}/project={turn.project}/{unique}.json"
 
 
-def body_of(artifact: Artifact, reactions: Sequence[Artifact]) -> bytes:
+def body_of(artifact: WantedArtifact, reactions: Sequence[WantedArtifact]) -> bytes:
     """Return the object's content as JSON. A turn log also contains the turn's effective `reactions`.
 
     The reactions are appended to `text` and listed in `feedbacks` and `entries`.
@@ -108,15 +110,15 @@ def body_of(artifact: Artifact, reactions: Sequence[Artifact]) -> bytes:
     return json.dumps(payload, ensure_ascii=False, sort_keys=True).encode()
 
 
-def _as_text(artifact: Artifact) -> str:
+def _as_text(artifact: WantedArtifact) -> str:
     reaction = artifact.payload["reaction"]
     mark = _MARKS[reaction["origin"]]
     said = f"\n{reaction['text']}" if reaction["text"] else ""
     return f"{mark} [ts: {reaction['ts']}] reaction: {reaction['reaction']}{said}"
 
 
-def _with_reactions(artifacts: Iterable[Artifact]) -> Iterable[tuple[Artifact, Sequence[Artifact]]]:
-    of_turn: dict[Turn, list[Artifact]] = {}
+def _with_reactions(artifacts: Iterable[WantedArtifact]) -> Iterable[tuple[WantedArtifact, Sequence[WantedArtifact]]]:
+    of_turn: dict[TurnKey, list[WantedArtifact]] = {}
     for one in artifacts:
         of_turn.setdefault(one.turn, []).append(one)
     for several in of_turn.values():

@@ -18,8 +18,8 @@ from reporting.queries.changes import changed_since, stamp
 from reporting.queries.projects import first_reaction
 from reporting.queries.reasons import Reason, reasons
 from reporting.queries.search import found, with_answers
-from reporting.selection import Bucket, Filters, Project, Span
-from reporting.votes import Change, Votes
+from reporting.selection import Bucket, Filters, Project, TimeSpan
+from reporting.votes import SatisfactionChange, Votes
 
 ENOUGH_VOTES: Final = 10
 """Minimum votes for judging an agent or a version."""
@@ -47,7 +47,7 @@ class Side:
 
     origin: Origin
     votes: Votes
-    change: Change | None
+    change: SatisfactionChange | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +57,7 @@ class AgentRow:
     agent_id: str
     people: Votes
     machine: Votes
-    change: Change | None
+    change: SatisfactionChange | None
     judged_by: Origin | None
     spark: Markup
     versions: list[str | None]
@@ -74,14 +74,14 @@ class Moved:
 
     what: Version
     origin: Origin
-    change: Change
+    change: SatisfactionChange
 
 
 @dataclass(frozen=True, slots=True)
 class Overview:
     """Data of the page. People's verdicts and the machine's (with reviews) are never added up."""
 
-    span: Span
+    span: TimeSpan
     bucket: Bucket
     people: Side
     machine: Side
@@ -209,7 +209,7 @@ def _versions(counted: Breakdown, agent: str) -> list[str | None]:
 
 
 def _steps(
-    counted: Breakdown, origin: Origin, begins: Sequence[int], span: Span, view: View, link: Link
+    counted: Breakdown, origin: Origin, begins: Sequence[int], span: TimeSpan, view: View, link: Link
 ) -> list[charts.Step]:
     steps = []
     for number, begin in enumerate(begins):
@@ -221,6 +221,6 @@ def _steps(
     return steps
 
 
-async def _newest(pool: asyncpg.Pool, at: Project, span: Span, filters: Filters) -> list[dict[str, Any]]:
+async def _newest(pool: asyncpg.Pool, at: Project, span: TimeSpan, filters: Filters) -> list[dict[str, Any]]:
     rows, _ = await found(pool, at, span, filters, _NEWEST)
     return await with_answers(pool, at, rows)

@@ -12,13 +12,13 @@ import asyncpg
 
 from reporting.pages.overview import BOTH
 from reporting.pages.view import View
-from reporting.queries.agent import BadConversation, TellingWord, telling_words, worst_conversations
+from reporting.queries.agent import BadConversation, TypicalWord, rejected_words, worst_conversations
 from reporting.queries.breakdown import Breakdown, breakdown
 from reporting.queries.calibration import Calibration, calibration
 from reporting.queries.reasons import Reason, reasons
-from reporting.queries.search import beside
+from reporting.queries.search import neighbours
 from reporting.queries.transcript import Transcript, transcript
-from reporting.selection import Conversation, Project, Span
+from reporting.selection import ConversationKey, Project, TimeSpan
 from reporting.votes import Votes
 
 _REASONS: Final = 12
@@ -41,7 +41,7 @@ class AgentPage:
     machine: Votes
     versions: list[VersionRow]
     reasons: list[Reason]
-    words: list[TellingWord]
+    words: list[TypicalWord]
     worst: list[BadConversation]
     calibration: Calibration
 
@@ -54,7 +54,7 @@ class ConversationPage:
     the viewer's user id if they may review, otherwise None.
     """
 
-    conversation: Conversation
+    conversation: ConversationKey
     shown: Transcript
     newer: asyncpg.Record | None
     older: asyncpg.Record | None
@@ -81,7 +81,7 @@ class ConversationPage:
         return self.trace_url_template.replace("{trace_id}", quote(trace_id, safe=""))
 
 
-async def agent(pool: asyncpg.Pool, at: Project, view: View, span: Span) -> AgentPage:
+async def agent(pool: asyncpg.Pool, at: Project, view: View, span: TimeSpan) -> AgentPage:
     """Read the data of the agent page."""
     filters = replace(view.filters, origins=None)
     counted = await breakdown(pool, at, span, filters)
@@ -91,20 +91,20 @@ async def agent(pool: asyncpg.Pool, at: Project, view: View, span: Span) -> Agen
         machine=machine,
         versions=_versions(counted),
         reasons=(await reasons(pool, at, span, filters, _REASONS, rules=False)).reasons,
-        words=await telling_words(pool, at, span, filters),
+        words=await rejected_words(pool, at, span, filters),
         worst=await worst_conversations(pool, at, span, filters),
         calibration=await calibration(pool, at, span, filters),
     )
 
 
 async def conversation(
-    pool: asyncpg.Pool, at: Project, view: View, span: Span, reviewer: str | None, trace_url_template: str | None
+    pool: asyncpg.Pool, at: Project, view: View, span: TimeSpan, reviewer: str | None, trace_url_template: str | None
 ) -> ConversationPage | None:
     """Read a transcript, and the list neighbours of the record that the viewer came from.
 
     Returns None if the conversation has neither messages nor feedback.
     """
-    where = Conversation(*at, view.id or "")
+    where = ConversationKey(*at, view.id or "")
     async with pool.acquire() as connection, connection.transaction(isolation="repeatable_read", readonly=True):
         shown = await transcript(connection, where, view.turn)
     if not shown.lines and not shown.stray:
@@ -113,7 +113,7 @@ async def conversation(
     newer = older = None
     if came_from is not None:
         place = (came_from["occurred_at"], came_from["feedback_id"])
-        newer, older = await beside(pool, at, span, view.filters, place)
+        newer, older = await neighbours(pool, at, span, view.filters, place)
     return ConversationPage(where, shown, newer, older, reviewer, trace_url_template)
 
 

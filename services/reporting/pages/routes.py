@@ -25,7 +25,7 @@ from reporting.queries.calibration import calibration
 from reporting.queries.projects import agent_ids, first_reaction, projects
 from reporting.queries.search import LOOKED_THROUGH, every, found, with_answers
 from reporting.queries.sessions import RatingsOfLength, session_ratings
-from reporting.selection import ALWAYS, Project, Span
+from reporting.selection import ALWAYS, Project, TimeSpan
 from servicekit.clock import Clock
 from servicekit.error_kinds import is_transient
 from servicekit.logging import logger
@@ -130,7 +130,7 @@ def pages_router(
 
         return answered
 
-    async def span_of(visit: Visit) -> Span:
+    async def span_of(visit: Visit) -> TimeSpan:
         first = await first_reaction(pool, visit.at) if visit.view.period == "all" else None
         return visit.view.span(clock.now(), first)
 
@@ -205,7 +205,7 @@ def pages_router(
             return error_page(404, "No such conversation", "This project has no messages and no feedback of it.")
         return visit.page("conversation.html", c=shown)
 
-    def rows_of(visit: Visit, span: Span) -> AsyncIterator[asyncpg.Record]:
+    def rows_of(visit: Visit, span: TimeSpan) -> AsyncIterator[asyncpg.Record]:
         return every(pool, visit.at, span, visit.view.filters)
 
     async def as_csv(visit: Visit) -> Response:
@@ -247,7 +247,7 @@ def turns_in_words(one: RatingsOfLength) -> str:
     return str(one.turns_from) if one.turns_from == one.turns_to else f"{one.turns_from} to {one.turns_to}"
 
 
-def _continued(cursor: str | None) -> tuple[Span, str] | None:
+def _continued(cursor: str | None) -> tuple[TimeSpan, str] | None:
     """Split a list cursor into the first page's window, which applies to all pages, and the position in the list.
 
     Raises BadCursor.
@@ -258,7 +258,7 @@ def _continued(cursor: str | None) -> tuple[Span, str] | None:
     end, _, after = rest.partition("-")
     if not (start.isdecimal() and end.isdecimal() and int(start) < int(end) <= ALWAYS.end):
         raise BadCursor
-    return Span(int(start), int(end)), after
+    return TimeSpan(int(start), int(end)), after
 
 
 def _file(chunks: AsyncIterator[bytes], media_type: str, name: str) -> Response:

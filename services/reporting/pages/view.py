@@ -13,7 +13,7 @@ from contracts.base import Confidence, FeedbackType, Id, Label, Name, Origin, Re
 from contracts.instants import DAY, MINUTE
 from reporting.cursor import CURSOR_LIMIT
 from reporting.pages.zones import known_zones, parse_local, zone_of
-from reporting.selection import Filters, Project, Span
+from reporting.selection import Filters, Project, TimeSpan
 
 Period = Literal["24h", "7d", "30d", "90d", "all"]
 PERIODS: Final[dict[Period, tuple[str, int]]] = {
@@ -127,7 +127,7 @@ class View(BaseModel):
     def period_name(self) -> str:
         return "period" if self.own_range else PERIODS[self.period][0]
 
-    def span(self, now: int, first: int | None) -> Span:
+    def span(self, now: int, first: int | None) -> TimeSpan:
         """Return the time window of the period or custom range; "all" starts at the `first` reaction.
 
         Times are in microseconds.
@@ -140,14 +140,14 @@ class View(BaseModel):
             start = end - 30 * DAY if first is None else min(first, end - 1)
         else:
             start = end - length - (_AHEAD if self.end is None else 0)
-        return Span(max(0, min(start, end - 1)), end)
+        return TimeSpan(max(0, min(start, end - 1)), end)
 
-    def before(self, span: Span) -> Span | None:
+    def before(self, span: TimeSpan) -> TimeSpan | None:
         """Return the window of the same length before `span`; None for "all", or if it would start before the epoch."""
         if self.period == "all" and not self.own_range:
             return None
         length = span.end - span.start - (0 if self.own_range else _AHEAD)
-        return Span(span.start - length, span.start) if span.start > length else None
+        return TimeSpan(span.start - length, span.start) if span.start > length else None
 
     def parameters(self, at: Project, **changes: Any) -> dict[str, Any]:
         """Return this view's URL parameters with `changes`, without those that belong to a single page."""

@@ -8,7 +8,7 @@ from typing import Final
 from zoneinfo import ZoneInfo, available_timezones
 
 from contracts.instants import SECOND
-from reporting.selection import Bucket, Span
+from reporting.selection import Bucket, TimeSpan
 
 MOST_STEPS: Final = 800
 
@@ -47,13 +47,13 @@ def parse_local(text: str, zone: ZoneInfo, *, last: bool) -> int:
     return moment_of(datetime.combine(day + timedelta(days=1) if last else day, time(), zone))
 
 
-def bucket_of(span: Span) -> Bucket:
+def bucket_of(span: TimeSpan) -> Bucket:
     """Return a bucket width for the chart: hours up to 2.5 days, days up to 100 days, otherwise weeks."""
     days = (span.end - span.start) / (86_400 * SECOND)
     return "hour" if days <= 2.5 else "day" if days <= 100 else "week"
 
 
-def starts(span: Span, bucket: Bucket, zone: ZoneInfo) -> list[int]:
+def starts(span: TimeSpan, bucket: Bucket, zone: ZoneInfo) -> list[int]:
     """Return the starts, in microseconds, of the newest 800 hours, days or weeks that overlap the span.
 
     Days and weeks begin at midnight in the time zone, weeks on Monday.

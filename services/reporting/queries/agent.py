@@ -11,7 +11,7 @@ from typing import Final
 
 import asyncpg
 
-from reporting.selection import Filters, Project, Span, where
+from reporting.selection import Filters, Project, TimeSpan, where
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +29,7 @@ class BadConversation:
 
 
 @dataclass(frozen=True, slots=True)
-class TellingWord:
+class TypicalWord:
     """Word that is more frequent in questions with rejected answers than in others. Counts are of turns."""
 
     word: str
@@ -67,7 +67,7 @@ _SURE: Final = 1.96
 
 
 async def worst_conversations(
-    pool: asyncpg.Pool, at: Project, span: Span, filters: Filters, limit: int = 10
+    pool: asyncpg.Pool, at: Project, span: TimeSpan, filters: Filters, limit: int = 10
 ) -> list[BadConversation]:
     """List the conversations with the most rejections; people's rejections count first."""
     condition, values = where(at, span, filters)
@@ -75,17 +75,17 @@ async def worst_conversations(
     return [BadConversation(**dict(row)) for row in rows]
 
 
-async def telling_words(pool: asyncpg.Pool, at: Project, span: Span, filters: Filters) -> list[TellingWord]:
+async def rejected_words(pool: asyncpg.Pool, at: Project, span: TimeSpan, filters: Filters) -> list[TypicalWord]:
     """Return the words typical of rejected questions, from the newest 400 rejected and 400 other turns at most."""
     condition, values = where(at, span, filters)
     rows = await pool.fetch(_QUESTIONS.format(view=filters.view, where=condition), *values)
-    return telling(
+    return typical_words(
         [row["content"] for row in rows if row["rejected"] and row["content"]],
         [row["content"] for row in rows if not row["rejected"] and row["content"]],
     )
 
 
-def telling(rejected: Iterable[str], others: Iterable[str], most: int = 12) -> list[TellingWord]:
+def typical_words(rejected: Iterable[str], others: Iterable[str], most: int = 12) -> list[TypicalWord]:
     """Return words that are significantly more frequent in `rejected` texts, most significant first.
 
     A word must be in at least 3 rejected texts, with a z-score above 1.96 (log-odds with 0.5 added to each count).
@@ -98,7 +98,7 @@ def telling(rejected: Iterable[str], others: Iterable[str], most: int = 12) -> l
         c, d = in_good[word] + 0.5, len(good) - in_good[word] + 0.5
         z = (log(a / b) - log(c / d)) / sqrt(1 / a + 1 / b + 1 / c + 1 / d)
         if count >= 3 and z > _SURE:
-            scored.append((-z, TellingWord(word, count, in_good[word])))
+            scored.append((-z, TypicalWord(word, count, in_good[word])))
     return [word for _, word in sorted(scored, key=lambda one: (one[0], one[1].word))[:most]]
 
 

@@ -10,7 +10,7 @@ from typing import Any, Final, Literal
 import asyncpg
 
 from contracts.instants import format_instant
-from reporting.answers import Answer, Time
+from reporting.answers import ResponseModel, Time
 from reporting.selection import Project
 
 Kind = Literal["turn.log.reaction", "turn.log"]
@@ -44,7 +44,7 @@ class Search:
     limit: int
 
 
-class Artifact(Answer):
+class Artifact(ResponseModel):
     """Artifact of a turn.
 
     `hosted_uri` is the payload's address in the object store, null if it is not there (yet). A changed artifact gets
@@ -66,7 +66,7 @@ class Artifact(Answer):
     payload: dict[str, Any] | None
 
 
-class Artifacts(Answer):
+class Artifacts(ResponseModel):
     items: list[Artifact]
 
 

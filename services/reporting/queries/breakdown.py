@@ -11,7 +11,7 @@ import asyncpg
 
 from contracts.base import Origin
 from reporting.queries.rolled import steps, votes
-from reporting.selection import Filters, Project, Span
+from reporting.selection import Filters, Project, TimeSpan
 from reporting.votes import Votes
 
 SPARK_STEPS: Final = 14
@@ -57,7 +57,7 @@ select {_SIDE} as origin, width_bucket(e.at, ${{at}}::bigint[]) as step, {_SUMS}
 
 
 async def breakdown(
-    pool: asyncpg.Pool, at: Project, span: Span, filters: Filters, starts: Sequence[int] = ()
+    pool: asyncpg.Pool, at: Project, span: TimeSpan, filters: Filters, starts: Sequence[int] = ()
 ) -> Breakdown:
     """Count the window's effective reactions.
 

@@ -8,17 +8,17 @@ import asyncpg
 from pydantic import Field
 
 from contracts.base import DecidedBy, Reaction
-from reporting.answers import Answer, Window
+from reporting.answers import ResponseModel, Window
 from reporting.queries.counts import SUMS
 from reporting.queries.rolled import judgements
 from reporting.queries.satisfaction import window_of
 from reporting.rollups import BINS
-from reporting.selection import NONE_GIVEN, Filters, Project, Span, where
+from reporting.selection import NONE_GIVEN, Filters, Project, TimeSpan, where
 
 REACTIONS: Final[tuple[Reaction, ...]] = ("ok", "neutral", "not_ok")
 
 
-class Bin(Answer):
+class Bin(ResponseModel):
     """Agreement of machine verdicts in one confidence bin with people's verdicts."""
 
     low: Annotated[float, Field(description="Lower bound of the confidence, inclusive, 0 to 1.")]
@@ -29,7 +29,7 @@ class Bin(Answer):
     mean_confidence: Annotated[float, Field(description="Mean confidence of the bin's pairs, 0 to 1.")]
 
 
-class Threshold(Answer):
+class Threshold(ResponseModel):
     """Agreement of the machine verdicts with at least a given confidence."""
 
     threshold: Annotated[float, Field(description="Minimum confidence, 0 to 1.")]
@@ -39,17 +39,15 @@ class Threshold(Answer):
     agreement: Annotated[float | None, Field(description="agreeing / pairs; null without pairs.")]
 
 
-class OfDetector(Answer):
+class OfDetector(ResponseModel):
     """Number of verdicts that one part of one detector version decided."""
 
     detector: Annotated[str | None, Field(description="The detector's version; null for verdicts of release 0.1.0.")]
-    decided_by: Annotated[
-        DecidedBy | None, Field(description="The deciding part; null for verdicts of release 0.1.0.")
-    ]
+    decided_by: Annotated[DecidedBy | None, Field(description="The deciding part; null for verdicts of release 0.1.0.")]
     verdicts: Annotated[int, Field(description="Verdicts, judged by people or not.")]
 
 
-class Calibration(Answer):
+class Calibration(ResponseModel):
     """Agreement of machine verdicts, including overruled ones, with people's verdicts.
 
     Each pair is a machine verdict and a person's effective reaction, or the effective review, on the same turn.
@@ -100,7 +98,7 @@ class _Judged(NamedTuple):
         return sum(self.people.values())
 
 
-async def calibration(pool: asyncpg.Pool, at: Project, span: Span, filters: Filters = NONE_GIVEN) -> Calibration:
+async def calibration(pool: asyncpg.Pool, at: Project, span: TimeSpan, filters: Filters = NONE_GIVEN) -> Calibration:
     """Compare the machine verdicts of a window with people's verdicts, given at any time."""
     source, values = judgements(at, span, filters)
     rows = await pool.fetch(_JUDGED.format(source=source), *values)

@@ -10,12 +10,12 @@ import asyncpg
 from pydantic import Field
 
 from contracts.instants import format_instant
-from reporting.answers import Answer, Counts, FeedbackItem, Time, Window, feedback_item
+from reporting.answers import Counts, FeedbackItem, ResponseModel, Time, Window, feedback_item
 from reporting.cursor import TIMED, BadCursor, decode, encode, question
 from reporting.database import Connection
 from reporting.paging import ITEM_BYTES, OVERHEAD, page_of
 from reporting.queries.counts import COUNTS, counts_of
-from reporting.selection import Project, Span
+from reporting.selection import Project, TimeSpan
 from reporting.snapshots import UNSEEN, Snapshot, snapshot_of, still_known
 
 
@@ -28,7 +28,7 @@ class PeriodTurn:
     feedbacks: list[FeedbackItem]
 
 
-class PeriodItem(Answer):
+class PeriodItem(ResponseModel):
     """Conversation with a reaction in the window. Counts and turns cover only the window's reactions."""
 
     conversation_id: str
@@ -43,7 +43,7 @@ class PeriodItem(Answer):
     ] = False
 
 
-class ConversationsInPeriod(Answer):
+class ConversationsInPeriod(ResponseModel):
     tenant: str
     project: str
     window: Annotated[Window, Field(description="The requested window; both ends are inclusive.")]
@@ -115,7 +115,7 @@ order by occurred_at, feedback_id
 
 
 async def conversations_in_period(
-    pool: asyncpg.Pool, at: Project, span: Span, *, include_turns: bool, limit: int, cursor: str | None
+    pool: asyncpg.Pool, at: Project, span: TimeSpan, *, include_turns: bool, limit: int, cursor: str | None
 ) -> ConversationsInPeriod:
     """Return one page of conversations.
 
@@ -173,7 +173,7 @@ def _instant(moment: int | None) -> str | None:
     return None if moment is None else format_instant(moment)
 
 
-async def _turns(connection: Connection, at: Project, span: Span, ids: list[str]) -> dict[str, list[PeriodTurn]]:
+async def _turns(connection: Connection, at: Project, span: TimeSpan, ids: list[str]) -> dict[str, list[PeriodTurn]]:
     found: dict[str, dict[str, list[FeedbackItem]]] = defaultdict(lambda: defaultdict(list))
     for row in await connection.fetch(_FEEDBACKS, *at, *span, ids):
         found[row["conversation_id"]][row["turn_id"]].append(feedback_item(row))

@@ -12,12 +12,12 @@ from pydantic import Field, TypeAdapter
 
 from contracts.base import FeedbackType, Origin, Reaction
 from contracts.instants import format_instant
-from reporting.answers import Answer, Time
+from reporting.answers import ResponseModel, Time
 from reporting.cursor import TIMED, SnapshotText, decode, encode, question
 from reporting.database import Connection
 from reporting.paging import OVERHEAD, PAGE_BYTES, page_of
 from reporting.projection import person_slot
-from reporting.selection import Conversation
+from reporting.selection import ConversationKey
 from reporting.snapshots import UNSEEN, Snapshot, snapshot_of, still_known
 
 
@@ -41,7 +41,7 @@ class LatestItem:
     rn: str
 
 
-class Latest(Answer):
+class Latest(ResponseModel):
     """One item per turn, oldest change first, at most 2 MiB of text."""
 
     conversation_id: str
@@ -69,7 +69,7 @@ class LatestQuestion(NamedTuple):
 _WATERMARK: Final = TypeAdapter(tuple[Annotated[str, Field(pattern=r"^(\*|[0-9a-f]{16})$")], SnapshotText])
 
 
-class OwnFeedback(Answer):
+class OwnFeedback(ResponseModel):
     """A person's effective reaction on a turn; without one, `reaction` and the fields after it are null or empty."""
 
     conversation_id: str
@@ -122,7 +122,7 @@ _UNSEEN: Final = _TURNS.format(here=_HERE, unseen=_UNSEEN_SLOTS, overhead=OVERHE
 _OWN: Final = "select * from effective where slot = $1 and tenant = $2 and project = $3 and conversation_id = $4"
 
 
-async def latest(connection: Connection, at: Conversation, asked: LatestQuestion) -> Latest:
+async def latest(connection: Connection, at: ConversationKey, asked: LatestQuestion) -> Latest:
     """Return one page of changed turns.
 
     Needs no transaction: the watermark's snapshot is older than that of the rows, so a write between the two is shown
@@ -178,7 +178,7 @@ def _item(row: asyncpg.Record) -> LatestItem:
     )
 
 
-async def own_feedback(connection: Connection, at: Conversation, turn_id: str, user_id: str) -> OwnFeedback:
+async def own_feedback(connection: Connection, at: ConversationKey, turn_id: str, user_id: str) -> OwnFeedback:
     """Return the feedback of `user_id` on a turn; an unknown turn gives the same response as one without feedback."""
     row = await connection.fetchrow(_OWN, person_slot(*at, turn_id, user_id), *at)
     if row is None:

@@ -9,12 +9,12 @@ import asyncpg
 from pydantic import Field, TypeAdapter
 
 from contracts.base import Label
-from reporting.answers import Answer, Counts, Window
+from reporting.answers import Counts, ResponseModel, Window
 from reporting.cursor import Moment, decode, encode, question
 from reporting.queries.counts import SUMS, counts_of
 from reporting.queries.rolled import reasons_given
 from reporting.queries.satisfaction import window_of
-from reporting.selection import Filters, Project, Span
+from reporting.selection import Filters, Project, TimeSpan
 
 
 class Reason(Counts):
@@ -30,7 +30,7 @@ class Reason(Counts):
     ]
 
 
-class Reasons(Answer):
+class Reasons(ResponseModel):
     """Reasons in a time window, most rejections first."""
 
     tenant: Annotated[str, Field(description="As in the path.")]
@@ -56,7 +56,7 @@ _PLACE: Final = TypeAdapter(tuple[Moment, Moment, Moment, Moment, Label, Label])
 async def reasons(
     pool: asyncpg.Pool,
     at: Project,
-    span: Span,
+    span: TimeSpan,
     filters: Filters,
     limit: int = 200,
     *,
@@ -71,7 +71,7 @@ async def reasons(
     """
     asked = question("reasons", *at, *given)
     after = None if cursor is None else decode(cursor, asked, _PLACE)
-    span = span if after is None else Span(*after[:2])
+    span = span if after is None else TimeSpan(*after[:2])
     source, values = reasons_given(at, span, filters)
     counted = _REASONS.format(sums=SUMS, source=source, kinds="true" if rules else "e.kind <> 'rule'")
     names = dict(zip(("at", "at_total", "at_reason", "at_kind", "at_limit"), count(len(values) + 1), strict=False))

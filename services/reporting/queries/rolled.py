@@ -12,7 +12,7 @@ from typing import Any, Final, NamedTuple
 
 from contracts.instants import DAY
 from reporting.rollups import HOUR, JUDGEMENTS, REASONS
-from reporting.selection import Filters, Project, Span, conditions
+from reporting.selection import Filters, Project, TimeSpan, conditions
 
 _ROLLED_FILTERS: Final = ("agent_id", "agent_version", "model", "origins")
 _LONG: Final = 14 * DAY
@@ -31,7 +31,7 @@ _BESIDE: Final = {"reason": REASONS, "judgement": JUDGEMENTS}
 """Subselect that is counted instead of the feedback row itself, by the first word of the grain."""
 
 
-class Source(NamedTuple):
+class CountSource(NamedTuple):
     """Subselect for a `from` clause, and the values of its parameters.
 
     Its columns are `at`, `origin`, `agent_id`, `agent_version`, `model`, the counts `ok`, `neutral` and `not_ok`, and
@@ -43,12 +43,12 @@ class Source(NamedTuple):
     values: list[Any]
 
 
-def votes(at: Project, span: Span, filters: Filters, *, by_days: bool = True) -> Source:
+def votes(at: Project, span: TimeSpan, filters: Filters, *, by_days: bool = True) -> CountSource:
     """Return the source of the window's verdicts; with `by_days`, long windows are counted by days."""
     return _source(at, span, filters, "hour", "day" if by_days and span.end - span.start >= _LONG else None)
 
 
-def steps(at: Project, span: Span, filters: Filters, starts: Sequence[int]) -> Source:
+def steps(at: Project, span: TimeSpan, filters: Filters, starts: Sequence[int]) -> CountSource:
     """Return the source of the window's verdicts by hours, or by single rows in hours that contain one of `starts`.
 
     The agent columns are null unless the filters select an agent, a version or a model.
@@ -57,12 +57,12 @@ def steps(at: Project, span: Span, filters: Filters, starts: Sequence[int]) -> S
     return _source(at, span, filters, "hour" if of_agents else "total", None, starts)
 
 
-def reasons_given(at: Project, span: Span, filters: Filters) -> Source:
+def reasons_given(at: Project, span: TimeSpan, filters: Filters) -> CountSource:
     """Return the source of the window's reasons: people's tags, the machine's rules and correction types."""
     return _source(at, span, filters, "reason hour", "reason day")
 
 
-def judgements(at: Project, span: Span, filters: Filters) -> Source:
+def judgements(at: Project, span: TimeSpan, filters: Filters) -> CountSource:
     """Return the source of the window's machine verdicts by confidence bin, and of people's on the same turns.
 
     Rows of machine verdicts, including overruled ones, have the `kind` "verdict". Rows of people's verdicts have the
@@ -72,8 +72,8 @@ def judgements(at: Project, span: Span, filters: Filters) -> Source:
 
 
 def _source(
-    at: Project, span: Span, filters: Filters, hours: str, days: str | None, starts: Sequence[int] = ()
-) -> Source:
+    at: Project, span: TimeSpan, filters: Filters, hours: str, days: str | None, starts: Sequence[int] = ()
+) -> CountSource:
     window, narrowed, values = conditions(at, span, filters)
     counted_by = hours.partition(" ")[0]
     beside = _BESIDE.get(counted_by)
@@ -82,7 +82,7 @@ def _source(
     given = f"select e.occurred_at as at, {columns}, {_RAW_SUMS.format(of)} from"
     first, last = -(-span.start // HOUR) * HOUR, span.end // HOUR * HOUR
     if not _may_be_rolled(filters) or first >= last:
-        return Source(f"({given} {view} e{more} where {window}{narrowed})", values)
+        return CountSource(f"({given} {view} e{more} where {window}{narrowed})", values)
     broken = sorted({start // HOUR * HOUR for start in starts if start % HOUR and first <= start < last})
     first_day, last_day = -(-first // DAY) * DAY, last // DAY * DAY
     by_days = days is not None and first_day < last_day
@@ -112,7 +112,7 @@ def _source(
             f" join rollups e on e.start >= d.day and e.start < d.day + {DAY}"
             f" where {here} and {of_hour} and not exists (select from stale s where s.hour = e.start)",
         ]
-    return Source(f"({_STALE.format(n + 1, n + 2, n + 3)} {' union all '.join(parts)})", values)
+    return CountSource(f"({_STALE.format(n + 1, n + 2, n + 3)} {' union all '.join(parts)})", values)
 
 
 def _may_be_rolled(filters: Filters) -> bool:

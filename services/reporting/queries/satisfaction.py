@@ -9,12 +9,12 @@ from pydantic import Field, TypeAdapter
 
 from contracts.base import Id
 from contracts.instants import format_instant
-from reporting.answers import Answer, Counts, Time, Window
+from reporting.answers import Counts, ResponseModel, Time, Window
 from reporting.cursor import Moment, decode, encode, question
 from reporting.intervals import satisfaction, wilson
 from reporting.queries.counts import SUMS, counts_of
 from reporting.queries.rolled import votes
-from reporting.selection import SHIFTS, WIDTHS, Bucket, Filters, Project, Span
+from reporting.selection import SHIFTS, WIDTHS, Bucket, Filters, Project, TimeSpan
 
 _MOST_GROUPS: Final = 1_000
 
@@ -37,7 +37,7 @@ class NamedFigures(Figures):
     name: Annotated[str | None, Field(description="The agent, version or origin; null if unknown.")]
 
 
-class Summary(Answer):
+class Summary(ResponseModel):
     """Satisfaction in a time window. Lists are sorted by most feedback and have at most 1,000 names each."""
 
     tenant: Annotated[str, Field(description="As in the path.")]
@@ -60,7 +60,7 @@ class RankedAgent(Figures):
     enough: Annotated[bool, Field(description="True if the agent has at least `min_votes` votes and is ranked.")]
 
 
-class Ranking(Answer):
+class Ranking(ResponseModel):
     """Agents with at least `min_votes` votes, best lower bound first; then the others, most votes first."""
 
     tenant: Annotated[str, Field(description="As in the path.")]
@@ -86,7 +86,7 @@ group by grouping sets ((), (e.start), (e.agent_id), (e.agent_version), (e.origi
 _FLAGS: Final = ("of_time", "of_agent", "of_version", "of_origin")
 
 
-async def summary(pool: asyncpg.Pool, at: Project, span: Span, bucket: Bucket, filters: Filters) -> Summary:
+async def summary(pool: asyncpg.Pool, at: Project, span: TimeSpan, bucket: Bucket, filters: Filters) -> Summary:
     """Return the satisfaction in a time window. Weeks begin on Monday; all buckets are in UTC."""
     source = votes(at, span, filters, by_days=bucket != "hour")
     statement = _SUMMARY.format(counts=SUMS, shift=SHIFTS[bucket], width=WIDTHS[bucket], source=source.sql)
@@ -115,7 +115,7 @@ async def summary(pool: asyncpg.Pool, at: Project, span: Span, bucket: Bucket, f
 async def ranking(
     pool: asyncpg.Pool,
     at: Project,
-    span: Span,
+    span: TimeSpan,
     min_votes: int,
     filters: Filters,
     limit: int = _MOST_GROUPS,
@@ -129,7 +129,7 @@ async def ranking(
     """
     asked = question("agents", *at, *given)
     after = None if cursor is None else decode(cursor, asked, _RANK)
-    span = span if after is None else Span(*after[:2])
+    span = span if after is None else TimeSpan(*after[:2])
     source = votes(at, span, filters)
     rows = await pool.fetch(f"select e.agent_id, {SUMS} from {source.sql} e group by e.agent_id", *source.values)
     agents = []
@@ -154,7 +154,7 @@ def _rank(agent: RankedAgent) -> tuple[bool, float, str]:
     return not agent.enough, -agent.low if agent.enough else -float(agent.total), agent.agent_id
 
 
-def window_of(span: Span) -> Window:
+def window_of(span: TimeSpan) -> Window:
     return Window(start=format_instant(span.start), end=format_instant(span.end))
 
 

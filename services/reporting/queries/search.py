@@ -12,13 +12,13 @@ from pydantic import Field, TypeAdapter
 
 from contracts.base import CorrectionType, DecidedBy, FeedbackType, Origin, Reaction
 from contracts.instants import format_instant
-from reporting.answers import Answer, Time
+from reporting.answers import ResponseModel, Time
 from reporting.cursor import Moment, decode, encode, question
 from reporting.paging import OVERHEAD, page_of
-from reporting.selection import Filters, Project, Span, substring, where
+from reporting.selection import Filters, Project, TimeSpan, substring, where
 
 
-class FoundFeedback(Answer):
+class FoundFeedback(ResponseModel):
     """Effective feedback record."""
 
     feedback_id: Annotated[UUID, Field(description="Id of the record; it never changes.")]
@@ -55,7 +55,7 @@ class FoundFeedback(Answer):
     ts: Annotated[Time, Field(description="Time of the verdict.")]
 
 
-class FoundFeedbacks(Answer):
+class FoundFeedbacks(ResponseModel):
     """One page of feedback records, newest first, at most 2 MiB of text.
 
     With the filter `text`, a page scans at most 10,000 records: it may be empty and still have a `next_cursor`.
@@ -123,7 +123,7 @@ Place = tuple[int, UUID]
 
 
 async def search(
-    pool: asyncpg.Pool, at: Project, span: Span, filters: Filters, limit: int, cursor: str | None
+    pool: asyncpg.Pool, at: Project, span: TimeSpan, filters: Filters, limit: int, cursor: str | None
 ) -> FoundFeedbacks:
     """Return one page of matching records. Raises BadCursor if the cursor belongs to another query."""
     rows, next_cursor = await found(pool, at, span, filters, limit, cursor)
@@ -131,7 +131,7 @@ async def search(
 
 
 async def found(
-    pool: asyncpg.Pool, at: Project, span: Span, filters: Filters, limit: int, cursor: str | None = None
+    pool: asyncpg.Pool, at: Project, span: TimeSpan, filters: Filters, limit: int, cursor: str | None = None
 ) -> tuple[Sequence[asyncpg.Record], str | None]:
     """Return one page of rows, newest first, and the next page's cursor.
 
@@ -148,7 +148,7 @@ async def found(
     return page, encode(asked, (last["occurred_at"], last["feedback_id"])) if last else None
 
 
-async def every(pool: asyncpg.Pool, at: Project, span: Span, filters: Filters) -> AsyncIterator[asyncpg.Record]:
+async def every(pool: asyncpg.Pool, at: Project, span: TimeSpan, filters: Filters) -> AsyncIterator[asyncpg.Record]:
     """Yield all matching rows, page by page: a slow reader holds no connection, and memory is bounded."""
     cursor: str | None = None
     while True:
@@ -159,8 +159,8 @@ async def every(pool: asyncpg.Pool, at: Project, span: Span, filters: Filters) -
             return
 
 
-async def beside(
-    pool: asyncpg.Pool, at: Project, span: Span, filters: Filters, place: Place
+async def neighbours(
+    pool: asyncpg.Pool, at: Project, span: TimeSpan, filters: Filters, place: Place
 ) -> tuple[asyncpg.Record | None, asyncpg.Record | None]:
     """Return the next newer and the next older feedback record in the list; None at an end."""
     newer = await pool.fetchrow(*_statement(at, span, filters, 1, place, newer=True))
@@ -185,7 +185,7 @@ def as_answer(row: asyncpg.Record) -> FoundFeedback:
 
 
 def _statement(
-    at: Project, span: Span, filters: Filters, limit: int, after: Place | None, *, newer: bool = False
+    at: Project, span: TimeSpan, filters: Filters, limit: int, after: Place | None, *, newer: bool = False
 ) -> tuple[Any, ...]:
     condition, values = where(at, span, replace(filters, text=None))
     if after is not None:

@@ -8,15 +8,15 @@ import asyncpg
 from pydantic import Field
 
 from contracts.instants import format_instant
-from reporting.answers import Answer, Time, Window
+from reporting.answers import ResponseModel, Time, Window
 from reporting.queries.satisfaction import window_of
-from reporting.selection import SHIFTS, WIDTHS, Bucket, Span
+from reporting.selection import SHIFTS, WIDTHS, Bucket, TimeSpan
 
 LENGTHS: Final = (0, 1, 2, 4, 8, 16, 32)
 """Lower bounds of the session lengths, in turns; the last one has no upper bound."""
 
 
-class Ratings(Answer):
+class Ratings(ResponseModel):
     """Counts of session ratings. Skipped ratings do not affect `share`."""
 
     sessions: Annotated[int, Field(description="positive + negative + skipped.")]
@@ -35,7 +35,7 @@ class RatingsOfLength(Ratings):
     turns_to: Annotated[int | None, Field(description="Maximum number of turns; null for the longest sessions.")]
 
 
-class SessionRatings(Answer):
+class SessionRatings(ResponseModel):
     """Session ratings over all projects of the tenant; a session has no project."""
 
     tenant: Annotated[str, Field(description="As in the path.")]
@@ -62,7 +62,7 @@ order by start, length
 """
 
 
-async def session_ratings(pool: asyncpg.Pool, tenant: str, span: Span, bucket: Bucket) -> SessionRatings:
+async def session_ratings(pool: asyncpg.Pool, tenant: str, span: TimeSpan, bucket: Bucket) -> SessionRatings:
     """Count the ratings in a time window. Weeks begin on Monday; all buckets are in UTC."""
     statement = _COUNTED.format(shift=SHIFTS[bucket], width=WIDTHS[bucket])
     rows = await pool.fetch(statement, tenant, *span, list(LENGTHS))

@@ -9,13 +9,13 @@ from typing import Any, Final
 from reporting.database import Connection
 from reporting.erasure import SENDER
 from reporting.paging import page_of
-from reporting.selection import Conversation
+from reporting.selection import ConversationKey
 
 MOST_MESSAGES: Final = 600
 
 
 @dataclass(slots=True)
-class Line:
+class TranscriptMessage:
     """Message of a transcript; times are in microseconds. `sender_id` is None for an erased person.
 
     The last agent message of a turn has `ends_turn` set and contains the `reactions` on the turn. `thread` is the
@@ -43,7 +43,7 @@ class Transcript:
     `stray` contains the reactions on turns without an agent message; it is empty if `cut` is True.
     """
 
-    lines: list[Line]
+    lines: list[TranscriptMessage]
     stray: list[dict[str, Any]]
     cut: bool
 
@@ -68,7 +68,7 @@ from effective_or_overruled where {_HERE} order by occurred_at, feedback_id limi
 """
 
 
-async def transcript(connection: Connection, at: Conversation, turn_id: str | None) -> Transcript:
+async def transcript(connection: Connection, at: ConversationKey, turn_id: str | None) -> Transcript:
     """Return up to 600 messages: those around `turn_id`, or the conversation's last ones."""
     pivot = None if turn_id is None else await connection.fetchval(_PIVOT, *at, turn_id)
     half = MOST_MESSAGES if pivot is None else MOST_MESSAGES // 2
@@ -76,7 +76,7 @@ async def transcript(connection: Connection, at: Conversation, turn_id: str | No
     after = [] if pivot is None else await connection.fetch(_AFTER, *at, pivot, half + 1)
     shown_before, more_before = page_of(before, (len(row["content"]) for row in before), half)
     shown_after, more_after = page_of(after, (len(row["content"]) for row in after), half)
-    lines = by_thread([Line(**dict(row)) for row in [*reversed(shown_before), *shown_after]])
+    lines = by_thread([TranscriptMessage(**dict(row)) for row in [*reversed(shown_before), *shown_after]])
     by_turn: dict[str, list[dict[str, Any]]] = {}
     for row in await connection.fetch(_REACTIONS, *at):
         by_turn.setdefault(row["turn_id"], []).append(dict(row))
@@ -90,17 +90,17 @@ async def transcript(connection: Connection, at: Conversation, turn_id: str | No
     return Transcript(lines, [] if cut else [one for rows in by_turn.values() for one in rows], cut)
 
 
-def by_thread(lines: Sequence[Line]) -> list[Line]:
+def by_thread(lines: Sequence[TranscriptMessage]) -> list[TranscriptMessage]:
     """Return the channel's messages in order, with each thread's messages directly after the thread's root.
 
     A thread without its root stays at the position of its first message.
     """
-    threads: dict[str, list[Line]] = {}
+    threads: dict[str, list[TranscriptMessage]] = {}
     for line in lines:
         if line.thread:
             threads.setdefault(line.thread, []).append(line)
     names = {line.message_id for line in lines if not line.thread}
-    ordered: list[Line] = []
+    ordered: list[TranscriptMessage] = []
     for line in lines:
         if not line.thread:
             ordered += [line, *threads.get(line.message_id, ())]

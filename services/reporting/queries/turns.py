@@ -14,9 +14,9 @@ from contracts.base import Id
 from contracts.instants import format_instant
 from reporting.answers import (
     AgentText,
-    Answer,
     FeedbackItem,
     ReactionItem,
+    ResponseModel,
     UserText,
     feedback_item,
     joined,
@@ -26,7 +26,7 @@ from reporting.cursor import Moment, decode, encode, question
 from reporting.database import Connection
 from reporting.erasure import SENDER
 from reporting.paging import ITEM_BYTES, OVERHEAD, page_of
-from reporting.selection import Conversation
+from reporting.selection import ConversationKey
 
 
 @dataclass(slots=True)
@@ -57,7 +57,7 @@ class TurnWithFeedbacks:
     ] = False
 
 
-class TurnsWithFeedbacks(Answer):
+class TurnsWithFeedbacks(ResponseModel):
     """Turns of a conversation with their reactions.
 
     `user_id` is the sender of the first message by a person; null if there is none or the person was erased.
@@ -143,7 +143,7 @@ select {SENDER} from messages where {_HERE} and sender_type = 'human' order by o
 
 async def turns_with_feedbacks(
     connection: Connection,
-    at: Conversation,
+    at: ConversationKey,
     turn_ids: Sequence[str] | None,
     since: int,
     limit: int = 500,

@@ -8,8 +8,8 @@ from collections.abc import Callable
 from typing import Final
 
 from contracts.instants import SECOND
-from reporting.webhooks.endpoints import Endpoint
-from reporting.webhooks.payload import Delivery
+from reporting.webhooks.endpoints import WebhookEndpoint
+from reporting.webhooks.payload import WebhookDelivery
 from reporting.webhooks.schedule import next_try
 from reporting.webhooks.sending import Sender
 from reporting.webhooks.store import Deliveries
@@ -30,7 +30,7 @@ class Courier:
 
     def __init__(
         self,
-        endpoint: Endpoint,
+        endpoint: WebhookEndpoint,
         deliveries: Deliveries,
         clock: Clock,
         *,
@@ -60,7 +60,7 @@ class Courier:
                 return
             await asyncio.gather(*(self._hand_over(one) for one in due))
 
-    async def _hand_over(self, one: Delivery) -> None:
+    async def _hand_over(self, one: WebhookDelivery) -> None:
         answer = await self._sender.send(one, self._clock.now())
         if answer.delivered:
             self._breaker.succeeded()

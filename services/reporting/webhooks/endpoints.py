@@ -66,7 +66,7 @@ class _File(_Part):
     endpoint: Annotated[list[EndpointSettings], Field(min_length=1)]
 
 
-class Endpoint(_Part):
+class WebhookEndpoint(_Part):
     """Webhook endpoint with its signing keys."""
 
     settings: EndpointSettings
@@ -87,13 +87,13 @@ class Endpoint(_Part):
         return here and topic in self.settings.events
 
 
-def read_endpoints(path: Path) -> Sequence[Endpoint]:
+def read_endpoints(path: Path) -> Sequence[WebhookEndpoint]:
     """Read the endpoints from a file. Raises StartError without quoting values of the file."""
     found = read_toml(path, _File).endpoint
     names = [one.name for one in found]
     if len(set(names)) < len(names):
         raise StartError(f"The file {path} contains two endpoints of the same name.")
-    return [Endpoint(settings=one, keys=tuple(_key(variable) for variable in one.secrets)) for one in found]
+    return [WebhookEndpoint(settings=one, keys=tuple(_key(variable) for variable in one.secrets)) for one in found]
 
 
 def _key(variable: str) -> bytes:

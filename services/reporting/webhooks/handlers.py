@@ -7,8 +7,8 @@ from typing import Any
 
 from contracts.feedback import FeedbackCreated, FeedbackErasureRequested, FeedbackSessionCreated
 from reporting.projection import forgotten_of
-from reporting.webhooks.endpoints import Endpoint
-from reporting.webhooks.payload import Delivery
+from reporting.webhooks.endpoints import WebhookEndpoint
+from reporting.webhooks.payload import WebhookDelivery
 from reporting.webhooks.store import Deliveries
 from servicekit.clock import Clock
 from servicekit.log.handler import Handler
@@ -21,14 +21,14 @@ UNWANTED = Ignored("no_webhook")
 class WebhookHandler(Handler, tombstones=True):
     """Handler of the consumer group `webhooks`, inside an ErasingHandler: writes delivery rows, calls no receiver."""
 
-    def __init__(self, endpoints: Sequence[Endpoint], deliveries: Deliveries, clock: Clock) -> None:
+    def __init__(self, endpoints: Sequence[WebhookEndpoint], deliveries: Deliveries, clock: Clock) -> None:
         self._endpoints = endpoints
         self._deliveries = deliveries
         self._clock = clock
 
     async def handle(self, batch: Sequence[Received[Any] | Tombstone]) -> Sequence[Outcome]:
         made = [[] if isinstance(one, Tombstone) else list(deliveries_of(one, self._endpoints)) for one in batch]
-        newest: dict[tuple[str, str], Delivery] = {}
+        newest: dict[tuple[str, str], WebhookDelivery] = {}
         for one in (delivery for group in made for delivery in group):
             held = newest.get((one.endpoint, one.subject))
             if held is None or held.revision < one.revision:
@@ -42,7 +42,7 @@ class WebhookHandler(Handler, tombstones=True):
         ]
 
 
-class WithErasures(Handler, tombstones=True):
+class ErasureRequestHandler(Handler, tombstones=True):
     """Handler that adds deliveries of erasure requests to `inner`, because receivers have the person's text too."""
 
     def __init__(self, inner: Handler, events: WebhookHandler) -> None:
@@ -57,7 +57,7 @@ class WithErasures(Handler, tombstones=True):
         return [next(of_requests if _is_request(one) else of_rest) for one in batch]
 
 
-def deliveries_of(received: Received[Any], endpoints: Sequence[Endpoint]) -> Iterator[Delivery]:
+def deliveries_of(received: Received[Any], endpoints: Sequence[WebhookEndpoint]) -> Iterator[WebhookDelivery]:
     """Return the deliveries of an event, one for each endpoint that wants it."""
     event = received.event
     project: str | None = None
@@ -74,7 +74,7 @@ def deliveries_of(received: Received[Any], endpoints: Sequence[Endpoint]) -> Ite
             return
     for endpoint in endpoints:
         if endpoint.wants(received.topic, event.tenant, project):
-            yield Delivery(
+            yield WebhookDelivery(
                 endpoint.name,
                 subject,
                 event.event_id,

@@ -16,7 +16,7 @@ _MEDIA_TYPES: Final = {"standard": "application/json", "cloudevents": "applicati
 
 
 @dataclass(frozen=True, slots=True)
-class Delivery:
+class WebhookDelivery:
     """Event to deliver to an endpoint.
 
     `subject` is a feedback id, a rating id or an erasure; the highest `revision` of a subject replaces the others.
@@ -36,7 +36,7 @@ class Delivery:
     attempts: int = 0
 
 
-def body_of(delivery: Delivery, form: Format) -> bytes:
+def body_of(delivery: WebhookDelivery, form: Format) -> bytes:
     """Return the request body, which is the same in every attempt."""
     data: Any = json.loads(delivery.event)
     time = format_instant(delivery.occurred_at)

@@ -8,15 +8,15 @@ from dataclasses import dataclass
 import httpx
 
 from reporting.webhooks.addresses import NotAllowed, address_of
-from reporting.webhooks.endpoints import Endpoint
-from reporting.webhooks.payload import Delivery, body_of, headers_of
+from reporting.webhooks.endpoints import WebhookEndpoint
+from reporting.webhooks.payload import WebhookDelivery, body_of, headers_of
 
 GONE = 410
 """Status with which a receiver rejects an event for good."""
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class AttemptResult:
     """Outcome of an attempt. `what` is a status or a short error name; `retry_after` is in seconds."""
 
     what: str
@@ -28,7 +28,7 @@ class Answer:
 class Sender:
     """HTTP client of one endpoint. Each attempt ends within `seconds`; redirects are not followed, bodies not read."""
 
-    def __init__(self, endpoint: Endpoint, seconds: float) -> None:
+    def __init__(self, endpoint: WebhookEndpoint, seconds: float) -> None:
         self._endpoint = endpoint
         self._seconds = seconds
         self._url = httpx.URL(endpoint.settings.url)
@@ -38,7 +38,7 @@ class Sender:
     async def close(self) -> None:
         await self._http.aclose()
 
-    async def send(self, delivery: Delivery, now: int) -> Answer:
+    async def send(self, delivery: WebhookDelivery, now: int) -> AttemptResult:
         """Make one attempt, signed at `now` (microseconds). Errors of the receiver or the network do not raise."""
         settings = self._endpoint.settings
         body = body_of(delivery, settings.format)
@@ -57,16 +57,16 @@ class Sender:
                 ) as answer:
                     return _answer(answer)
         except NotAllowed:
-            return Answer("private_address")
+            return AttemptResult("private_address")
         except TimeoutError:
-            return Answer("timeout")
+            return AttemptResult("timeout")
         except (httpx.HTTPError, OSError, UnicodeError) as error:
-            return Answer("timeout" if isinstance(error, httpx.TimeoutException) else type(error).__name__)
+            return AttemptResult("timeout" if isinstance(error, httpx.TimeoutException) else type(error).__name__)
 
 
-def _answer(answer: httpx.Response) -> Answer:
+def _answer(answer: httpx.Response) -> AttemptResult:
     asked = answer.headers.get("retry-after", "")
-    return Answer(
+    return AttemptResult(
         str(answer.status_code),
         delivered=answer.is_success,
         gone=answer.status_code == GONE,

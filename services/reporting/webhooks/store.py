@@ -8,7 +8,7 @@ from typing import Final
 
 import asyncpg
 
-from reporting.webhooks.payload import Delivery
+from reporting.webhooks.payload import WebhookDelivery
 from servicekit.db.pools import columns_of
 
 _COLUMNS: Final = "endpoint, subject, event_id, topic, revision, tenant, user_id, occurred_at, event"
@@ -55,7 +55,7 @@ class Deliveries:
     def __init__(self, pool: asyncpg.Pool) -> None:
         self._pool = pool
 
-    async def add(self, deliveries: Collection[Delivery], now: int) -> None:
+    async def add(self, deliveries: Collection[WebhookDelivery], now: int) -> None:
         """Insert deliveries, due at `now` (microseconds); at most one per endpoint and subject."""
         rows = sorted(astuple(one)[:9] for one in deliveries)
         if rows:
@@ -71,11 +71,11 @@ class Deliveries:
             revisions,
         )
 
-    async def claim(self, endpoint: str, now: int, until: int, limit: int) -> Sequence[Delivery]:
+    async def claim(self, endpoint: str, now: int, until: int, limit: int) -> Sequence[WebhookDelivery]:
         """Return up to `limit` due deliveries; they are not due again before `until`. Times are in microseconds."""
-        return [Delivery(**row) for row in await self._pool.fetch(_CLAIM, endpoint, now, until, limit)]
+        return [WebhookDelivery(**row) for row in await self._pool.fetch(_CLAIM, endpoint, now, until, limit)]
 
-    async def delivered(self, one: Delivery) -> None:
+    async def delivered(self, one: WebhookDelivery) -> None:
         await self._pool.execute(
             "delete from deliveries where endpoint = $1 and subject = $2 and revision = $3",
             one.endpoint,
@@ -83,7 +83,7 @@ class Deliveries:
             one.revision,
         )
 
-    async def failed(self, one: Delivery, again_at: int | None, answer: str) -> None:
+    async def failed(self, one: WebhookDelivery, again_at: int | None, answer: str) -> None:
         """Record a failed attempt. The delivery is retried at `again_at` (microseconds), or dead if that is None."""
         await self._pool.execute(_FAILED, one.endpoint, one.subject, one.revision, one.attempts + 1, again_at, answer)
 

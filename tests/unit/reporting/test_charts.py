@@ -11,7 +11,7 @@ from contracts.instants import DAY, parse_instant
 from reporting.pages.charts import Step, interval, over_time, split
 from reporting.pages.view import View
 from reporting.pages.zones import bucket_of, starts, zone_of
-from reporting.selection import Span
+from reporting.selection import TimeSpan
 
 UTC = zone_of("UTC")
 MONDAY = parse_instant("2026-09-21T00:00:00Z")
@@ -68,7 +68,7 @@ def test_periods_end_now_and_all_time_begins_with_the_first_reaction():
 
 @pytest.mark.parametrize(("days", "bucket"), [(1, "hour"), (30, "day"), (200, "week")])
 def test_buckets_fit_the_period(days, bucket):
-    span = Span(MONDAY, MONDAY + days * DAY)
+    span = TimeSpan(MONDAY, MONDAY + days * DAY)
     assert bucket_of(span) == bucket
     steps = starts(span, bucket, UTC)
     assert steps[0] == MONDAY

@@ -7,7 +7,7 @@ from uuid import UUID
 
 import pytest
 
-from reporting.exports.examples import EXAMPLES, Case, Format, Said
+from reporting.exports.examples import EXAMPLES, FeedbackCase, Format, PromptMessage
 
 ROW: dict[str, Any] = {
     "feedback_id": UUID(int=1),
@@ -31,16 +31,16 @@ ROW: dict[str, Any] = {
     "detector": None,
     "decided_by": None,
 }
-PROMPT = (Said("user", "Hi"), Said("assistant", "Hello"), Said("user", "When?"))
+PROMPT = (PromptMessage("user", "Hi"), PromptMessage("assistant", "Hello"), PromptMessage("user", "When?"))
 ASKED = [{"role": one.role, "content": one.content} for one in PROMPT]
 
 
-def case(answer: str | None = "At nine.", prompt: tuple[Said, ...] = PROMPT, **changes: Any) -> Case:
+def case(answer: str | None = "At nine.", prompt: tuple[PromptMessage, ...] = PROMPT, **changes: Any) -> FeedbackCase:
     context = {name: changes.pop(name) for name in ("better", "people") if name in changes}
-    return Case(ROW | changes, prompt, answer, "m2", "m1", **context)
+    return FeedbackCase(ROW | changes, prompt, answer, "m2", "m1", **context)
 
 
-def made(wanted: Format, one: Case) -> list[dict[str, Any]]:
+def made(wanted: Format, one: FeedbackCase) -> list[dict[str, Any]]:
     return list(EXAMPLES[wanted](one))
 
 

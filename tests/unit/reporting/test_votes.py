@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reporting.intervals import difference
-from reporting.queries.agent import telling
+from reporting.queries.agent import typical_words
 from reporting.votes import Votes
 
 COUNTS = st.integers(0, 3_000)
@@ -38,6 +38,6 @@ def test_few_votes_are_no_certain_change_and_many_are():
 def test_words_of_rejected_questions_are_told_from_words_of_all():
     rejected = [f"Cancel the parcel number {at}" for at in range(20)]
     others = [f"Where is the parcel number {at}" for at in range(20)]
-    assert [word.word for word in telling(rejected, others)] == ["cancel"]
-    assert telling(rejected, rejected) == []
-    assert telling([], others) == []
+    assert [word.word for word in typical_words(rejected, others)] == ["cancel"]
+    assert typical_words(rejected, rejected) == []
+    assert typical_words([], others) == []

@@ -14,7 +14,7 @@ from standardwebhooks import Webhook, WebhookVerificationError
 from contracts.instants import SECOND
 from reporting.webhooks.addresses import NotAllowed, address_of, is_public
 from reporting.webhooks.endpoints import read_endpoints
-from reporting.webhooks.payload import Delivery, body_of, headers_of
+from reporting.webhooks.payload import WebhookDelivery, body_of, headers_of
 from reporting.webhooks.schedule import LONGEST_ASKED, WAITS, next_try
 from servicekit.errors import StartError
 
@@ -22,7 +22,7 @@ SECRET = "whsec_" + base64.b64encode(b"a key of twenty-four byte").decode()
 OTHER = "whsec_" + base64.b64encode(b"another of twenty-four b.").decode()
 KEY, OTHER_KEY = b"a key of twenty-four byte", b"another of twenty-four b."
 EVENT = {"eventId": "e-1", "tenant": "acme", "project": "support", "feedbackId": "f-1", "text": "Nein, „falsch“ 👎"}
-DELIVERY = Delivery(
+DELIVERY = WebhookDelivery(
     "learner", "f-1", "e-1", "feedback.created", 7, "acme", "ann", 1_700_000_000_000_000, json.dumps(EVENT)
 )
 

@@ -12,21 +12,22 @@ from pydantic import ValidationError
 from contracts.instants import DAY, MINUTE, parse_instant
 from reporting.pages.view import View
 from reporting.pages.zones import MOST_STEPS, bucket_of, known_zones, local, offset_text, parse_local, starts, zone_of
-from reporting.selection import Project, Span
+from reporting.selection import Project, TimeSpan
 
 BERLIN = zone_of("Europe/Berlin")
 HOUR = 60 * MINUTE
 
 
 def test_days_begin_at_the_zones_midnight_even_where_clocks_change():
-    span = Span(parse_instant("2026-10-24T12:00:00Z"), parse_instant("2026-10-26T12:00:00Z"))
+    span = TimeSpan(parse_instant("2026-10-24T12:00:00Z"), parse_instant("2026-10-26T12:00:00Z"))
     begins = starts(span, "day", BERLIN)
     assert [f"{local(one, BERLIN):%d %H:%M}" for one in begins] == ["24 00:00", "25 00:00", "26 00:00"]
     assert [b - a for a, b in pairwise(begins)] == [DAY, 25 * HOUR]
 
 
 def test_weeks_begin_on_monday_of_the_zone():
-    span = Span(parse_instant("2026-09-20T22:30:00Z"), parse_instant("2026-10-01T00:00:00Z"))  # Monday 00:30 in Berlin
+    monday = "2026-09-20T22:30:00Z"  # 00:30 in Berlin
+    span = TimeSpan(parse_instant(monday), parse_instant("2026-10-01T00:00:00Z"))
     assert [f"{local(one, BERLIN):%a %d %H:%M}" for one in starts(span, "week", BERLIN)] == [
         "Mon 21 00:00",
         "Mon 28 00:00",
@@ -41,7 +42,7 @@ def test_weeks_begin_on_monday_of_the_zone():
     ),
 )
 def test_every_moment_of_a_span_lies_in_one_step(start, length, name):
-    span, zone = Span(start, start + length), zone_of(name)
+    span, zone = TimeSpan(start, start + length), zone_of(name)
     begins = starts(span, bucket_of(span), zone)
     assert begins == sorted(set(begins))
     assert len(begins) <= MOST_STEPS
