@@ -1,8 +1,9 @@
-"""Removes what an erased person said from what is parked. The message index holds agents' texts only."""
+"""Removes an erased person's words from parked events. The message index holds agents' texts and ids only."""
 
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Final
 
 import asyncpg
 
@@ -14,6 +15,12 @@ from servicekit.db.erasure_ledger import ErasureLedger
 from servicekit.log.records import event_in
 
 _AT_ONCE = 1_000
+_UNNAME: Final = """
+update messages set sender_id = '' where (message_id, conversation_id, tenant, project) in (
+    select message_id, conversation_id, tenant, project from messages
+    where sender_id = $2 and tenant = $1 and sender_type = 'human' and sender_id <> '' limit $3)
+"""
+"""0.1.0 kept the senders of people's messages."""
 
 
 class ChatBridgeErasures(ErasureLedger):
@@ -24,8 +31,11 @@ class ChatBridgeErasures(ErasureLedger):
         self._store = store
 
     async def erase(self, erased: ErasedAt) -> int:
-        """Delete the parked events that these people wrote, and all copies of messages. Returns the rows changed."""
+        """Delete these people's parked events and ids, and all copies of messages. Returns the rows changed."""
         removed = 0
+        for tenant, user_id in sorted(erased):
+            while unnamed := int((await self._pool.execute(_UNNAME, tenant, user_id, _AT_ONCE)).rpartition(" ")[2]):
+                removed += unnamed
         for tenant in sorted({person.tenant for person in erased}):
             async for page in self._store.scan_parked(tenant, _AT_ONCE):
                 covered = [event.key for event in page if _is_covered(event, erased)]

@@ -25,7 +25,9 @@ class MessageKey(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class IndexedMessage:
-    """A message as the index keeps it. `content` is None for people's messages, at most 10,000 characters else.
+    """A message as the index keeps it. Of people's messages neither sender nor content: '' and None.
+
+    An agent's `content` has at most 10,000 characters.
 
     Of two versions the one with the greater `version` holds.
     """
@@ -75,7 +77,7 @@ def indexed(event: ChatMessageIngested | OriginalMessage, tenant: str, project: 
     return IndexedMessage(
         key=MessageKey(tenant, project, event.conversation_id, event.message_id),
         turn_id=event.turn_id or event.message_id,
-        sender_id=event.sender_id,
+        sender_id=event.sender_id if from_agent else "",
         sender_type=event.sender_type,
         agent_id=(event.agent_id or event.sender_id) if from_agent else None,
         content=event.content[:TEXT_LIMIT] if from_agent else None,

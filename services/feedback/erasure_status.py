@@ -8,7 +8,9 @@ from typing import Any, Final, Protocol, get_args
 
 import asyncpg
 
+from contracts.erasure import erasure_of, latest
 from contracts.feedback import FeedbackErasureConfirmed, FeedbackErasureRequested, FeedbackKeeper
+from feedback.turn_erasures import TurnErasures
 from servicekit.log.handler import Handler
 from servicekit.log.outcome import STORED, Outcome
 from servicekit.log.records import Received
@@ -60,12 +62,23 @@ class ErasureStatuses(Protocol):
 
 
 class ErasureStatusHandler(Handler):
-    """The handler of the group `feedback_erasures`: requests and receipts, whichever comes first."""
+    """The handler of the group `feedback_erasures`: requests and receipts, whichever comes first.
 
-    def __init__(self, statuses: ErasureStatuses) -> None:
+    A request is known, so that its erasure may be complete, only after the turn registry has carried it out.
+    """
+
+    def __init__(self, statuses: ErasureStatuses, turns: TurnErasures) -> None:
         self._statuses = statuses
+        self._turns = turns
 
     async def handle(self, batch: Sequence[Received[Any]]) -> Sequence[Outcome]:
+        requests = latest(
+            erasure_of(received.event, received.first_log_time)
+            for received in batch
+            if isinstance(received.event, FeedbackErasureRequested)
+        )
+        await self._turns.note(requests.values())
+        await self._turns.erase(await self._turns.erased_at(requests))
         await self._statuses.note(
             [received.event for received in batch if isinstance(received.event, FeedbackErasureRequested)],
             [

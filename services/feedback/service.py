@@ -21,13 +21,16 @@ from feedback.store import Store
 from feedback.store_memory import MemoryStore
 from feedback.store_postgres import PostgresStore
 from feedback.submission import ExplicitIntake
+from feedback.turn_erasures import TurnErasures
 from feedback.turns import TurnHandler
 from feedback.widget import routes as widget
 from feedback.widget.routes import widget_router
 from servicekit.errors import StartError
 from servicekit.launcher import Program
 from servicekit.log.reach import Reach
+from servicekit.pseudonyms import ErasureSettings, Pseudonyms
 from servicekit.service import Periodic, Service, ServiceContext
+from servicekit.settings import read_settings
 from servicekit.web.application import Surface
 from servicekit.web.log_writer import LogWriter
 from servicekit.web.permissions import merged
@@ -56,7 +59,8 @@ async def _open_intake(settings: FeedbackSettings, service: Service, store: Stor
     around = service.context
     pool = await service.open_database(settings.database_url, MIGRATIONS)
     service.expire(pool, expiries(settings))
-    service.consume("feedback_turns", TurnHandler(PostgresRegistry(pool)))
+    turn_erasures = TurnErasures(pool, Pseudonyms(read_settings(ErasureSettings)))
+    service.consume("feedback_turns", TurnHandler(PostgresRegistry(pool), turn_erasures))
     reads = await service.open_reads(settings, MIGRATIONS, by_key=True)
     registry = PostgresRegistry(reads)
     reach = Reach(service.subscriptions[-1], around.bootstrap, seconds=settings.log_seconds)
@@ -78,7 +82,7 @@ async def _open_intake(settings: FeedbackSettings, service: Service, store: Stor
     )
     service.every(Periodic("session_announcements", ANNOUNCE_SECONDS, announcer.sweep))
     service.every(Periodic("session_retention", RETENTION_SECONDS, sessions.purge))
-    service.consume("feedback_erasures", ErasureStatusHandler(PostgresErasureStatuses(pool)))
+    service.consume("feedback_erasures", ErasureStatusHandler(PostgresErasureStatuses(pool), turn_erasures))
     service.routers += [
         intake_router(intake),
         reviews_router(intake, store),

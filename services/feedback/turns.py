@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
+from typing import NamedTuple
 
+from contracts.erasure import ErasedAt, author_of, is_erased
 from contracts.versions import MessageEvent
-from feedback.registry import Registry, collapse, newest_roles, role_of, turn_of
+from feedback.registry import RegisteredTurn, Registry, Role, collapse, newest_roles, role_of, turn_of
+from feedback.turn_erasures import TurnErasures
 from servicekit.log.handler import Handler
 from servicekit.log.outcome import STORED, UNCHANGED, Ignored, Outcome
 from servicekit.log.records import Received
@@ -13,14 +17,38 @@ from servicekit.log.records import Received
 NO_TURN = Ignored("no_turn")
 
 
-class TurnHandler(Handler):
-    """The handler of the group `feedback_turns`: what a message tells of its turn, joined with what is known."""
+class MessageFacts(NamedTuple):
+    """The parts of a message that the registry keeps."""
 
-    def __init__(self, registry: Registry) -> None:
+    turn: RegisteredTurn | None
+    role: Role | None
+
+
+class TurnHandler(Handler):
+    """The handler of the group `feedback_turns`: joins each message's facts with the known ones.
+
+    An erased person's turns are registered under the name that the erasure gives them, without a role. The ledger is
+    read before a batch and after it, so of a batch and an erasure that race at least one sees the other.
+    """
+
+    def __init__(self, registry: Registry, erasures: TurnErasures) -> None:
         self._registry = registry
+        self._erasures = erasures
 
     async def handle(self, batch: Sequence[Received[MessageEvent]]) -> Sequence[Outcome]:
-        found = [turn_of(received.event) for received in batch]
-        roles = newest_roles(role_of(received.event) for received in batch)
-        changed = await self._registry.add(collapse(turn for turn in found if turn is not None), roles)
-        return [NO_TURN if turn is None else STORED if turn.key in changed else UNCHANGED for turn in found]
+        people = {person for received in batch if (person := author_of(received.event)) is not None}
+        erased = await self._erasures.erased_at(people)
+        facts = [self._facts(received, erased) for received in batch]
+        roles = newest_roles(one.role for one in facts)
+        changed = await self._registry.add(collapse(one.turn for one in facts if one.turn is not None), roles)
+        await self._erasures.erase_since(people, erased)
+        return [NO_TURN if turn is None else STORED if turn.key in changed else UNCHANGED for turn, _ in facts]
+
+    def _facts(self, received: Received[MessageEvent], erased: ErasedAt) -> MessageFacts:
+        event, person = received.event, author_of(received.event)
+        turn = turn_of(event)
+        if person is None or not is_erased(event.occurred_at, erased.get(person), received.first_log_time):
+            return MessageFacts(turn, role_of(event))
+        if turn is not None and turn.asker is not None:
+            turn = replace(turn, asker=replace(turn.asker, user_id=self._erasures.name_of(person)))
+        return MessageFacts(turn, None)

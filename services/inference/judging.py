@@ -11,7 +11,7 @@ from contracts.detectors import version_of
 from contracts.provenance import NO_PROVENANCE, Provenance
 from contracts.topics import INFERRED_RECEIVED
 from detector.detector import Detector
-from detector.model import Neighbourhood, Verdict
+from detector.model import Neighbourhood, Target, Verdict
 from inference.announce import announcement, silent
 from inference.llm_gate.gate import Judged, LlmGate
 from inference.neighbours import Stretch, to_judge
@@ -65,7 +65,7 @@ class Judging:
             stretches = await read()
             pairs = await self.verdicts(stretches)
             emitted = [(placed, verdict.target) for placed, verdict in pairs if verdict.emitted and verdict.target]
-            await self.store.emitting([Emission(p.indexed.key, t.turn_id, t.agent_id) for p, t in emitted])
+            await self.store.emitting([_emission(placed, target) for placed, target in emitted])
             if not await self.store.outdated([placed for placed, _ in emitted]):
                 questions = [facts for stretch in stretches for facts in questions_of(stretch)]
                 messages = {placed.indexed.key: placed.indexed for stretch in stretches for placed in stretch.rows}
@@ -111,6 +111,10 @@ class Judging:
             verdicts += self.detector.judge(neighbourhoods[start : start + JUDGED_AT_ONCE])
             await asyncio.sleep(0)
         return verdicts
+
+
+def _emission(placed: Placed, target: Target) -> Emission:
+    return Emission(placed.indexed.key, placed.indexed.message.sender_id, target.turn_id, target.agent_id)
 
 
 def _upheld(placed: Placed, verdict: Verdict, version: str, held: HeldVerdict | None) -> tuple[Placed, Verdict, str]:

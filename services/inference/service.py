@@ -30,7 +30,9 @@ from servicekit.errors import StartError
 from servicekit.launcher import Program
 from servicekit.log.erasing import ErasingHandler
 from servicekit.log.reach import Reach, read_up
+from servicekit.pseudonyms import ErasureSettings, Pseudonyms
 from servicekit.service import Service, ServiceContext
+from servicekit.settings import read_settings
 from servicekit.web.application import Surface
 
 MIGRATIONS = Path(__file__).parent / "migrations"
@@ -56,7 +58,7 @@ async def build(settings: InferenceSettings, context: ServiceContext) -> Service
     vectors = TurnVectors(detector.embedder)
     store, turns = PostgresStore(pool), await PostgresTurnIndex.over(pool, vectors)
     gate = _gate(settings, endpoint, PostgresGateAnswers(pool), detector, context.clock) if endpoint else None
-    erasures = InferenceErasures(pool, turns)
+    erasures = InferenceErasures(pool, turns, Pseudonyms(read_settings(ErasureSettings)))
     events = ConversationHandler(store, turns, service.producer, detector, gate)
     service.consume("inference", ErasingHandler(events, erasures, service.producer, "inference"))
     reach = Reach(service.subscriptions[-1], context.bootstrap)

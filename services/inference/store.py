@@ -138,9 +138,10 @@ class Scope(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Emission:
-    """A verdict on a message is about to be announced for this turn."""
+    """A verdict on a message of `sender_id` is about to be announced for this turn."""
 
     key: MessageKey
+    sender_id: str
     turn_id: str
     agent_id: str
 
@@ -169,7 +170,10 @@ class Store(Protocol):
         ...
 
     async def emitting(self, emissions: Collection[Emission]) -> None:
-        """Note what is about to be announced, so that a later look that finds nothing knows what to retract."""
+        """Note what is about to be announced, so that a later look that finds nothing knows what to retract.
+
+        Nothing is noted of a message that has another sender by now: an erasure has replaced the id meanwhile.
+        """
         ...
 
     async def outdated(self, looked_at: Collection[Placed]) -> bool:

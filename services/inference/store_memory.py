@@ -63,7 +63,8 @@ class MemoryStore:
     async def emitting(self, emissions: Collection[Emission]) -> None:
         for one in emissions:
             conversation = self._held.get(ConversationKey(*one.key[:3]), {})
-            if (held := conversation.get(one.key)) is not None:
+            held = conversation.get(one.key)
+            if held is not None and held.indexed.message.sender_id == one.sender_id:
                 conversation[one.key] = replace(held, emitted_turn_id=one.turn_id, emitted_agent_id=one.agent_id)
 
     async def outdated(self, looked_at: Collection[Placed]) -> bool:

@@ -87,9 +87,10 @@ from messages m join unnest($1::text[], $2::text[], $3::text[], $4::text[]) as w
 """
 _EMITTING: Final = f"""
 update messages m set emitted_turn_id = e.turn_id, emitted_agent_id = e.agent_id
-from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[]) as e ({_KEY}, turn_id, agent_id)
+from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[])
+    as e ({_KEY}, sender_id, turn_id, agent_id)
 where m.tenant = e.tenant and m.project = e.project and m.conversation_id = e.conversation_id
-  and m.message_id = e.message_id
+  and m.message_id = e.message_id and m.sender_id = e.sender_id
   and (m.emitted_turn_id, m.emitted_agent_id) is distinct from (e.turn_id, e.agent_id)
 """
 _OUTDATED: Final = f"""
@@ -129,9 +130,11 @@ class PostgresStore:
         return [[_placed(row, one.conversation) for row in by_number.get(n, ())] for n, one in enumerate(scopes)]
 
     async def emitting(self, emissions: Collection[Emission]) -> None:
-        rows = [(*one.key, one.turn_id, one.agent_id) for one in sorted(emissions, key=lambda one: one.key)]
+        rows = [
+            (*one.key, one.sender_id, one.turn_id, one.agent_id) for one in sorted(emissions, key=lambda one: one.key)
+        ]
         if rows:
-            await self._pool.execute(_EMITTING, *columns_of(rows, 6))
+            await self._pool.execute(_EMITTING, *columns_of(rows, 7))
 
     async def outdated(self, looked_at: Collection[Placed]) -> bool:
         rows = sorted({(*one.indexed.conversation, one.evaluation) for one in looked_at})

@@ -14,6 +14,7 @@ from feedback.settings import FeedbackSettings
 from inference.settings import InferenceSettings
 from reporting.settings import ReportingSettings
 from servicekit.log.settings import KafkaSettings
+from servicekit.pseudonyms import ErasureSettings
 from servicekit.web.access import AuthSettings
 from servicekit.web.settings import HttpSettings
 
@@ -26,6 +27,7 @@ SETTINGS: tuple[type[BaseSettings], ...] = (
     AuthSettings,
     HttpSettings,
     KafkaSettings,
+    ErasureSettings,
 )
 
 

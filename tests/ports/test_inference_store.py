@@ -188,17 +188,19 @@ async def test_two_conversations_may_count_their_messages_alike(store: Store) ->
     await store.index([said("1", 1, "here"), said("1", 2, "there", where=other)])
     assert [one.indexed.message.text for one in await all_of(store)] == ["here"]
     assert [one.indexed.message.text for one in await all_of(store, other)] == ["there"]
-    await store.emitting([Emission(key("1"), "t9", "bot")])
+    await store.emitting([Emission(key("1"), "ann", "t9", "bot")])
     assert [one.emitted_turn_id for one in await all_of(store, other)] == [None]
 
 
 async def test_an_announced_verdict_is_remembered(store: Store) -> None:
     await store.index([said("a", 1), said("b", 2)])
-    await store.emitting([Emission(key("a"), "t9", "bot"), Emission(key("nobody"), "t9", "bot")])
+    await store.emitting([Emission(key("a"), "ann", "t9", "bot"), Emission(key("nobody"), "ann", "t9", "bot")])
     await store.emitting([])
     first, second = await all_of(store)
     assert (first.emitted_turn_id, first.emitted_agent_id) == ("t9", "bot")
     assert second.emitted_turn_id is None
+    await store.emitting([Emission(key("b"), "erased-ann", "t9", "bot")])
+    assert (await all_of(store))[1].emitted_turn_id is None, "the message has another sender"
     await store.index([said("a", 5, "edited")])
     assert (await all_of(store))[0].emitted_turn_id == "t9"
 

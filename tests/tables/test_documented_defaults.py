@@ -32,6 +32,7 @@ from reporting.webhooks.schedule import WAITS
 from servicekit import launcher
 from servicekit.circuit_breaker import CircuitBreaker
 from servicekit.log.settings import KafkaSettings
+from servicekit.pseudonyms import ErasureSettings
 from servicekit.web.access import AuthSettings
 from servicekit.web.settings import HttpSettings
 from standalone import cli, up
@@ -46,6 +47,7 @@ SETTINGS: Mapping[str, type[BaseSettings]] = {
     "REPORTING_": ReportingSettings,
     "HTTP_": HttpSettings,
     "KAFKA_": KafkaSettings,
+    "ERASURE_": ErasureSettings,
     "AUTH_": AuthSettings,
 }
 UNSET = object()
@@ -126,6 +128,9 @@ OF_THE_EXAMPLE: Mapping[str, Any] = {
     "KAFKA_SSL_CERT": UNSET,
     "KAFKA_SSL_KEY": UNSET,
     "KAFKA_SSL_KEY_PASSWORD": UNSET,
+    "ERASURE_IDS": "keep",
+    "ERASURE_IDS_OF": {},
+    "ERASURE_KEY": UNSET,
     "AUTH_ISSUER": UNSET,
     "AUTH_AUDIENCE": UNSET,
     "AUTH_JWKS_URL": UNSET,

@@ -19,15 +19,18 @@ from logs import NOW, example
 from running_stack import SCHEMAS, RunningStack, message, running_stack
 
 import chat_bridge.service
+import feedback.service
 import inference.service
 import reporting.service
 from chat_bridge.erasure import ChatBridgeErasures
 from chat_bridge.store_postgres import PostgresStore
 from contracts.erasure import Person
 from contracts.instants import MINUTE, format_instant
+from feedback.registry_postgres import PostgresRegistry
 from inference.erasure import InferenceErasures
 from reporting.erasure import ReportingErasures
 from servicekit.db.pools import open_pool
+from servicekit.pseudonyms import ErasureSettings, Pseudonyms
 
 SECRET = "zanzibar-landlord-7431"
 HOLD_WORDS = {
@@ -56,17 +59,14 @@ LEDGERS = {
     *(f"{schema}.erasures.user_id" for schema in SCHEMAS),
 }
 """Columns that say who was erased, so that nothing of theirs is taken in again."""
-KEEP_IDS = {
-    "chat_bridge.messages.sender_id",
-    "feedback.feedback.user_id",
-    "feedback.turns.user_id",
-    "inference.messages.sender_id",
-}
-"""Columns of rows that stay, and that nobody is shown."""
+PART_OF_A_KEY = {"feedback.feedback.user_id"}
+"""Columns whose ids are in the key of a record."""
+RENAMED = {"feedback.turns.user_id", "inference.messages.sender_id"}
+"""Other columns of rows that stay, and that nobody is shown; tenants may have the ids replaced."""
 
 
 @asynccontextmanager
-async def stack_with_everything(url: str, folder: Path) -> AsyncIterator[RunningStack]:
+async def stack_with_everything(url: str, folder: Path, **more: str) -> AsyncIterator[RunningStack]:
     """A stack with an object store, and a webhook whose receiver does not answer, so that deliveries wait."""
     hooks = folder / "webhooks.toml"
     hooks.write_text(
@@ -80,6 +80,7 @@ async def stack_with_everything(url: str, folder: Path) -> AsyncIterator[Running
         "REPORTING_WEBHOOKS": str(hooks),
         "REPORTING_ARTIFACT_STORE_URL": f"file://{folder / 'artifacts'}",
         "REPORTING_ARTIFACT_TURN_LOGS": "true",
+        **more,
     }
     with pytest.MonkeyPatch.context() as environment:
         for name, value in settings.items():
@@ -127,9 +128,9 @@ def files_holding(folder: Path, text: str) -> list[str]:
     return sorted(file.name for file in folder.rglob("*") if file.is_file() and text.encode() in file.read_bytes())
 
 
-async def eve_says_everything(stack: RunningStack) -> None:
-    await stack.publish(
-        message("q", "e1", turn="t1", senderId=EVE_ID, content=f"Where is {SECRET}?"),
+async def eve_says_everything(stack: RunningStack) -> list[dict[str, Any]]:
+    said = [
+        message("q", "e1", turn="t1", senderId=EVE_ID, userType="paid", content=f"Where is {SECRET}?"),
         message("a", "e1", turn="t1", agent="bot"),
         message(
             "no", "e1", turn="t2", senderId=EVE_ID, occurredAt="2026-01-01T10:01:00Z",
@@ -137,7 +138,8 @@ async def eve_says_everything(stack: RunningStack) -> None:
         ),
         _reply("a", "r1"),
         _reply("never-published", "r2"),
-    )  # fmt: skip
+    ]  # fmt: skip
+    await stack.publish(*said)
     await stack.quiet()
     body = {"reaction": "not_ok", "text": SECRET, "correction": SECRET, "tags": [SECRET], "user_id": EVE_ID}
     async with stack.client() as http:
@@ -148,6 +150,7 @@ async def eve_says_everything(stack: RunningStack) -> None:
     await stack.rows("update reporting.stale_hours set marked_at = marked_at - interval '1 hour'")
     for name in ("rollups", "artifacts"):
         await _run_now(stack, name)
+    return said
 
 
 def _reply(original: str, name: str) -> dict[str, Any]:
@@ -167,6 +170,7 @@ async def test_no_column_holds_an_erased_persons_words(own_database: str, tmp_pa
         assert await columns_holding(stack, SECRET) == HOLD_WORDS
         assert await filled_for_question(stack, "e1") == MADE_OF_WORDS
         assert files_holding(tmp_path / "artifacts", SECRET)
+        assert "chat_bridge.messages.sender_id" not in await columns_holding(stack, EVE_ID)
 
         status = await erased(stack, EVE_ID)
         await stack.quiet()
@@ -175,9 +179,39 @@ async def test_no_column_holds_an_erased_persons_words(own_database: str, tmp_pa
         assert await columns_holding(stack, SECRET) == set()
         assert await filled_for_question(stack, "e1") == set()
         assert files_holding(tmp_path / "artifacts", SECRET) == []
-        assert await columns_holding(stack, EVE_ID) == LEDGERS | KEEP_IDS
+        assert await columns_holding(stack, EVE_ID) == LEDGERS | PART_OF_A_KEY | RENAMED
         assert files_holding(tmp_path / "artifacts", EVE_ID) == []
         assert all(receipt["removed"] > 0 for receipt in status["receipts"])
+
+
+async def test_a_tenant_may_have_an_erased_persons_ids_replaced(own_database: str, tmp_path: Path) -> None:
+    """By the erasure, after a replay, by a second erasure, and if the messages are judged again."""
+    wanted = {"ERASURE_IDS_OF": '{"acme": "pseudonym"}', "ERASURE_KEY": "a key of the operator"}
+    async with stack_with_everything(own_database, tmp_path, **wanted) as stack:
+        said = await eve_says_everything(stack)
+        announced = await stack.rows("select sender_id from inference.messages where emitted_turn_id is not null")
+        assert {row["sender_id"] for row in announced} == {EVE_ID}
+        await erased(stack, EVE_ID)
+        await stack.quiet()
+        assert await columns_holding(stack, EVE_ID) == LEDGERS | PART_OF_A_KEY
+        await stack.publish(message("elsewhere", "e2", turn="t1", tenant="globex", senderId=EVE_ID))
+        before = message("before", "e1", senderId="bob", occurredAt="2026-01-01T10:00:30Z", content="Hello.")
+        late = message("late", "e1", turn="t0", senderId=EVE_ID, occurredAt="2026-01-01T09:00:00Z", userType="paid")
+        await stack.publish(*said, before, late)
+        await stack.quiet()
+        await erased(stack, EVE_ID)
+        await stack.quiet()
+        [(name,)] = await stack.rows("select distinct sender_id from inference.messages where text = ''")
+        assert await columns_holding(stack, name) == RENAMED
+        assert await columns_holding(stack, "erased-") == RENAMED, "one name, and no feedback under it"
+        assert {tuple(row) for row in await stack.rows("select turn_id, tenant, user_id from feedback.turns")} == {
+            ("t0", "acme", name), ("t1", "acme", name), ("t2", "acme", name), ("t1", "globex", EVE_ID),
+        }  # fmt: skip
+        assert (
+            await stack.rows(f"select from inference.messages where tenant = 'acme' and sender_id = '{EVE_ID}'") == []
+        )
+        async with asyncpg.create_pool(stack.database_url, server_settings={"search_path": "feedback"}) as pool:
+            assert await PostgresRegistry(pool).is_of_others("acme", "e1", "dan"), "others may not rate her thread"
 
 
 @asynccontextmanager
@@ -212,12 +246,16 @@ async def test_every_page_of_parked_events_is_looked_through(own_database: str) 
         assert [tuple(row) for row in left] == [("acme", len(rows) // 2 - len(hers)), ("globex", len(rows) // 2)]
 
 
+def _inference_erasures(pool: asyncpg.Pool) -> InferenceErasures:
+    return InferenceErasures(pool, None, Pseudonyms(ErasureSettings()))  # type: ignore[arg-type]
+
+
 async def test_more_messages_than_one_statement_blanks_are_blanked(own_database: str) -> None:
     """Of inference and reporting; what was said after the erasure's margin, by others, or elsewhere stays."""
     kept = [("acme", "bob", NOW), ("globex", "eve", NOW), ("acme", "eve", NOW + MARGIN + 1)]
     erased_rows = [("acme", "eve", NOW + MARGIN)] * 5_001
     for module, text, role, ledger in (
-        (inference.service, "text", "role", lambda pool: InferenceErasures(pool, None)),  # type: ignore[arg-type]
+        (inference.service, "text", "role", _inference_erasures),
         (reporting.service, "content", "sender_type", ReportingErasures),
     ):
         async with schema_of(own_database, module) as pool:
@@ -254,6 +292,34 @@ async def test_an_upgrade_removes_the_ids_of_those_erased_before(own_database: s
             [upgrade] = (Path(module.__file__).parent / "migrations").glob("*_erased_ids.sql")
             await pool.execute(upgrade.read_text("utf-8"))
             assert [row[0] for row in await pool.fetch(shown)] == [None, "eve", "bob"]
+
+
+async def test_an_upgrade_removes_the_roles_of_those_erased_before(own_database: str) -> None:
+    """Also if the feedback store, whose ledger is another, is a MongoDB."""
+    people = [("eve", NOW + MARGIN), ("eva", NOW + MARGIN + 1), ("bob", NOW)]
+    async with schema_of(own_database, feedback.service) as pool:
+        await pool.execute("drop index turns_of_person")
+        for who, said_at in people:
+            version = b"\x01" + said_at.to_bytes(8, "big") + b"\0"
+            await insert(pool, "people", {"tenant": "acme", "user_id": who, "version": version})
+        for who in ("eve", "eva"):
+            await insert(pool, "erasure_requests", {"tenant": "acme", "user_id": who, "requested_at": NOW})
+        [upgrade] = (Path(feedback.service.__file__).parent / "migrations").glob("*_erased_ids.sql")
+        await pool.execute(upgrade.read_text("utf-8"))
+        assert {row["user_id"] for row in await pool.fetch("select user_id from people")} == {"eva", "bob"}
+        assert {tuple(row) for row in await pool.fetch("select user_id, erased_at from erasures")} == {
+            ("eve", NOW), ("eva", NOW),
+        }  # fmt: skip
+
+
+async def test_the_bridge_forgets_the_senders_that_0_1_0_kept(own_database: str) -> None:
+    rows = [("acme", "eve", "human"), ("globex", "eve", "human"), ("acme", "eve", "agent"), ("acme", "bob", "human")]
+    async with schema_of(own_database, chat_bridge.service) as pool:
+        for tenant, who, kind in rows:
+            await insert(pool, "messages", {"tenant": tenant, "sender_id": who, "sender_type": kind})
+        assert await ChatBridgeErasures(pool, PostgresStore(pool)).erase(EVE) == 1
+        left = {tuple(row) for row in await pool.fetch("select tenant, sender_id, sender_type from messages")}
+        assert left == {("acme", "", "human"), *rows[1:]}
 
 
 async def test_what_webhooks_wait_to_send_goes_before_its_tombstones_come(own_database: str) -> None:

@@ -1,0 +1,54 @@
+"""Pseudonyms of erased people, for rows that must stay although they name the person. Off unless a setting asks."""
+
+from __future__ import annotations
+
+import hmac
+from collections.abc import Mapping
+from typing import Final, Literal, Self
+
+from pydantic import Field, SecretStr, model_validator
+from pydantic_settings import SettingsConfigDict
+
+from contracts.erasure import Person
+from contracts.ids import canonical
+from servicekit.settings import Settings
+
+Ids = Literal["keep", "pseudonym"]
+PREFIX: Final = "erased-"
+_KEY_LENGTH: Final = 16
+
+
+class ErasureSettings(Settings):
+    """From the environment with the prefix ERASURE_, the same for all services.
+
+    `ids` says what an erasure does with the person's id in rows that stay, `ids_of` for single tenants. Pseudonyms need
+    `key`, a secret of at least 16 characters: whoever has it can compute the pseudonym of an id.
+    """
+
+    model_config = SettingsConfigDict(env_prefix="ERASURE_")
+
+    ids: Ids = "keep"
+    ids_of: dict[str, Ids] = Field(default_factory=dict)
+    key: SecretStr = SecretStr("")
+
+    @model_validator(mode="after")
+    def _has_a_key(self) -> Self:
+        wanted = "pseudonym" in (self.ids, *self.ids_of.values())
+        if wanted and len(self.key.get_secret_value()) < _KEY_LENGTH:
+            raise ValueError(f"ERASURE_KEY must have at least {_KEY_LENGTH} characters, since pseudonyms are asked for")
+        return self
+
+
+class Pseudonyms:
+    """Gives the name that replaces an erased person's id: always the same one under the same key."""
+
+    def __init__(self, settings: ErasureSettings) -> None:
+        self._ids: Ids = settings.ids
+        self._ids_of: Mapping[str, Ids] = settings.ids_of
+        self._key = settings.key.get_secret_value().encode()
+
+    def name_of(self, person: Person) -> str:
+        """Return the person's pseudonym, or their own id if the tenant has not asked for pseudonyms."""
+        if self._ids_of.get(person.tenant, self._ids) == "keep":
+            return person.user_id
+        return PREFIX + hmac.digest(self._key, canonical(*person).encode(), "sha256").hex()[:32]

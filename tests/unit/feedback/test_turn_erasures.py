@@ -1,0 +1,113 @@
+"""The turn registry and erasures: whatever comes first, the person's role goes and the asker has the pseudonym."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection
+from typing import Any
+
+import asyncpg
+import pytest
+import pytest_asyncio
+from logs import NOW, example, raw
+
+from contracts.erasure import ERASURE_MARGIN, Erasure, Person
+from contracts.instants import format_instant
+from contracts.topics import BY_NAME
+from feedback.registry import RegisteredTurn, Role, TurnKey
+from feedback.registry_postgres import PostgresRegistry
+from feedback.service import MIGRATIONS
+from feedback.turn_erasures import TurnErasures
+from feedback.turns import TurnHandler
+from servicekit.db.pools import open_pool
+from servicekit.log.records import Received, read
+from servicekit.pseudonyms import ErasureSettings, Pseudonyms
+
+MESSAGE = "chat.message.ingested"
+EVE = Person("acme", "eve")
+ERASURE = Erasure(EVE, "r-1", NOW)
+ON = Pseudonyms(ErasureSettings(ids="pseudonym", key="a key of the operator"))  # type: ignore[arg-type]
+OFF = Pseudonyms(ErasureSettings())
+
+
+@pytest_asyncio.fixture(loop_scope="session")
+async def pool(own_database: str) -> AsyncIterator[asyncpg.Pool]:
+    pool = await open_pool(own_database, "feedback", MIGRATIONS, size=2)
+    yield pool
+    await pool.close()
+
+
+class InterruptedRegistry(PostgresRegistry):
+    """Does something else just before or after a write."""
+
+    def __init__(self, pool: asyncpg.Pool, before: Callable[[], Awaitable[None]], after: Callable[[], Awaitable[None]]):
+        super().__init__(pool)
+        self._before, self._after = before, after
+
+    async def add(self, turns: Collection[RegisteredTurn], roles: Collection[Role] = ()) -> set[TurnKey]:
+        await self._before()
+        written = await super().add(turns, roles)
+        await self._after()
+        return written
+
+
+async def nothing() -> None:
+    pass
+
+
+def said(who: str = "eve", at: int = NOW, **changes: Any) -> Received[Any]:
+    fields = {"turnId": "t1", "senderId": who, "userType": "paid", "occurredAt": format_instant(at)}
+    event = example(MESSAGE, "least", **fields | changes)
+    one = read(raw(MESSAGE, event, log_time=at), {MESSAGE: BY_NAME[MESSAGE].event})
+    assert isinstance(one, Received)
+    return one
+
+
+async def kept(pool: asyncpg.Pool) -> tuple[list[str], list[str]]:
+    """Askers and people with a role."""
+    turns = await pool.fetch("select user_id from turns order by 1")
+    people = await pool.fetch("select user_id from people order by 1")
+    return [row["user_id"] for row in turns], [row["user_id"] for row in people]
+
+
+async def erase(erasures: TurnErasures) -> None:
+    await erasures.note([ERASURE])
+    await erasures.erase(await erasures.erased_at([EVE]))
+
+
+@pytest.mark.parametrize("moment", ["first", "before the write", "after the write", "last", "first and last"])
+@pytest.mark.parametrize(("pseudonyms", "name"), [(OFF, "eve"), (ON, ON.name_of(EVE))], ids=["keep", "pseudonym"])
+async def test_an_erasure_at_any_moment_ends_alike(
+    pool: asyncpg.Pool, moment: str, pseudonyms: Pseudonyms, name: str
+) -> None:
+    erasures = TurnErasures(pool, pseudonyms)
+
+    async def carry_out() -> None:
+        await erase(erasures)
+
+    registry = InterruptedRegistry(
+        pool,
+        carry_out if moment == "before the write" else nothing,
+        carry_out if moment == "after the write" else nothing,
+    )
+    if "first" in moment:
+        await carry_out()
+    await TurnHandler(registry, erasures).handle([said()])
+    if "last" in moment:
+        await carry_out()
+    assert await kept(pool) == ([name], [])
+
+
+async def test_what_others_said_and_what_is_said_later_stays(pool: asyncpg.Pool) -> None:
+    erasures = TurnErasures(pool, ON)
+    events = TurnHandler(PostgresRegistry(pool), erasures)
+    later = NOW + ERASURE_MARGIN
+    batch = [
+        said("bob", turnId="t2"),
+        said(tenant="globex", turnId="t3"),
+        said(at=later, turnId="t4"),
+        said(at=later + 1, turnId="t5"),
+    ]
+    await events.handle(batch[:3])
+    await erase(erasures)
+    await events.handle(batch)
+    assert await kept(pool) == (["bob", ON.name_of(EVE), "eve", "eve"], ["bob", "eve", "eve"])
