@@ -70,6 +70,11 @@ ARTIFACTS = Counter(
     ("outcome",),
 )
 ARTIFACTS_WAITING = Gauge("agent_feedback_artifacts_waiting", "Changes of turns that the artifact store has not yet")
+DETECTORS = Gauge(
+    "agent_feedback_detectors",
+    "1 for each version of the detector that has judged in the last five minutes; two during a rollout",
+    ("version",),
+)
 BREAKER = Gauge(
     "agent_feedback_breaker_open", "1 while a consumer is held because its own code keeps failing", ("group",)
 )

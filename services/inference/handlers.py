@@ -37,15 +37,15 @@ class ConversationHandler(Handler):
         self, store: Store, turns: TurnIntake, producer: Producer, detector: Detector, gate: LlmGate | None = None
     ) -> None:
         self._store = store
-        self._judging = Judging(store, turns, producer, detector, gate)
+        self.judging = Judging(store, turns, producer, detector, gate)
 
     async def handle(self, batch: Sequence[Received[Any]]) -> Sequence[Outcome]:
         messages = [indexed(received.event) for received in batch]
         changed = await self._store.index(collapse(messages))
         arrived = {message.key for message in messages}
-        look = await self._judging.look(lambda: self._stretches(arrived))
+        look = await self.judging.look(lambda: self._stretches(arrived))
         facts = [facts_of(received.event, message.version) for received, message in zip(batch, messages, strict=True)]
-        await self._judging.publish(look, facts)
+        await self.judging.publish(look, facts)
         return [STORED if message.key in changed else UNCHANGED for message in messages]
 
     async def _stretches(self, arrived: Collection[MessageKey]) -> Sequence[Stretch]:

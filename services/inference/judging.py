@@ -54,6 +54,7 @@ class Judging:
     ) -> None:
         self.store = store
         self.detector = detector
+        self.judged = 0
         self._turns = turns
         self._producer = producer
         self._gate = gate
@@ -91,6 +92,7 @@ class Judging:
         headers: Callable[[IndexedMessage], Headers] = lambda _: (),
     ) -> None:
         """Keep the verdicts and `facts` in the index of turns, then announce what there is to say or to retract."""
+        self.judged += len(look.pairs)
         held = await self._turns.take(joined([*facts, *look.questions]), look.pairs, self.detector.version)
         await self._producer.send(list(self._records(look, held, headers)))
 

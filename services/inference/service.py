@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
+from contextlib import AsyncExitStack
 from functools import partial
 from pathlib import Path
+
+import asyncpg
 
 from detector.detector import Detector
 from detector.encoders.choice import sentence_encoder
 from detector.encoders.minilm_files import ModelMissing
 from inference.api import PERMISSIONS, inference_router
+from inference.detector_group import LOOK_SECONDS, DetectorGroup
 from inference.erasure import InferenceErasures
 from inference.handlers import ConversationHandler
+from inference.judging import Judging
 from inference.llm_gate.asking import Asking
 from inference.llm_gate.endpoint import LlmEndpoint
 from inference.llm_gate.gate import LlmGate
@@ -25,13 +31,14 @@ from inference.turns.store_postgres import PostgresTurnIndex
 from inference.turns.user_reactions import UserReactionHandler
 from inference.turns.vectors import TurnVectors
 from inference.turns.vectors_postgres import take_bytes
-from servicekit.clock import Clock
+from servicekit.clock import Clock, SystemClock
 from servicekit.errors import StartError
 from servicekit.launcher import Program
 from servicekit.log.erasing import ErasingHandler
+from servicekit.log.messages import Producer
 from servicekit.log.reach import Reach, read_up
 from servicekit.pseudonyms import ErasureSettings, Pseudonyms
-from servicekit.service import Service, ServiceContext
+from servicekit.service import Periodic, Service, ServiceContext
 from servicekit.settings import read_settings
 from servicekit.web.application import Surface
 
@@ -42,24 +49,18 @@ async def build(settings: InferenceSettings, context: ServiceContext) -> Service
     """The service, connected to its database and ready to start."""
     service = Service("inference", context)
     # Opened first and so closed last: a question cut off by our own stop must not be settled as unanswered.
-    endpoint = _open_endpoint(settings, service)
+    endpoint = _open_endpoint(settings, service.resources)
     pool = await service.open_database(settings.database_url, MIGRATIONS, init=take_bytes)
     service.expire(pool, expiries(settings))
-    try:
-        encoder = await asyncio.to_thread(sentence_encoder, settings.sentence_encoder, context.say)
-    except ModelMissing as error:
-        raise StartError(str(error)) from error
-    if encoder is None and settings.sentence_encoder == "auto":
-        context.say(
-            "The sentence encoder is not on this machine, so messages are judged by words alone, less surely:"
-            " fetch it with `agent-feedback encoder`."
-        )
-    detector = Detector.default(encoder)
+    detector = await open_detector(settings, context.say)
     vectors = TurnVectors(detector.embedder)
     store, turns = PostgresStore(pool), await PostgresTurnIndex.over(pool, vectors)
     gate = _gate(settings, endpoint, PostgresGateAnswers(pool), detector, context.clock) if endpoint else None
     erasures = InferenceErasures(pool, turns, Pseudonyms(read_settings(ErasureSettings)))
     events = ConversationHandler(store, turns, service.producer, detector, gate)
+    group = DetectorGroup(pool, detector.version, lambda: events.judging.judged)
+    service.every(Periodic("detectors", LOOK_SECONDS, group.look, delay=LOOK_SECONDS))
+    service.watched.append(lambda: group.warnings)
     service.consume("inference", ErasingHandler(events, erasures, service.producer, "inference"))
     reach = Reach(service.subscriptions[-1], context.bootstrap)
     service.resources.push_async_callback(reach.close)
@@ -80,11 +81,39 @@ async def build(settings: InferenceSettings, context: ServiceContext) -> Service
     return service
 
 
-def _open_endpoint(settings: InferenceSettings, service: Service) -> LlmEndpoint | None:
+async def open_detector(settings: InferenceSettings, say: Callable[[str], None]) -> Detector:
+    """Return the detector that the settings name. Raises StartError if its sentence encoder is missing."""
+    try:
+        encoder = await asyncio.to_thread(sentence_encoder, settings.sentence_encoder, say)
+    except ModelMissing as error:
+        raise StartError(str(error)) from error
+    if encoder is None and settings.sentence_encoder == "auto":
+        say(
+            "The sentence encoder is not on this machine, so messages are judged by words alone, less surely:"
+            " fetch it with `agent-feedback encoder`."
+        )
+    return Detector.default(encoder)
+
+
+async def open_judging(
+    settings: InferenceSettings,
+    pool: asyncpg.Pool,
+    producer: Producer,
+    detector: Detector,
+    resources: AsyncExitStack,
+) -> Judging:
+    """Return what judges messages of `pool`'s index beside the service: with its gate, if the settings name one."""
+    endpoint = _open_endpoint(settings, resources)
+    gate = _gate(settings, endpoint, PostgresGateAnswers(pool), detector, SystemClock()) if endpoint else None
+    turns = await PostgresTurnIndex.over(pool, TurnVectors(detector.embedder))
+    return Judging(PostgresStore(pool), turns, producer, detector, gate)
+
+
+def _open_endpoint(settings: InferenceSettings, resources: AsyncExitStack) -> LlmEndpoint | None:
     if not settings.gate_url:
         return None
     endpoint = LlmEndpoint(settings.gate_url, settings.gate_key.get_secret_value(), 2 * settings.gate_at_once)
-    service.resources.push_async_callback(endpoint.close)
+    resources.push_async_callback(endpoint.close)
     return endpoint
 
 

@@ -18,7 +18,7 @@ from standalone.embedded.memory_broker import MemoryBroker
 TASKS = {
     "chat_bridge": ["retention", "schema", "sweep", "ask again", "lag"],
     "feedback": ["retention", "retention", "schema", "session_announcements", "session_retention", "lag"],
-    "inference": ["retention", "schema", "lag"],
+    "inference": ["retention", "schema", "lag", "detectors"],
     "reporting": ["retention", "schema", "rollups", "artifacts", "webhook learner", "lag"],
 }
 """Periodic tasks of the services, if everything is set that brings one along."""

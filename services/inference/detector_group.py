@@ -1,0 +1,53 @@
+"""The detectors that judge in the group: tells an operator if they differ."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Final
+
+import asyncpg
+
+from servicekit import metrics
+
+LOOK_SECONDS: Final = 15.0
+RECENT_MINUTES: Final = 5
+_NOTE: Final = "insert into detectors (version) values ($1) on conflict (version) do update set seen_at = now()"
+_RECENT: Final = "select version from detectors where seen_at > now() - make_interval(mins => $1) order by version"
+_FORGET: Final = "delete from detectors where seen_at < now() - make_interval(days => 1)"
+
+
+class DetectorGroup:
+    """Notes this process's detector while it judges, and knows which others have judged lately.
+
+    `judged` gives the number of messages that this process has judged.
+    """
+
+    def __init__(self, pool: asyncpg.Pool, version: str, judged: Callable[[], int]) -> None:
+        self._pool = pool
+        self._version = version
+        self._judged = judged
+        self._noted = 0
+        self.versions: Sequence[str] = ()
+
+    async def look(self) -> None:
+        """Note this detector if it has judged since the last look, then read which have judged in the last minutes."""
+        judged = self._judged()
+        if judged != self._noted:
+            await self._pool.execute(_NOTE, self._version)
+            await self._pool.execute(_FORGET)
+            self._noted = judged
+        self.versions = [row["version"] for row in await self._pool.fetch(_RECENT, RECENT_MINUTES)]
+        metrics.DETECTORS.clear()
+        for version in self.versions:
+            metrics.DETECTORS.labels(version).set(1)
+
+    @property
+    def warnings(self) -> Sequence[str]:
+        """A sentence if different detectors have judged in the last minutes."""
+        if len(self.versions) < 2:
+            return ()
+        return (
+            f"inference: {len(self.versions)} detectors have judged in the last {RECENT_MINUTES} minutes"
+            f" ({', '.join(self.versions)}): once one is left, `agent-feedback rejudge --since` judges again what the"
+            " others have",
+        )

@@ -1,0 +1,77 @@
+"""Judges stored messages again: in a new epoch, batch by batch, or only to report what would change."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from typing import Final
+
+from detector.model import NEIGHBOURHOOD, Verdict
+from inference.differences import AnnouncedVerdict, Differences, Example
+from inference.judging import Judging
+from inference.neighbours import Stretch
+from inference.rejudgements import BEGINNING, Rejudgement, Rejudgements, ToJudge
+from inference.store import IndexedMessage, MessageKey, Place, Placed
+from servicekit.log.records import LOG_TIME, Headers
+
+BATCH: Final = 200
+"""Messages judged, announced and noted at once; a stop loses at most these."""
+
+
+async def what_would_change(
+    rejudgements: Rejudgements, judging: Judging, since: int, progress: Callable[[int], None] = lambda _: None
+) -> Differences:
+    """Compare the verdicts held of messages from `since` on with those of the detector. Announces nothing."""
+    found, position = Differences(), BEGINNING
+    while page := await rejudgements.page(since, position, BATCH):
+        _count(found, page, await judging.verdicts(await _stretches(judging, page)))
+        position = page[-1].position
+        progress(len(page))
+    return found
+
+
+async def rejudge(
+    rejudgements: Rejudgements,
+    judging: Judging,
+    run: Rejudgement,
+    progress: Callable[[int], None] = lambda _: None,
+) -> Differences:
+    """Judge again what is left of `run` and announce every verdict and retraction in its epoch.
+
+    A batch counts as done once the log has acknowledged it; one that comes again makes the same events.
+    """
+    found, position = Differences(Counter(run.counts)), run.position
+    while page := await rejudgements.page(run.since, position, BATCH):
+        stored_at = {one.key: one.stored_at for one in page}
+
+        def headers(message: IndexedMessage, stored_at: dict[MessageKey, int] = stored_at) -> Headers:
+            # Words count as said when they were stored: an erasure since then covers them.
+            return [(LOG_TIME, str(stored_at[message.key]).encode())]
+
+        look = await judging.look(lambda page=page: _stretches(judging, page))  # type: ignore[misc]
+        await judging.publish(look, headers=headers)
+        _count(found, page, look.pairs)
+        position = page[-1].position
+        await rejudgements.note(run.epoch, position, found.counts)
+        progress(len(page))
+    await rejudgements.finish(run.epoch)
+    return found
+
+
+async def _stretches(judging: Judging, page: Sequence[ToJudge]) -> list[Stretch]:
+    """Return the messages of a page with their neighbourhoods; no others are judged."""
+    places: list[Place] = [one.place for one in page]
+    wanted = {one.key for one in page}
+    scopes = sorted({place.scope for place in places})
+    found = zip(scopes, await judging.store.around(places, NEIGHBOURHOOD), strict=True)
+    return [
+        Stretch(rows, [n for n, p in enumerate(rows) if p.indexed.key in wanted and p.indexed.thread == scope.thread])
+        for scope, rows in found
+    ]
+
+
+def _count(found: Differences, page: Sequence[ToJudge], pairs: Sequence[tuple[Placed, Verdict]]) -> None:
+    before = {one.key: one.before for one in page}
+    for placed, verdict in pairs:
+        key = placed.indexed.key
+        found.add(Example(key, before[key], AnnouncedVerdict.of(verdict), placed.indexed.message.text))

@@ -1,0 +1,140 @@
+"""The command that judges stored messages again."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from contextlib import ExitStack
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from contracts.instants import format_instant
+from servicekit.logging import configure_logging
+from standalone.cli_log import progress_bar
+from standalone.state import DEFAULT_STATE, running
+from standalone.terminal import AsJson, Running, State, harmless, instant, print_json, run, say
+
+if TYPE_CHECKING:
+    from inference.differences import AnnouncedVerdict, Differences
+    from standalone.rejudge import Rejudged
+
+QUOTED = 160
+"""Characters of a message that are shown."""
+_KINDS = ("unchanged", "withdrawn", "added", "reversed", "moved")
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command to the command line."""
+    app.command("rejudge")(rejudge)
+
+
+def rejudge(
+    since: Annotated[
+        str | None,
+        typer.Option(help="Messages from this RFC 3339 time on; without it, go on with the run that was stopped."),
+    ] = None,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Only report what would change: counts, and twenty examples.")
+    ] = False,
+    force: Annotated[
+        bool, typer.Option("--force", help="Judge with this machine's detector though the services' is another.")
+    ] = False,
+    database: Annotated[
+        str | None, typer.Option(help="Inference's PostgreSQL address; else of the run on the state folder, or as set.")
+    ] = None,
+    broker: Running = None,
+    state: State = DEFAULT_STATE,
+    as_json: AsJson = False,
+) -> None:
+    """Judge stored messages again with the present detector, and retract what no longer holds.
+
+    Raises the epoch, so the new verdicts take precedence over all earlier ones; reviews stay above them. Services may
+    go on meanwhile. Ctrl-C stops it; the same command goes on.
+    """
+    from inference.settings import InferenceSettings
+    from servicekit.log.cluster import cluster_at
+    from servicekit.settings import read_settings
+    from standalone.log_access import Target, target_of
+    from standalone.rejudge import rejudge_database
+
+    if dry_run and since is None:
+        raise typer.BadParameter("--dry-run needs --since.")
+    configure_logging(quiet=True)
+
+    async def work() -> Rejudged:
+        own = running(state) if (state / "run.json").exists() else None
+        address = database or (str(own["database"]) if own else None)
+        settings = read_settings(InferenceSettings, **({"database_url": address} if address else {}))
+        settled = broker is None and own is None
+        target = Target(cluster_at(settings.broker), "") if settled else target_of(broker, state)
+        with ExitStack() as shown:
+
+            def open_progress(total: int, done: int) -> Callable[[int], None]:
+                advance = shown.enter_context(progress_bar("Judging", total, as_json))
+                advance(done)
+                return advance
+
+            return await rejudge_database(
+                settings,
+                target,
+                instant(since),
+                dry_run=dry_run,
+                force=force,
+                say=say,
+                open_progress=open_progress,
+            )
+
+    done = run(work())
+    if as_json:
+        print_json(facts_of(done))
+    else:
+        _print(done)
+
+
+def facts_of(done: Rejudged) -> dict[str, Any]:
+    """The result without words of people."""
+    return {
+        "epoch": done.epoch,
+        "detector": done.detector,
+        "since": format_instant(done.since),
+        "judged": done.differences.judged,
+        **{kind: done.differences.counts[kind] for kind in _KINDS},
+        "examples": [
+            {**one.key._asdict(), "difference": kind, "before": _labels(one.before), "after": _labels(one.after)}
+            for kind, one in done.differences.examples()
+        ],
+    }
+
+
+def _labels(verdict: AnnouncedVerdict | None) -> dict[str, str] | None:
+    return None if verdict is None else {"verdict": verdict.feedback, "turn_id": verdict.turn_id}
+
+
+def _print(done: Rejudged) -> None:
+    found = done.differences
+    if done.epoch is None:
+        say(f"Detector {done.detector} would change {found.judged - found.counts['unchanged']:,} of {found.judged:,}.")
+    else:
+        say(f"Detector {done.detector} judged {found.judged:,} messages in epoch {done.epoch}.")
+    for kind in _KINDS:
+        say(f"{found.counts[kind]:8,} {kind}")
+    if found.examples():
+        Console().print(_examples(found, with_text=sys.stdout.isatty()))
+
+
+def _examples(found: Differences, *, with_text: bool) -> Table:
+    """Changed messages by id and labels; their words only on a terminal, as `explain` shows them."""
+    table = Table(box=None, padding=(0, 2, 0, 0))
+    for name in ("difference", "before", "after", "project", "conversation", "message"):
+        table.add_column(name, overflow="fold")
+    if with_text:
+        table.add_column("text", overflow="fold")
+    for kind, one in found.examples():
+        labels = (f"{v.feedback} {v.turn_id}" if v else "–" for v in (one.before, one.after))
+        project = f"{one.key.tenant}/{one.key.project}"
+        cells = (kind, *labels, project, one.key.conversation_id, one.key.message_id)
+        table.add_row(*map(harmless, (*cells, one.text[:QUOTED]) if with_text else cells))
+    return table

@@ -1,0 +1,100 @@
+"""Judges the messages of an inference database again, next to the running services."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import AsyncExitStack
+from dataclasses import dataclass
+from typing import Any
+
+from contracts.instants import format_instant
+from inference.differences import Differences
+from inference.rejudge import rejudge, what_would_change
+from inference.rejudgements import Rejudgement, Rejudgements
+from inference.service import MIGRATIONS, open_detector, open_judging
+from inference.settings import InferenceSettings
+from inference.turns.vectors_postgres import take_bytes
+from servicekit.db.pools import open_pool
+from servicekit.errors import StartError
+from servicekit.log.messages import Producer
+from standalone.log_access import Target, database_answers, writing_to
+
+Say = Callable[[str], None]
+OpenProgress = Callable[[int, int], Callable[[int], None]]
+"""Called with the number of messages to judge and of those judged already; returns what takes each batch's size."""
+
+
+@dataclass(frozen=True)
+class Rejudged:
+    """The result of a second judgement; `epoch` None if nothing was changed."""
+
+    epoch: int | None
+    detector: str
+    since: int
+    differences: Differences
+
+
+class _NoLog:
+    """The producer of a comparison, which announces nothing."""
+
+    async def send(self, messages: Any) -> Any:
+        raise AssertionError("a comparison announces nothing")
+
+
+async def rejudge_database(
+    settings: InferenceSettings,
+    target: Target,
+    since: int | None,
+    *,
+    dry_run: bool,
+    force: bool,
+    say: Say,
+    open_progress: OpenProgress,
+) -> Rejudged:
+    """Judge messages from `since` on (microseconds) again, or go on with what an earlier run left (`since` None).
+
+    Raises StartError if neither is possible, another one is at work, or the services judge with another detector.
+    """
+    await database_answers(settings.database_url)
+    async with AsyncExitStack() as parts:
+        pool = await open_pool(
+            settings.database_url, "inference", MIGRATIONS, size=3, say=say, init=take_bytes, by_key=True
+        )
+        parts.push_async_callback(pool.close)
+        rejudgements = Rejudgements(await parts.enter_async_context(pool.acquire()))
+        detector = await open_detector(settings, say)
+        producer: Producer = _NoLog() if dry_run else await parts.enter_async_context(writing_to(target))
+        judging = await open_judging(settings, pool, producer, detector, parts)
+        if dry_run:
+            if since is None:
+                raise StartError("Name the time with --since.")
+            progress = open_progress(await rejudgements.total(since), 0)
+            return Rejudged(
+                None, detector.version, since, await what_would_change(rejudgements, judging, since, progress)
+            )
+        await rejudgements.lock()
+        await _refuse_other_detectors(rejudgements, detector.version, force)
+        run = await _run(rejudgements, since, detector.version, say)
+        progress = open_progress(await rejudgements.total(run.since), sum(run.counts.values()))
+        return Rejudged(run.epoch, run.detector, run.since, await rejudge(rejudgements, judging, run, progress))
+
+
+async def _run(rejudgements: Rejudgements, since: int | None, version: str, say: Say) -> Rejudgement:
+    """Return the unfinished run if it is of the same time and detector; otherwise begin one."""
+    left = await rejudgements.unfinished()
+    if left is not None and left.detector == version and since in (None, left.since):
+        done = sum(left.counts.values())
+        say(f"Going on with epoch {left.epoch}: {done:,} messages from {format_instant(left.since)} on are done.")
+        return left
+    if since is None:
+        raise StartError("No run of this detector was stopped: name the time with --since.")
+    return await rejudgements.begin(since, version)
+
+
+async def _refuse_other_detectors(rejudgements: Rejudgements, version: str, force: bool) -> None:
+    others = await rejudgements.other_detectors(version)
+    if others and not force:
+        raise StartError(
+            f"This command judges with {version}, but the services have judged with {', '.join(others)} in the last ten"
+            " minutes: use the same release and sentence encoder (INFERENCE_SENTENCE_ENCODER), or say --force."
+        )
