@@ -51,16 +51,19 @@ create table if not exists last_read (
     last_offset integer not null,
     log_time integer not null      -- of the record there: in another log another record stands there
 );
-create view if not exists feedback_shown as
+drop view if exists feedback_shown;
+create view feedback_shown as
 select feedback_id, revision,
        event ->> 'tenant' as tenant, event ->> 'project' as project, event ->> 'conversationId' as conversation_id,
        event ->> 'turnId' as turn_id, event ->> 'userId' as user_id, event ->> 'agentId' as agent_id,
        event ->> 'origin' as origin, event ->> 'feedbackType' as feedback_type, event ->> 'reaction' as reaction,
-       event ->> 'source' as source,
+       event ->> 'source' as source, event ->> 'userType' as user_type, event ->> 'text' as text,
+       event ->> 'questionMessageId' as question_message_id, event ->> 'threadId' as thread_id,
        event ->> 'value' as value, event ->> 'confidence' as confidence, event ->> 'occurredAt' as occurred_at
 from feedback where event is not null;
 -- Times are UTC with six digits, so their text sorts as they do.
-create view if not exists effective as
+drop view if exists effective;
+create view effective as
 select * from (
     select *, row_number() over (
         partition by tenant, project, conversation_id, turn_id,
@@ -69,7 +72,13 @@ select * from (
     from feedback_shown
     where feedback_type <> 'implicit' and (reaction is not null or feedback_type = 'explicit' and source <> 'review'))
 where place = 1 and reaction is not null;
+drop view if exists replies;
+create view replies as select * from feedback_shown where feedback_type = 'implicit' and value is not null;
 """
+COLUMNS = (
+    "tenant, project, conversation_id, thread_id, turn_id, question_message_id, agent_id, user_id, user_type, origin, "
+    "feedback_type, reaction, value, confidence, occurred_at, feedback_id"
+)
 
 
 class Rewards:
@@ -109,12 +118,19 @@ class Rewards:
                 )
 
     def effective(self) -> Iterator[dict[str, Any]]:
-        """The feedback that counts, with its reward in `value` (-1 to 1) and how sure it is in `confidence`."""
-        cursor = self._database.execute(
-            "select tenant, project, conversation_id, turn_id, agent_id, user_id, origin, feedback_type, reaction, "
-            "value, confidence, occurred_at, feedback_id from effective order by tenant, project, conversation_id, "
-            "turn_id, occurred_at, feedback_id"
-        )
+        """Yield the feedback that counts, with its reward in `value` (-1 to 1) and how sure it is in `confidence`.
+
+        `user_type` is `agent` if another agent gave it; `question_message_id` and `thread_id` are null if not known.
+        """
+        yield from self._rows("effective")
+
+    def replies(self) -> Iterator[dict[str, Any]]:
+        """Yield replies to answers: engagement, with a small reward and no verdict. They are no part of `effective`."""
+        yield from self._rows("replies")
+
+    def _rows(self, view: str) -> Iterator[dict[str, Any]]:
+        order = "tenant, project, conversation_id, turn_id, occurred_at, feedback_id"
+        cursor = self._database.execute(f"select {COLUMNS} from {view} order by {order}")
         names = [column[0] for column in cursor.description]
         for row in cursor:
             yield dict(zip(names, row, strict=True))
@@ -201,7 +217,7 @@ async def follow(log: Mapping[str, str], rewards: Rewards, *, once: bool = False
         await consumer.stop()
 
 
-async def _run(log: Mapping[str, str], path: str, once: bool) -> None:
+async def _run(log: Mapping[str, str], path: str, once: bool, replies: bool) -> None:
     with closing(Rewards(path)) as rewards:
         work = asyncio.create_task(follow(log, rewards, once=once))
         for number in (signal.SIGINT, signal.SIGTERM):
@@ -210,7 +226,7 @@ async def _run(log: Mapping[str, str], path: str, once: bool) -> None:
             await work
         except asyncio.CancelledError:
             return
-        for line in rewards.effective():
+        for line in rewards.replies() if replies else rewards.effective():
             sys.stdout.write(json.dumps(line, ensure_ascii=False) + "\n")
 
 
@@ -220,10 +236,11 @@ def main() -> None:
     parser.add_argument("--run", type=Path, help="the state folder of a running `agent-feedback up`, for its log")
     parser.add_argument("--state", default="rewards.sqlite", help="the SQLite file (default: %(default)s)")
     parser.add_argument("--once", action="store_true", help="catch up, print what counts as JSON lines, and end")
+    parser.add_argument("--replies", action="store_true", help="with --once: print the replies instead")
     options = parser.parse_args()
     logging.basicConfig(level=logging.WARNING)
     logging.getLogger("aiokafka").setLevel(logging.CRITICAL)  # what ends this is said in one sentence
-    asyncio.run(_run(log_of(options), options.state, options.once))
+    asyncio.run(_run(log_of(options), options.state, options.once, options.replies))
 
 
 if __name__ == "__main__":

@@ -41,10 +41,10 @@ from contracts.fields import (
     UserId,
 )
 from contracts.instants import Instant
-from contracts.provenance import ProvenanceFields
+from contracts.provenance import ExchangeFields, ProvenanceFields
 
 
-class AboutAgent(ProvenanceFields, Event):
+class AboutAgent(ExchangeFields, ProvenanceFields, Event):
     """The agent message that a feedback is about, and how the platform says it was made."""
 
     conversation_id: ConversationId
@@ -77,7 +77,7 @@ class FeedbackReactionReceived(AboutAgent):
     action: EmojiAction = "added"
 
 
-class FeedbackExplicitReceived(ProvenanceFields, Event):
+class FeedbackExplicitReceived(ExchangeFields, ProvenanceFields, Event):
     """A person judged a turn, or took the judgement back."""
 
     conversation_id: ConversationId
@@ -116,7 +116,7 @@ class InferenceTarget(Model):
     in the channel, or words that only an older answer has."""
 
 
-class FeedbackInferredReceived(ProvenanceFields, Event):
+class FeedbackInferredReceived(ExchangeFields, ProvenanceFields, Event):
     """A detector's verdict of a person's message on an agent's turn."""
 
     conversation_id: ConversationId
@@ -202,7 +202,7 @@ class FeedbackSessionCreated(Envelope):
     """Made from the caller's key, the session and the person: two ratings with one key are one."""
 
 
-class FeedbackCreated(ProvenanceFields, Event):
+class FeedbackCreated(ExchangeFields, ProvenanceFields, Event):
     """One feedback as it is now: created, updated or cleared. Of one `feedback_id` the highest `revision` holds."""
 
     feedback_id: UUID

@@ -16,6 +16,13 @@ TurnId = Annotated[
 ]
 AgentId = Annotated[Id, Field(description="The agent whose answer it is.")]
 AgentMessageId = Annotated[Id, Field(description="The agent's message that the feedback is about.")]
+QuestionMessageId = Annotated[
+    Id | None, Field(description="The person's message that the answer answers; null if that is not known.")
+]
+AnswerThreadId = Annotated[
+    Id | None,
+    Field(description="The thread inside the conversation that contains the answer; null outside of threads."),
+]
 UserId = Annotated[Id, Field(description="The person who gave the feedback.")]
 SaidByUserType = Annotated[
     UserType,

@@ -7,7 +7,16 @@ from operator import attrgetter
 from typing import Any
 
 from contracts.base import Model
-from contracts.fields import AgentVersion, BundleId, Intent, ModelName, TraceId, TrackId
+from contracts.fields import (
+    AgentVersion,
+    AnswerThreadId,
+    BundleId,
+    Intent,
+    ModelName,
+    QuestionMessageId,
+    TraceId,
+    TrackId,
+)
 
 
 class ProvenanceFields(Model):
@@ -19,6 +28,23 @@ class ProvenanceFields(Model):
     model: ModelName = None
     trace_id: TraceId = None
     intent: Intent = None
+
+
+class ExchangeFields(Model):
+    """The fields of every event about an answer that say where the answer stands."""
+
+    question_message_id: QuestionMessageId = None
+    thread_id: AnswerThreadId = None
+
+
+def thread_of(message_id: str, thread_id: str | None) -> str | None:
+    """Return the thread that a message stands in; None for the channel, where a thread's first message stands."""
+    return None if thread_id == message_id else thread_id
+
+
+def question_named(reply_to: str | None, thread: str | None) -> str | None:
+    """Return the question that an answer names by its reply; in a thread, a reply to the root only shows the place."""
+    return None if thread is not None and reply_to == thread else reply_to
 
 
 @dataclass(frozen=True, slots=True)

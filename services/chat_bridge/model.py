@@ -8,7 +8,7 @@ from typing import NamedTuple
 from contracts.base import TEXT_LIMIT, SenderType
 from contracts.chat import ChatMessageIngested, ChatMessageReactionIngested, ChatMessageReplyIngested, OriginalMessage
 from contracts.ids import NAMESPACE, uuid5
-from contracts.provenance import NO_PROVENANCE, Provenance, provenance_of
+from contracts.provenance import NO_PROVENANCE, Provenance, provenance_of, question_named, thread_of
 
 About = ChatMessageReplyIngested | ChatMessageReactionIngested
 """An event about another message."""
@@ -29,7 +29,8 @@ class IndexedMessage:
 
     An agent's `content` has at most 10,000 characters.
 
-    Of two versions the one with the greater `version` holds.
+    Of two versions the one with the greater `version` holds. `question_message_id` is what an answer answers, as far as
+    the index knows it when the message is read from there; `thread_id` None is the channel.
     """
 
     key: MessageKey
@@ -41,6 +42,9 @@ class IndexedMessage:
     truncated: bool
     provenance: Provenance
     version: bytes
+    reply_to: str | None = None
+    thread_id: str | None = None
+    question_message_id: str | None = None
 
     @property
     def said(self) -> tuple[object, ...]:
@@ -74,6 +78,8 @@ class ParkedEvent:
 def indexed(event: ChatMessageIngested | OriginalMessage, tenant: str, project: str, version: bytes) -> IndexedMessage:
     """Build the index row of a message; without a turn id, the message is its own turn."""
     from_agent = event.sender_type == "agent"
+    thread = thread_of(event.message_id, event.thread_id) if isinstance(event, ChatMessageIngested) else None
+    reply_to = event.reply_to_message_id if isinstance(event, ChatMessageIngested) else None
     return IndexedMessage(
         key=MessageKey(tenant, project, event.conversation_id, event.message_id),
         turn_id=event.turn_id or event.message_id,
@@ -84,6 +90,8 @@ def indexed(event: ChatMessageIngested | OriginalMessage, tenant: str, project: 
         truncated=from_agent and len(event.content) > TEXT_LIMIT,
         provenance=provenance_of(event) if from_agent else NO_PROVENANCE,
         version=version,
+        reply_to=question_named(reply_to, thread) if from_agent else None,
+        thread_id=thread,
     )
 
 

@@ -28,7 +28,21 @@ class MemoryStore:
         return changed
 
     async def find(self, keys: Collection[MessageKey]) -> Mapping[MessageKey, IndexedMessage]:
-        return {key: self._messages[key] for key in keys if key in self._messages}
+        return {key: self._with_question(self._messages[key]) for key in keys if key in self._messages}
+
+    def _with_question(self, message: IndexedMessage) -> IndexedMessage:
+        if message.sender_type != "agent":
+            return message
+        people = [
+            one
+            for one in self._messages.values()
+            if one.key[:3] == message.key[:3] and one.sender_type != "agent"
+            if one.key.message_id == message.reply_to or one.turn_id == message.turn_id
+        ]
+        first = min(
+            people, key=lambda one: (one.key.message_id != message.reply_to, one.version, one.key), default=None
+        )
+        return replace(message, question_message_id=first.key.message_id if first else None)
 
     async def park(self, events: Collection[ParkedEvent]) -> Mapping[ParkedKey, str]:
         return {event.key: self._parked.setdefault(event.key, event).cause for event in events}
@@ -71,5 +85,9 @@ class MemoryStore:
         return len(self._parked)
 
     def _joined(self, events: Iterable[ParkedEvent]) -> list[tuple[ParkedEvent, IndexedMessage]]:
-        known = ((event, self._messages[event.original]) for event in events if event.original in self._messages)
+        known = (
+            (event, self._with_question(self._messages[event.original]))
+            for event in events
+            if event.original in self._messages
+        )
         return sorted(known, key=lambda pair: (pair[0].log_time, pair[0].cause))

@@ -14,21 +14,28 @@ from servicekit.db.pools import columns_of
 _INDEX = """
 insert into messages as m
     (tenant, project, conversation_id, message_id, turn_id, sender_id, sender_type, agent_id, content, truncated, about,
-     version)
+     version, reply_to, thread)
 select * from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[],
-                     $9::text[], $10::bool[], $11::text[], $12::bytea[])
+                     $9::text[], $10::bool[], $11::text[], $12::bytea[], $13::text[], $14::text[])
 on conflict (tenant, project, conversation_id, message_id) do update set
     turn_id = excluded.turn_id, sender_id = excluded.sender_id, sender_type = excluded.sender_type,
     agent_id = excluded.agent_id, content = excluded.content, truncated = excluded.truncated, about = excluded.about,
-    version = excluded.version,
+    version = excluded.version, reply_to = excluded.reply_to, thread = excluded.thread,
     repeated = (m.turn_id, m.sender_id, m.sender_type, m.agent_id, m.content, m.about, get_byte(m.version, 0))
         is not distinct from (excluded.turn_id, excluded.sender_id, excluded.sender_type, excluded.agent_id,
                               excluded.content, excluded.about, get_byte(excluded.version, 0))
 where excluded.version > m.version
 returning tenant, project, conversation_id, message_id, repeated
 """
-_FIND = """
-select m.* from messages m
+# The message that an answer replies to, if a person's, else the first person's message of its turn.
+_QUESTION = """case when m.sender_type = 'agent' then coalesce(
+    (select q.message_id from messages q where q.message_id = m.reply_to and q.conversation_id = m.conversation_id
+        and q.tenant = m.tenant and q.project = m.project and q.sender_type <> 'agent'),
+    (select q.message_id from messages q where q.turn_id = m.turn_id and q.conversation_id = m.conversation_id
+        and q.tenant = m.tenant and q.project = m.project and q.sender_type <> 'agent'
+     order by q.version, q.message_id limit 1)) end as question"""
+_FIND = f"""
+select m.*, {_QUESTION} from messages m
 join unnest($1::text[], $2::text[], $3::text[], $4::text[]) as wanted (tenant, project, conversation_id, message_id)
 using (tenant, project, conversation_id, message_id)
 """
@@ -57,7 +64,7 @@ _PARKED = """p.tenant, p.project, p.topic, p.event_id, p.conversation_id, p.orig
     p.cause, p.traceparent, p.log_time, p.parked_at"""
 _JOINED = f"""
 select {_PARKED}, m.message_id, m.turn_id, m.sender_id, m.sender_type, m.agent_id, m.content, m.truncated, m.about,
-    m.version
+    m.version, m.reply_to, m.thread, {_QUESTION}
 from parked p join messages m on m.tenant = p.tenant and m.project = p.project
     and m.conversation_id = p.conversation_id and m.message_id = p.original_message_id
 """
@@ -103,10 +110,12 @@ class PostgresStore:
                 message.truncated,
                 None if message.provenance is NO_PROVENANCE else json.dumps(message.provenance.fields()),
                 message.version,
+                message.reply_to,
+                message.thread_id,
             )
             for message in sorted(messages, key=lambda message: message.key)
         ]
-        written = await self._pool.fetch(_INDEX, *columns_of(rows, 12))
+        written = await self._pool.fetch(_INDEX, *columns_of(rows, 14))
         return {MessageKey(*row[:4]) for row in written if not row["repeated"]}
 
     async def find(self, keys: Collection[MessageKey]) -> Mapping[MessageKey, IndexedMessage]:
@@ -193,6 +202,9 @@ def _message(row: asyncpg.Record) -> IndexedMessage:
         truncated=row["truncated"],
         provenance=NO_PROVENANCE if about is None else Provenance(**json.loads(about)),
         version=row["version"],
+        reply_to=row["reply_to"],
+        thread_id=row["thread"],
+        question_message_id=row["question"],
     )
 
 

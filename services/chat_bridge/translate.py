@@ -9,6 +9,7 @@ from contracts.base import PERSON, TEXT_LIMIT
 from contracts.chat import ChatMessageReactionIngested, ChatMessageReplyIngested
 from contracts.feedback import FeedbackReactionReceived, FeedbackReplyReceived
 from contracts.ids import derived_id
+from contracts.provenance import thread_of
 from contracts.subjects import subject_of
 from contracts.topics import REACTION_RECEIVED, REPLY_RECEIVED, Topic
 from servicekit.log.outcome import Ignored
@@ -74,5 +75,7 @@ def _about(event: About, original: IndexedMessage, agent: str, content: str, top
         "agent_id": agent,
         "agent_message_id": original.key.message_id,
         "agent_message_content": content,
+        "question_message_id": original.question_message_id,
+        "thread_id": original.thread_id or thread_of(original.key.message_id, event.thread_id),
         **original.provenance.fields(),
     }

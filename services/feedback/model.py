@@ -86,6 +86,8 @@ class Payload:
     correction_type: CorrectionType | None = None
     provenance: Provenance = NO_PROVENANCE
     reviews: str | None = None
+    question_message_id: str | None = None
+    thread_id: str | None = None
     detector: str | None = None
     decided_by: DecidedBy | None = None
     epoch: int | None = None

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
 from contracts.chat import ChatMessageIngested
-from contracts.provenance import Provenance, provenance_of
+from contracts.provenance import Provenance, provenance_of, question_named, thread_of
 from contracts.versions import MessageEvent, message_in, version_of
 
 
@@ -26,6 +26,8 @@ class AgentAnswer:
     message_id: str
     agent_id: str
     provenance: Provenance
+    reply_to: str | None = None
+    thread_id: str | None = None
 
     @property
     def rank(self) -> tuple[bytes, str]:
@@ -38,6 +40,7 @@ class Asker:
 
     at: int
     user_id: str
+    message_id: str | None = None
 
     @property
     def place(self) -> tuple[int, str]:
@@ -68,6 +71,13 @@ class RegisteredTurn:
     key: TurnKey
     answer: AgentAnswer | None = None
     asker: Asker | None = None
+
+    @property
+    def question_message_id(self) -> str | None:
+        """The turn's question, else the message that its answer replies to; None if neither is known."""
+        if self.asker and self.asker.message_id:
+            return self.asker.message_id
+        return question_named(self.answer.reply_to, self.answer.thread_id) if self.answer else None
 
     def joined(self, other: RegisteredTurn) -> RegisteredTurn:
         """Merge two sets of facts, in either order."""
@@ -121,11 +131,19 @@ def turn_of(event: MessageEvent) -> RegisteredTurn | None:
     """
     message = message_in(event)
     if message.sender_type == "agent" and message.agent_id is not None:
-        answer = AgentAnswer(version_of(event), message.message_id, message.agent_id, provenance_of(message))
+        answer = AgentAnswer(
+            version_of(event),
+            message.message_id,
+            message.agent_id,
+            provenance_of(message),
+            message.reply_to_message_id,
+            thread_of(message.message_id, message.thread_id),
+        )
         return RegisteredTurn(_key(message, message.turn_id or message.message_id), answer=answer)
     if message.turn_id is None:
         return None
-    return RegisteredTurn(_key(message, message.turn_id), asker=Asker(message.occurred_at, message.sender_id))
+    asker = Asker(message.occurred_at, message.sender_id, message.message_id)
+    return RegisteredTurn(_key(message, message.turn_id), asker=asker)
 
 
 def role_of(event: MessageEvent) -> Role | None:

@@ -21,8 +21,8 @@ _LATER = """(excluded.answer_version is not null and (t.answer_version is null
     or (excluded.answer_version, excluded.agent_message_id) > (t.answer_version, t.agent_message_id)))"""
 _EARLIER = """(excluded.user_at is not null and (t.user_at is null
     or (excluded.user_at, excluded.user_id) < (t.user_at, t.user_id)))"""
-_ANSWER = ("agent_id", "agent_message_id", "answer_version", "about")
-_ASKER = ("user_id", "user_at")
+_ANSWER = ("agent_id", "agent_message_id", "answer_version", "about", "reply_to", "thread")
+_ASKER = ("user_id", "user_at", "user_message_id")
 _COLUMNS = (*TurnKey._fields, *_ANSWER, *_ASKER)
 _TYPES = dict.fromkeys(_COLUMNS, "text") | {"answer_version": "bytea", "user_at": "bigint"}
 _ROLE_TYPES = ("text", "text", "text", "text", "bytea")
@@ -117,7 +117,9 @@ def _row(turn: RegisteredTurn) -> tuple[Any, ...]:
     made = answer.provenance if answer else NO_PROVENANCE
     about = None if made == NO_PROVENANCE else json.dumps(made.fields())
     said = (answer.agent_id, answer.message_id, answer.version) if answer else (None, None, None)
-    return (*turn.key, *said, about, *((asker.user_id, asker.at) if asker else (None, None)))
+    place = (answer.reply_to, answer.thread_id) if answer else (None, None)
+    asked = (asker.user_id, asker.at, asker.message_id) if asker else (None, None, None)
+    return (*turn.key, *said, about, *place, *asked)
 
 
 def _turn(row: asyncpg.Record) -> RegisteredTurn | None:
@@ -127,7 +129,9 @@ def _turn(row: asyncpg.Record) -> RegisteredTurn | None:
     answer = asker = None
     if row["answer_version"] is not None:
         made = NO_PROVENANCE if row["about"] is None else Provenance(**json.loads(row["about"]))
-        answer = AgentAnswer(row["answer_version"], row["agent_message_id"], row["agent_id"], made)
+        answer = AgentAnswer(
+            row["answer_version"], row["agent_message_id"], row["agent_id"], made, row["reply_to"], row["thread"]
+        )
     if row["user_at"] is not None:
-        asker = Asker(row["user_at"], row["user_id"])
+        asker = Asker(row["user_at"], row["user_id"], row["user_message_id"])
     return RegisteredTurn(key, answer, asker)

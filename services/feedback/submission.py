@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 from uuid import UUID, uuid4
 
 from contracts.base import PERSON, Reaction, UserType
@@ -58,6 +59,14 @@ class Accepted:
     occurred_at: int
 
 
+class KnownAnswer(NamedTuple):
+    """The answer of a turn, its question if that is known, and the platform's word for the person's role."""
+
+    answer: AgentAnswer
+    question_message_id: str | None
+    user_type: str | None
+
+
 class ExplicitIntake:
     """Takes judgements in. An unknown turn is waited for up to `wait_seconds` seconds, while the registry is behind.
 
@@ -86,16 +95,16 @@ class ExplicitIntake:
 
         Raises UnknownTurn, Behind, and Unavailable or LogFull of the log and the database.
         """
-        answer, role = await self._answer(key, judgement.user_id)
-        event = explicit_event(key, answer, judgement, self._clock.now(), self._judge_at, role or PERSON)
+        answer, question, role = await self._answer(key, judgement.user_id)
+        event = explicit_event(key, answer, judgement, self._clock.now(), self._judge_at, role or PERSON, question)
         value = event.model_dump_json(by_alias=True).encode()
         [place] = await self._log.write([Message(EXPLICIT_RECEIVED.name, EXPLICIT_RECEIVED.key(event), value, headers)])
         if place.log_time is not None:
             event = at_log_time(event, place.log_time, place.offset, self._judge_at)
         return Accepted(feedback_id_of(key, judgement), event.occurred_at)
 
-    async def _answer(self, key: TurnKey, user_id: str) -> tuple[AgentAnswer, str | None]:
-        """The answer that stands on a turn, and what the platform calls the person."""
+    async def _answer(self, key: TurnKey, user_id: str) -> KnownAnswer:
+        """Return the answer that stands on a turn. Raises UnknownTurn, Behind and Unavailable."""
         if known := await self._known(key, user_id):
             return known
         known, passed = await look_until_read(
@@ -105,7 +114,7 @@ class ExplicitIntake:
             return known
         raise UnknownTurn if passed else Behind
 
-    async def _known(self, key: TurnKey, user_id: str) -> tuple[AgentAnswer, str | None] | None:
+    async def _known(self, key: TurnKey, user_id: str) -> KnownAnswer | None:
         """None where no agent has answered yet. Raises Unavailable where the registry's database does not answer."""
         try:
             turn, user_type = await self._registry.find(key, user_id)
@@ -113,7 +122,9 @@ class ExplicitIntake:
             if not is_transient(error):
                 raise
             raise Unavailable("the turn registry", in_words(error)) from None
-        return None if turn is None or turn.answer is None else (turn.answer, user_type)
+        if turn is None or turn.answer is None:
+            return None
+        return KnownAnswer(turn.answer, turn.question_message_id, user_type)
 
 
 def feedback_id_of(key: TurnKey, judgement: Judgement) -> UUID:
@@ -136,6 +147,7 @@ def explicit_event(
     now: int,
     judge_at: int | None = None,
     user_type: UserType = "human",
+    question_message_id: str | None = None,
 ) -> FeedbackExplicitReceived:
     """The event of a judgement that came in at `now` (microseconds). Pure but for the random event id.
 
@@ -158,6 +170,8 @@ def explicit_event(
         turn_id=key.turn_id,
         agent_id=answer.agent_id,
         agent_message_id=answer.message_id,
+        question_message_id=question_message_id,
+        thread_id=answer.thread_id,
         user_id=said.user_id,
         user_type=user_type,
         reaction=said.reaction,

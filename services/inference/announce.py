@@ -18,10 +18,19 @@ from inference.store import Placed
 DETECTOR = "implicit"
 
 
-def announcement(placed: Placed, verdict: Verdict, answer: Provenance, version: str) -> FeedbackInferredReceived | None:
+def announcement(
+    placed: Placed,
+    verdict: Verdict,
+    answer: Provenance,
+    version: str,
+    *,
+    question_message_id: str | None = None,
+    thread_id: str | None = None,
+) -> FeedbackInferredReceived | None:
     """The event for a verdict on a human message; None where there is nothing to say and nothing to take back.
 
-    `answer` says how the answer was made that the verdict is about, `version` which detector judged.
+    `answer` says how the answer was made that the verdict is about, `question_message_id` what it answers, `thread_id`
+    where it stands, `version` which detector judged.
 
     A look that finds nothing retracts what an earlier look announced, without the message's text: it may have been
     edited into something that is no feedback. The event id depends on the feedback, the
@@ -60,6 +69,8 @@ def announcement(placed: Placed, verdict: Verdict, answer: Provenance, version: 
         detector_version=version,
         epoch=placed.epoch,
         evaluation=placed.evaluation,
+        question_message_id=question_message_id if target else None,
+        thread_id=thread_id if target else None,
         **answer.fields(),
     )
 

@@ -8,9 +8,10 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from contracts.detectors import version_of
-from contracts.provenance import NO_PROVENANCE, Provenance
+from contracts.provenance import NO_PROVENANCE, thread_of
 from contracts.topics import INFERRED_RECEIVED
 from detector.detector import Detector
+from detector.exchange import Exchange
 from detector.model import Neighbourhood, Target, Verdict
 from inference.announce import announcement, silent
 from inference.llm_gate.gate import Judged, LlmGate
@@ -33,13 +34,18 @@ class Look(NamedTuple):
     pairs: Sequence[tuple[Placed, Verdict]]
     questions: Sequence[Facts]
     messages: Mapping[MessageKey, IndexedMessage]
+    asked: Mapping[tuple[MessageKey, str], str]
+    """What the target of a message's announced verdict answers, by the message and the target."""
 
-    def answer_to(self, placed: Placed, verdict: Verdict) -> Provenance:
-        """Return the known provenance of the answer that a verdict concerns."""
+    def answer_to(self, placed: Placed, verdict: Verdict) -> IndexedMessage | None:
+        """Return the answer that a verdict concerns, if it was read."""
         if verdict.target is None:
-            return NO_PROVENANCE
-        answer = self.messages.get(MessageKey(*placed.indexed.conversation, verdict.target.message_id))
-        return answer.provenance if answer else NO_PROVENANCE
+            return None
+        return self.messages.get(MessageKey(*placed.indexed.conversation, verdict.target.message_id))
+
+    def question_of(self, placed: Placed, verdict: Verdict) -> str | None:
+        """Return the id of the question behind the answer that an announced verdict concerns."""
+        return self.asked.get((placed.indexed.key, verdict.target.message_id)) if verdict.target else None
 
 
 class Judging:
@@ -70,7 +76,8 @@ class Judging:
             if not await self.store.outdated([placed for placed, _ in emitted]):
                 questions = [facts for stretch in stretches for facts in questions_of(stretch)]
                 messages = {placed.indexed.key: placed.indexed for stretch in stretches for placed in stretch.rows}
-                return Look(pairs, questions, messages)
+                targets = {placed.indexed.key: target.message_id for placed, target in emitted}
+                return Look(pairs, questions, messages, _questions_behind(stretches, targets))
 
     async def verdicts(self, stretches: Sequence[Stretch]) -> list[tuple[Placed, Verdict]]:
         """Judge the dependent human messages. Writes nothing but answers of the language model."""
@@ -101,7 +108,15 @@ class Judging:
     ) -> Iterator[Record]:
         for placed, verdict in look.pairs:
             placed, verdict, version = _upheld(placed, verdict, self.detector.version, held.get(placed.indexed.key))
-            event = announcement(placed, verdict, look.answer_to(placed, verdict), version)
+            answer = look.answer_to(placed, verdict)
+            event = announcement(
+                placed,
+                verdict,
+                answer.provenance if answer else NO_PROVENANCE,
+                version,
+                question_message_id=look.question_of(placed, verdict),
+                thread_id=thread_of(answer.message.message_id, answer.message.thread_id) if answer else None,
+            )
             if event is not None:
                 value = event.model_dump_json(by_alias=True).encode()
                 yield Record(INFERRED_RECEIVED.name, INFERRED_RECEIVED.key(event), value, headers(placed.indexed))
@@ -117,6 +132,23 @@ class Judging:
 
 def _emission(placed: Placed, target: Target) -> Emission:
     return Emission(placed.indexed.key, placed.indexed.message.sender_id, target.turn_id, target.agent_id)
+
+
+def _questions_behind(
+    stretches: Sequence[Stretch], targets: Mapping[MessageKey, str]
+) -> dict[tuple[MessageKey, str], str]:
+    """Return the question that each target of a message answers, as the detector saw it."""
+    found: dict[tuple[MessageKey, str], str] = {}
+    judged = (pair for stretch in stretches for pair in to_judge(stretch)) if targets else ()
+    for placed, neighbourhood in judged:
+        key = placed.indexed.key
+        if (target := targets.get(key)) is None:
+            continue
+        exchange = Exchange.of(neighbourhood)
+        for answer, question in zip(exchange.candidates, exchange.requests, strict=True):
+            if answer.message_id == target and question is not None:
+                found[key, target] = question.message_id
+    return found
 
 
 def _upheld(placed: Placed, verdict: Verdict, version: str, held: HeldVerdict | None) -> tuple[Placed, Verdict, str]:

@@ -26,8 +26,8 @@ from standalone.replay import Account, replay
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "rlhf_consumer.py"
 EFFECTIVE = """
-select tenant, project, conversation_id, turn_id, agent_id, user_id, origin, feedback_type, reaction, value, confidence,
-       feedback_id::text as feedback_id
+select tenant, project, conversation_id, turn_id, agent_id, user_id, user_type, origin, feedback_type, reaction, value,
+       confidence, feedback_id::text as feedback_id
 from reporting.effective
 """
 
@@ -39,9 +39,9 @@ async def started(stack: RunningStack, state: Path, *options: str) -> asyncio.su
     )
 
 
-async def caught_up(stack: RunningStack, state: Path) -> list[dict[str, Any]]:
+async def caught_up(stack: RunningStack, state: Path, *options: str) -> list[dict[str, Any]]:
     """Return the consumer's counts after it has read the whole topic."""
-    process = await started(stack, state, "--once")
+    process = await started(stack, state, "--once", *options)
     async with asyncio.timeout(60):
         out, _ = await process.communicate()
     assert process.returncode == 0
@@ -57,7 +57,9 @@ async def reported(stack: RunningStack) -> list[dict[str, Any]]:
 
 
 def by_id(rows: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:
-    return {row["feedback_id"]: {name: row[name] for name in row if name != "occurred_at"} for row in rows}
+    """The rows by their feedback, without what reports do not show in this form."""
+    left_out = ("occurred_at", "thread_id", "question_message_id")
+    return {row["feedback_id"]: {name: row[name] for name in row if name not in left_out} for row in rows}
 
 
 @pytest.fixture
@@ -100,6 +102,45 @@ async def test_a_withdrawn_verdict_silences_an_older_thumb(stack: RunningStack, 
     counted = await caught_up(stack, tmp_path / "rewards.sqlite")
     assert [row for row in counted if row["conversation_id"] == "r-null"] == []
     assert by_id(counted) == by_id(await reported(stack))
+
+
+def reply_to(conversation: str, text: str, **fields: Any) -> dict[str, Any]:
+    return {
+        "topic": "chat.message.reply.ingested",
+        "eventId": str(uuid4()),
+        "occurredAt": "2026-01-01T10:02:00Z",
+        "tenant": "acme",
+        "project": "support",
+        "messageId": f"{conversation}-reply",
+        "originalMessageId": f"{conversation}-answer",
+        "conversationId": conversation,
+        "senderId": "ann",
+        "senderType": "human",
+        "content": text,
+        **fields,
+    }
+
+
+async def test_every_kind_of_feedback_names_question_and_thread(stack: RunningStack, tmp_path: Path, post: Any) -> None:
+    critic = thumb("q-thread", "👎", userId="critic", userType="agent")
+    in_thread = [one | {"threadId": "th"} for one in asked("q-thread")]
+    replied = reply_to("q-thread", "That's wrong, it opens at ten.", threadId="th")
+    await stack.publish(*in_thread, critic, replied, *asked("q-channel"), thumb("q-channel"))
+    await stack.quiet()
+    await post("q-thread", {"reaction": "not_ok"})
+    await post("q-channel", {"reaction": "ok"})
+    await stack.quiet()
+    state = tmp_path / "rewards.sqlite"
+    found = [*await caught_up(stack, state), *await caught_up(stack, state, "--replies")]
+    about = {(row["conversation_id"], row["feedback_type"], row["user_type"]): row for row in found}
+    kinds = {("reaction", "agent"), ("explicit", "human"), ("inferred", "human"), ("implicit", "human")}
+    assert {kind[1:] for kind in about if kind[0] == "q-thread"} == kinds
+    for (conversation, _, _), row in about.items():
+        if conversation in ("q-thread", "q-channel"):
+            place = (row["question_message_id"], row["thread_id"])
+            assert place == (f"{conversation}-question", "th" if conversation == "q-thread" else None)
+    implicit = about["q-thread", "implicit", "human"]
+    assert (implicit["value"], implicit["reaction"], implicit["turn_id"]) == (0.4, None, "q-thread")
 
 
 async def test_what_an_erased_person_said_is_gone(stack: RunningStack, tmp_path: Path) -> None:

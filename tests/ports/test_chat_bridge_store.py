@@ -65,9 +65,26 @@ async def test_a_message_is_found_as_it_was_indexed(store: Store) -> None:
     person = message("m2", sender_id="ann", sender_type="human", agent_id=None, content=None)
     assert await store.index([found, person]) == {found.key, person.key}
     assert await store.find([found.key, person.key, named("m3")]) == {
-        found.key: found,
+        found.key: replace(found, question_message_id="m2"),
         person.key: person,
     }
+
+
+async def test_the_question_of_an_answer_is_the_one_replied_to_else_the_first_of_its_turn(store: Store) -> None:
+    person: Any = {"sender_id": "ann", "sender_type": "human", "agent_id": None, "content": None}
+    asked = [message("q2", 92, **person), message("q1", 91, **person), message("q0", 90, turn_id="t0", **person)]
+    elsewhere = [message("q3", 80, conversation="c2", **person), message("a0", 81)]
+    answers = {"a1": None, "a2": "q0", "a3": "a0", "a4": "gone"}
+    replies = [message(name, reply_to=reply_to, thread_id="th") for name, reply_to in answers.items()]
+    alone = message("a5", turn_id="t5")
+    await store.index([*asked, *elsewhere, *replies, alone])
+    found = await store.find([one.key for one in (*replies, alone)])
+    questions = {key.message_id: one.question_message_id for key, one in found.items()}
+    assert questions == {"a1": "q1", "a2": "q0", "a3": "q1", "a4": "q1", "a5": None}
+    assert found[replies[0].key].thread_id == "th"
+    await store.park([waiting(original="a2")])
+    [(_, original)] = await store.released_by([replies[1].key])
+    assert (original.question_message_id, original.thread_id) == ("q0", "th")
 
 
 async def test_of_two_versions_the_greater_holds(store: Store) -> None:

@@ -71,6 +71,8 @@ def test_a_created_feedback_is_announced_with_everything_it_says():
         "traceId": None,
         "intent": None,
         "causationId": "x1",
+        "questionMessageId": None,
+        "threadId": None,
         "reviews": None,
         "overruledBy": None,
         "overruledReaction": None,
