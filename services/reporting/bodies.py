@@ -10,7 +10,7 @@ from contracts.base import Confidence, DecidedBy, FeedbackType, Id, Label, Origi
 from contracts.instants import DAY, Instant
 from reporting.cursor import CURSOR_LIMIT
 from reporting.queries.artifacts import KINDS, Operator, Search
-from reporting.selection import ALWAYS, Filters, TimeSpan
+from reporting.selection import ALWAYS, Filters, GivenBy, TimeSpan
 
 
 def _text_only(value: object) -> object:
@@ -129,6 +129,9 @@ class FilterBody(RequestBody):
     decided_by: DecidedBy | None = Field(
         default=None, description="Only machine verdicts that this part of the detector decided."
     )
+    given_by: GivenBy | None = Field(
+        default=None, description="`person`, or `agent` for AI critics: feedback whose user type is `agent`."
+    )
     start: Moment | None = Field(default=None, description="Earliest time of the reaction, inclusive.")
     end: Moment | None = Field(default=None, description="Latest time of the reaction, inclusive.")
 
@@ -158,6 +161,7 @@ class FilterBody(RequestBody):
             conversation_id=self.conversation_id,
             detector=self.detector,
             decided_by=self.decided_by,
+            given_by=self.given_by,
         )
 
 

@@ -11,7 +11,7 @@ from contracts.base import DecidedBy, Id, Label, Origin
 from contracts.instants import DAY
 from reporting.bodies import Moment, RequestBody
 from reporting.cursor import CURSOR_LIMIT
-from reporting.selection import Bucket, Filters, TimeSpan
+from reporting.selection import Bucket, Filters, GivenBy, TimeSpan
 
 DEFAULT_DAYS = 30
 
@@ -45,6 +45,9 @@ class Narrowed(WindowQuestion):
     origin: Origin | None = Field(
         default=None, description="`user` for people, `machine` for inferred verdicts, `reviewer` for reviews."
     )
+    given_by: GivenBy | None = Field(
+        default=None, description="`person`, or `agent` for AI critics: feedback whose user type is `agent`."
+    )
 
     @property
     def filters(self) -> Filters:
@@ -52,6 +55,7 @@ class Narrowed(WindowQuestion):
             agent_id=self.agent_id,
             agent_version=self.agent_version,
             origins=None if self.origin is None else (self.origin,),
+            given_by=self.given_by,
         )
 
 

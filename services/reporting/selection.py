@@ -34,6 +34,8 @@ Bucket = Literal["hour", "day", "week"]
 WIDTHS: Final[dict[Bucket, int]] = {"hour": 60 * MINUTE, "day": DAY, "week": 7 * DAY}
 SHIFTS: Final[dict[Bucket, int]] = {"hour": 0, "day": 0, "week": 4 * DAY}
 """Start of the first full bucket, from the epoch: weeks begin on Monday, and the epoch was a Thursday."""
+GivenBy = Literal["person", "agent"]
+"""Whoever gave a feedback, or wrote what the machine judged: a person, or an agent (user type `agent`)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +43,8 @@ class Filters:
     """Filters of a query; None matches everything.
 
     `reason` is a tag, or a machine verdict's correction type. `text` is part of a text or correction; case is ignored.
-    `overruled` adds the machine verdicts that reviews have overruled, with the machine's reaction.
+    `given_by` "agent" selects AI critics: agents that judge other agents. `overruled` adds the machine verdicts that
+    reviews have overruled, with the machine's reaction.
     """
 
     agent_id: str | None = None
@@ -57,6 +60,7 @@ class Filters:
     conversation_id: str | None = None
     detector: str | None = None
     decided_by: DecidedBy | None = None
+    given_by: GivenBy | None = None
     overruled: bool = False
 
     @property
@@ -80,6 +84,7 @@ _CLAUSES: Final = {
     "conversation_id": "e.conversation_id = ${at}",
     "detector": "e.detector = ${at}",
     "decided_by": "e.decided_by = ${at}",
+    "given_by": "(e.user_type = 'agent') = (${at}::text = 'agent')",
 }
 
 

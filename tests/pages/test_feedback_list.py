@@ -52,7 +52,7 @@ async def some(take):
         feedback("f2", turn="t2", agent="agent-a", kind="explicit", reaction="not_ok", text="two", tags=("wrong",),
                  at=3, agent_version="8"),
         feedback("f3", turn="t3", agent="agent-b", kind="inferred", reaction="not_ok", text="three", confidence=0.8,
-                 correction_type="rephrased", conversation="c2", user="bob", at=4),
+                 correction_type="rephrased", conversation="c2", user="bob", at=4, user_type="agent"),
     )  # fmt: skip
 
 
@@ -64,6 +64,8 @@ async def some(take):
         ("version=8", ["two"]),
         ("reaction=not_ok", ["three", "two"]),
         ("origin=machine", ["three"]),
+        ("by=agent", ["three"]),
+        ("by=person", ["two", "one"]),
         ("type=explicit", ["two"]),
         ("reason=wrong", ["two"]),
         ("reason=rephrased", ["three"]),
@@ -85,6 +87,13 @@ async def test_each_filter_of_the_address_narrows_the_list_and_its_files_alike(r
         assert [json.loads(line)["text"] for line in lines] == expected
         rows = list(csv.DictReader(io.StringIO((await http.get(f"/dashboard/feedback.csv?{query}")).text)))
         assert [row["text"] for row in rows] == expected
+
+
+async def test_an_ai_critic_is_not_shown_as_a_person(read_models, take):
+    await take(feedback("f1", turn="t1", kind="explicit", reaction="not_ok", text="one", at=1, user_type="agent"))
+    async with visitor(read_models) as http:
+        page = (await http.get("/dashboard/feedback")).text
+    assert "AI critic, " in page and ">person, " not in page
 
 
 async def test_a_filter_that_is_none_gets_a_page_that_says_so(read_models, take):

@@ -256,7 +256,7 @@ async def test_the_summary_counts_by_time_agent_version_and_origin(http, take):
     await take(
         feedback("f1", turn="t1", agent="a", reaction="ok", at=0, agent_version="1"),
         feedback("f2", turn="t2", agent="a", reaction="not_ok", at=60),
-        feedback("f3", turn="t3", agent="b", reaction="neutral", at=-day),
+        feedback("f3", turn="t3", agent="b", reaction="neutral", at=-day, user_type="agent"),
         feedback("m1", turn="t3", agent="b", kind="inferred", reaction="ok", at=-day),
         feedback("f4", turn="t4", agent="b", reaction="ok", at=-40 * day),
     )
@@ -285,6 +285,9 @@ async def test_the_summary_counts_by_time_agent_version_and_origin(http, take):
         ("2026-09-14T00:00:00.000000Z", 1),
         ("2026-09-21T00:00:00.000000Z", 2),
     ]
+    for given_by, total in (("agent", 1), ("person", 3)):
+        critics = (await http.get(f"{PROJECT}/feedback/summary?given_by={given_by}")).json()
+        assert critics["totals"]["total"] == sum(one["total"] for one in critics["buckets"]) == total
     empty = (await http.get("/conversations/nobody/nothing/feedback/summary")).json()
     assert (empty["totals"]["total"], empty["totals"]["satisfaction"], empty["buckets"]) == (0, None, [])
 

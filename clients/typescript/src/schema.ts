@@ -335,6 +335,8 @@ export interface FoundFeedback {
   model: string | null;
   /** The person who gave the verdict, or whose message the machine judged. */
   user_id: string;
+  /** The platform's word for that person's role; `agent`: an AI critic. */
+  user_type: string;
   /** `user`: a person's verdict. `machine`: inferred from a message. `reviewer`: a review. */
   origin: "user" | "machine" | "reviewer";
   /** `reaction`: an emoji. `explicit`: a judgement. `inferred`: a machine verdict. */
@@ -843,6 +845,8 @@ export interface SearchBody {
   detector?: string | null;
   /** Only machine verdicts that this part of the detector decided. */
   decided_by?: "rules" | "learned" | "llm" | null;
+  /** `person`, or `agent` for AI critics: feedback whose user type is `agent`. */
+  given_by?: "person" | "agent" | null;
   /** Earliest time of the reaction, inclusive. */
   start?: string | null;
   /** Latest time of the reaction, inclusive. */
@@ -1242,6 +1246,8 @@ export interface Operations {
       agent_version?: string | null;
       /** `user` for people, `machine` for inferred verdicts, `reviewer` for reviews. */
       origin?: "user" | "machine" | "reviewer" | null;
+      /** `person`, or `agent` for AI critics: feedback whose user type is `agent`. */
+      given_by?: "person" | "agent" | null;
       /** Width of a bucket, in UTC. */
       bucket?: "hour" | "day" | "week";
     };
@@ -1260,6 +1266,8 @@ export interface Operations {
       agent_version?: string | null;
       /** `user` for people, `machine` for inferred verdicts, `reviewer` for reviews. */
       origin?: "user" | "machine" | "reviewer" | null;
+      /** `person`, or `agent` for AI critics: feedback whose user type is `agent`. */
+      given_by?: "person" | "agent" | null;
       /** Maximum number of items in the response. */
       limit?: number;
       /** The previous page's `next_cursor`; a cursor of another query gives 400. */
@@ -1282,6 +1290,8 @@ export interface Operations {
       agent_version?: string | null;
       /** `user` for people, `machine` for inferred verdicts, `reviewer` for reviews. */
       origin?: "user" | "machine" | "reviewer" | null;
+      /** `person`, or `agent` for AI critics: feedback whose user type is `agent`. */
+      given_by?: "person" | "agent" | null;
       /** Verdicts of this version of the detector alone. */
       detector?: string | null;
       /** Verdicts that this part of the detector decided. */
@@ -1302,6 +1312,8 @@ export interface Operations {
       agent_version?: string | null;
       /** `user` for people, `machine` for inferred verdicts, `reviewer` for reviews. */
       origin?: "user" | "machine" | "reviewer" | null;
+      /** `person`, or `agent` for AI critics: feedback whose user type is `agent`. */
+      given_by?: "person" | "agent" | null;
       /** Maximum number of items in the response. */
       limit?: number;
       /** The previous page's `next_cursor`; a cursor of another query gives 400. */
@@ -1343,6 +1355,8 @@ export interface Operations {
       detector?: string | null;
       /** Only machine verdicts that this part of the detector decided. */
       decided_by?: "rules" | "learned" | "llm" | null;
+      /** `person`, or `agent` for AI critics: feedback whose user type is `agent`. */
+      given_by?: "person" | "agent" | null;
       /** Earliest time of the reaction, inclusive. */
       start?: string | null;
       /** Latest time of the reaction, inclusive. */

@@ -225,6 +225,7 @@ class Filters(TypedDict, total=False):
     min_confidence: float
     text: str
     user_id: str
+    given_by: Literal["person", "agent"]
     conversation_id: str
     start: str
     end: str

@@ -13,7 +13,7 @@ from contracts.base import Confidence, FeedbackType, Id, Label, Name, Origin, Re
 from contracts.instants import DAY, MINUTE
 from reporting.cursor import CURSOR_LIMIT
 from reporting.pages.zones import known_zones, parse_local, zone_of
-from reporting.selection import Filters, Project, TimeSpan
+from reporting.selection import Filters, GivenBy, Project, TimeSpan
 
 Period = Literal["24h", "7d", "30d", "90d", "all"]
 PERIODS: Final[dict[Period, tuple[str, int]]] = {
@@ -60,6 +60,8 @@ class View(BaseModel):
     """Last day or minute of a custom range, inclusive."""
     tz: Annotated[str | None, BeforeValidator(_zone)] = None
     origin: Annotated[Origin | None, Empty] = None
+    by: Annotated[GivenBy | None, Empty] = None
+    """Only feedback of people, or of AI critics."""
     agent: Annotated[Id | None, Empty] = None
     version: Annotated[Label | None, Empty] = None
     model: Annotated[Label | None, Empty] = None
@@ -107,6 +109,7 @@ class View(BaseModel):
             text=self.q,
             user_id=self.user,
             conversation_id=self.conversation,
+            given_by=self.by,
         )
 
     @property

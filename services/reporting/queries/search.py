@@ -28,6 +28,7 @@ class FoundFeedback(ResponseModel):
     agent_version: Annotated[str | None, Field(description="The agent's version; null if unknown.")]
     model: Annotated[str | None, Field(description="The agent's language model; null if unknown.")]
     user_id: Annotated[str, Field(description="The person who gave the verdict, or whose message the machine judged.")]
+    user_type: Annotated[str, Field(description="The platform's word for that person's role; `agent`: an AI critic.")]
     origin: Annotated[
         Origin,
         Field(description="`user`: a person's verdict. `machine`: inferred from a message. `reviewer`: a review."),
@@ -70,7 +71,8 @@ LOOKED_THROUGH: Final = 10_000
 """Maximum number of records that one page scans for a text, which has no index. The cursor continues after the scan."""
 _COLUMNS: Final = """e.feedback_id, e.conversation_id, e.turn_id, e.agent_id, e.agent_version, e.model, e.user_id,
  e.origin, e.feedback_type, e.reaction, e.value, e.confidence, e.text, e.tags, e.correction, e.correction_type, e.emoji,
- e.occurred_at, e.agent_message_id, e.trace_id, e.source, e.reviews, e.overruled_by, e.detector, e.decided_by"""
+ e.occurred_at, e.agent_message_id, e.trace_id, e.source, e.reviews, e.overruled_by, e.detector, e.decided_by,
+ e.user_type"""
 # Only records that contain the text are checked for being effective. The last row, `ended_here`, marks the end of a
 # scan that reached its limit.
 _LOOK: Final = """

@@ -63,7 +63,8 @@ order by occurred_at, sequence, message_id limit $5
 """
 _REACTIONS: Final = f"""
 select feedback_id, turn_id, user_id, origin, feedback_type, reaction, emoji, confidence, text, correction, tags,
-       correction_type, occurred_at, source, reviews, overruled_by, detector, decided_by
+       correction_type, occurred_at, source, reviews, overruled_by, detector, decided_by,
+       user_type
 from effective_or_overruled where {_HERE} order by occurred_at, feedback_id limit 2000
 """
 
