@@ -52,6 +52,7 @@ def chat(
     memory_mode: Annotated[
         MemoryModeName, typer.Option(help="Incognito: the rating is kept without a name, in memory only.")
     ] = MemoryModeName.local,
+    thread: Annotated[str | None, typer.Option(help="The thread that the conversation stands in.")] = None,
     state: State = DEFAULT_STATE,
 ) -> None:
     """Chat with an agent that hears what you think of its answers.
@@ -69,7 +70,7 @@ def chat(
     logging.getLogger("agent_feedback_kit").addHandler(logging.NullHandler())
     logging.getLogger("agent_feedback_kit").propagate = False
     agent = (model_url, model, model_key, model_seconds)
-    run(_chat(url, token, tenant, project, user, *agent, planning_seconds, memory_mode.value, state))
+    run(_chat(url, token, tenant, project, user, *agent, planning_seconds, memory_mode.value, thread, state))
 
 
 async def _chat(
@@ -84,6 +85,7 @@ async def _chat(
     model_seconds: float,
     planning_seconds: float,
     memory_mode: str,
+    thread: str | None,
     state: State,
 ) -> None:
     from agent_feedback_kit import AgentFeedbackError, AsyncClient
@@ -101,7 +103,7 @@ async def _chat(
         parts.push_async_callback(agent.close)
         try:
             client = await parts.enter_async_context(AsyncClient(url, token=token, tenant=tenant, project=project))
-            conversation = Conversation(client, agent, user or _account(), memory_mode, planning_seconds)
+            conversation = Conversation(client, agent, user or _account(), memory_mode, planning_seconds, thread)
             await client.latest(conversation.id)
         except (AgentFeedbackError, ValueError) as error:
             raise StartError(f"The platform at {url} cannot be used: {sentence(error)}") from None

@@ -201,6 +201,24 @@ async def test_lines_may_come_through_a_pipe(stack: RunningStack, url: str) -> N
     assert await source_of_rating(stack, said) == "cli_exit"
 
 
+async def test_a_reply_and_a_thread_reach_planner_and_platform(stack: RunningStack, url: str) -> None:
+    lines = b"When do you open?\nWhat does a ticket cost?\n/reply turn-1 That's wrong.\n/reply turn-9 No.\n/end\n\n"
+    said = await piped(url, lines, "--thread", "th")
+    assert "detected that Turn turn-1 was rejected" in said, said
+    assert "there is no turn-9" in said
+    [conversation] = re.findall(r"Conversation (chat-\w+)\.", said)
+    await stack.quiet()
+    async with kit.AsyncClient(url, token="all", tenant="demo", project="chat") as client:
+        [found] = (await client.search(conversation_id=conversation))["items"]
+    assert (found["turn_id"], found["reaction"], found["origin"]) == ("turn-1", "not_ok", "machine")
+    connection = await asyncpg.connect(stack.database_url)
+    try:
+        query = "select distinct thread from inference.messages where conversation_id = $1"
+        assert [row["thread"] for row in await connection.fetch(query, conversation)] == ["th"]
+    finally:
+        await connection.close()
+
+
 async def source_of_rating(stack: RunningStack, said: str) -> str:
     [conversation] = re.findall(r"Conversation (chat-\w+)\.", said)
     connection = await asyncpg.connect(stack.database_url)
@@ -211,9 +229,9 @@ async def source_of_rating(stack: RunningStack, said: str) -> str:
         await connection.close()
 
 
-async def piped(url: str, lines: bytes) -> str:
+async def piped(url: str, lines: bytes, *options: str) -> str:
     process = await asyncio.create_subprocess_exec(
-        *(COMMAND, "chat", "--url", url, "--token", "all", "--user", "ann"),
+        *(COMMAND, "chat", "--url", url, "--token", "all", "--user", "ann", *PATIENT, *options),
         stdin=asyncio.subprocess.PIPE,
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.PIPE,

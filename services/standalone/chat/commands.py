@@ -10,6 +10,7 @@ COMMANDS: Final[Mapping[str, str]] = {
     "/up": "the last answer was good",
     "/down [why]": "the last answer was wrong, and why",
     "/react EMOJI": "put an emoji on the last answer, such as 😂 or :heart:",
+    "/reply TURN TEXT": "reply to an earlier answer, such as /reply turn-1 That's wrong",
     "/clear": "take back what you said of the last answer",
     "/timeline": "the conversation as the agent sees it, feedback included",
     "/memory status": "how many ratings are kept of this session",
@@ -18,7 +19,7 @@ COMMANDS: Final[Mapping[str, str]] = {
     "/help": "this list",
 }
 _NAMES: Final = {line.split()[0] for line in COMMANDS}
-_WITH_REST: Final = {"/down", "/react"}
+_WITH_REST: Final = {"/down", "/react", "/reply"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +61,8 @@ def read_line(line: str) -> Message | Command | Unknown | None:
         return Unknown("Type /memory status.")
     if name == "/react" and not rest:
         return Unknown("Which emoji? For example /react 😂.")
+    if name == "/reply" and not rest.partition(" ")[2].strip():
+        return Unknown("Which answer, and what? For example /reply turn-1 That's wrong.")
     if rest and name not in _WITH_REST and name != "/memory":
         return Unknown(f"{name} takes nothing more.")
     return Command(name, rest)

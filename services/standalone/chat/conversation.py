@@ -48,6 +48,7 @@ class Conversation:
     user_id: str
     memory_mode: str = "local"
     planning_seconds: float = 1
+    thread_id: str | None = None
     id: str = field(default_factory=lambda: f"chat-{uuid4().hex[:12]}")
     timeline: Timeline = field(default_factory=Timeline)
     history: list[Line] = field(default_factory=list)
@@ -59,11 +60,17 @@ class Conversation:
     def channel(self) -> Channel:
         return Channel(self.client.place.tenant, self.client.place.project, self.id)
 
-    async def say(self, text: str) -> Exchange:
-        """The agent's answer to `text`. Raises AgentFailed; what was asked is then forgotten."""
+    async def say(self, text: str, reply_to: str | None = None) -> Exchange:
+        """Return the agent's answer to `text`. `reply_to` is the turn whose answer it replies to.
+
+        Raises AgentFailed, and ValueError if there is no such turn; the question is then forgotten.
+        """
         heard = await refresh_on_load(self.client, self.id, self.timeline, "cold", seconds=self.planning_seconds)
         self.timeline = heard.timeline
         turn_id = f"turn-{len(self.timeline.turns) + 1}"
+        if reply_to is not None and all(turn.turn_id != reply_to for turn in self.timeline.turns):
+            raise ValueError(f"there is no {reply_to}; /timeline lists the turns")
+        replied = None if reply_to is None else self._answer_id(reply_to)
         planning = await before_planning(
             self.client,
             self.id,
@@ -72,13 +79,15 @@ class Conversation:
             turn_id=turn_id,
             agent_id=self.agent.name,
             previous=self._previous,
+            reply_to_message_id=replied,
+            thread_id=self.thread_id,
             budget=self.planning_seconds,
         )
         advice = "\n\n".join(part for part in (planning.markdown, heard.announcement) if part) or None
         asked = Line("user", text)
         answer = await self.agent.answer([*self.history, asked], advice)
         self.history += [asked, Line("assistant", answer.text)]
-        published = await self._publish(turn_id, text, answer)
+        published = await self._publish(turn_id, text, answer, replied)
         blocks = (Block("user", f"ar:{turn_id}.user", text), Block("assistant", f"ar:{turn_id}.assistant", answer.text))
         self.timeline = replace(self.timeline, turns=(*self.timeline.turns, Turn(turn_id, blocks)))
         self._turn_id = turn_id
@@ -135,9 +144,17 @@ class Conversation:
                 while not holds(await self.client.own_feedback(self.id, turn_id, user_id=self.user_id)):
                     await asyncio.sleep(_LOOK_SECONDS)
 
-    async def _publish(self, turn_id: str, text: str, answer: Answer) -> bool:
+    async def _publish(self, turn_id: str, text: str, answer: Answer, reply_to: str | None) -> bool:
         said = (
-            events.message(self.channel, f"{self.id}-{turn_id}-q", text, sender_id=self.user_id, turn_id=turn_id),
+            events.message(
+                self.channel,
+                f"{self.id}-{turn_id}-q",
+                text,
+                sender_id=self.user_id,
+                turn_id=turn_id,
+                thread_id=self.thread_id,
+                reply_to_message_id=reply_to,
+            ),
             events.message(
                 self.channel,
                 self._answer_id(turn_id),
@@ -145,6 +162,7 @@ class Conversation:
                 sender_id=self.agent.name,
                 agent_id=self.agent.name,
                 turn_id=turn_id,
+                thread_id=self.thread_id,
                 strategy=answer.strategy,
                 model=answer.model,
             ),

@@ -29,6 +29,7 @@ class Chat:
             "/up": self._up,
             "/down": self._down,
             "/react": self._react,
+            "/reply": self._reply,
             "/clear": self._clear,
             "/timeline": self._timeline,
             "/memory": self._memory,
@@ -80,9 +81,9 @@ class Chat:
             # asyncio's own handler is gone with ours; Python's turns Ctrl-C into KeyboardInterrupt again.
             signal.signal(signal.SIGINT, signal.default_int_handler)
 
-    async def _say(self, text: str) -> None:
+    async def _say(self, text: str, reply_to: str | None = None) -> None:
         try:
-            exchange = await self._conversation.say(text)
+            exchange = await self._conversation.say(text, reply_to)
         except AgentFailed as error:
             self._screen.trouble(f"No answer: {sentence(error)}")
             return
@@ -117,6 +118,10 @@ class Chat:
     async def _react(self, emoji: str) -> None:
         await self._conversation.react(emoji)
         self._screen.note(f"Noted: {emoji}")
+
+    async def _reply(self, rest: str) -> None:
+        turn_id, _, text = rest.partition(" ")
+        await self._say(text.strip(), turn_id)
 
     async def _clear(self, _: str) -> None:
         await self._conversation.clear()

@@ -36,7 +36,7 @@ class Keyboard:
         keys.add("c-c", filter=Condition(lambda: bool(get_app().current_buffer.text)))(
             lambda pressed: pressed.current_buffer.reset()
         )
-        words = [name.partition(" [")[0].removesuffix(" EMOJI") for name in COMMANDS]
+        words = [name.partition(" [")[0].removesuffix(" EMOJI").removesuffix(" TURN TEXT") for name in COMMANDS]
         self._session: PromptSession[str] = PromptSession(
             completer=WordCompleter(words, sentence=True), complete_while_typing=False, key_bindings=keys
         )

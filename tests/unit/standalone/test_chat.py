@@ -24,6 +24,7 @@ from standalone.chat.commands import COMMANDS, Command, Message, Unknown, read_l
         ("/down", Command("/down")),
         ("/down  out of date ", Command("/down", "out of date")),
         ("/react 😂", Command("/react", "😂")),
+        ("/reply turn-1  That's wrong ", Command("/reply", "turn-1  That's wrong")),
         ("/memory status", Command("/memory", "status")),
         ("/memory  STATUS", Command("/memory", "STATUS")),
         ("/exit", Command("/exit")),
@@ -33,14 +34,16 @@ def test_a_line_is_a_message_or_a_command(line: str, meaning: object) -> None:
     assert read_line(line) == meaning
 
 
-@pytest.mark.parametrize("line", ["/", "/nope", "/react", "/memory", "/memory wipe", "/up really", "/end now"])
+@pytest.mark.parametrize(
+    "line", ["/", "/nope", "/react", "/reply", "/reply turn-1", "/memory", "/memory wipe", "/up really", "/end now"]
+)
 def test_what_is_no_command_gets_a_hint(line: str) -> None:
     assert isinstance(read_line(line), Unknown)
 
 
 def test_every_command_of_the_help_is_read() -> None:
     for shown in COMMANDS:
-        line = shown.replace("EMOJI", "😂").replace("[why]", "because")
+        line = shown.replace("EMOJI", "😂").replace("[why]", "because").replace("TURN TEXT", "turn-1 No")
         assert isinstance(read_line(line), Command)
 
 
@@ -48,7 +51,7 @@ async def test_the_scripted_agent_asks_back_once_it_is_told() -> None:
     agent = ScriptedAgent()
     asked = [Line("user", "When do you open?")]
     assert (await agent.answer(asked, None)).text == "The museum opens at nine and closes at six."
-    assert (await agent.answer(asked, "Status: REJECTED")).strategy == "ask_back"
+    assert (await agent.answer(asked, "**Status:** REJECTED")).strategy == "ask_back"
     assert (await agent.answer([Line("user", "xyz")], None)).strategy == "say_what_i_know"
 
 
