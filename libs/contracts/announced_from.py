@@ -1,9 +1,9 @@
-"""From when on an inferred verdict is a feedback."""
+"""Minimum confidence of inferred verdicts that become feedback."""
 
 from __future__ import annotations
 
 from typing import Final
 
-#: A verdict of a lower confidence changes no turn, is not announced and stored by nobody. The one place that says so:
-#: the detector's scales are laid so that this is the point, and the feedback service drops what comes below it.
+#: Verdicts below this confidence are neither stored nor announced and change no turn. The detector's calibration uses
+#: this threshold, and the feedback service drops verdicts below it.
 ANNOUNCED_FROM: Final = 0.70

@@ -1,4 +1,4 @@
-"""The AsyncAPI document of every topic, made from the topic table and the events' models."""
+"""Generator of the AsyncAPI document, from the topic table and the event models."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from contracts.topics import FOREVER, TOPICS, Topic
 
 EXAMPLES = Path(__file__).parent / "examples"
 DESCRIPTION = (
-    "What chat services send and what learners read. Records are JSON in UTF-8. Readers pass over fields they do not "
-    "know; of an event that comes twice the second one changes nothing."
+    "Events that chat services send and that learners read. Records are JSON in UTF-8. Readers ignore unknown fields. "
+    "A duplicate of an event changes nothing."
 )
 
 
 def asyncapi() -> dict[str, Any]:
-    """The document, AsyncAPI 3.0: a channel per topic, an operation per writer and per consumer group."""
+    """Return the AsyncAPI 3.0 document: a channel per topic, an operation per producer and per consumer group."""
     schemas = models_json_schema(
         [(topic.event, "validation") for topic in TOPICS], by_alias=True, ref_template="#/components/schemas/{model}"
     )[1]["$defs"]
@@ -33,7 +33,7 @@ def asyncapi() -> dict[str, Any]:
 
 
 def examples_of(topic: Topic) -> list[tuple[str, Any]]:
-    """The topic's golden messages, each with its name."""
+    """Return the name and content of each of the topic's golden messages, sorted by name."""
     files = sorted((EXAMPLES / topic.name / "v1").glob("*.json"))
     return [(file.stem, json.loads(file.read_text("utf-8"))) for file in files]
 
@@ -73,7 +73,7 @@ def _operations(topic: Topic) -> list[tuple[str, dict[str, Any]]]:
 
 
 def _message(topic: Topic) -> dict[str, Any]:
-    kept = "for ever" if topic.retention_ms == FOREVER else f"for {topic.retention_ms // 86_400_000} days"
+    kept = "forever" if topic.retention_ms == FOREVER else f"for {topic.retention_ms // 86_400_000} days"
     only = ", the last record of each key" if topic.compacted else ""
     return {
         "name": _name(topic),

@@ -1,4 +1,4 @@
-"""Types that every event is made of: ids, names, texts and the common envelope."""
+"""Field types and base models that all events share: ids, names, texts and the envelope."""
 
 from __future__ import annotations
 
@@ -10,31 +10,31 @@ from pydantic.alias_generators import to_camel
 from contracts.instants import Instant
 
 CONTENT_LIMIT = 200_000
-"""Characters of a chat message's content."""
+"""Maximum length of a chat message's content, in characters."""
 TEXT_LIMIT = 10_000
-"""Characters of a feedback's text or correction, and of a content copied into a derived event."""
+"""Maximum length of a feedback text or correction, and of content copied into a derived event, in characters."""
 RECORD_LIMIT = 1_048_576
-"""Bytes of an inbound record's value."""
+"""Maximum size of an inbound record's value, in bytes."""
 
 ID_LIMIT = 256
-"""Characters of an id."""
+"""Maximum length of an id, in characters."""
 ID_PATTERN = r"^[^\x00-\x1f\x7f-\x9f]+$"
 Id = Annotated[str, StringConstraints(min_length=1, max_length=ID_LIMIT, pattern=ID_PATTERN)]
-"""1 to 256 characters, none of them a control character."""
+"""Id of 1 to 256 characters without control characters."""
 Name = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9._-]{1,64}$")]
-"""A tenant's or a project's name."""
+"""Name of a tenant or a project."""
 Text = Annotated[str, StringConstraints(max_length=TEXT_LIMIT, pattern=r"^[^\x00]*$")]
-"""Free text of a feedback, or a shortened content: no NUL, may be empty."""
+"""Free text of feedback, or truncated content: at most 10,000 characters, without NUL, possibly empty."""
 Label = Annotated[str, StringConstraints(min_length=1, max_length=128, pattern=r"^[^\x00-\x1f\x7f-\x9f]+$")]
-"""A short name: an intent, a tag, a rule."""
+"""Short name, such as an intent, a tag or a rule: 1 to 128 characters without control characters."""
 Confidence = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
 Sequence64 = Annotated[int, Field(ge=0, le=2**63 - 1)]
 
 SenderType = Literal["human", "agent"]
 UserType = Label
-"""A platform's own word for a person's role. Only `agent` has a meaning: it marks another agent's feedback."""
+"""A platform's own name for a person's role. Only `agent` has a meaning: it marks another agent's feedback."""
 PERSON: Final = "human"
-"""The role of those whose platform names none."""
+"""Default role of a person."""
 Reaction = Literal["ok", "not_ok", "neutral"]
 Origin = Literal["user", "machine", "reviewer"]
 FeedbackType = Literal["implicit", "reaction", "explicit", "inferred"]
@@ -43,7 +43,7 @@ DecidedBy = Literal["rules", "learned", "llm"]
 
 
 class Model(BaseModel):
-    """A frozen value, camelCase on the wire; fields it does not know are passed over."""
+    """Frozen base model with camelCase names on the wire; unknown fields are ignored."""
 
     model_config = ConfigDict(
         alias_generator=to_camel,
@@ -59,19 +59,20 @@ class Envelope(Model):
     """Fields common to all events."""
 
     event_id: Id
-    """The producer's id of this event. Sending an event again under the same id does no harm."""
+    """The producer's id of this event. An event may be sent again under the same id."""
     occurred_at: Instant
-    """When it happened, RFC 3339 with an offset. Orders the events about one thing, whatever order they arrive in."""
+    """The time of the event, RFC 3339 with an offset. It orders events about the same thing, whatever their order of
+    arrival."""
     sequence: Sequence64 | None = None
-    """Orders events of one instant, the higher number later; a missing one counts as -1."""
+    """Orders events of the same time; the higher number is later. A missing number counts as -1."""
     tenant: Name
-    """The customer whose data this is; nothing crosses from one tenant to another."""
+    """The customer that owns the data. Tenants' data are separate."""
     version: Literal[1] = 1
     """The version of the event's schema."""
 
 
 class Event(Envelope):
-    """An event of one project of one tenant."""
+    """Event of one project of a tenant."""
 
     project: Name
     """The project within the tenant."""

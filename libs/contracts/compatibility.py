@@ -1,4 +1,4 @@
-"""Finds schema changes that break readers of what we wrote or writers of what we read. Pure."""
+"""Detection of incompatible schema changes, which reject messages that were valid before. Pure."""
 
 from __future__ import annotations
 
@@ -8,50 +8,51 @@ from collections.abc import Mapping
 from typing import Any
 
 Facts = Mapping[str, Mapping[str, Any]]
-"""What a schema demands of each property, by its path: type, choices, limits, and whether it must be there."""
+"""Constraints of each property by its path: `required`, `types`, `choices`, limits and `pattern`."""
 
 _UPPER = ("maxLength", "maximum", "maxItems", "maxProperties")
 _LOWER = ("minLength", "minimum", "minItems", "minProperties")
 _OF_NUMBERS = ("maximum", "minimum")
-"""Limits that take nothing away from a property which took no numbers."""
+"""Limits that do not restrict a property that accepted no numbers before."""
 _WIDER = {
     r"^[^\x00]*[^\x00\s][^\x00]*$": r"^[^\x00]*$",
     r"^[^\x00-\x1f\x7f-\x9f]+$": r"^[^\x00-\x1f\x7f-\x9f]*$",
 }
-"""Patterns, each with one that also matches every text that it matches."""
+"""Patterns, each with a wider one that matches every text that the pattern matches."""
 
 
 def facts_of(schema: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
-    """Flatten a schema into one table by path, references followed; array elements are `[]`, map values `{}`."""
+    """Flatten a schema with its references into constraints by path; array elements are `[]`, map values `{}`."""
     found: dict[str, dict[str, Any]] = {}
     _collect(schema, schema, "", True, found)
     return found
 
 
 def incompatibilities(before: Facts, after: Facts) -> list[str]:
-    """List, in sentences, what a message that was sound before may now fail on; empty where nothing breaks.
+    """Return a sentence for each change that rejects messages which were valid before.
 
-    An added optional field breaks nothing: an invalid one of an inbound event is dropped (`optional_fields.py`).
+    An added optional field is compatible, because invalid optional fields of inbound events are dropped
+    (`optional_fields.py`).
     """
-    broken = [f"{path} is gone" for path in before if path not in after]
+    broken = [f"{path} was removed" for path in before if path not in after]
     added = [path for path in after if path not in before]
     broken += [
-        f"{path} is demanded and was not there"
+        f"{path} was added as a required field"
         for path in added
         if after[path]["required"] and (_parent(path) in before or not _parent(path))
     ]
     for path in before.keys() & after.keys():
         old, new = before[path], after[path]
         if new["required"] and not old["required"]:
-            broken.append(f"{path} must now be there")
+            broken.append(f"{path} is now required")
         if not set(old["types"]) <= set(new["types"]):
-            broken.append(f"{path} no longer takes {sorted(set(old['types']) - set(new['types']))}")
+            broken.append(f"{path} no longer accepts {sorted(set(old['types']) - set(new['types']))}")
         if not all(_takes(new, choice) for choice in old["choices"] or ()):
-            broken.append(f"{path} no longer takes every choice it took")
+            broken.append(f"{path} no longer accepts all of its choices")
         if old["choices"] is not None:
             continue
         if new["choices"] is not None:
-            broken.append(f"{path} no longer takes every choice it took")
+            broken.append(f"{path} no longer accepts all of its choices")
         broken += [f"{path}: {name} is tighter" for name in (*_UPPER, *_LOWER) if _is_tighter(name, old, new)]
         if new.get("pattern") not in (None, old.get("pattern"), _WIDER.get(old.get("pattern", ""))):
             broken.append(f"{path}: its pattern changed")
@@ -72,7 +73,7 @@ def _is_tighter(name: str, old: Mapping[str, Any], new: Mapping[str, Any]) -> bo
 
 
 def _takes(fact: Mapping[str, Any], choice: str) -> bool:
-    """Return whether a property still takes a text that was one of its choices."""
+    """Return True if a property still accepts a text that was one of its choices."""
     if fact["choices"] is not None:
         return choice in fact["choices"]
     long_enough = fact.get("minLength", 0) <= len(choice) <= fact.get("maxLength", math.inf)

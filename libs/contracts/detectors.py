@@ -1,7 +1,7 @@
-"""Versions of detectors, and which of two verdicts on one message holds.
+"""Versions of detectors, and their precedence when two detectors judge one message.
 
-A version is `YYYY-MM-DD.digest`: the date of the weights, and eight hexadecimal digits of a digest of all that a
-verdict depends on. That of a detector without a sentence encoder ends in `-words`.
+A version is `YYYY-MM-DD.digest`: the date of the weights, and eight hexadecimal digits of a digest of everything that a
+verdict depends on. The version of a detector without a sentence encoder ends in `-words`.
 """
 
 from __future__ import annotations
@@ -11,18 +11,18 @@ from functools import lru_cache
 from typing import Final
 
 WORDS: Final = "-words"
-"""End of the version of a detector that judges by words alone."""
+"""Suffix of the version of a detector without a sentence encoder."""
 UNVERSIONED: Final = "1"
-"""The version that release 0.1.0 gave for every detector."""
+"""Version of every detector of release 0.1.0."""
 _VERSION: Final = re.compile(r"\d{4}-\d{2}-\d{2}\.[0-9a-f]{8}(-words)?", re.ASCII)
 
 
 @lru_cache(maxsize=256)
 def precedence(version: str | None) -> str:
-    """Return the sort key of a version: the verdict with the greater one holds within an epoch.
+    """Return the sort key of a version. Within an epoch, the verdict with the greater key counts.
 
     Unknown versions, such as the "1" of release 0.1.0, come first, then detectors without a sentence encoder, then
-    those with one; among equals date and digest decide. Keys are ASCII, to be compared byte by byte.
+    those with one. Ties are broken by date and digest. Keys are ASCII, compared byte by byte.
     """
     found = _VERSION.fullmatch(version) if version else None
     if found is None:

@@ -1,7 +1,7 @@
-"""Decides what a person's erasure covers. Pure, and the same in every service.
+"""Rules for what a person's erasure covers, the same in every service. Pure.
 
-Whether a change is covered depends on when it was said and on the erasure alone, never on the order in which the two
-arrive: the same changes and erasures leave the same rows in every order.
+An erasure covers a change depending only on the times of both, not on their order of arrival. So the same changes and
+erasures leave the same rows in every order.
 """
 
 from __future__ import annotations
@@ -18,27 +18,27 @@ from contracts.instants import MINUTE
 from contracts.topics import ERASURE_CONFIRMED
 
 ERASURE_MARGIN: Final = 5 * MINUTE
-"""Microseconds after an erasure up to which changes are covered too.
+"""Time after an erasure, in microseconds, within which changes are covered too.
 
-The log takes in an event whose occurredAt is up to this far ahead of it, so everything that lay in the log before the
-erasure says a time before `erased_at + ERASURE_MARGIN`, and nothing said later than that can have been there.
+The log accepts events whose occurredAt is at most this far ahead of the log time. So every event that was in the log
+before the erasure has a time before `erased_at + ERASURE_MARGIN`.
 """
 
 
 class Person(NamedTuple):
-    """A user of a tenant, in all of its projects."""
+    """User of a tenant, in all of its projects."""
 
     tenant: str
     user_id: str
 
 
 ErasedAt = Mapping[Person, int]
-"""When each of some people was last erased, in microseconds; those never erased are missing."""
+"""Time of each person's last erasure, in microseconds; people who were never erased are missing."""
 
 
 @dataclass(frozen=True, slots=True)
 class Erasure:
-    """A line of an erasure ledger: `erased_at` is in microseconds. Of a person's erasures the last one holds."""
+    """Entry of an erasure ledger; `erased_at` is in microseconds. The last erasure of a person counts."""
 
     person: Person
     request_id: str
@@ -46,12 +46,12 @@ class Erasure:
 
 
 def erasure_of(event: FeedbackErasureRequested, log_time: int) -> Erasure:
-    """Return the ledger's line for a request: erased at the log's time, or the request's own if that is later."""
+    """Return the ledger entry for a request, erased at the log time or the request's own time, whichever is later."""
     return Erasure(Person(event.tenant, event.user_id), event.request_id, max(log_time, event.occurred_at))
 
 
 def latest(erasures: Iterable[Erasure]) -> dict[Person, Erasure]:
-    """Return the last erasure of each person; of one moment's, the one with the greatest request id."""
+    """Return the last erasure of each person; the greatest request id breaks ties."""
     found: dict[Person, Erasure] = {}
     for erasure in erasures:
         held = found.get(erasure.person)
@@ -61,10 +61,10 @@ def latest(erasures: Iterable[Erasure]) -> dict[Person, Erasure]:
 
 
 def is_erased(occurred_at: int, erased_at: int | None, log_time: int | None = None) -> bool:
-    """Return whether what was said at `occurred_at` is covered by its person's erasure, if there was one.
+    """Return True if the erasure at `erased_at` (None: never) covers a change at `occurred_at`.
 
-    `log_time` is when the log first took it in, however often it was replayed since. Whatever time it says, nothing
-    was said later than that and the margin.
+    `log_time` is the time of the change's first record in the log, before any replays. The change counts as at most
+    ERASURE_MARGIN later than `log_time`, whatever its own time is. All times are in microseconds.
     """
     if erased_at is None:
         return False
@@ -73,7 +73,7 @@ def is_erased(occurred_at: int, erased_at: int | None, log_time: int | None = No
 
 
 def author_of(event: Envelope | None) -> Person | None:
-    """Return whose words an event holds: a person's message, reply, reaction or feedback; None for an agent's."""
+    """Return the person who wrote an event's message, reply, reaction or feedback; None for an agent's message."""
     author = _AUTHORS.get(type(event))
     return None if author is None else author(event)
 
@@ -86,7 +86,7 @@ def _user(event: ChatMessageReactionIngested | FeedbackCreated) -> Person:
     return Person(event.tenant, event.user_id)
 
 
-# A table, for asking a model whether it is of another class takes longer than all else that is done here.
+# A table, because isinstance on pydantic models takes longer than everything else here.
 _AUTHORS: Final[Mapping[type, Callable[[Any], Person | None]]] = {
     ChatMessageIngested: _writer,
     ChatMessageReplyIngested: _writer,
@@ -96,7 +96,7 @@ _AUTHORS: Final[Mapping[type, Callable[[Any], Person | None]]] = {
 
 
 def confirmation(erasure: Erasure, service: FeedbackKeeper, removed: int) -> FeedbackErasureConfirmed:
-    """Return the event that says that `service` has carried an erasure out; the same one however often it does."""
+    """Return the event that confirms an erasure by `service`, with the same event id for every repetition."""
     return FeedbackErasureConfirmed(
         event_id=str(derived_id(ERASURE_CONFIRMED.name, erasure.person.tenant, erasure.request_id, service)),
         occurred_at=erasure.erased_at,

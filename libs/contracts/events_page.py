@@ -1,4 +1,4 @@
-"""The page docs/events.md, made from the topic table and the events' models."""
+"""Generator of docs/events.md, from the topic table and the event models."""
 
 from __future__ import annotations
 
@@ -13,22 +13,22 @@ HEAD = """\
 
 <!-- Made from libs/contracts by `make docs`; edit the models there. -->
 
-What a chat service sends and what a learner reads, field by field. The same descriptions are in the JSON schemas
-(`libs/contracts/schemas`) and in the AsyncAPI document ([asyncapi.json](asyncapi.json), `GET /asyncapi.json`,
-`agent-feedback topics --asyncapi`).
+The fields of all events, from those that chat services send to those that learners read. The same descriptions are in
+the JSON schemas (`libs/contracts/schemas`) and in the AsyncAPI document ([asyncapi.json](asyncapi.json),
+`GET /asyncapi.json`, `agent-feedback topics --asyncapi`).
 
 - A chat service sends the three `chat.*` topics. The record key must be `<tenant>/<project>/<conversationId>`, so that
-  a conversation's events stay in order; a record is at most 1 MiB.
-- A learner reads `feedback.created` from its beginning and keeps, for each `feedbackId`, the record with the highest
-  `revision`. A record without a value (a tombstone) says that nothing is left of that feedback.
-- The other topics are how the services speak to each other. They may be read, and must not be written.
-- Readers pass over fields that they do not know. Optional fields may be left out. Times are RFC 3339 with an offset.
-- What cannot be used goes to the topic's dead letters, `<topic>.dlq`, with its reason.
+  a conversation's events stay in order. A record has at most 1 MiB.
+- A learner reads `feedback.created` from the beginning and keeps, for each `feedbackId`, the record with the highest
+  `revision`. A record without a value (a tombstone) means that this feedback was erased.
+- The other topics connect the services. Other programs may read them, but must not write to them.
+- Readers ignore unknown fields. Optional fields may be omitted. Times are RFC 3339 with an offset.
+- Records that cannot be processed go to the topic's dead-letter topic, `<topic>.dlq`, with the reason.
 """
 STYLES_HEAD = """
-## Other styles
+## Other spellings
 
-A chat service need not change its own style. These are read too, and every reader is given the same event:
+Chat services may keep their own spellings. The following are accepted too, and are normalised for all readers:
 
 | | in the event | read as |
 |---|---|---|
@@ -36,7 +36,7 @@ A chat service need not change its own style. These are read too, and every read
 
 
 class Style(NamedTuple):
-    """A spelling that differs from the models' own: where its example is, which of its fields show it."""
+    """Accepted spelling that differs from the models' own, with the golden message and the fields that show it."""
 
     title: str
     topic: Topic
@@ -51,7 +51,7 @@ STYLES = (
         CHAT_REACTION,
         "other_role",
         ("userType",),
-        "a person, and the text is kept as the role; only `agent` is an agent",
+        "a person with that role; only `agent` means an agent",
     ),
     Style(
         "an agent's message without `agentId`",
@@ -65,7 +65,7 @@ STYLES = (
         CHAT_REPLY,
         "sticker",
         ("content", "attachments"),
-        "a message without words: a reply is worth what any reply is, and no verdict is inferred",
+        "a message without text: it counts as a reply, but no verdict is inferred",
     ),
     Style(
         "a time with a space, without seconds, with `+0000`",
@@ -79,14 +79,14 @@ STYLES = (
         CHAT_MESSAGE,
         "time_in_milliseconds",
         ("occurredAt",),
-        "`2026-03-01T09:30:00.000000Z`; a number before 1973, such as one of seconds, is refused",
+        "`2026-03-01T09:30:00.000000Z`; a number that means a time before 1973, such as epoch seconds, is rejected",
     ),
     Style(
         "numeric ids",
         CHAT_MESSAGE,
         "numeric_ids",
         ("eventId", "conversationId"),
-        'their digits, whatever the size: `9007199254740993` and `"9007199254740993"` are one id',
+        'their digits, for any size: `9007199254740993` and `"9007199254740993"` are the same id',
     ),
     Style("an empty optional id", CHAT_MESSAGE, "numeric_ids", ("turnId",), "no turn"),
     Style(
@@ -97,11 +97,11 @@ STYLES = (
         "❤️: variants of a heart, skin tones and `:shortcodes:` are one emoji",
     ),
 )
-"""Every spelling, in the order of the page."""
+"""All other spellings, in the order of the page."""
 
 
 def events_page() -> str:
-    """The page as Markdown."""
+    """Return the page as Markdown."""
     return HEAD + STYLES_HEAD + "".join(map(_style, STYLES)) + "".join(_section(topic) for topic in TOPICS)
 
 
@@ -114,9 +114,9 @@ def _style(style: Style) -> str:
 def _section(topic: Topic) -> str:
     schema = topic.event.model_json_schema(by_alias=True)
     _, example = examples_of(topic)[0]
-    kept = "for ever" if topic.retention_ms == FOREVER else f"{topic.retention_ms // 86_400_000} days"
+    kept = "forever" if topic.retention_ms == FOREVER else f"{topic.retention_ms // 86_400_000} days"
     only = ", the last record of each key" if topic.compacted else ""
-    readers = ", ".join(topic.consumers) or "whoever subscribes"
+    readers = ", ".join(topic.consumers) or "any subscriber"
     parts = [
         f"\n## `{topic.name}`\n\n{(topic.event.__doc__ or '').strip()}\n\n",
         f"Written by {topic.producer}, read by {readers}. Key: {topic.key_name}. {topic.partitions} partitions. ",
@@ -139,7 +139,7 @@ def _fields(node: dict[str, Any], root: dict[str, Any]) -> str:
 
 
 def type_of(field: dict[str, Any]) -> str:
-    """A JSON Schema's type in a few words, such as "text or null", "integer, from 1" or "`ok`, `not_ok`"."""
+    """Describe a JSON Schema's type in a few words: "text or null", "integer, from 1" or "`ok`, `not_ok`"."""
     if "anyOf" in field:
         return " or ".join(type_of(branch) for branch in field["anyOf"])
     if "$ref" in field:

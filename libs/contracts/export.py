@@ -1,4 +1,4 @@
-"""Exports what is made from the models: JSON schemas, docs/asyncapi.json and docs/events.md.
+"""Export of the files that are generated from the models: JSON schemas, docs/asyncapi.json and docs/events.md.
 
 `python -m contracts.export` writes them, `--check` fails if they are stale.
 """
@@ -19,7 +19,7 @@ DOCS = Path(__file__).parents[2] / "docs"
 
 
 def schema_of(topic: Topic) -> str:
-    """The topic's JSON Schema (draft 2020-12) as it stands in the committed file."""
+    """Return the topic's JSON Schema (draft 2020-12) as the text of its file."""
     schema = topic.event.model_json_schema(by_alias=True, mode="validation")
     schema["$schema"] = "https://json-schema.org/draft/2020-12/schema"
     schema["$id"] = f"{topic.name}/v1"
@@ -27,13 +27,13 @@ def schema_of(topic: Topic) -> str:
 
 
 def exported() -> dict[Path, str]:
-    """Every exported file with what belongs in it."""
+    """Return the content of every exported file."""
     schemas = {SCHEMAS / f"{topic.name}.v1.schema.json": schema_of(topic) for topic in TOPICS}
     return schemas | {DOCS / "asyncapi.json": _as_text(asyncapi()), DOCS / "events.md": events_page()}
 
 
 def stale() -> list[str]:
-    """Names of exported files that are missing or differ from the code."""
+    """Return the names of exported files that are missing or outdated."""
     return [file.name for file, text in exported().items() if not file.exists() or file.read_text("utf-8") != text]
 
 

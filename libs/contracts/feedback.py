@@ -1,4 +1,4 @@
-"""Feedback events of our services: received, created, erasure requested."""
+"""Events of the platform's own services: feedback, session ratings and erasures."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ from contracts.provenance import ExchangeFields, ProvenanceFields
 
 
 class AboutAgent(ExchangeFields, ProvenanceFields, Event):
-    """The agent message that a feedback is about, and how the platform says it was made."""
+    """Event about an agent's message, with the message's provenance."""
 
     conversation_id: ConversationId
     turn_id: TurnId
@@ -56,20 +56,20 @@ class AboutAgent(ExchangeFields, ProvenanceFields, Event):
 
 
 class FeedbackReplyReceived(AboutAgent):
-    """Somebody replied to an agent's message: engagement, not a verdict."""
+    """A person or another agent replied to an agent's message: engagement, not a verdict."""
 
     message_id: Id
-    """The reply."""
+    """The message id of the reply."""
     reply_sender_id: Id
-    """Who wrote the reply."""
+    """The sender of the reply."""
     reply_sender_type: SenderType
-    """Whether a person or an agent wrote the reply."""
+    """`human` if a person wrote the reply, or `agent`."""
     reply_content: Text
-    """The reply's text, cut at 10,000 characters."""
+    """The reply's text, truncated to 10,000 characters."""
 
 
 class FeedbackReactionReceived(AboutAgent):
-    """Somebody put an emoji on an agent's message, or took it away."""
+    """A person or another agent put an emoji on an agent's message, or removed it."""
 
     reaction_user_id: UserId
     reaction_user_type: SaidByUserType
@@ -78,188 +78,191 @@ class FeedbackReactionReceived(AboutAgent):
 
 
 class FeedbackExplicitReceived(ExchangeFields, ProvenanceFields, Event):
-    """A person judged a turn, or took the judgement back."""
+    """A person judged a turn, or retracted the judgement."""
 
     conversation_id: ConversationId
     turn_id: TurnId
     agent_id: AgentId
     agent_message_id: Id | None = None
-    """The agent's message in that turn, where it is known."""
+    """The agent's message in that turn, if known."""
     user_id: UserId
     user_type: SaidByUserType = "human"
     reaction: Reaction | None
-    """The judgement; null takes back the one before."""
+    """The judgement; null retracts the previous one."""
     text: OptionalText = None
     tags: Tags = ()
     correction: Correction = None
     reviews: Reviews = None
     timed_by_log: bool = False
-    """True if the log's time counts instead of `occurredAt`, which is then from the writer's clock."""
+    """True if the log time counts instead of `occurredAt`, which is then a time of the producer's clock."""
     given_at: Instant | None = None
-    """The time that the person gave, if any; with `timedByLog` it counts unless it is after the log's."""
+    """The time stated in the request, if any. With `timedByLog` it counts unless it is after the log time."""
 
 
 class InferenceTarget(Model):
-    """The agent message that a verdict is about, and why that one."""
+    """Agent message that a verdict is about, and the reason for this choice."""
 
     message_id: AgentMessageId
     score: float
     """0.85 * similarity + 0.15 * recency."""
     similarity: float
-    """How like the person's message that turn is, 0 to 1."""
+    """Similarity of that turn to the person's message, 0 to 1."""
     recency: float
-    """How recent that turn is, 0 to 1."""
+    """Recency of that turn, 0 to 1."""
     turns_back: Annotated[int, Field(ge=1)]
-    """How many turns before the person's message it lies; 1 is the last answer."""
+    """Number of turns from that turn to the person's message; 1 is the last answer."""
     rule: Literal["named", "thread", "own_latest", "older_named"] | None = None
-    """The rule that found the target: the message's reply (`named`), the latest answer to its writer in the thread or
-    in the channel, or words that only an older answer has."""
+    """The rule that found the target. `named`: the message is a reply to it. `thread`, `own_latest`: the latest answer
+    to the message's writer in the thread or in the channel. `older_named`: the message has words that only this older
+    answer has."""
 
 
 class FeedbackInferredReceived(ExchangeFields, ProvenanceFields, Event):
-    """A detector's verdict of a person's message on an agent's turn."""
+    """A detector read a person's message as a verdict on an agent's turn."""
 
     conversation_id: ConversationId
     turn_id: TurnId
     agent_id: AgentId
     detected_in_turn_id: Id
-    """The turn of the message that says it."""
+    """The turn of the message with the verdict."""
     detected_in_message_id: Id
-    """The message that says it. One message gives one feedback at most."""
+    """The message with the verdict. A message gives at most one feedback record."""
     user_id: UserId
     user_type: SaidByUserType = "human"
     verdict: Literal["rejected", "accepted"] | None
-    """What the message says of the answer; null takes an earlier verdict of this message back."""
+    """The verdict on the answer; null retracts an earlier verdict from this message."""
     reaction: Reaction | None
-    """The verdict as a reaction: rejected is `not_ok`, accepted `ok`, null null."""
+    """The verdict as a reaction: `not_ok` for rejected, `ok` for accepted, null for null."""
     correction_type: CorrectionTypeField = None
     confidence: Confidence
-    """How sure the detector is, 0 to 1, calibrated."""
+    """The detector's confidence, 0 to 1, calibrated."""
     user_said: Text
-    """The message's text, cut at 10,000 characters."""
+    """The message's text, truncated to 10,000 characters."""
     truncated: Truncated = False
     target: InferenceTarget | None = None
-    """How the turn was found."""
+    """The agent message that the verdict is about, and the reason for this choice."""
     rules: tuple[Label, ...] = ()
-    """The patterns that fired, by name."""
+    """The names of the patterns that fired."""
     decided_by: DecidedBy = "rules"
-    """What decided: the patterns, the learned layer, or a language model."""
+    """The deciding part of the detector: its patterns, its learned layer, or a language model."""
     detector: Label
     """The detector's name."""
     detector_version: Label
-    """The detector's version: a date and a digest of patterns, weights and sentence encoder, as in
-    `2026-11-23.a1b2c3d4`; one without an encoder ends in `-words`."""
+    """The detector's version: a date and a digest of patterns, weights and sentence encoder, such as
+    `2026-11-23.a1b2c3d4`. The version of a detector without an encoder ends in `-words`."""
     epoch: Epoch = 0
     evaluation: Evaluation
 
 
 class FeedbackErasureRequested(Envelope):
-    """Everything that a person said is to be forgotten, in all projects of the tenant."""
+    """All messages and feedback of a person must be erased, in all projects of the tenant."""
 
     user_id: Id
     """The person."""
     request_id: Id
-    """The request that asked for it, for the operator's records."""
+    """The id of the erasure request, for the operator's records."""
 
 
 FeedbackKeeper = Literal["chat_bridge", "feedback", "inference", "reporting"]
-"""A service that keeps what people said."""
+"""Service that stores people's messages or feedback."""
 
 
 class FeedbackErasureConfirmed(Envelope):
-    """A service has removed what a person said from its own store."""
+    """A service has erased a person's messages and feedback from its own store."""
 
     user_id: Id
     """The person."""
     request_id: Id
-    """The request that asked for it."""
+    """The id of the erasure request."""
     service: FeedbackKeeper
-    """The service that confirms."""
+    """The service that confirms the erasure."""
     removed: Annotated[int, Field(ge=0)]
-    """The rows that it changed or deleted."""
+    """The number of rows that the service changed or deleted."""
 
 
 class FeedbackSessionCreated(Envelope):
-    """A session was rated at its end. Never any text."""
+    """A session was rated at its end. The event contains no text."""
 
     id: UUID
-    """The record's id."""
+    """The id of the rating."""
     session_id_opaque: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
     """SHA-256 of the session's thread id, in hexadecimal."""
     user_id_or_null: Id | None
-    """Who rated it; null in an incognito session."""
+    """The person who rated the session; null in an incognito session."""
     recorded_at: Instant
-    """When the rating was recorded."""
+    """The time at which the rating was recorded."""
     label: Literal["positive", "negative", "skip"]
     """The rating."""
     turn_count_at_end: Annotated[int, Field(ge=0)]
-    """Turns of the session when it ended."""
+    """The number of turns of the session at its end."""
     source: Literal["cli_end", "cli_exit", "api_end"]
-    """Where the rating was given."""
+    """The interface in which the rating was given."""
     schema_version: Literal[1] = 1
     """The version of the stored record."""
     idempotency_key: Id | None = None
-    """Made from the caller's key, the session and the person: two ratings with one key are one."""
+    """Derived from the caller's key, the session and the person. Two ratings with the same key are one rating."""
 
 
 class FeedbackCreated(ExchangeFields, ProvenanceFields, Event):
-    """One feedback as it is now: created, updated or cleared. Of one `feedback_id` the highest `revision` holds."""
+    """A feedback record was created, updated or cleared. Of one `feedback_id`, the highest `revision` counts."""
 
     feedback_id: UUID
-    """The feedback. The same facts give the same id again, so one feedback is never counted twice."""
+    """The id of the feedback record. It is derived from the record's facts, so that no feedback is counted twice."""
     change: Literal["created", "updated", "cleared"]
-    """What became of the feedback with this revision; a cleared one counts for nothing."""
+    """The change that this revision made. A cleared record does not count."""
     revision: Sequence64
-    """Grows with every change of this feedback: keep the highest, drop the others."""
+    """A number that grows with every change of the record. Keep the record with the highest one."""
     recorded_at: Instant
-    """When the feedback service stored this revision, by the log's clock."""
+    """The time at which the feedback service stored this revision, by the log's clock."""
     conversation_id: ConversationId
     turn_id: TurnId
     agent_message_id: Id | None
-    """The agent's message that the feedback is about, where it is known."""
+    """The agent's message that the feedback is about, if known."""
     agent_id: AgentId
     user_id: UserId
     user_type: SaidByUserType
     origin: Origin
-    """`user`: a person gave it on purpose. `machine`: it was read out of what a person wrote. `reviewer`: a reviewer's
-    judgement, which counts in place of the machine's verdicts on the turn."""
+    """`user`: a person's own feedback. `machine`: inferred from a person's message. `reviewer`: a reviewer's judgement,
+    which replaces the machine's verdicts on the turn."""
     feedback_type: FeedbackType
-    """`implicit`: a reply. `reaction`: an emoji. `explicit`: a judgement. `inferred`: read out of the next message."""
+    """`implicit`: a reply. `reaction`: an emoji. `explicit`: a judgement. `inferred`: a verdict inferred from a
+    message."""
     source: Label
-    """What the feedback came from: `chat` (replies and emoji), `api` (judgements), `review` (a reviewer's judgement of
+    """The source of the feedback: `chat` (replies and emoji), `api` (judgements), `review` (a reviewer's judgement of
     another person's turn) or `inference`."""
     source_id: Annotated[str, Field(min_length=1, max_length=512)]
-    """The id of what it came from, within `source`: the reply, the message with the emoji, the judged turn, or the
-    message that a verdict was read out of, with the detector's name."""
+    """The id of the origin within `source`: the reply, the message with the emoji, the judged turn, or the message with
+    an inferred verdict together with the detector's name."""
     reaction: Reaction | None
-    """What the person thinks of the answer; null for a reply, which is no verdict, and for a cleared feedback."""
+    """The verdict on the answer; null for a reply, which is not a verdict, and for a cleared record."""
     value: Annotated[float, Field(ge=-1, le=1)] | None
-    """The reward, -1 to 1; null while the feedback is cleared."""
+    """The reward, -1 to 1; null while the record is cleared."""
     confidence: Confidence
-    """How sure it is that the person meant it, 0 to 1: 1 for what was given on purpose."""
+    """The confidence that the person meant this verdict, 0 to 1; 1 for a person's own feedback."""
     text: Text | None
-    """What the person wrote: the reply, the reason for a judgement, or the message a verdict was read out of."""
+    """The person's text: the reply, the reason for a judgement, or the message with an inferred verdict."""
     tags: Annotated[
-        Tags, Field(description="The reasons that the person chose; of an inferred feedback the patterns that fired.")
+        Tags, Field(description="The reasons that the person chose; for inferred feedback, the patterns that fired.")
     ]
     correction: Correction
     emoji: EmojiField | None
-    """The emoji that counts; null for other kinds of feedback."""
+    """The emoji that counts; null for other types of feedback."""
     correction_type: CorrectionTypeField
     rn: Annotated[str, Field(min_length=1, max_length=2048)]
-    """The feedback's resource name, `ef:<tenant>:<project>:<user>:<conversation>:<turn>:artifact:<feedbackId>`."""
+    """The record's resource name, `ef:<tenant>:<project>:<user>:<conversation>:<turn>:artifact:<feedbackId>`."""
     causation_id: Id
-    """The `eventId` of the event that brought this change."""
+    """The `eventId` of the event that caused this change."""
     reviews: Reviews = None
     overruled_by: UUID | None = None
-    """Of a cleared machine verdict: the review that counts in its place, by its `feedbackId`. Null if the machine has
-    withdrawn the verdict itself."""
+    """For a cleared machine verdict: the `feedbackId` of the review that replaces it. Null if the machine retracted the
+    verdict itself."""
     overruled_reaction: Reaction | None = None
-    """Of an overruled verdict: the machine's own reaction, for measuring the machine; it counts for nothing."""
+    """For an overruled machine verdict: the machine's own reaction, for measuring the machine. It does not count."""
     detector: Label | None = None
-    """Of a machine's verdict: the version of the detector that judged, as in `2026-11-23.a1b2c3d4`. Null if release
-    0.1.0 judged, and for feedback of people."""
+    """For a machine verdict: the version of the detector, such as `2026-11-23.a1b2c3d4`. Null for verdicts of release
+    0.1.0 and for people's feedback."""
     decided_by: DecidedBy | None = None
-    """Of a machine's verdict: what decided, the patterns (`rules`), the learned layer, or a language model (`llm`)."""
+    """For a machine verdict: the deciding part of the detector, which is its patterns (`rules`), its learned layer
+    (`learned`), or a language model (`llm`)."""
     epoch: Sequence64 | None = None
-    """Of a machine's verdict: its epoch, which an operator raises to have messages judged again."""
+    """For a machine verdict: its epoch. An operator raises the epoch to have messages judged again."""

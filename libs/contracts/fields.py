@@ -1,4 +1,4 @@
-"""Fields that several events carry, each described once. The description goes into schemas and documents."""
+"""Fields that several events share, each with one description for the schemas and documents."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ ConversationId = Annotated[
 TurnId = Annotated[
     Id, Field(description="The turn that the feedback is about: a person's question and the agent's answer to it.")
 ]
-AgentId = Annotated[Id, Field(description="The agent whose answer it is.")]
+AgentId = Annotated[Id, Field(description="The agent that gave the answer.")]
 AgentMessageId = Annotated[Id, Field(description="The agent's message that the feedback is about.")]
 QuestionMessageId = Annotated[
     Id | None, Field(description="The person's message that the answer answers; null if that is not known.")
@@ -27,51 +27,51 @@ UserId = Annotated[Id, Field(description="The person who gave the feedback.")]
 SaidByUserType = Annotated[
     UserType,
     Field(
-        description="The platform's own word for that person's role, such as `registered`; `human` if it names none. "
-        "Only `agent` has a meaning: the feedback of another agent."
+        description="The platform's own name for that person's role, such as `registered`; `human` by default. "
+        "Only `agent` has a meaning: it marks the feedback of another agent."
     ),
 ]
 AgentContent = Annotated[
-    Text, Field(description="The text of the agent's message, cut at 10,000 characters (see `truncated`).")
+    Text, Field(description="The text of the agent's message, truncated to 10,000 characters (see `truncated`).")
 ]
-Truncated = Annotated[bool, Field(description="Whether a copied text was cut at 10,000 characters.")]
-OptionalText = Annotated[Text | None, Field(description="What the person said about the answer, in their own words.")]
+Truncated = Annotated[bool, Field(description="True if a copied text was truncated to 10,000 characters.")]
+OptionalText = Annotated[Text | None, Field(description="The person's comment on the answer.")]
 Reviews = Annotated[
     Id | None,
     Field(
-        description="The machine's verdict that a reviewer judges, by its `feedbackId`; the turn's id if the machine "
-        "has not judged that turn. Null for feedback that is not a review."
+        description="For a review: the `feedbackId` of the reviewed machine verdict, or the turn's id if the machine "
+        "has not judged the turn. Null for other feedback."
     ),
 ]
-Correction = Annotated[Text | None, Field(description="What the answer should have been, in the person's words.")]
+Correction = Annotated[Text | None, Field(description="The answer that the person wanted instead.")]
 TAGS_LIMIT = 20
-"""Tags of one feedback."""
+"""Maximum number of tags of a feedback record."""
 Tags = Annotated[
     tuple[Label, ...],
     Field(max_length=TAGS_LIMIT, description="Short reasons that the person chose, such as `wrong` or `too_long`."),
 ]
 TrackId = Annotated[Id | None, Field(description="The platform's track (a line of work) that the answer belongs to.")]
-BundleId = Annotated[Id | None, Field(description="The platform's bundle (the application) that made the answer.")]
+BundleId = Annotated[Id | None, Field(description="The platform's bundle (the application) that produced the answer.")]
 AgentVersion = Annotated[Label | None, Field(description="The version of the agent that gave the answer.")]
 ModelName = Annotated[Label | None, Field(description="The language model that wrote the answer.")]
-TraceId = Annotated[Id | None, Field(description="The trace of the request in which the answer was made.")]
-Intent = Annotated[Label | None, Field(description="What the platform took the question for, such as `opening_hours`.")]
+TraceId = Annotated[Id | None, Field(description="The trace of the request that produced the answer.")]
+Intent = Annotated[Label | None, Field(description="The intent that the platform recognised, such as `opening_hours`.")]
 Evaluation = Annotated[
     Sequence64,
     Field(
-        description="How many versions of the conversation's messages were known when this was judged: of two verdicts "
-        "of one detector from one message the one with the higher count wins."
+        description="The number of message versions of the conversation that were known to the detector. Of two "
+        "verdicts of one detector on one message, the one with the higher number counts."
     ),
 ]
 Epoch = Annotated[
     Sequence64,
     Field(
-        description="The epoch of the verdict, which an operator raises to judge again: of two verdicts from one "
-        "message the one of the later epoch wins, then that of the later detector, then the one with the higher "
-        "evaluation."
+        description="The epoch of the verdict. An operator raises the epoch to have messages judged again. Of two "
+        "verdicts on one message, the one with the later epoch counts, then the one of the later detector, then the "
+        "one with the higher evaluation."
     ),
 ]
 CorrectionTypeField = Annotated[
     CorrectionType | None,
-    Field(description="How the message rejects the answer: outright, by asking again in other words, or by giving up."),
+    Field(description="The kind of rejection: in plain words, by rephrasing the request, or by giving up."),
 ]

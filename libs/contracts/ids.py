@@ -10,19 +10,19 @@ from uuid import UUID
 from contracts.murmur2 import murmur2
 
 NAMESPACE = UUID("6f0c1a52-3f43-5d0e-9a38-9d6b1f1f7c55")
-"""The uuid5 namespace of every id made from a JSON array."""
+"""Namespace of all uuid5 ids that are derived from a JSON array."""
 _FREE = (1 << 128) - 1 & ~(0xF << 76) & ~(0x3 << 62)
 _VERSION_5 = 0x5 << 76 | 0x2 << 62
-"""RFC 9562's four bits of the version and two of the variant; the other bits are free."""
+"""The version and variant bits of RFC 9562; the other bits are free."""
 
 
 def canonical(*parts: str | int) -> str:
-    """Return the JSON array that ids are made from: no blanks, non-ASCII as it is."""
+    """Return `parts` as the JSON array that ids are derived from, without spaces or ASCII escapes."""
     return f"[{','.join([encode_basestring(part) if isinstance(part, str) else str(part) for part in parts])}]"
 
 
 def uuid5(namespace: UUID, name: str) -> UUID:
-    """Return what `uuid.uuid5` returns, in two thirds of its time."""
+    """Return the same UUID as `uuid.uuid5`, in two thirds of its time."""
     digest = sha1(namespace.bytes + name.encode(), usedforsecurity=False).digest()
     return UUID(int=int.from_bytes(digest[:16]) & _FREE | _VERSION_5)
 
@@ -36,12 +36,12 @@ def derived_id(*parts: str | int) -> UUID:
 def feedback_id(
     tenant: str, project: str, conversation_id: str, *, source: str, user_id: str, agent_id: str, source_id: str
 ) -> UUID:
-    """Return the id of the one feedback that these facts name."""
+    """Return the id of the feedback record with these facts."""
     return derived_id(tenant, project, conversation_id, source, user_id, agent_id, source_id)
 
 
 def revision_event_id(feedback_id: UUID, revision: int) -> str:
-    """Return the event id of one revision of a feedback, however often it is announced."""
+    """Return the event id of a revision of a feedback record, the same for every announcement."""
     return str(uuid5(feedback_id, str(revision)))
 
 
@@ -52,5 +52,5 @@ def conversation_key(tenant: str, project: str, conversation_id: str) -> str:
 
 @lru_cache(maxsize=65_536)
 def partition_of(key: str, partitions: int) -> int:
-    """Return the partition of `key` among `partitions`: murmur2 of its UTF-8 bytes, as Kafka's Java client counts."""
+    """Return the partition of `key` among `partitions`, by murmur2 of its UTF-8 bytes like Kafka's Java client."""
     return (murmur2(key.encode()) & 0x7FFFFFFF) % partitions

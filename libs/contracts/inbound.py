@@ -1,6 +1,6 @@
-"""Field types of the events that chat services send: each accepts several spellings and yields one value.
+"""Field types for chat services' events; each accepts several spellings and normalises them to one value.
 
-The contract normalises, so every service reads the same event and stores the same value for each spelling.
+Since the contract normalises, every service reads and stores the same value.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from contracts.instants import LAST, format_instant, parse_loose_instant
 
 OPTIONAL_PATTERN: Final = r"^[^\x00-\x1f\x7f-\x9f]*$"
 _EARLIEST_MS: Final = 100_000_000_000
-"""3 March 1973 in epoch milliseconds. Smaller numbers are probably seconds, which would date events to 1970."""
+"""3 March 1973 in epoch milliseconds. Smaller numbers are rejected, because they are probably epoch seconds."""
 _LAST_MS: Final = LAST // 1_000
 
 
@@ -101,10 +101,10 @@ ProducerInstant = Annotated[
         }
     ),
 ]
-"""Integer microseconds since the epoch in Python. In JSON a number of epoch milliseconds or an RFC 3339 text; the text
-may have a space for the `T`, omit the seconds and write the offset as `+0000`."""
+"""Time in integer microseconds since the epoch. In JSON, it is a number of epoch milliseconds or an RFC 3339 text; the
+text may have a space instead of `T`, no seconds, and an offset without a colon."""
 ProducerId = Annotated[Id, _Or((_INTEGER,), _AN_ID), WithJsonSchema({"anyOf": _TEXT_OR_NUMBER})]
-"""An `Id`, or an integer, which becomes the text of its digits."""
+"""An `Id`, or an integer, which is converted to its decimal digits."""
 OptionalId = Annotated[
     Id | None, _Or((_INTEGER, _EMPTY), _AN_ID), WithJsonSchema({"anyOf": [*_OPTIONAL, {"type": "null"}]})
 ]
@@ -121,23 +121,21 @@ MessageContent = Annotated[
     _Or((_BLANK,), f"must be a text of at most {CONTENT_LIMIT:,} characters without NUL"),
     WithJsonSchema({"type": "string", "maxLength": CONTENT_LIMIT, "pattern": r"^[^\x00]*$"}),
 ]
-"""A message's text without NUL. Text of white space alone becomes empty."""
+"""A message's text without NUL. Text of white space only becomes empty."""
 ATTACHMENTS_LIMIT: Final = 50
-"""The greatest number of attachments of one message."""
+"""Maximum number of attachments of a message."""
 
 
 class Attachment(Model):
-    """A file sent with a message. Only its kind and address are kept; its content is never fetched."""
+    """File sent with a message. Only its type and URL are kept; the file is never fetched."""
 
     type: Label
-    """The kind of attachment, such as `image`, `sticker` or a media type."""
+    """The type of the attachment, such as `image`, `sticker` or a media type."""
     url: Annotated[str, StringConstraints(max_length=2048, pattern=r"^[^\x00-\x1f\x7f-\x9f]*$")] | None = None
-    """The address of its content."""
+    """The URL of the file."""
 
 
 Attachments = Annotated[
     tuple[Attachment, ...] | None,
-    Field(
-        max_length=ATTACHMENTS_LIMIT, description="Pictures, files and the like, for a message of little or no text."
-    ),
+    Field(max_length=ATTACHMENTS_LIMIT, description="Pictures and other files of the message."),
 ]

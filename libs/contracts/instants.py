@@ -1,4 +1,4 @@
-"""Times: RFC 3339 strings on the wire, integer microseconds since the Unix epoch inside."""
+"""Times as integer microseconds since the Unix epoch, with conversion from and to RFC 3339 strings."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ _LOOSE = re.compile(r"\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d(?::\d\d(?:\.\d{1,12})?)? ?(?
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _CLOCK = tuple(f"{hour:02}:{minute:02}:" for hour in range(24) for minute in range(60))
 LAST = 253_402_300_799_999_999
-"""9999-12-31T23:59:59.999999Z, the last moment a datetime can hold."""
+"""9999-12-31T23:59:59.999999Z, the maximum of `datetime`."""
 
 
 def parse_instant(text: str) -> int:
-    """Microseconds since the epoch of an RFC 3339 date-time with an offset; finer digits are cut.
+    """Convert an RFC 3339 date-time with an offset to microseconds since the epoch; finer digits are cut off.
 
-    Raises ValueError for anything else, and for moments before 1970 or, in UTC, after 9999.
+    Raises ValueError for other texts, and for times before 1970 or, in UTC, after 9999.
     """
     if not _RFC3339.fullmatch(text):
         raise ValueError("a time must be RFC 3339 with an offset, like 2026-01-31T12:00:00Z")
@@ -33,10 +33,10 @@ def parse_instant(text: str) -> int:
 
 
 def parse_loose_instant(text: str) -> int:
-    """Return the microseconds of a date-time with an offset, as chat services write it.
+    """Convert a date-time with an offset, in a chat service's spelling, to microseconds since the epoch.
 
-    Besides RFC 3339 it may have a space instead of the `T` or before the offset, no seconds, or an offset without a
-    colon. Raises ValueError as `parse_instant` does.
+    In addition to RFC 3339, the text may have a space instead of `T` or before the offset, no seconds, or an offset
+    without a colon. Raises ValueError like `parse_instant`.
     """
     if not _LOOSE.fullmatch(text):
         raise ValueError("a time must be RFC 3339 with an offset, or a number of epoch milliseconds")
@@ -54,8 +54,8 @@ def _microseconds(text: str) -> int:
 
 
 def format_instant(moment: int) -> str:
-    """UTC with six digits and `Z`, for microseconds from 0 to the end of the year 9999."""
-    # Reports write thousands of times: this takes half as long as making a datetime of each.
+    """Format microseconds since the epoch, up to the year 9999, as RFC 3339 in UTC with six digits and `Z`."""
+    # Reports contain thousands of times. This takes half as long as formatting datetimes.
     day, within = divmod(moment, DAY)
     minute, rest = divmod(within, MINUTE)
     return f"{_date(day)}T{_CLOCK[minute]}{rest / SECOND:09.6f}Z"
@@ -80,4 +80,4 @@ Instant = Annotated[
     PlainSerializer(format_instant, return_type=str, when_used="json"),
     WithJsonSchema({"type": "string", "format": "date-time"}),
 ]
-"""Integer microseconds since the epoch in Python, an RFC 3339 string in JSON."""
+"""Time: integer microseconds since the epoch in Python, an RFC 3339 string in JSON."""

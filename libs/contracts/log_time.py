@@ -1,6 +1,6 @@
-"""Times events by the log instead of a service's clock: judgements without a time, erasures, session ratings. Pure.
+"""Timing of judgements, erasures and session ratings by the log's clock instead of a service's. Pure.
 
-The clocks of processes differ, so none of them may decide which of two judgements is newer or what an erasure covers.
+The clocks of processes differ, so they must not decide which of two judgements is newer or what an erasure covers.
 """
 
 from __future__ import annotations
@@ -13,14 +13,14 @@ from contracts.feedback import FeedbackErasureRequested, FeedbackExplicitReceive
 
 E = TypeVar("E", bound=Envelope)
 _SAME_MOMENT: Final = 1_000
-"""Microseconds of a millisecond, the log's resolution: offsets order the records of one millisecond."""
+"""Microseconds per millisecond, the log's resolution: offsets order the records of one millisecond."""
 
 
 def at_log_time(event: E, log_time: int, offset: int, judged_at: int | None = None) -> E:
-    """Return `event` with the times that the log decides; most types are returned unchanged.
+    """Return `event` with its times set or capped by the log; most event types are returned unchanged.
 
-    `log_time` is the time of the event's first record in the log. `judged_at`, if given, caps it for judgements. Both
-    are in microseconds.
+    `log_time` is the time of the event's first record in the log, in microseconds. `judged_at`, if given, caps
+    `log_time` for judgements, in microseconds.
     """
     said = _BY_LOG.get(type(event))
     changes = None if said is None else said(event, log_time, offset, judged_at)

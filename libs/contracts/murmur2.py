@@ -1,4 +1,4 @@
-"""The hash by which Kafka's Java client places keys on partitions (MurmurHash2, 32 bits, Kafka's seed)."""
+"""MurmurHash2 (32 bits, Kafka's seed), with which Kafka's Java client maps keys to partitions."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _MASK: Final = 0xFFFFFFFF
 
 
 def murmur2(data: bytes) -> int:
-    """The hash of `data`, 0 to 2**32 - 1."""
+    """Return the hash of `data`, 0 to 2**32 - 1."""
     whole = len(data) & ~3
     hashed = _SEED ^ len(data)
     for start in range(0, whole, 4):

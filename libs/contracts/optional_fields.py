@@ -1,6 +1,7 @@
-"""Names the optional fields of inbound events that are dropped if invalid, so that the event is still accepted.
+"""Selection of the optional fields of inbound events that are dropped if invalid, so that the event is accepted.
 
-Unknown fields are ignored. When a model gains a field, producers that use its name differently must stay accepted.
+Unknown fields are ignored. When a model gains a field, events of producers that use the name differently must still be
+accepted.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from typing import Final
 from contracts.base import Envelope
 
 DECISIVE: Final = frozenset({"version", "sequence", "turn_id", "reply_to_message_id", "agent_id", "action"})
-"""Optional fields whose loss would change an event's meaning: if invalid, the event is refused. Add no field."""
+"""Optional fields that affect an event's meaning: if one is invalid, the event is rejected. Do not add fields."""
 
 
 @cache

@@ -20,7 +20,7 @@ from contracts.fields import (
 
 
 class ProvenanceFields(Model):
-    """The fields of every event that is, or is about, an agent's message. `Provenance` holds the same ones."""
+    """Provenance fields of every event that is, or is about, an agent's message."""
 
     track_id: TrackId = None
     bundle_id: BundleId = None
@@ -49,7 +49,7 @@ def question_named(reply_to: str | None, thread: str | None) -> str | None:
 
 @dataclass(frozen=True, slots=True)
 class Provenance:
-    """The values of `ProvenanceFields`, by the same names."""
+    """Values of `ProvenanceFields`, with the same names."""
 
     track_id: str | None = None
     bundle_id: str | None = None
@@ -59,7 +59,7 @@ class Provenance:
     intent: str | None = None
 
     def fields(self) -> dict[str, Any]:
-        """All of them by name, for building an event."""
+        """Return all values by name, to build an event."""
         return dict(zip(self.__slots__, _VALUES(self), strict=True))
 
 

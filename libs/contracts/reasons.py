@@ -1,15 +1,15 @@
-"""The reasons of a verdict in words that a person understands; the names of rules stay for who develops them."""
+"""Plain descriptions of the rules behind a verdict, for readers who do not know the rules' names."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from typing import Final
 
-#: What a message does -> the names of patterns, rules and features of the learned layer that say so.
+#: Description of a message -> names of the patterns, rules and features of the learned layer that detect it.
 _SENTENCES: Final[Mapping[str, str]] = {
     "agrees to what the agent asked": "rule.agrees",
     "answers the agent's question": "rule.answers_question",
-    "asks about something else altogether": "rule.new_topic",
+    "asks about an unrelated topic": "rule.new_topic",
     "asks about the agent itself": "en.about_you learned.ask_agent rule.asks_agent",
     "asks for a change": "en.edit learned.cue_edit learned.imperative",
     "asks for a person": "en.forget_bot",
@@ -17,18 +17,18 @@ _SENTENCES: Final[Mapping[str, str]] = {
         "de.etwas_anderes en.find_another en.something_else es.otra_cosa fr.autre_chose it.altro learned.cue_other "
         "pt.outra_coisa zh.bie_de"
     ),
-    "asks on from it": (
+    "asks a follow-up question": (
         "de.und en.detail en.what_about es.y fr.et it.e_il learned.follow pt.e_o rule.asks_on zh.hai_you"
     ),
-    "asks something": (
+    "asks a question": (
         "de.frage en.question es.pregunta fr.question it.domanda learned.asks learned.auxiliary learned.cue_ask "
         "learned.ends_asking learned.wh pt.pergunta zh.ma"
     ),
-    "asks the same of something else": "rule.other_request",
+    "asks the same about something else": "rule.other_request",
     "asks to try again": "en.try_again",
-    "begins with a no": "de.nein en.leading_no es.no fr.non it.no learned.cue_no pt.nao zh.bu",
-    "begins with a yes": "de.ja en.leading_yes es.si fr.oui it.si learned.cue_yes pt.sim zh.hao",
-    "brings in something new": "learned.fresh learned.number_new",
+    'begins with "no"': "de.nein en.leading_no es.no fr.non it.no learned.cue_no pt.nao zh.bu",
+    'begins with "yes"': "de.ja en.leading_yes es.si fr.oui it.si learned.cue_yes pt.sim zh.hao",
+    "introduces something new": "learned.fresh learned.number_new",
     "changes the subject": "en.new_topic learned.cue_topic",
     "comes after a long silence": "rule.silence",
     "corrects it": "en.no_correction",
@@ -43,18 +43,18 @@ _SENTENCES: Final[Mapping[str, str]] = {
         "learned.answer_asks learned.answer_code learned.answer_numbers learned.answer_words learned.no_request "
         "learned.request_words learned.the_words_of_the_answer"
     ),
-    "follows an answer without words": "rule.nothing_said",
-    "gives an order, and complains of nothing": "rule.orders_on",
+    "follows an answer without text": "rule.nothing_said",
+    "gives an order without a complaint": "rule.orders_on",
     "gives up on it": (
         "de.vergiss_es en.give_up en.leave_it en.never_mind es.olvidalo fr.laisse_tomber it.lascia_perdere "
         "learned.abandon pt.esquece zh.suan_le"
     ),
     "goes elsewhere": "en.elsewhere",
-    "has a but": "de.aber en.but es.pero fr.mais it.ma learned.cue_but pt.mas zh.danshi",
-    "has read it, and says no more": (
+    'contains "but"': "de.aber en.but es.pero fr.mais it.ma learned.cue_but pt.mas zh.danshi",
+    "acknowledges the answer without a comment": (
         "de.aha en.acknowledged es.ya_veo fr.ah_bon it.capisco learned.acknowledge pt.entendi rule.acknowledges zh.en"
     ),
-    "is like the request before it": (
+    "is similar to the previous request": (
         "learned.cosine_request learned.cosine_request_answer learned.in_request learned.jaccard "
         "learned.length_ratio learned.narrowed learned.number_in_request learned.repeats "
         "learned.request_again learned.same_intent learned.swapped learned.swapped_answered"
@@ -65,12 +65,12 @@ _SENTENCES: Final[Mapping[str, str]] = {
     "needs nothing else": "rule.closes",
     "puts it off": "de.spaeter en.later es.luego fr.plus_tard it.dopo learned.postpone pt.depois zh.yihou",
     "repeats the request in other words": "rule.same_request",
-    "says a no that means no harm": (
+    'contains a harmless "no", such as "no problem"': (
         "de.kein_problem en.harmless_no es.no_hay_problema fr.pas_de_probleme it.nessun_problema learned.veto "
         "pt.sem_problema zh.mei_guanxi"
     ),
     "says goodbye": "de.tschuess en.bye es.adios fr.au_revoir it.ciao learned.cue_bye pt.adeus zh.zaijian",
-    "says it once more": (
+    "repeats what was said before": (
         "de.ich_sagte en.i_said es.ya_dije fr.j_ai_dit it.ho_detto learned.cue_repeat pt.ja_disse zh.wo_shuo"
     ),
     "says no": "rule.bare_no",
@@ -104,12 +104,12 @@ _SENTENCES: Final[Mapping[str, str]] = {
     "sends the request again word for word": "rule.resent",
     "shows an error message": "learned.failed",
     "shows code": "learned.coded",
-    "speaks of dislike": "en.dislike en.not_my_taste en.seen_it learned.cue_taste",
-    "speaks of oneself": "learned.starts_lower_i",
-    "speaks of the matter, not of the answer": "rule.about_the_matter",
+    "expresses dislike": "en.dislike en.not_my_taste en.seen_it learned.cue_taste",
+    "is about the writer": "learned.starts_lower_i",
+    "is about the subject, not about the answer": "rule.about_the_matter",
     "starts over": "en.rephrase",
-    "takes up what the answer says": "learned.cosine_answer learned.in_answer learned.number_in_answer",
-    "takes what was offered": (
+    "refers to the answer's content": "learned.cosine_answer learned.in_answer learned.number_in_answer",
+    "accepts an offer": (
         "de.nehme_ich en.book_it en.take_it en.will_check es.me_lo_quedo fr.je_prends it.lo_prendo learned.action "
         "pt.fico_com zh.jiu_zhe_ge"
     ),
@@ -117,7 +117,7 @@ _SENTENCES: Final[Mapping[str, str]] = {
     "thanks or praises": (
         "de.perfekt en.exclaimed en.is_right es.perfecto fr.parfait it.perfetto learned.thanks pt.perfeito zh.hen_hao"
     ),
-    "turns it down": (
+    "declines the answer": (
         "de.kaputt de.zu_viel en.turn_down es.averiado es.demasiado fr.en_panne fr.trop it.guasto it.troppo "
         "learned.reject_stated pt.avariado pt.demais zh.bao_cuo zh.tai"
     ),
@@ -129,21 +129,21 @@ _SENTENCES: Final[Mapping[str, str]] = {
     "will do it without the agent": "en.myself",
 }
 _WORDS: Final[Mapping[str, str]] = {
-    "llm": "is read so by a language model",
+    "llm": "is interpreted this way by a language model",
     **{name: words for words, names in _SENTENCES.items() for name in names.split()},
 }
 
 
 def reason_in_words(rules: Iterable[str]) -> tuple[str, ...]:
-    """What a message does, once each and in the order of the rules that fired; a name without words is left out.
+    """Describe the rules that fired, each description once, in the rules' order; unknown rules are left out.
 
-    Each says something of the message: "thanks", "repeats the request in other words".
+    A description has the message as its subject, such as "repeats the request in other words".
     """
     return tuple(dict.fromkeys(words for rule in rules if (words := _WORDS.get(_family(rule)))))
 
 
 def _family(rule: str) -> str:
-    """The name under which the words are shown: all words that a layer looks for are one family."""
+    """Return the rule's name in `_WORDS`: the part before a colon, or "llm" for all rules of a language model."""
     if rule.startswith("llm."):
         return "llm"
     head, _, _ = rule.partition(":")

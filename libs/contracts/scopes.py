@@ -1,19 +1,19 @@
-"""Scopes of a token. Without any of them, its holder can only give, read and clear their own feedback."""
+"""Scopes of a token. The holder of a token without scopes can only give, read and clear their own feedback."""
 
 from __future__ import annotations
 
 from typing import Final
 
 READ: Final = "read"
-"""Reports, transcripts, artifacts, exports, the dashboard."""
+"""Read reports, transcripts, artifacts, exports and the dashboard."""
 REVIEW: Final = "review"
-"""Judge the machine's verdicts: a review counts in their place."""
+"""Judge the machine's verdicts; a review replaces them."""
 DETECT: Final = "detect"
-"""What an agent runtime asks: detect, strategies, metadata of turns, latest feedback."""
+"""Use the routes for agent runtimes: detect, strategies, metadata of turns, latest feedback."""
 INGEST: Final = "ingest"
-"""Send chat events, which say what anybody said."""
+"""Send chat events in the name of any person."""
 ON_BEHALF: Final = "on_behalf"
 """Give and read feedback of other people."""
 ADMIN: Final = "admin"
-"""Dead letters, erasure, purge, metrics."""
+"""Use dead letters, erasure, purge, webhooks and metrics."""
 ALL_SCOPES: Final = frozenset({READ, REVIEW, DETECT, INGEST, ON_BEHALF, ADMIN})

@@ -5,5 +5,4 @@ from __future__ import annotations
 from typing import Final
 
 REVIEW: Final = "review"
-"""A reviewer's judgement of another person's turn: explicit feedback of origin `reviewer`, which counts in place of the
-machine's verdicts on that turn."""
+"""Source of reviews: explicit feedback of the origin `reviewer`, which replaces the machine's verdicts on its turn."""

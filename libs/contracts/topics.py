@@ -1,4 +1,4 @@
-"""Every topic, once: subscriptions, topic creation, dead-letter names, schemas and docs derive from this table."""
+"""Table of all topics, from which subscriptions, topic creation, dead-letter names, schemas and docs are derived."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ Consumer = Literal[
     "reporting",
     "webhooks",
 ]
-"""A consumer group's name: the service, and where it has two, what the second is for."""
+"""Name of a consumer group: the service, and for a service with several groups, the group's purpose."""
 OPTIONAL: frozenset[Consumer] = frozenset({"webhooks"})
-"""Groups that nothing reads for unless a setting asks for it."""
+"""Groups without members unless a setting enables them."""
 
 DAY_MS = 86_400_000
 FOREVER = -1
@@ -53,11 +53,11 @@ def _by_session(event: FeedbackSessionCreated) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Topic:
-    """One topic.
+    """Kafka topic with its event model, settings, producer and consumers.
 
-    `key` makes the record key of an event. `retention_ms` is -1 for ever. `compacted` keeps the last record of
-    each key. `consumers` are consumer groups; the first one dead-letters records that cannot be read, so that one
-    bad record makes one letter.
+    `key` returns an event's record key. A `retention_ms` of -1 means no limit. `compacted` keeps the last record of
+    each key. `consumers` are consumer groups; only the first one writes dead letters for records that cannot be
+    parsed, so that each bad record makes one dead letter.
     """
 
     name: str
@@ -101,17 +101,17 @@ CHAT_REACTION = _conversation(
     ChatMessageReactionIngested,
     "chat services",
     ("chat_bridge",),
-    "an emoji was put on a message or taken away",
+    "an emoji was put on a message or removed",
 )
 REPLY_RECEIVED = _conversation(
-    "feedback.reply.received", FeedbackReplyReceived, "chat_bridge", ("feedback",), "somebody replied to an agent"
+    "feedback.reply.received", FeedbackReplyReceived, "chat_bridge", ("feedback",), "a message to an agent was a reply"
 )
 REACTION_RECEIVED = _conversation(
     "feedback.reaction.received",
     FeedbackReactionReceived,
     "chat_bridge",
     ("feedback",),
-    "somebody reacted to an agent's message",
+    "an emoji was put on an agent's message or removed",
 )
 EXPLICIT_RECEIVED = _conversation(
     "feedback.explicit.received", FeedbackExplicitReceived, "feedback", ("feedback",), "a person judged a turn"
@@ -133,7 +133,7 @@ ERASURE_REQUESTED = Topic(
     "feedback",
     ("feedback", "chat_bridge", "inference", "reporting", "feedback_erasures", "webhooks"),
     compacted=True,
-    meaning="what a person said is to be erased",
+    meaning="a person's messages and feedback must be erased",
 )
 ERASURE_CONFIRMED = Topic(
     "feedback.erasure.confirmed",
@@ -144,7 +144,7 @@ ERASURE_CONFIRMED = Topic(
     7 * DAY_MS,
     "all services",
     ("feedback_erasures",),
-    meaning="a service has removed what a person said from its store",
+    meaning="a service has erased a person's data from its store",
 )
 SESSION_CREATED = Topic(
     "feedback.session.created",
@@ -167,7 +167,7 @@ FEEDBACK_CREATED = Topic(
     "feedback",
     ("reporting", "inference_status", "webhooks"),
     compacted=True,
-    meaning="a feedback as it is now: created, updated or cleared",
+    meaning="a feedback record was created, updated or cleared",
 )
 
 TOPICS: tuple[Topic, ...] = (
@@ -188,9 +188,9 @@ CHAT_TOPICS = (CHAT_MESSAGE, CHAT_REPLY, CHAT_REACTION)
 
 
 FOREIGN = frozenset(topic.name for topic in CHAT_TOPICS)
-"""Topics that others write to: nothing in their headers is believed."""
+"""Topics that other programs write to; their headers are not trusted."""
 
 
 def consumed_by(group: Consumer) -> tuple[Topic, ...]:
-    """The topics that `group` subscribes to, in the table's order."""
+    """Return the topics that `group` subscribes to, in the table's order."""
     return tuple(topic for topic in TOPICS if group in topic.consumers)

@@ -1,8 +1,8 @@
-"""Order of a message's versions and its position: the rule that all message indexes share. Pure.
+"""Order of a message's versions, and the message's position: rules shared by all message indexes. Pure.
 
-The same message may arrive several times: delivered again, edited, or once as a message and once as a reply event. Of
-its versions the greatest by `version_of` holds, and it stands where its earliest version stood (`place_of`): an edited
-question does not move behind its answer. Both depend on the set of versions alone, never on their order of arrival.
+The same message may arrive several times: delivered again, edited, or both as a message and as a reply event. The
+greatest version by `version_of` supplies the content. The earliest version supplies the position (`place_of`), so that
+an edited question does not move behind its answer. Neither depends on the order of arrival.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ from typing import Any, Final
 from contracts.chat import ChatMessageIngested, ChatMessageReplyIngested
 
 MessageEvent = ChatMessageIngested | ChatMessageReplyIngested
-"""An event that carries a message: its own, or the one which says that it was written as a reply."""
+"""Event that contains a message: a message event or a reply event."""
 
 COPY: Final = b"\x00"
-"""The version of a copy that neither event carried, from elsewhere: any event says more."""
+"""Version of a message that is known only from a copy; every event's version is greater."""
 _REPLY, _MESSAGE = b"\x01", b"\x02"
 _ENVELOPE: Final = frozenset({"event_id", "occurred_at", "sequence", "tenant", "project", "version"})
 _SAID: Final = tuple(name for name in ChatMessageIngested.model_fields if name not in _ENVELOPE)
@@ -26,9 +26,9 @@ _OPENED: Final = tuple(f"({name!r}, " for name in _SAID)
 
 
 def message_in(event: MessageEvent) -> ChatMessageIngested:
-    """The message that `event` carries.
+    """Return the message that `event` contains.
 
-    A reply event does not say the turn or what kind of user wrote; an agent that writes one is named by its sender id.
+    A message from a reply event has no turn and no user type; the agent id of an agent's reply is its sender id.
     """
     if isinstance(event, ChatMessageIngested):
         return event
@@ -51,11 +51,11 @@ def message_in(event: MessageEvent) -> ChatMessageIngested:
 
 
 def version_of(event: MessageEvent) -> bytes:
-    """25 bytes that order the versions of one message; the greatest holds.
+    """Return 25 bytes that order the versions of one message; the greatest version counts.
 
-    The message's own event comes before a reply event's copy of it, which says less; then the later one by
-    (occurredAt, sequence), a missing sequence before 0. Of different versions of one moment a hash of what they say
-    decides, so that every index picks the same one. Two versions that say the same at the same moment are equal.
+    Versions from message events are greater than those from reply events, which have fewer fields. Next, the later
+    (occurredAt, sequence) is greater; a missing sequence is less than 0. Ties are broken by a hash of the content, so
+    that all indexes choose the same version. Versions with the same content and time are equal.
     """
     rank = _MESSAGE if isinstance(event, ChatMessageIngested) else _REPLY
     occurred_at, sequence = place_of(event)
@@ -73,12 +73,12 @@ def same_source(one: bytes, other: bytes) -> bool:
 
 
 def _digest(message: ChatMessageIngested) -> bytes:
-    """8 bytes that stand for what a message says. What is not said is left out, so a field added later alters none."""
+    """Return an 8-byte hash of the message's fields. Empty fields are left out, so added fields change no hash."""
     return blake2b(_written(message).encode(), digest_size=8).digest()
 
 
 def _written(message: ChatMessageIngested) -> str:
-    """The `repr` of the list of (name, value) of all that is said, put together by hand: this runs for every record."""
+    """Return the `repr` of the list of (name, value) of all fields that are not None, built by hand for speed."""
     values: tuple[Any, ...] = _VALUES(message)
     pairs = [
         f"{opened}{sorted(value.items()) if type(value) is dict else value!r})"
