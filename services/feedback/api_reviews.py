@@ -30,7 +30,7 @@ REVIEWS: Final = "/conversations/{tenant}/{project}/{conversation_id:segment}/tu
 PERMISSIONS: Permissions = {("POST", REVIEWS): needs(REVIEW_SCOPE)}
 JSON: Final = "application/json"
 FORM: Final = "application/x-www-form-urlencoded"
-_TRANSCRIPT: Final = re.compile(r"/dashboard/conversation\?[\x21-\x7e]*")
+_PAGE: Final = re.compile(r"/dashboard/(?:conversation|audit)\?[\x21-\x7e]*")
 
 
 class GivenReview(BaseModel):
@@ -149,11 +149,11 @@ def _is_form(request: Request) -> bool:
 
 
 def _form(body: bytes) -> tuple[dict[str, str | None], str]:
-    """A form's fields, blank ones as null, and the transcript to go back to."""
+    """A form's fields, blank ones as null, and the page to go back to."""
     try:
         said = {name: one[-1] for name, one in parse_qs(body.decode(), max_num_fields=10).items()}
     except ValueError:
         said = {}
     target = said.pop("next", "")
-    target = target.partition("#")[0] if _TRANSCRIPT.fullmatch(target) else "/dashboard/conversation?"
+    target = target.partition("#")[0] if _PAGE.fullmatch(target) else "/dashboard/conversation?"
     return {name: None if name == "reaction" and value == "none" else value for name, value in said.items()}, target

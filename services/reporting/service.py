@@ -7,8 +7,9 @@ from pathlib import Path
 
 import asyncpg
 
-from reporting import api, api_exports, api_figures, api_webhooks
+from reporting import api, api_audit, api_exports, api_figures, api_webhooks
 from reporting.api import conversations_router
+from reporting.api_audit import audit_router
 from reporting.api_exports import exports_router
 from reporting.api_figures import figures_router
 from reporting.api_webhooks import webhooks_router
@@ -76,6 +77,7 @@ async def build(settings: ReportingSettings, context: ServiceContext, health: He
     service.routers.append(conversations_router(reads, context.clock, settings.artifact_store_url))
     service.routers.append(figures_router(reads, context.clock))
     service.routers.append(exports_router(reads))
+    service.routers.append(audit_router(reads, pool, context.clock))
     service.routers.append(webhooks_router(endpoints, deliveries, context.clock))
     service.routers.append(pages_router(reads, context.clock, health, settings.trace_url_template))
     service.facts["report"] = partial(totals, pool)
@@ -101,7 +103,12 @@ async def _mirroring(settings: ReportingSettings, service: Service, pool: asyncp
 
 SURFACE = Surface(
     merged(
-        api.PERMISSIONS, api_figures.PERMISSIONS, api_exports.PERMISSIONS, api_webhooks.PERMISSIONS, pages.PERMISSIONS
+        api.PERMISSIONS,
+        api_audit.PERMISSIONS,
+        api_figures.PERMISSIONS,
+        api_exports.PERMISSIONS,
+        api_webhooks.PERMISSIONS,
+        pages.PERMISSIONS,
     ),
     refused_pages=pages.REFUSED_PAGES,
 )

@@ -75,6 +75,10 @@ EXPECTED: dict[tuple[str, str], frozenset[str]] = {
     ("GET", "/dashboard/agent"): frozenset({"read"}),
     ("GET", "/dashboard/calibration"): frozenset({"read"}),
     ("GET", "/dashboard/sessions"): frozenset({"read"}),
+    ("GET", "/dashboard/audit"): frozenset({"read"}),
+    ("GET", PROJECT + "/audit"): frozenset({"read"}),
+    ("GET", PROJECT + "/audit/draws"): frozenset({"review"}),
+    ("POST", PROJECT + "/audit/draws"): frozenset({"review"}),
     ("POST", "/conversations/{tenant}/sessions"): frozenset({"read"}),
     ("POST", "/sign-in"): PUBLIC,
 }

@@ -10,6 +10,7 @@ from uuid import UUID
 
 import asyncpg
 
+from reporting.api import PROJECT
 from reporting.pages.overview import BOTH
 from reporting.pages.view import View
 from reporting.queries.agent import BadConversation, TypicalWord, rejected_words, worst_conversations
@@ -67,8 +68,8 @@ class ConversationPage:
 
     def review_path(self, turn_id: str) -> str:
         """Return the path for posting a review of the turn."""
-        tenant, project, conversation, turn = (quote(one, safe="") for one in (*self.conversation, turn_id))
-        return f"/conversations/{tenant}/{project}/{conversation}/turns/{turn}/reviews"
+        conversation, turn = quote(self.conversation.conversation_id, safe=""), quote(turn_id, safe="")
+        return f"{path_of(PROJECT, Project(*self.conversation[:2]))}/{conversation}/turns/{turn}/reviews"
 
     def review_waits(self, reviewed: UUID | None) -> bool:
         """Return True if `reviewed`, the review that was just accepted, is not in the transcript yet."""
@@ -79,6 +80,11 @@ class ConversationPage:
         if self.trace_url_template is None or not trace_id:
             return None
         return self.trace_url_template.replace("{trace_id}", quote(trace_id, safe=""))
+
+
+def path_of(template: str, at: Project) -> str:
+    """Fill in tenant and project in a route's template."""
+    return template.format(tenant=quote(at.tenant, safe=""), project=quote(at.project, safe=""))
 
 
 async def agent(pool: asyncpg.Pool, at: Project, view: View, span: TimeSpan) -> AgentPage:

@@ -8,11 +8,14 @@ from typing import Any, Final
 
 import asyncpg
 from fastapi import APIRouter, Request, Response
-from fastapi.responses import StreamingResponse
+from fastapi.responses import RedirectResponse, StreamingResponse
 from fastapi.routing import APIRoute
 from pydantic import ValidationError
 
 from contracts.scopes import READ, REVIEW
+from reporting.api_audit import DRAWS, figures
+from reporting.api_audit import PAGE as AUDIT
+from reporting.audit.queries import pending
 from reporting.cursor import BadCursor
 from reporting.pages import exports, reading
 from reporting.pages.health import Health, HealthFacts, SharedHealth
@@ -39,7 +42,7 @@ FRONT, LIVE, CONVERSATION, ASSET = "/", "/dashboard/live", "/dashboard/conversat
 LIST, AGENT, CALIBRATION = "/dashboard/feedback", "/dashboard/agent", "/dashboard/calibration"
 SESSIONS: Final = "/dashboard/sessions"
 CSV, JSONL = LIST + ".csv", LIST + ".jsonl"
-_PAGES: Final = (FRONT, LIVE, CONVERSATION, LIST, CSV, JSONL, AGENT, CALIBRATION, SESSIONS, ASSET)
+_PAGES: Final = (FRONT, LIVE, CONVERSATION, LIST, CSV, JSONL, AGENT, CALIBRATION, AUDIT, SESSIONS, ASSET)
 PERMISSIONS: Permissions = {("GET", path): needs(READ) for path in _PAGES} | {("POST", SIGN_IN): PUBLIC}
 REFUSED_PAGES = dict.fromkeys(_PAGES, refused_page)
 ZONE_COOKIE: Final = "agent_feedback_zone"
@@ -179,6 +182,28 @@ def pages_router(
         figures = await calibration(pool, visit.at, span, filters)
         return visit.page("calibration.html", c=figures, agent_names=await agent_ids(pool, visit.at), span=span)
 
+    async def show_audit(visit: Visit) -> Response:
+        reviewer = REVIEW in visit.caller.scopes
+        waiting = await pending(pool, visit.at, visit.view.audit or 0, 1) if reviewer else []
+        following = (
+            visit.link(CONVERSATION, id=waiting[0].conversation_id, turn=waiting[0].turn_id, audit=waiting[0].position)
+            + "#here"
+            if waiting
+            else None
+        )
+        # The review of the last one may not be counted yet: the queue then begins with it once more.
+        if following is not None and visit.view.audit not in (None, waiting[0].position):
+            return RedirectResponse(following, 303)
+        span = visit.view.span(clock.now(), 0)  # answers are older than the first reaction
+        return visit.page(
+            "audit.html",
+            a=await figures(pool, visit.at, span),
+            span=span,
+            reviewer=reviewer,
+            next=following,
+            draws_path=reading.path_of(DRAWS, visit.at),
+        )
+
     async def show_sessions(visit: Visit) -> Response:
         if visit.caller.project is not None:
             return error_page(
@@ -223,6 +248,7 @@ def pages_router(
         (JSONL, visited(as_jsonl)),
         (AGENT, visited(show_agent)),
         (CALIBRATION, visited(show_calibration)),
+        (AUDIT, visited(show_audit)),
         (SESSIONS, visited(show_sessions)),
         (CONVERSATION, show_conversation),
     ):

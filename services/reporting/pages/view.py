@@ -82,6 +82,8 @@ class View(BaseModel):
     """Transcript: id of the turn to show."""
     feedback: Annotated[UUID | None, Empty] = None
     """Transcript: id of the feedback record that the viewer came from."""
+    audit: Annotated[Annotated[int, Field(ge=0, lt=2**63)] | None, Empty] = None
+    """Position in the audit's queue: of the turn to review (transcript), or of the last one (audit page)."""
     every: Annotated[bool, BeforeValidator(bool)] = False
     """Overview: True for all agents, False for the worst ones."""
     cursor: _Position = None
@@ -155,7 +157,7 @@ class View(BaseModel):
     def parameters(self, at: Project, **changes: Any) -> dict[str, Any]:
         """Return this view's URL parameters with `changes`, without those that belong to a single page."""
         said = self.model_dump(by_alias=True, exclude_defaults=True, mode="json")
-        for name in ("tenant", "project", "id", "turn", "feedback", "reviewed", "cursor", "stamp", "every"):
+        for name in ("tenant", "project", "id", "turn", "feedback", "reviewed", "audit", "cursor", "stamp", "every"):
             said.pop(name, None)
         return {"at": f"{at.tenant}/{at.project}", **said, **changes}
 

@@ -145,6 +145,18 @@ document.addEventListener("click", async (event) => {
   try { await navigator.clipboard.writeText(text); event.target.textContent = "copied"; } catch { /* not allowed */ }
 });
 
+// In the audit one key gives the verdict on the drawn answer and goes to the next one.
+const AUDIT_KEYS = { r: "not_ok", o: "ok", n: "neutral" };
+document.addEventListener("keydown", (event) => {
+  const review = document.querySelector("[data-audit]");
+  if (!review || event.ctrlKey || event.metaKey || event.altKey || event.target.closest("input, textarea")?.type?.match(/text/)) return;
+  if (event.key === "s") location.href = review.dataset.audit;
+  const choice = review.querySelector(`input[value="${AUDIT_KEYS[event.key]}"]`);
+  if (!choice) return;
+  choice.checked = true;
+  review.querySelector("form").requestSubmit();
+});
+
 // Send the viewer's time zone to the server in a cookie; a `tz` parameter in the URL overrides it.
 function tellZone() {
   const zone = Intl.DateTimeFormat().resolvedOptions().timeZone, main = byId("main");

@@ -1,0 +1,1 @@
+"""Audit of the machine's verdicts: a random sample of answers for reviewers, and rates corrected by their reviews."""

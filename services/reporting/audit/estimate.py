@@ -1,0 +1,116 @@
+"""Rates of people's verdicts estimated from the machine's verdicts and a reviewed random sample. Pure.
+
+The answers of a window fall into three strata by the machine's verdict on them: rejected, praised, silent. A random
+sample of each stratum is reviewed. A rate is the mean of the strata's reviewed shares, weighted by the strata's sizes.
+With one constant prediction in each stratum this equals the rectified mean of prediction-powered inference
+(Angelopoulos et al., Science 382, 2023) with the power tuned for each stratum.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from math import sqrt
+from typing import Final
+
+from reporting.intervals import Interval, wilson
+
+Z: Final = 1.959964
+"""The z-score of a 95 % confidence interval."""
+_PSEUDO: Final = 0.5
+"""Pseudo-count of each class in the variance of a ratio: a class without reviews has a variance, too."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stratum:
+    """Answers with one verdict of the machine; `size` counts all of them, the other fields those reviewed at random."""
+
+    size: int
+    ok: int = 0
+    neutral: int = 0
+    not_ok: int = 0
+
+    @property
+    def reviewed(self) -> int:
+        return self.ok + self.neutral + self.not_ok
+
+    @property
+    def unseen(self) -> float:
+        """Finite-population correction: the variance of a share shrinks by the part of the stratum not reviewed."""
+        return max(0.0, 1 - self.reviewed / self.size)
+
+    def __add__(self, other: Stratum) -> Stratum:
+        return Stratum(
+            self.size + other.size, self.ok + other.ok, self.neutral + other.neutral, self.not_ok + other.not_ok
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """An estimated rate, 0 to 1, and its 95 % confidence interval."""
+
+    rate: float
+    interval: Interval
+
+
+def share(strata: Sequence[Stratum], count: Callable[[Stratum], int]) -> Estimate | None:
+    """Estimate the share of answers with a property; `count` gives the number of a stratum's reviews that have it.
+
+    The interval combines the strata's Wilson intervals by the square-and-add method (Zou and Donner, Statistics in
+    Medicine 27, 2008). None if a stratum with answers has no review.
+    """
+    used = _used(strata)
+    if used is None:
+        return None
+    total = sum(one.size for one in used)
+    rate = low = high = 0.0
+    for one in used:
+        weight, part = one.size / total, count(one) / one.reviewed
+        bounds = wilson(count(one), one.reviewed)
+        rate += weight * part
+        low += one.unseen * (weight * (part - bounds.low)) ** 2
+        high += one.unseen * (weight * (bounds.high - part)) ** 2
+    return Estimate(rate, Interval(max(0.0, rate - sqrt(low)), min(1.0, rate + sqrt(high))))
+
+
+def satisfaction(strata: Sequence[Stratum]) -> Estimate | None:
+    """Estimate ok / (ok + not_ok) over all answers that people judged, with Fieller's interval.
+
+    None if a stratum with answers has no review, or if no review says ok or not_ok.
+    """
+    used = _used(strata)
+    if used is None or not any(one.ok + one.not_ok for one in used):
+        return None
+    total = sum(one.size for one in used)
+    good = bad = good_variance = bad_variance = covariance = 0.0
+    for one in used:
+        scale, reviews = one.size / total, one.reviewed
+        good += scale * one.ok / reviews
+        bad += scale * one.not_ok / reviews
+        smooth = reviews + 3 * _PSEUDO
+        p, q = (one.ok + _PSEUDO) / smooth, (one.not_ok + _PSEUDO) / smooth
+        spread = one.unseen * scale**2 / max(1, reviews - 1)
+        good_variance += spread * p * (1 - p)
+        bad_variance += spread * q * (1 - q)
+        covariance -= spread * p * q
+    both_variance = good_variance + bad_variance + 2 * covariance
+    return Estimate(
+        good / (good + bad), _fieller(good, good + bad, good_variance, both_variance, good_variance + covariance)
+    )
+
+
+def _fieller(top: float, bottom: float, top_variance: float, bottom_variance: float, covariance: float) -> Interval:
+    """Bound top / bottom: the values r at which top - r * bottom is within Z standard errors of 0."""
+    a = bottom**2 - Z**2 * bottom_variance
+    b = top * bottom - Z**2 * covariance
+    c = top**2 - Z**2 * top_variance
+    root = b * b - a * c
+    if a <= 0 or root < 0:
+        return Interval(0.0, 1.0)
+    return Interval(max(0.0, (b - sqrt(root)) / a), min(1.0, (b + sqrt(root)) / a))
+
+
+def _used(strata: Sequence[Stratum]) -> list[Stratum] | None:
+    """Return the strata with answers; None if there are none, or if one of them has no review."""
+    used = [one for one in strata if one.size]
+    return used if used and all(one.reviewed for one in used) else None

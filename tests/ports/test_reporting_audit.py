@@ -1,0 +1,141 @@
+"""The audit over HTTP: random draws, the queue, and figures from their reviews alone."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import AsyncIterator
+
+import asyncpg
+import httpx
+import pytest
+from reporting_client import client
+from reporting_events import START, feedback, message
+
+from reporting.api_audit import audit_router
+from servicekit.clock import FixedClock
+
+NOW = FixedClock(START + 3_600_000_000)
+AUDIT = "/conversations/acme/support/audit"
+
+
+@pytest.fixture
+async def http(read_models: asyncpg.Pool) -> AsyncIterator[httpx.AsyncClient]:
+    async with client([audit_router(read_models, read_models, NOW)]) as opened:
+        yield opened
+
+
+def turn(number: int, machine: str | None = None, *, response: str | None = "And now?", **place):
+    """An answer, the response to it, and the machine's verdict on it."""
+    at, conversation = 10.0 * number, place.pop("conversation", f"c{number}")
+    where = {"conversation": conversation, **place}
+    yield message(f"a{number}", agent="bot", turn=f"t{number}", at=at, **where)
+    if response is not None:
+        yield message(f"h{number}", turn=None, content=response, at=at + 1, **where)
+    if machine is not None:
+        yield feedback(f"m{number}", kind="inferred", reaction=machine, turn=f"t{number}", at=at + 2, **where)
+
+
+def review(number: int, reaction: str, *, overrules: bool = False):
+    yield feedback(
+        f"r{number}", kind="explicit", origin="reviewer", source="review", user="rev", reaction=reaction,
+        turn=f"t{number}", conversation=f"c{number}", at=2_000 + number,
+    )  # fmt: skip
+    if overrules:
+        yield feedback(
+            f"m{number}", kind="inferred", reaction=None, revision=2, turn=f"t{number}", conversation=f"c{number}",
+            at=10.0 * number + 2, overruled_by=feedback(f"r{number}").feedback_id, overruled_reaction="not_ok",
+        )  # fmt: skip
+
+
+async def drawn(http: httpx.AsyncClient, count: int) -> dict:
+    answer = await http.post(AUDIT + "/draws", json={"count": count})
+    assert answer.status_code == 201, answer.text
+    return answer.json()
+
+
+async def queue(http: httpx.AsyncClient, **query) -> list[str]:
+    answer = await http.get(AUDIT + "/draws", params=query)
+    assert answer.status_code == 200, answer.text
+    return [one["turn_id"] for one in answer.json()["items"]]
+
+
+async def test_draws_hold_each_kind_of_verdict_once_and_never_twice(http, take):
+    await take(*[one for n in range(40) for one in turn(n, "not_ok" if n < 10 else "ok" if n < 16 else None)])
+    assert await drawn(http, 12) == {"drawn": 12, "pending": 12}
+    kinds = Counter(
+        "not_ok" if int(one[1:]) < 10 else "ok" if int(one[1:]) < 16 else "silent" for one in await queue(http)
+    )
+    assert kinds == {"not_ok": 2, "ok": 2, "silent": 8}
+    assert (await drawn(http, 1_000))["pending"] == 40
+    assert sorted(await queue(http)) == sorted(f"t{n}" for n in range(40))
+    assert await drawn(http, 1_000) == {"drawn": 0, "pending": 40}
+
+
+async def test_answers_without_a_response_and_other_places_are_never_drawn(http, take):
+    await take(
+        *turn(1),
+        *turn(2, response=None),
+        *turn(3, response=""),
+        *turn(4, "not_ok", tenant="globex"),
+        *turn(5, project="sales"),
+        *turn(-9_000_000),
+    )
+    await drawn(http, 1_000)
+    assert await queue(http) == ["t1"]
+
+
+async def test_the_queue_goes_on_behind_a_position_and_drops_what_is_reviewed(http, take):
+    await take(*[one for n in range(4) for one in turn(n)])
+    await drawn(http, 100)
+    items = (await http.get(AUDIT + "/draws")).json()["items"]
+    order = [one["turn_id"] for one in items]
+    assert await queue(http, after=items[1]["position"]) == [*order[2:], *order[:2]]
+    await take(*review(int(order[0][1:]), "neutral"))
+    assert await queue(http) == order[1:]
+    assert await queue(http, limit=1) == order[1:2]
+
+
+async def test_only_reviews_of_drawn_answers_measure_the_machine(http, take, read_models):
+    await take(*[one for n in range(30) for one in turn(n, "not_ok" if n < 10 else None)])
+    await take(*review(0, "neutral", overrules=True), *review(11, "not_ok"))  # chosen by the reviewer
+    assert (await http.get(AUDIT)).json()["whole"]["reviewed"] == 0
+    await drawn(http, 1_000)
+    await read_models.execute("delete from audit_draws where turn_id in ('t0', 't11')")
+    for n in range(1, 10):
+        await take(*review(n, "not_ok" if n < 9 else "ok", overrules=True))
+    await take(*[one for n in (10, *range(12, 22)) for one in review(n, "not_ok" if n == 10 else "neutral")])
+    figures = (await http.get(AUDIT)).json()
+    rejections = figures["accuracy"]["not_ok"]
+    assert (rejections["announced"], rejections["reviewed"], rejections["right"]) == (10, 9, 8)
+    whole = figures["whole"]
+    assert (whole["answers"], whole["reviewed"], figures["pending"]) == (30, 20, 8)
+    assert whole["rejected"] == pytest.approx(1 / 3)
+    assert whole["rejected_corrected"]["rate"] == pytest.approx((10 * 8 / 9 + 20 * 1 / 11) / 30)
+    assert figures["agents"][0]["agent_id"] == "bot"
+
+
+async def test_a_later_verdict_of_a_turn_decides_its_stratum(http, take):
+    await take(
+        *turn(1, "not_ok"), feedback("late", kind="inferred", reaction="ok", turn="t1", conversation="c1", at=900)
+    )
+    figures = (await http.get(AUDIT)).json()["accuracy"]
+    assert (figures["ok"]["announced"], figures["not_ok"]["announced"]) == (1, 0)
+
+
+@pytest.mark.parametrize("body", [{"count": 2}, {"count": 1_001}, {"count": "x"}, {"why": 1}, [], "["])
+async def test_a_bad_body_draws_nothing(http, take, body):
+    await take(*turn(1))
+    options = {"content": body, "headers": {"content-type": "application/json"}} if body == "[" else {"json": body}
+    assert (await http.post(AUDIT + "/draws", **options)).status_code == 422
+    assert await queue(http) == []
+
+
+async def test_a_form_draws_from_our_own_page_alone(http, take):
+    await take(*turn(1))
+    form = {"content-type": "application/x-www-form-urlencoded"}
+    refused = await http.post(AUDIT + "/draws", content=b"", headers={**form, "sec-fetch-site": "cross-site"})
+    assert refused.status_code == 403
+    assert await queue(http) == []
+    answer = await http.post(AUDIT + "/draws", content=b"", headers={**form, "sec-fetch-site": "same-origin"})
+    assert (answer.status_code, answer.headers["location"]) == (303, "/dashboard/audit?at=acme/support")
+    assert await queue(http) == ["t1"]
