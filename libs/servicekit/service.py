@@ -92,6 +92,8 @@ class Service:
         self.subscriptions: list[Subscription] = []
         self.routers: list[APIRouter] = []
         self.facts: dict[str, Callable[[], Awaitable[Any]]] = {}
+        self.lookups: dict[str, Callable[..., Awaitable[Any]]] = {}
+        """Questions that other parts of the process may ask."""
         self.watched: list[Callable[[], Sequence[str]]] = []
         """What else has warnings for an operator."""
         self.resources = AsyncExitStack()

@@ -11,6 +11,7 @@ from contracts.topics import BY_NAME
 from servicekit import metrics
 from servicekit.clock import Clock
 from servicekit.log.dead_letters import dead_letter
+from servicekit.log.journal import Journal, Settled
 from servicekit.log.messages import Message, Producer
 from servicekit.log.observing import observe
 from servicekit.log.outcome import STORED, DeadLettered, Observation, Observer, Outcome
@@ -36,6 +37,7 @@ class Parking:
         max_age: int,
         observers: Sequence[Observer] = (),
         note_set_aside: NoteSetAside | None = None,
+        journal: Journal | None = None,
     ) -> None:
         self._store = store
         self._producer = producer
@@ -43,6 +45,7 @@ class Parking:
         self._max_age = max_age
         self._observers = observers
         self._note_set_aside = note_set_aside
+        self._journal = journal
 
     async def release(
         self, pairs: Sequence[tuple[ParkedEvent, IndexedMessage]]
@@ -79,9 +82,16 @@ class Parking:
 
     async def _forget(self, events: Sequence[ParkedEvent], became: Mapping[tuple[ParkedKey, str], Outcome]) -> None:
         await self._store.unpark([event.key for event in events])
+        if self._journal is not None:
+            await self._journal.settle([_settled(event, became[event.key, event.cause]) for event in events])
         for event in events:
             outcome = became[event.key, event.cause]
             observe(self._observers, Observation("chat_bridge", event.key.topic, event.cause, outcome))
+
+
+def _settled(parked: ParkedEvent, outcome: Outcome) -> Settled:
+    event = event_in(parked.value, BY_NAME[parked.key.topic].event)
+    return Settled(event.event_id, parked.cause, parked.key.tenant, parked.key.project, outcome)
 
 
 def message_of(event: Translated, headers: Headers) -> Message:

@@ -7,8 +7,12 @@ from servicekit.db.retention import Expiry
 
 
 def expiries(settings: ChatBridgeSettings) -> list[Expiry]:
-    """Return the expiry of the index and of refused events. A reaction to an expired message finds no original."""
+    """Return the expiries of the index, the journal and refused events.
+
+    A reaction to an expired message finds no original.
+    """
     return [
         Expiry("messages", settings.message_days, "r.stored_at < to_timestamp($1::bigint / 1e6)"),
+        Expiry("journal", settings.journal_days, "r.noted_at < to_timestamp($1::bigint / 1e6)"),
         Expiry("refused", settings.refused_days, "r.refused_at < $1"),
     ]

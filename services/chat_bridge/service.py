@@ -18,13 +18,18 @@ from chat_bridge.source_http import HttpMessageSource
 from chat_bridge.sources import registry
 from chat_bridge.store_postgres import PostgresStore
 from contracts.instants import DAY
+from contracts.scopes import READ
 from servicekit.launcher import Program
 from servicekit.log.erasing import ErasingHandler
+from servicekit.log.journal import Journal, JournalingHandler, JournalReader
 from servicekit.service import Periodic, Service, ServiceContext
 from servicekit.web.application import Surface
+from servicekit.web.journal import WHERE, WhereLookup, where_router
 from servicekit.web.log_writer import LogWriter
+from servicekit.web.permissions import needs
 
 MIGRATIONS = Path(__file__).parent / "migrations"
+WHERE_CHAT = WHERE + "chat"
 
 
 async def build(settings: ChatBridgeSettings, context: ServiceContext) -> Service:
@@ -33,6 +38,7 @@ async def build(settings: ChatBridgeSettings, context: ServiceContext) -> Servic
     pool = await service.open_database(settings.database_url, MIGRATIONS)
     store = PostgresStore(pool)
     refused = RefusedEvents(pool, context.clock)
+    journal = Journal(pool)
     parking = Parking(
         store,
         service.producer,
@@ -40,13 +46,15 @@ async def build(settings: ChatBridgeSettings, context: ServiceContext) -> Servic
         int(settings.parked_days * DAY),
         context.observers,
         refused.note_set_aside,
+        journal,
     )
     source = _open_source(settings, service)
     events = ChatHandler(
         store, service.producer, parking, context.clock, settings.parked_limit, source, refused.note_set_aside
     )
     erasures = ChatBridgeErasures(pool, store)
-    service.consume("chat_bridge", ErasingHandler(events, erasures, service.producer, "chat_bridge"))
+    erasing = ErasingHandler(events, erasures, service.producer, "chat_bridge")
+    service.consume("chat_bridge", JournalingHandler(erasing, journal))
     service.expire(pool, expiries(settings))
     service.every(Periodic("sweep", settings.sweep_seconds, parking.sweep))
     if source is not None:
@@ -55,9 +63,11 @@ async def build(settings: ChatBridgeSettings, context: ServiceContext) -> Servic
     service.facts["parked"] = store.parked
     log = LogWriter(service.producer, room=context.room, seconds=settings.log_seconds)
     intake = Intake(log, context.clock, context.judge_at, refused.note)
+    lookup = service.lookups["where chat"] = WhereLookup(JournalReader(pool))
     service.routers += [
         *registry.routers(intake, registry.open_sources(settings)),
         refused_router(refused),
+        where_router(WHERE_CHAT, lookup, "ingest"),
     ]
     return service
 
@@ -76,6 +86,8 @@ def _open_source(settings: ChatBridgeSettings, service: Service) -> HttpMessageS
     return source
 
 
-SURFACE = Surface({**registry.PERMISSIONS, **api_refused.PERMISSIONS}, registry.BODY_LIMITS)
+SURFACE = Surface(
+    {**registry.PERMISSIONS, **api_refused.PERMISSIONS, ("GET", WHERE_CHAT): needs(READ)}, registry.BODY_LIMITS
+)
 PROGRAM = Program("chat_bridge", ChatBridgeSettings, build, SURFACE)
 """The service as it is started on its own."""

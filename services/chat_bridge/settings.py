@@ -14,9 +14,9 @@ class ChatBridgeSettings(SourceSettings):
 
     `message_source_url` is asked for messages that were never published, for at most `message_source_seconds`, and
     every `message_source_again_seconds` for those that events still wait for. `log_seconds` is how long an HTTP
-    request waits for the log. Messages are forgotten `message_days` after they came in, and refused events
-    `refused_days` after they were refused; 0 keeps them for ever. The settings of sources are declared beside them
-    (`sources/`).
+    request waits for the log. Messages are forgotten `message_days` after they came in, refused events `refused_days`
+    after they were refused, and the outcomes of events (`where`) after `journal_days`; 0 keeps them for ever. The
+    settings of sources are declared beside them (`sources/`).
     """
 
     model_config = SettingsConfigDict(env_prefix="CHAT_BRIDGE_")
@@ -25,6 +25,7 @@ class ChatBridgeSettings(SourceSettings):
     database_url: PostgresUrl = "postgresql://localhost/agent_feedback"
     message_days: float = Field(default=180, ge=0)
     refused_days: float = Field(default=7, ge=0)
+    journal_days: float = Field(default=7, ge=0)
     parked_days: float = Field(default=7, gt=0)
     parked_limit: int = Field(default=100_000, ge=1)
     sweep_seconds: float = Field(default=5, gt=0)

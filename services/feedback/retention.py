@@ -7,13 +7,14 @@ from servicekit.db.retention import Expiry
 
 
 def expiries(settings: FeedbackSettings) -> list[Expiry]:
-    """Return the expiries of the turn registry, session ratings and the erasures' status, all in `database_url`.
+    """Return the expiries of turn registry, journal, session ratings and the erasures' status, all in `database_url`.
 
     The erasure ledger itself stays: it keeps a replay from bringing back what an erased person said.
     """
     return [
         Expiry("turns", settings.turn_days, "r.stored_at < to_timestamp($1::bigint / 1e6)"),
         Expiry("people", settings.turn_days, "r.stored_at < to_timestamp($1::bigint / 1e6)"),
+        Expiry("journal", settings.journal_days, "r.noted_at < to_timestamp($1::bigint / 1e6)"),
         Expiry("session_feedback", settings.session_days, "r.recorded_at < to_timestamp($1::bigint / 1e6)"),
         Expiry("erasure_receipts", settings.erasure_status_days, "r.confirmed_at < $1"),
         Expiry("erasure_requests", settings.erasure_status_days, "r.requested_at < $1"),

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from feedback import api, api_erasure, api_reviews, api_sessions
+import asyncpg
+
+from feedback import api, api_erasure, api_reviews, api_sessions, where
 from feedback.api import intake_router
 from feedback.api_erasure import erasure_router
 from feedback.api_reviews import reviews_router
@@ -27,11 +30,13 @@ from feedback.widget import routes as widget
 from feedback.widget.routes import widget_router
 from servicekit.errors import StartError
 from servicekit.launcher import Program
+from servicekit.log.journal import Journal, JournalingHandler, JournalReader
 from servicekit.log.reach import Reach
 from servicekit.pseudonyms import ErasureSettings, Pseudonyms
 from servicekit.service import Periodic, Service, ServiceContext
 from servicekit.settings import read_settings
 from servicekit.web.application import Surface
+from servicekit.web.journal import WhereLookup, where_router
 from servicekit.web.log_writer import LogWriter
 from servicekit.web.permissions import merged
 
@@ -48,16 +53,19 @@ async def build(settings: FeedbackSettings, context: ServiceContext) -> Service:
     store = await open_store(settings.store_url, service)
     if isinstance(store, PostgresStore):
         service.expire(store.pool, store_expiries(settings))
-    service.consume("feedback", FeedbackHandler(store, service.producer, settings.rewards, settings.project_rewards))
+    pool = await service.open_database(settings.database_url, MIGRATIONS)
+    every_reward = {emoji: value for one in settings.project_rewards.values() for emoji, value in one.items()}
+    journal = Journal(pool, partial(where.feedback_of, every_reward | dict(settings.rewards)))
+    events = FeedbackHandler(store, service.producer, settings.rewards, settings.project_rewards)
+    service.consume("feedback", JournalingHandler(events, journal))
     service.facts["totals"] = store.totals
-    await _open_intake(settings, service, store)
+    await _open_intake(settings, service, store, pool)
     return service
 
 
-async def _open_intake(settings: FeedbackSettings, service: Service, store: Store) -> None:
+async def _open_intake(settings: FeedbackSettings, service: Service, store: Store, pool: asyncpg.Pool) -> None:
     """The turn registry, what fills it, and the HTTP routes that need it."""
     around = service.context
-    pool = await service.open_database(settings.database_url, MIGRATIONS)
     service.expire(pool, expiries(settings))
     turn_erasures = TurnErasures(pool, Pseudonyms(read_settings(ErasureSettings)))
     service.consume("feedback_turns", TurnHandler(PostgresRegistry(pool), turn_erasures))
@@ -83,12 +91,14 @@ async def _open_intake(settings: FeedbackSettings, service: Service, store: Stor
     service.every(Periodic("session_announcements", ANNOUNCE_SECONDS, announcer.sweep))
     service.every(Periodic("session_retention", RETENTION_SECONDS, sessions.purge))
     service.consume("feedback_erasures", ErasureStatusHandler(PostgresErasureStatuses(pool), turn_erasures))
+    lookup = service.lookups["where feedback"] = WhereLookup(JournalReader(reads), partial(where.states_of, store))
     service.routers += [
         intake_router(intake),
         reviews_router(intake, store),
         sessions_router(sessions, settings.default_tenant),
         erasure_router(log, PostgresErasureStatuses(reads), around.clock),
         widget_router(),
+        where_router(where.PATH, lookup, "feedback"),
     ]
 
 
@@ -122,7 +132,8 @@ async def _open_mongo(url: str, service: Service) -> Store:
 
 
 PERMISSIONS = merged(
-    api.PERMISSIONS, api_reviews.PERMISSIONS, api_erasure.PERMISSIONS, api_sessions.PERMISSIONS, widget.PERMISSIONS
+    *(api.PERMISSIONS, api_reviews.PERMISSIONS, api_erasure.PERMISSIONS, api_sessions.PERMISSIONS),
+    *(widget.PERMISSIONS, where.PERMISSIONS),
 )
 PROGRAM = Program("feedback", FeedbackSettings, build, Surface(PERMISSIONS))
 """The service as it is started on its own."""

@@ -28,7 +28,8 @@ class FeedbackSettings(ReadSettings):
     a session's end waits for its rating to be kept. Ratings are removed after `session_days`; those sent with a token
     of all tenants are `default_tenant`'s.
 
-    Kept, in days after they came in (0: for ever): `turn_days` what is known of a turn, `stub_days` the ids that an
+    Kept, in days after they came in (0: for ever): `turn_days` what is known of a turn, `journal_days` the
+    outcomes of events (`where`), `stub_days` the ids that an
     erasure leaves (PostgreSQL stores), `erasure_status_days` the status of erasures.
     """
 
@@ -40,6 +41,7 @@ class FeedbackSettings(ReadSettings):
     emoji_rewards_of: dict[str, RewardChanges] = Field(default_factory=dict)
     log_seconds: float = Field(default=5, gt=0, le=60)
     turn_days: float = Field(default=730, ge=0)
+    journal_days: float = Field(default=7, ge=0)
     stub_days: float = Field(default=30, ge=0)
     erasure_status_days: float = Field(default=730, ge=0)
     turn_seconds: float = Field(default=2, ge=0, le=60)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import asyncpg
 
-from reporting import api, api_audit, api_exports, api_figures, api_webhooks
+from reporting import api, api_audit, api_exports, api_figures, api_webhooks, api_where
 from reporting.api import conversations_router
 from reporting.api_audit import audit_router
 from reporting.api_exports import exports_router
@@ -20,7 +20,7 @@ from reporting.mirror.mirror import ArtifactReplicator
 from reporting.mirror.object_store import ObjectStore
 from reporting.mirror.receipts import HeldReceipts
 from reporting.pages import routes as pages
-from reporting.pages.routes import Health, pages_router
+from reporting.pages.routes import Health, Where, pages_router
 from reporting.queries.counts import totals
 from reporting.retention import expiries
 from reporting.rollups import Rollups
@@ -46,10 +46,13 @@ WEBHOOK_SECONDS = 1.0
 """Interval between polls for due deliveries."""
 
 
-async def build(settings: ReportingSettings, context: ServiceContext, health: Health | None = None) -> Service:
+async def build(
+    settings: ReportingSettings, context: ServiceContext, health: Health | None = None, where: Where | None = None
+) -> Service:
     """Build the service, ready to start; its database is open and fully migrated.
 
     `health` supplies the dashboard's panel on the whole platform; without it the panel says that it has no data.
+    `where` follows events through the other services of the process.
     """
     service = Service("reporting", context)
     pool = await service.open_database(settings.database_url, MIGRATIONS, size=settings.pool_size)
@@ -75,11 +78,13 @@ async def build(settings: ReportingSettings, context: ServiceContext, health: He
     # A generic plan may cost a hundred times as much: a common tag is best found by time, a rare one by the tag.
     reads = await service.open_reads(settings, MIGRATIONS, plan_anew=True)
     service.routers.append(conversations_router(reads, context.clock, settings.artifact_store_url))
+    service.lookups["where reports"] = partial(api_where.counted, reads)
+    service.routers.append(api_where.where_router(reads))
     service.routers.append(figures_router(reads, context.clock))
     service.routers.append(exports_router(reads))
     service.routers.append(audit_router(reads, pool, context.clock))
     service.routers.append(webhooks_router(endpoints, deliveries, context.clock))
-    service.routers.append(pages_router(reads, context.clock, health, settings.trace_url_template))
+    service.routers.append(pages_router(reads, context.clock, health, settings.trace_url_template, where))
     service.facts["report"] = partial(totals, pool)
     return service
 
@@ -108,6 +113,7 @@ SURFACE = Surface(
         api_figures.PERMISSIONS,
         api_exports.PERMISSIONS,
         api_webhooks.PERMISSIONS,
+        api_where.PERMISSIONS,
         pages.PERMISSIONS,
     ),
     refused_pages=pages.REFUSED_PAGES,

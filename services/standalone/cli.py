@@ -14,7 +14,17 @@ from rich.console import Console
 
 from contracts.asyncapi import asyncapi
 from servicekit.logging import configure_logging
-from standalone import cli_chat, cli_detector, cli_erase, cli_export, cli_log, cli_purge, cli_rebuild, cli_rejudge
+from standalone import (
+    cli_chat,
+    cli_detector,
+    cli_erase,
+    cli_export,
+    cli_log,
+    cli_purge,
+    cli_rebuild,
+    cli_rejudge,
+    cli_where,
+)
 from standalone.state import DEFAULT_STATE
 from standalone.terminal import ANSWER_SECONDS, INTERRUPTED, AsJson, State, instant, print_json, say, show, within
 from standalone.terminal import run as run_work
@@ -242,3 +252,4 @@ cli_export.register(app)
 cli_purge.register(app)
 cli_rebuild.register(app)
 cli_rejudge.register(app)
+cli_where.register(app)

@@ -11,21 +11,26 @@ from typing import Any
 from fastapi import APIRouter
 
 from chat_bridge.api_refused import refused_router
+from chat_bridge.service import WHERE_CHAT
 from chat_bridge.sources.registry import routers as bridge_routers
 from feedback.api import intake_router
 from feedback.api_erasure import erasure_router
 from feedback.api_reviews import reviews_router
 from feedback.api_sessions import sessions_router
+from feedback.where import PATH as WHERE_FEEDBACK
 from inference.api import inference_router
 from reporting.api import conversations_router
 from reporting.api_exports import exports_router
 from reporting.api_figures import figures_router
 from reporting.api_webhooks import webhooks_router
+from reporting.api_where import where_router as where_reports_router
 from servicekit.web.application import application
+from servicekit.web.journal import WhereLookup, where_router
 from servicekit.web.reference import as_markdown
 
 PAGE = Path(__file__).parents[2] / "docs" / "http.md"
 MARK = "<!-- Everything below is made from the routes by `make docs`. -->\n"
+_NO_JOURNAL: Any = None
 ROUTERS: tuple[Callable[..., APIRouter], ...] = (
     refused_router,
     intake_router,
@@ -37,6 +42,9 @@ ROUTERS: tuple[Callable[..., APIRouter], ...] = (
     exports_router,
     webhooks_router,
     inference_router,
+    lambda: where_router(WHERE_CHAT, WhereLookup(_NO_JOURNAL), "ingest"),
+    lambda: where_router(WHERE_FEEDBACK, WhereLookup(_NO_JOURNAL), "feedback"),
+    where_reports_router,
 )
 
 

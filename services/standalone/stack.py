@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections import Counter
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from typing import Any, TypeVar
 
 import chat_bridge.service
@@ -23,6 +23,7 @@ from servicekit.log.producer import BatchProducer
 from servicekit.service import Service, ServiceContext
 from servicekit.settings import read_settings
 from standalone.embedded.holdback import Holdback
+from standalone.where import Params, way_of
 
 T = TypeVar("T")
 PROGRAMS = (
@@ -62,7 +63,7 @@ class Stack:
             chat_bridge.service.build(of_bridge, around),
             feedback.service.build(of_feedback, around),
             inference.service.build(of_inference, around),
-            reporting.service.build(of_reporting, around, self.health),
+            reporting.service.build(of_reporting, around, self.health, self.where),
         )
         self.services = {service.name: service for service in built}
         if self._holdback is not None:
@@ -136,6 +137,24 @@ class Stack:
             "dead_letters": dict(self._dead_letters()),
             "warnings": self.warnings,
         }
+
+    async def where(self, tenant: str, project: str, id_: str, is_message: bool) -> list[dict[str, str]]:
+        """Return the steps of an event, or of all events about a message, see `Way.steps`."""
+
+        async def ask(part: str, parameters: Params) -> Mapping[str, Any]:
+            given = {name: [value for key, value in parameters if key == name] for name, _ in parameters}
+            if part == "reports":
+                found = await self._lookup("where reports")(tenant, project, given["feedback_id"])
+                return {"feedbacks": [one.model_dump() for one in found]}
+            ids = (given.get(name, []) for name in ("event_id", "message_id", "cause"))
+            found = await self._lookup(f"where {part}")(tenant, project, *ids)
+            answer: dict[str, Any] = found.model_dump()
+            return answer
+
+        return (await way_of(ask, id_, is_message=is_message)).steps()
+
+    def _lookup(self, name: str) -> Callable[..., Awaitable[Any]]:
+        return next(service.lookups[name] for service in self.services.values() if name in service.lookups)
 
     async def fact(self, name: str) -> Any:
         """Return the fact `name` that a service reports."""

@@ -45,6 +45,7 @@ EXPECTED: dict[tuple[str, str], frozenset[str]] = {
     ("GET", "/dashboard/assets/{name}"): frozenset({"read"}),
     ("POST", "/ingest/{tenant}/{project}/events"): frozenset({"ingest"}),
     ("GET", PROJECT + "/refused"): frozenset({"ingest"}),
+    **{("GET", f"{PROJECT}/where/{name}"): frozenset({"read"}) for name in ("chat", "feedback", "reports")},
     ("POST", "/sources/slack/events"): PUBLIC,  # signed by Slack
     ("POST", "/sources/webhooks/{source}"): PUBLIC,  # signed as the map says
     ("POST", TURN + "/feedback"): ANY,
@@ -79,6 +80,7 @@ EXPECTED: dict[tuple[str, str], frozenset[str]] = {
     ("GET", PROJECT + "/audit"): frozenset({"read"}),
     ("GET", PROJECT + "/audit/draws"): frozenset({"review"}),
     ("POST", PROJECT + "/audit/draws"): frozenset({"review"}),
+    ("GET", "/dashboard/where"): frozenset({"read"}),
     ("POST", "/conversations/{tenant}/sessions"): frozenset({"read"}),
     ("POST", "/sign-in"): PUBLIC,
 }

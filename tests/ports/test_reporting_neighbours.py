@@ -63,7 +63,7 @@ QUESTIONS: list[tuple[str, str, Any]] = [
     ),
 ]
 """Every question that can be asked about a project: one at least for each route."""
-NO_QUESTION = {"/dashboard/assets/{name}", "/sign-in"}
+NO_QUESTION = {"/dashboard/assets/{name}", "/sign-in", "/dashboard/where"}
 """Routes that answer the same whatever is stored."""
 OF_TENANT = {"/dashboard/sessions", "/conversations/{tenant}/sessions"}
 """Routes about a whole tenant; `test_reporting_sessions.py` asks them."""

@@ -277,6 +277,18 @@ export interface FeedbackResult {
   would_be_announced: boolean;
 }
 
+/** A feedback record as the service holds it. */
+export interface FeedbackState {
+  /** The feedback record. */
+  feedback_id: string;
+  /** Its revision here. */
+  revision: number;
+  /** In the feedback service `live`, `cleared`, `overruled` (by a review) or `erased`; in reporting `counted` or `not counted` (cleared, overruled, or a newer reaction of the same person counts). */
+  state: string;
+  /** The `eventId` of that revision on `feedback.created`; null in reporting. */
+  announced_as?: string | null;
+}
+
 /** Counts with satisfaction. */
 export interface Figures {
   /** user + machine + reviewer = ok + not_ok + neutral. */
@@ -440,6 +452,30 @@ export interface Ingested {
   refused: RefusedEvent[];
   /** How many lines were not taken. */
   refused_total: number;
+}
+
+/** The outcome of one record of the log. */
+export interface JournalRecord {
+  /** Its coordinates. */
+  at: string;
+  /** Those of the chat record that it derives from; its own for a chat record. */
+  cause: string;
+  /** Its `eventId`; empty if it could not be read. */
+  event_id: string;
+  /** Its conversation. */
+  conversation_id: string | null;
+  /** The message that it is or is about. */
+  message_id: string | null;
+  /** The feedback record that it changes, if any. */
+  feedback_id: string | null;
+  /** `stored`, `unchanged`, `ignored`, `parked` or `dead_lettered`. */
+  outcome: string;
+  /** The rule by which it was ignored, parked or dead-lettered; else empty. */
+  reason: string;
+  /** Of a dead letter: the field and what is wrong with it, without its value. */
+  detail: string;
+  /** Time of the outcome, RFC 3339. */
+  noted_at: string;
 }
 
 /** One item per turn, oldest change first, at most 2 MiB of text. */
@@ -1083,6 +1119,14 @@ export interface UserText {
   ts: string;
 }
 
+/** What a service knows of an event or a message. Never content. */
+export interface WhereFound {
+  /** The latest first, at most 200. */
+  records: JournalRecord[];
+  /** The feedback records that these records change. */
+  feedbacks: FeedbackState[];
+}
+
 export interface Window {
   /** From this time on, RFC 3339. */
   start: string;
@@ -1444,5 +1488,37 @@ export interface Operations {
       agent_id?: string | null;
     };
     answer: Detected;
+  };
+  "GET /conversations/{tenant}/{project}/where/chat": {
+    query: {
+      /** Records with these event ids. */
+      event_id?: string[];
+      /** Records that are, or are about, these messages. */
+      message_id?: string[];
+      /** Records that derive from the chat records at these coordinates. */
+      cause?: string[];
+    };
+    body: undefined;
+    answer: WhereFound;
+  };
+  "GET /conversations/{tenant}/{project}/where/feedback": {
+    query: {
+      /** Records with these event ids. */
+      event_id?: string[];
+      /** Records that are, or are about, these messages. */
+      message_id?: string[];
+      /** Records that derive from the chat records at these coordinates. */
+      cause?: string[];
+    };
+    body: undefined;
+    answer: WhereFound;
+  };
+  "GET /conversations/{tenant}/{project}/where/reports": {
+    query: {
+      /** Feedback records; a reply has none here. */
+      feedback_id: string[];
+    };
+    body: undefined;
+    answer: WhereFound;
   };
 }

@@ -41,13 +41,18 @@ log = logger("reporting")
 FRONT, LIVE, CONVERSATION, ASSET = "/", "/dashboard/live", "/dashboard/conversation", ASSETS_AT + "/{name:segment}"
 LIST, AGENT, CALIBRATION = "/dashboard/feedback", "/dashboard/agent", "/dashboard/calibration"
 SESSIONS: Final = "/dashboard/sessions"
+WHERE: Final = "/dashboard/where"
 CSV, JSONL = LIST + ".csv", LIST + ".jsonl"
-_PAGES: Final = (FRONT, LIVE, CONVERSATION, LIST, CSV, JSONL, AGENT, CALIBRATION, AUDIT, SESSIONS, ASSET)
+_PAGES: Final = (FRONT, LIVE, CONVERSATION, LIST, CSV, JSONL, AGENT, CALIBRATION, AUDIT, SESSIONS, WHERE, ASSET)
 PERMISSIONS: Permissions = {("GET", path): needs(READ) for path in _PAGES} | {("POST", SIGN_IN): PUBLIC}
 REFUSED_PAGES = dict.fromkeys(_PAGES, refused_page)
 ZONE_COOKIE: Final = "agent_feedback_zone"
 _NO_PROJECT: Final = ("There is nothing here", "The project does not exist, or this token is not valid for it.")
 _PAGE: Final = 50
+
+
+Where = Callable[[str, str, str, bool], Awaitable[list[dict[str, str]]]]
+"""Called with tenant, project, an id and whether it is a message's; returns the steps of its events."""
 
 
 class PageRoute(APIRoute):
@@ -104,7 +109,11 @@ def view_of(request: Request) -> View:
 
 
 def pages_router(
-    pool: asyncpg.Pool, clock: Clock, health: Health | None, trace_url_template: str | None = None
+    pool: asyncpg.Pool,
+    clock: Clock,
+    health: Health | None,
+    trace_url_template: str | None = None,
+    where: Where | None = None,
 ) -> APIRouter:
     """Return the routes of all pages and assets. Each of them requires a token, except the sign-in form."""
     router = APIRouter(include_in_schema=False, route_class=PageRoute)
@@ -215,6 +224,12 @@ def pages_router(
         ratings = await session_ratings(pool, visit.at.tenant, span, "day")
         return visit.page("sessions.html", s=ratings, span=span, turns=turns_in_words, day=lambda one: one.start[:10])
 
+    async def show_where(visit: Visit) -> Response:
+        view, steps = visit.view, None
+        if where is not None and view.id is not None:
+            steps = await where(*visit.at, view.id, view.of == "message")
+        return visit.page("where.html", known_where=where is not None, steps=steps)
+
     async def show_conversation(request: Request) -> Response:
         caller: Caller = request.state.caller
         view = view_of(request)
@@ -250,6 +265,7 @@ def pages_router(
         (CALIBRATION, visited(show_calibration)),
         (AUDIT, visited(show_audit)),
         (SESSIONS, visited(show_sessions)),
+        (WHERE, visited(show_where)),
         (CONVERSATION, show_conversation),
     ):
         router.add_api_route(path, handler, methods=["GET"], response_model=None)

@@ -78,6 +78,8 @@ class View(BaseModel):
     """Transcript: id of the review that was just submitted."""
     id: Annotated[Id | None, Empty] = None
     """Transcript: id of the conversation."""
+    of: Literal["event", "message"] = "event"
+    """Page of an event: whose id `id` is."""
     turn: Annotated[Id | None, Empty] = None
     """Transcript: id of the turn to show."""
     feedback: Annotated[UUID | None, Empty] = None
@@ -157,7 +159,8 @@ class View(BaseModel):
     def parameters(self, at: Project, **changes: Any) -> dict[str, Any]:
         """Return this view's URL parameters with `changes`, without those that belong to a single page."""
         said = self.model_dump(by_alias=True, exclude_defaults=True, mode="json")
-        for name in ("tenant", "project", "id", "turn", "feedback", "reviewed", "audit", "cursor", "stamp", "every"):
+        pages = ("id", "turn", "feedback", "reviewed", "audit", "cursor", "stamp", "every", "of")
+        for name in ("tenant", "project", *pages):
             said.pop(name, None)
         return {"at": f"{at.tenant}/{at.project}", **said, **changes}
 

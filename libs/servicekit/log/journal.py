@@ -1,0 +1,168 @@
+"""A table of what became of each record of a consumer group, by event id, message id and coordinates; no content.
+
+Each service that keeps one has the table `journal` in a migration of its own.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import Any, Final, NamedTuple
+from uuid import UUID
+
+import asyncpg
+from pydantic_core import from_json
+
+from contracts.base import ID_LIMIT, ID_PATTERN
+from servicekit.db.pools import columns_of
+from servicekit.log.handler import Handler
+from servicekit.log.outcome import DeadLettered, Outcome, kind_of, reason_of
+from servicekit.log.records import CAUSE, Received, Unreadable, header
+from servicekit.logging import frames, logger
+
+FOUND_LIMIT: Final = 200
+_COLUMNS: Final = (
+    "event_id, at, tenant, project, cause, conversation_id, message_id, feedback_id, outcome, reason, detail"
+)
+# The first outcome of a record stays if it comes again after a lost commit.
+_NOTE: Final = f"""
+insert into journal as j ({_COLUMNS})
+select * from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::uuid[],
+    $9::text[], $10::text[], $11::text[])
+on conflict (event_id, at, tenant, project) do update
+set outcome = excluded.outcome, reason = excluded.reason, detail = excluded.detail, feedback_id = excluded.feedback_id,
+    noted_at = now()
+where excluded.outcome <> 'unchanged'
+"""
+_SETTLE: Final = """
+update journal j set outcome = s.outcome, reason = s.reason, noted_at = now()
+from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[])
+    as s (event_id, at, tenant, project, outcome, reason)
+where j.event_id = s.event_id and j.at = s.at and j.tenant = s.tenant and j.project = s.project
+"""
+_MINE: Final = "tenant = $1 and project = $2"
+_FIND: Final = f"""
+select {_COLUMNS}, (extract(epoch from noted_at) * 1000000)::bigint as noted_at from (
+    select * from journal where event_id = any($3::text[]) and {_MINE}
+    union
+    select * from journal where message_id = any($4::text[]) and {_MINE}
+    union
+    select * from journal where cause = any($5::text[]) and {_MINE}
+) j order by noted_at desc, at limit {FOUND_LIMIT}
+"""
+_MESSAGE_NAMES: Final = ("message_id", "detected_in_message_id", "agent_message_id")
+_NAME: Final = re.compile(r"[A-Za-z0-9._-]{1,64}")
+_ID: Final = re.compile(ID_PATTERN)
+FeedbackOf = Callable[[Any], UUID | None]
+log = logger("journal")
+
+
+class Settled(NamedTuple):
+    """What became of a record after its batch; `at` has its coordinates."""
+
+    event_id: str
+    at: str
+    tenant: str
+    project: str
+    outcome: Outcome
+
+
+class Journal:
+    """The journal on a pool whose connections see the table. Writing never raises: it explains, it promises nothing."""
+
+    def __init__(self, pool: asyncpg.Pool, feedback_of: FeedbackOf = lambda _: None) -> None:
+        self._pool = pool
+        self._feedback_of = feedback_of
+
+    async def note(self, batch: Sequence[Any], outcomes: Sequence[Outcome]) -> None:
+        """Note a batch's records with their outcomes, in one statement."""
+        rows = [
+            self._row(received, outcome)
+            for received, outcome in zip(batch, outcomes, strict=True)
+            if isinstance(received, Received) and not isinstance(outcome, DeadLettered)
+            if hasattr(received.event, "project")
+        ]
+        await self._write(_NOTE, rows, 11)
+
+    async def note_refused(self, refused: Sequence[Unreadable]) -> None:
+        """Note records that became dead letters, if they say whose they are."""
+        await self._write(_NOTE, [row for row in map(_refused_row, refused) if row is not None], 11)
+
+    async def settle(self, settled: Collection[Settled]) -> None:
+        """Note what became of records that had waited."""
+        rows = [(*one[:4], kind_of(one.outcome), reason_of(one.outcome)) for one in settled]
+        await self._write(_SETTLE, rows, 6)
+
+    async def _write(self, statement: str, rows: Sequence[tuple[Any, ...]], width: int) -> None:
+        kept = {row[:4]: row for row in rows}
+        try:
+            if kept:
+                await self._pool.execute(statement, *columns_of([kept[key] for key in sorted(kept)], width))
+        except Exception as error:
+            log.warning("journal_not_written", records=len(kept), error=type(error).__name__, where=frames(error))
+
+    def _row(self, received: Received[Any], outcome: Outcome) -> tuple[Any, ...]:
+        event, at = received.event, str(received.raw.coordinates)
+        named = (getattr(event, name, None) for name in _MESSAGE_NAMES)
+        message = next((one for one in named if one is not None), None)
+        about = (getattr(event, "conversation_id", None), message, self._feedback_of(event))
+        said = (kind_of(outcome), reason_of(outcome), "")
+        return (event.event_id, at, event.tenant, event.project, received.cause, *about, *said)
+
+
+class JournalReader:
+    """Looks records up in a journal."""
+
+    def __init__(self, pool: asyncpg.Pool) -> None:
+        self._pool = pool
+
+    async def find(
+        self, tenant: str, project: str, events: Collection[str], messages: Collection[str], causes: Collection[str]
+    ) -> Sequence[Mapping[str, Any]]:
+        """Return a project's records with one of these event ids, message ids or causes, the latest first."""
+        given = (list(events), list(messages), list(causes))
+        return [dict(row) for row in await self._pool.fetch(_FIND, tenant, project, *given)]
+
+
+class JournalingHandler(Handler):
+    """`inner`, whose outcomes are noted in a journal before the batch is committed."""
+
+    def __init__(self, inner: Handler, journal: Journal) -> None:
+        self._inner = inner
+        self._journal = journal
+        self.takes_tombstones = inner.takes_tombstones
+
+    async def handle(self, batch: Sequence[Any]) -> Sequence[Outcome]:
+        outcomes = await self._inner.handle(batch)
+        await self._journal.note(batch, outcomes)
+        return outcomes
+
+    async def commit_lost(self, batch: Sequence[Any]) -> None:
+        await self._inner.commit_lost(batch)
+
+    async def note_set_aside(self, refused: Sequence[Unreadable]) -> None:
+        await self._inner.note_set_aside(refused)
+        await self._journal.note_refused(refused)
+
+
+def _refused_row(refused: Unreadable) -> tuple[Any, ...] | None:
+    """Return the row of a dead letter; None if its record does not say whose it is. Other ids than an event's count as
+    missing."""
+    try:
+        event = from_json(refused.raw.value or b"")
+    except (ValueError, RecursionError):
+        return None
+    if not isinstance(event, dict) or not all(_fits(_NAME, event.get(name)) for name in ("tenant", "project")):
+        return None
+    names = ("eventId", "conversationId", "messageId")
+    event_id, conversation, message = (event[name] if _fits(_ID, event.get(name)) else None for name in names)
+    if event_id is None and message is None:
+        return None
+    at = str(refused.raw.coordinates)
+    place = (event_id or "", at, event["tenant"], event["project"])
+    cause = header(refused.raw.headers, CAUSE) or at
+    return (*place, cause, conversation, message, None, "dead_lettered", refused.reason, refused.detail)
+
+
+def _fits(pattern: re.Pattern[str], value: object) -> bool:
+    return isinstance(value, str) and len(value) <= ID_LIMIT and pattern.fullmatch(value) is not None

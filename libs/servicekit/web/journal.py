@@ -1,0 +1,121 @@
+"""Route on which a service says what became of records in its consumer group."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from typing import Annotated, Any, Final
+
+from fastapi import APIRouter, Depends, Path, Query
+from pydantic import BaseModel, Field
+
+from contracts.base import Id, Name
+from contracts.instants import format_instant
+from servicekit.error_kinds import in_words, is_transient
+from servicekit.errors import Unavailable
+from servicekit.log.journal import FOUND_LIMIT, JournalReader
+from servicekit.web.auth import caller_of
+from servicekit.web.refusals import documented, refusal_of
+
+WHERE: Final = "/conversations/{tenant}/{project}/where/"
+ANSWERS: Final = (
+    documented(401, "No valid access token.")
+    | documented(403, "The token does not reach that project, or lacks the scope read.")
+    | documented(422, "The path names no project, or a parameter is no id.")
+    | documented(503, "The database does not answer; see Retry-After.")
+)
+
+
+class FeedbackState(BaseModel):
+    """A feedback record as the service holds it."""
+
+    feedback_id: str = Field(description="The feedback record.", examples=["c1d0e2f3-2222-5a3b-8c4d-5e6f7a8b9c0d"])
+    revision: int = Field(description="Its revision here.", examples=[1772357400000])
+    state: str = Field(
+        description="In the feedback service `live`, `cleared`, `overruled` (by a review) or `erased`; in reporting"
+        " `counted` or `not counted` (cleared, overruled, or a newer reaction of the same person counts).",
+        examples=["live"],
+    )
+    announced_as: str | None = Field(
+        default=None, description="The `eventId` of that revision on `feedback.created`; null in reporting."
+    )
+
+
+class JournalRecord(BaseModel):
+    """The outcome of one record of the log."""
+
+    at: str = Field(description="Its coordinates.", examples=["chat.message.ingested:3:17"])
+    cause: str = Field(description="Those of the chat record that it derives from; its own for a chat record.")
+    event_id: str = Field(description="Its `eventId`; empty if it could not be read.")
+    conversation_id: str | None = Field(description="Its conversation.")
+    message_id: str | None = Field(description="The message that it is or is about.")
+    feedback_id: str | None = Field(description="The feedback record that it changes, if any.")
+    outcome: str = Field(description="`stored`, `unchanged`, `ignored`, `parked` or `dead_lettered`.")
+    reason: str = Field(description="The rule by which it was ignored, parked or dead-lettered; else empty.")
+    detail: str = Field(description="Of a dead letter: the field and what is wrong with it, without its value.")
+    noted_at: str = Field(description="Time of the outcome, RFC 3339.")
+
+
+class WhereFound(BaseModel):
+    """What a service knows of an event or a message. Never content."""
+
+    records: list[JournalRecord] = Field(description=f"The latest first, at most {FOUND_LIMIT}.")
+    feedbacks: list[FeedbackState] = Field(description="The feedback records that these records change.")
+
+
+def _ids(description: str) -> Any:
+    return Query(max_length=FOUND_LIMIT, description=description)
+
+
+States = Callable[[str, str, Collection[str]], Awaitable[Sequence[FeedbackState]]]
+"""Called with tenant, project and feedback ids."""
+
+
+async def _no_states(_: str, __: str, ___: Collection[str]) -> Sequence[FeedbackState]:
+    return ()
+
+
+class WhereLookup:
+    """Answers for one service: its journal's records, and the state of the feedback records that they change."""
+
+    def __init__(self, reader: JournalReader, states: States = _no_states) -> None:
+        self._reader = reader
+        self._states = states
+
+    async def __call__(
+        self, tenant: str, project: str, events: Collection[str], messages: Collection[str], causes: Collection[str]
+    ) -> WhereFound:
+        rows = await self._reader.find(tenant, project, events, messages, causes)
+        known = dict.fromkeys(str(row["feedback_id"]) for row in rows if row["feedback_id"] is not None)
+        states = await self._states(tenant, project, known)
+        return WhereFound(records=[_record(row) for row in rows], feedbacks=list(states))
+
+
+def where_router(path: str, lookup: WhereLookup, tag: str) -> APIRouter:
+    """Return the route at `path` over a service's lookup."""
+    router = APIRouter(dependencies=[Depends(caller_of)], tags=[tag])
+
+    @router.get(path, responses=ANSWERS)
+    async def find_records(
+        tenant: Annotated[Name, Path(examples=["acme"])],
+        project: Annotated[Name, Path(examples=["support"])],
+        event_id: Annotated[list[Id], _ids("Records with these event ids.")] = [],  # noqa: B006 # FastAPI copies it
+        message_id: Annotated[list[Id], _ids("Records that are, or are about, these messages.")] = [],  # noqa: B006
+        cause: Annotated[list[Id], _ids("Records that derive from the chat records at these coordinates.")] = [],  # noqa: B006
+    ) -> WhereFound:
+        """Say what became of the records with these event ids, message ids or causes."""
+        try:
+            return await lookup(tenant, project, event_id, message_id, cause)
+        except Exception as error:
+            if not is_transient(error):
+                raise
+            raise refusal_of(Unavailable("the database", in_words(error))) from None
+
+    return router
+
+
+def _record(row: Mapping[str, Any]) -> JournalRecord:
+    feedback = row["feedback_id"]
+    known = {name: row[name] for name in JournalRecord.model_fields if name not in ("feedback_id", "noted_at")}
+    return JournalRecord(
+        **known, feedback_id=None if feedback is None else str(feedback), noted_at=format_instant(row["noted_at"])
+    )

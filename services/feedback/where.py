@@ -1,0 +1,55 @@
+"""Which feedback record an event changes, and the state of records, for whoever asks where an event is."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any, Final
+from uuid import UUID
+
+from contracts.feedback import FeedbackErasureRequested
+from contracts.ids import revision_event_id
+from contracts.scopes import READ
+from feedback.model import Record
+from feedback.reward import change_of
+from feedback.store import Store
+from servicekit.log.outcome import Ignored
+from servicekit.web.journal import WHERE, FeedbackState
+from servicekit.web.permissions import Permissions, needs
+
+PATH: Final = WHERE + "feedback"
+PERMISSIONS: Permissions = {("GET", PATH): needs(READ)}
+
+
+def feedback_of(rewards: Mapping[str, float], event: Any) -> UUID | None:
+    """Return the id of the feedback record that an event changes; None for erasures and ignored events.
+
+    `rewards` has every emoji that any project rewards.
+    """
+    if isinstance(event, FeedbackErasureRequested):
+        return None
+    change = change_of(event, rewards)
+    return None if isinstance(change, Ignored) else change.key.feedback_id
+
+
+async def states_of(store: Store, tenant: str, project: str, feedback_ids: Collection[str]) -> Sequence[FeedbackState]:
+    """Return the state of a project's records."""
+    loaded = await store.load([UUID(one) for one in feedback_ids]) if feedback_ids else {}
+    return [
+        FeedbackState(
+            feedback_id=str(record.feedback_id),
+            revision=record.revision,
+            state=state_of(record),
+            announced_as=revision_event_id(record.feedback_id, record.revision),
+        )
+        for record in loaded.values()
+        if (record.key.tenant, record.key.project) == (tenant, project)
+    ]
+
+
+def state_of(record: Record) -> str:
+    """Return `live`, `cleared`, `overruled` or `erased`."""
+    if record.forgotten:
+        return "erased"
+    if record.live:
+        return "live"
+    return "cleared" if record.overruled_by is None else "overruled"

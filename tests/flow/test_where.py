@@ -1,0 +1,168 @@
+"""`where`: coordinates and outcome of live events in every service, by event id and by message id; never content."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from command import agent_feedback
+from erasures import erased
+from running_stack import RunningStack, exchange, message
+from served import served
+
+from standalone.where import Params, Way, way_of
+
+WORDS = "zanzibar"
+
+
+async def way(stack: RunningStack, id_: str, *, is_message: bool = False, token: str = "all") -> Way:
+    async with stack.client(token) as http:
+
+        async def ask(service: str, parameters: Params) -> Any:
+            answer = await http.get(f"/conversations/acme/support/where/{service}", params=list(parameters))
+            assert answer.status_code == 200, answer.text
+            assert WORDS not in answer.text
+            return answer.json()
+
+        return await way_of(ask, id_, is_message=is_message)
+
+
+def reaction(event: str, conversation: str, name: str = "t1-answer", emoji: str = "👍", **fields: Any) -> Any:
+    said = {"messageId": name, "conversationId": conversation, "userId": "ann", "userType": "human", "emoji": emoji}
+    place = {"topic": "chat.message.reaction.ingested", "tenant": "acme", "project": "support"}
+    return {**place, "eventId": event, "occurredAt": "2026-01-01T10:00:07Z", "action": "added", **said, **fields}
+
+
+async def only(stack: RunningStack, event: str) -> Any:
+    found = await way(stack, event)
+    assert len(found.chat) == 1, found.facts()
+    return found
+
+
+async def test_a_reaction_is_followed_to_the_reports(stack: RunningStack) -> None:
+    await stack.publish(*exchange("w-1", "t1"), reaction("w-1-r", "w-1"))
+    await stack.quiet()
+    found = await only(stack, "w-1-r")
+    assert found.chat[0]["at"].startswith("chat.message.reaction.ingested:")
+    assert (found.chat[0]["outcome"], found.feedback[0]["outcome"]) == ("stored", "stored")
+    (stored,) = found.stored.values()
+    (counted,) = found.counted.values()
+    assert (stored["state"], counted["state"], stored["revision"]) == ("live", "counted", counted["revision"])
+    feedback = await stack.rows("select feedback_id, revision from feedback.feedback where conversation_id = 'w-1'")
+    assert [(str(row["feedback_id"]), row["revision"]) for row in feedback] == [
+        (stored["feedback_id"], stored["revision"])
+    ]
+    assert stored["announced_as"] in found.steps()[-1]["feedback"]
+
+
+async def test_a_verdict_is_found_by_its_message_and_by_the_messages_event(stack: RunningStack) -> None:
+    said = message("w-2-m", "w-2", turn="t2", content=f"No, that is wrong, {WORDS}.", occurredAt="2026-01-01T10:00:09Z")
+    await stack.publish(*exchange("w-2", "t1"), said)
+    await stack.quiet()
+    for found in (await way(stack, "w-2-m", is_message=True), await way(stack, said["eventId"])):
+        assert [one["outcome"] for one in found.chat] == ["stored"]
+        assert [one["at"].split(":")[0] for one in found.feedback] == ["feedback.inferred.received"]
+        assert [one["state"] for one in found.counted.values()] == ["counted"]
+
+
+@pytest.mark.parametrize(
+    ("fields", "outcome", "reason"),
+    [
+        ({"emoji": "🦄"}, "ignored", "unmapped_emoji"),
+        ({"name": "t1-question"}, "ignored", "not_about_an_agent"),
+        ({"userId": "bot"}, "ignored", "self_feedback"),
+        ({"action": "maybe"}, "dead_lettered", "invalid_event"),
+        ({"name": "nobody-knows"}, "parked", "original_unknown"),
+    ],
+)
+async def test_an_outcome_names_its_rule(stack: RunningStack, fields: Any, outcome: str, reason: str) -> None:
+    event = f"w-3-{reason}"
+    await stack.publish(*exchange("w-3", "t1"), reaction(event, "w-3", **fields))
+    await stack.quiet()
+    found = await only(stack, event)
+    last = (found.feedback or found.chat)[0]
+    assert (last["outcome"], last["reason"]) == (outcome, reason)
+    assert found.stored == {}
+
+
+async def test_what_was_parked_is_followed_once_its_message_comes(stack: RunningStack) -> None:
+    await stack.publish(reaction("w-4-r", "w-4"))
+    await stack.quiet()
+    assert (await only(stack, "w-4-r")).chat[0]["outcome"] == "parked"
+    await stack.publish(*exchange("w-4", "t1"))
+    await stack.quiet()
+    found = await only(stack, "w-4-r")
+    assert (found.chat[0]["outcome"], [one["state"] for one in found.counted.values()]) == ("stored", ["counted"])
+
+
+async def test_a_repeated_event_keeps_its_first_outcome_and_shows_the_repetition(stack: RunningStack) -> None:
+    await stack.publish(*exchange("w-5", "t1"), reaction("w-5-r", "w-5"))
+    await stack.publish(reaction("w-5-r", "w-5"))
+    await stack.quiet()
+    found = await way(stack, "w-5-r")
+    assert len({one["at"] for one in found.chat}) == 2
+    assert sorted(one["outcome"] for one in found.feedback) == ["stored", "unchanged"]
+
+
+async def test_a_superseded_and_an_erased_feedback_are_told_apart(stack: RunningStack) -> None:
+    later = {"occurredAt": "2026-01-01T10:00:08Z"}
+    await stack.publish(*exchange("w-6", "t1"), reaction("w-6-a", "w-6", userId="wim"))
+    await stack.publish(reaction("w-6-b", "w-6", userId="wim", action="removed", **later))
+    await stack.quiet()
+    found = await only(stack, "w-6-a")
+    assert [one["state"] for one in (*found.stored.values(), *found.counted.values())] == ["cleared", "not counted"]
+    await erased(stack, "wim")
+    assert [one["state"] for one in (await only(stack, "w-6-a")).stored.values()] == ["erased"]
+
+
+async def test_others_projects_and_tenants_see_nothing_and_own_tokens_need_the_scope(stack: RunningStack) -> None:
+    await stack.publish(*exchange("w-7", "t1"), reaction("w-7-r", "w-7"))
+    await stack.quiet()
+    found = await only(stack, "w-7-r")
+    ids = "&".join(f"feedback_id={one}" for one in found.stored)
+    asked = ("chat?event_id=w-7-r", f"feedback?event_id=w-7-r&cause={found.chat[0]['at']}", f"reports?{ids}")
+    for question in asked:
+        async with stack.client("all") as http:
+            for place in ("globex/support", "acme/sales"):
+                answer = (await http.get(f"/conversations/{place}/where/{question}")).json()
+                assert answer == {"records": [], "feedbacks": []}, json.dumps(answer)
+        async with stack.client("ann") as http:
+            assert (await http.get(f"/conversations/acme/support/where/{question}")).status_code == 403
+        async with stack.client("gus") as http:
+            assert (await http.get(f"/conversations/acme/support/where/{question}")).status_code == 403
+
+
+async def test_the_page_shows_the_same_to_who_may_see_it(stack: RunningStack) -> None:
+    await stack.publish(*exchange("w-8", "t1"), reaction("w-8-<r>", "w-8"))
+    await stack.quiet()
+    page = "/dashboard/where?at=acme/support"
+    async with stack.client("acme") as http:
+        found = (await http.get(page, params={"at": "acme/support", "id": "w-8-<r>"})).text
+        assert "chat.message.reaction.ingested:" in found
+        assert "live, announced as" in found
+        assert "counted" in found
+        about = await http.get(page, params={"at": "acme/support", "id": "t1-answer", "of": "message"})
+        assert "w-8-<r>" not in about.text, "escaped"
+        assert "chat.message.ingested:" in about.text
+        assert "No service knows it" in (await http.get(f"{page}&id=nobody")).text
+        assert "No service knows it" not in (await http.get(page)).text
+    async with stack.client("gus") as http:
+        assert (await http.get(f"{page}&id=w-8-<r>")).status_code == 403
+
+
+async def test_the_command_says_the_same(stack: RunningStack) -> None:
+    await stack.publish(*exchange("w-9", "t1"), reaction("w-9-r", "w-9", emoji="🦄"))
+    await stack.quiet()
+    async with served(stack.app()) as url:
+        where = ("--tenant", "acme", "--project", "support", "--url", url, "--token")
+        ended = await agent_feedback("where", "w-9-r", *where, "all")
+        assert (ended.code, "ignored (unmapped_emoji)" in " ".join(ended.out.split())) == (0, True), (
+            ended.out + ended.err
+        )
+        told = (await agent_feedback("where", "t1-answer", "--message", *where, "all", "--json")).facts
+        assert {"w-9-r"} <= {one["event_id"] for one in told["chat_bridge"]}
+        unknown = await agent_feedback("where", "nobody", *where, "all")
+        assert (unknown.code, "No service knows it" in unknown.err) == (1, True)
+        refused = await agent_feedback("where", "w-9-r", *where, "ann")
+        assert (refused.code, "refuses with 403" in refused.err) == (1, True)
