@@ -1,4 +1,4 @@
-"""Responses of the service as typed JSON objects. Times are RFC 3339 strings in UTC; objects may hold more fields."""
+"""Types of the service's JSON responses. Times are RFC 3339 strings in UTC; objects may have additional fields."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class OwnFeedback(TypedDict):
 
 
 class RefusedLine(TypedDict):
-    """An event that was not taken. `line` counts from 1 over all events of the call."""
+    """Rejected event. `line` counts from 1 over all events of the call."""
 
     line: int
     reason: str
@@ -94,7 +94,7 @@ class PreviousAnswer(TypedDict):
 
 
 class LatestItem(TypedDict):
-    """The latest reaction of one turn. `recorded_at` is when it last changed; a null reaction was taken back."""
+    """Latest reaction on a turn. `recorded_at` is the time of its last change; a null reaction means a retraction."""
 
     turn_id: str
     turn_ts: str | None
@@ -110,7 +110,7 @@ class LatestItem(TypedDict):
 
 
 class Latest(TypedDict):
-    """One item a turn, oldest change first. The last page's `watermark` is what to ask with next time."""
+    """One item per turn, oldest change first. Send the last page's `watermark` with the next query."""
 
     conversation_id: str
     items: list[LatestItem]
@@ -154,7 +154,7 @@ class Strategies(TypedDict):
 
 
 class Counts(TypedDict):
-    """total = user + machine + reviewer = ok + not_ok + neutral."""
+    """Numbers of effective reactions: total = user + machine + reviewer = ok + not_ok + neutral."""
 
     total: int
     user: int
@@ -206,7 +206,7 @@ class FoundFeedback(TypedDict):
 
 
 class SearchPage(TypedDict):
-    """Feedbacks that count, newest first. `next_cursor` is null at the end."""
+    """Effective feedback, newest first. `next_cursor` is null on the last page."""
 
     items: list[FoundFeedback]
     next_cursor: str | None

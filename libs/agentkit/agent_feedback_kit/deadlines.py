@@ -1,4 +1,4 @@
-"""A deadline that is kept even if the work does not end when it is cancelled."""
+"""Deadline that is kept even if the work does not end when it is cancelled."""
 
 from __future__ import annotations
 

@@ -1,22 +1,22 @@
-"""Every way in which a call to agent-feedback fails: one tree, `AgentFeedbackError` at its root."""
+"""Exceptions of calls to agent-feedback; `AgentFeedbackError` is their base class."""
 
 from __future__ import annotations
 
 
 class AgentFeedbackError(Exception):
-    """A call to agent-feedback failed. The message holds no text of a person and no token."""
+    """Failed call to agent-feedback. The message contains no person's text and no token."""
 
 
 class Unreachable(AgentFeedbackError):
-    """No answer came: no connection, a broken one, or the time was up. Whether the call took effect is unknown."""
+    """No response: no connection, a broken one, or a timeout. The call may or may not have taken effect."""
 
 
 class UnexpectedAnswer(AgentFeedbackError):
-    """An answer came that is none of agent-feedback's, such as a proxy's page."""
+    """Response that is not from agent-feedback, such as a proxy's page."""
 
 
 class Refused(AgentFeedbackError):
-    """The service answered and refused. `status` is the HTTP status, `detail` its sentence."""
+    """Error response of the service. `status` is the HTTP status, `detail` the response's sentence."""
 
     def __init__(self, status: int, detail: str) -> None:
         super().__init__(f"{status}: {detail}")
@@ -29,19 +29,19 @@ class Unauthenticated(Refused):
 
 
 class Forbidden(Refused):
-    """403: the token does not reach that tenant and project, or lacks a scope."""
+    """403: the token is not valid for that tenant and project, or lacks a scope."""
 
 
 class NotFound(Refused):
-    """404: no such turn, or no such route on that address."""
+    """404: the turn does not exist, or the URL has no such route."""
 
 
 class InvalidRequest(Refused):
-    """400, 413, 415 or 422: the request breaks a rule; sending it again does not help."""
+    """400, 413, 415 or 422: the request is invalid; a retry does not help."""
 
 
 class Busy(Refused):
-    """429 or 503 on every try: the service is up, and asks to be called later. `retry_after` in seconds, if given."""
+    """429 or 503 on every attempt: the service asks the caller to retry later. `retry_after` is in seconds."""
 
     def __init__(self, status: int, detail: str, retry_after: float | None = None) -> None:
         super().__init__(status, detail)
@@ -49,7 +49,7 @@ class Busy(Refused):
 
 
 class ServerFault(Refused):
-    """Any other 5xx: the service, or what stands before it, failed."""
+    """Any other 5xx: the service, or a proxy in front of it, failed."""
 
 
 _BY_STATUS: dict[int, type[Refused]] = {
@@ -64,7 +64,7 @@ _BY_STATUS: dict[int, type[Refused]] = {
 
 
 def refused(status: int, detail: str, retry_after: float | None = None) -> Refused:
-    """The exception for an answer with that status."""
+    """Return the exception for a response with that status."""
     if status in (429, 503):
         return Busy(status, detail, retry_after)
     return _BY_STATUS.get(status, ServerFault if status >= 500 else Refused)(status, detail)

@@ -1,4 +1,4 @@
-"""Chat events as functions: what a chat service publishes, with ids and record keys that make a repetition harmless.
+"""Constructors of chat events, with deterministic ids and record keys, so that repeated events do no harm.
 
 Each function returns a `ChatEvent`. Send it over HTTP (`client.ingest([event.payload, ...])`, or `publish_over_http`)
 or with any Kafka producer: `event.topic`, `event.key` and `event.value` are what its `send` takes.
@@ -37,7 +37,7 @@ class Channel:
 
 @dataclass(frozen=True, slots=True)
 class ChatEvent:
-    """One event. `payload` is the JSON object that HTTP takes, `value` the bytes of a Kafka record."""
+    """Chat event. `payload` is the JSON object for HTTP, `value` the bytes of the Kafka record."""
 
     topic: str
     key: bytes
@@ -118,7 +118,7 @@ def reply(
     original: Mapping[str, Any] | None = None,
     occurred_at: datetime | None = None,
 ) -> ChatEvent:
-    """`message_id` was written as a reply to `original_message_id`. `original`: a copy of that message, if at hand."""
+    """Build the event of a reply to `original_message_id`. `original` is a copy of that message, if available."""
     return _event(
         channel,
         REPLY,
@@ -147,7 +147,7 @@ def reaction(
     original: Mapping[str, Any] | None = None,
     occurred_at: datetime | None = None,
 ) -> ChatEvent:
-    """A person put an emoji (or a `:shortcode:`) on a message, or took it away."""
+    """Build the event of an emoji (or a `:shortcode:`) that a person put on a message or removed."""
     return _event(
         channel,
         REACTION,
@@ -164,19 +164,19 @@ def reaction(
 
 
 class Ingests(Protocol):
-    """An AsyncClient, or whatever sends payloads the same way."""
+    """Protocol of AsyncClient for sending payloads."""
 
     def ingest(self, events: list[Mapping[str, Any]], /) -> Awaitable[Any]: ...
 
 
 class KafkaSends(Protocol):
-    """aiokafka's producer, or one that looks like it."""
+    """Protocol of aiokafka's producer."""
 
     def send_and_wait(self, topic: str, value: bytes, key: bytes) -> Awaitable[Any]: ...
 
 
 async def publish_over_http(client: Ingests, *events: ChatEvent) -> Any:
-    """Send events through the client, in order; returns its answer, which names what was refused."""
+    """Send events through the client, in order. Return the response, which names rejected events."""
     return await client.ingest([event.payload for event in events])
 
 
@@ -193,13 +193,13 @@ def _attachments(attachments: Sequence[Mapping[str, str]]) -> list[dict[str, str
 def _event(
     channel: Channel, topic: str, occurred_at: datetime | None, named_by: tuple[str, ...], **fields: Any
 ) -> ChatEvent:
-    """The event with an id made of what it says and when: made again from the same facts, it is the same event.
+    """Return the event with an id derived from its content and time, so that the same facts give the same event.
 
     Raises ValueError for a time without an offset.
     """
     moment = datetime.now(UTC) if occurred_at is None else occurred_at
     if moment.tzinfo is None:
-        raise ValueError("occurred_at needs an offset: a time without one is another moment elsewhere")
+        raise ValueError("occurred_at needs an offset: without one, the time is ambiguous")
     at = moment.astimezone(UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")
     facts = json.dumps([topic, channel.tenant, channel.project, channel.conversation_id, *named_by, at])
     payload = {

@@ -7,12 +7,12 @@ from typing import Any
 
 
 def json_bytes(value: Any) -> bytes:
-    """`value` as compact JSON in UTF-8. Raises ValueError for NaN and infinity, TypeError for what JSON lacks."""
+    """Encode `value` as compact JSON in UTF-8. Raises ValueError for NaN and infinity, TypeError for other types."""
     return whole(json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)).encode()
 
 
 def whole(text: str) -> str:
-    """The text with U+FFFD for half a character of UTF-16, as a cut text may end in: UTF-8 has no bytes for one."""
+    """Replace lone surrogates, as at the end of a truncated text, with U+FFFD: UTF-8 cannot encode them."""
     try:
         text.encode()
     except UnicodeEncodeError:

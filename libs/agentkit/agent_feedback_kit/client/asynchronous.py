@@ -1,4 +1,4 @@
-"""The client for asyncio."""
+"""HTTP client for asyncio."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ T = TypeVar("T")
 
 
 class _Method(Generic[P, T]):
-    """A method of `AsyncClient` that sends what `build` gives and returns its answer."""
+    """Method of `AsyncClient` that sends the call returned by `build` and returns the response."""
 
     def __init__(self, build: Callable[Concatenate[Place, P], Call[T]]) -> None:
         self._build = build
@@ -43,9 +43,9 @@ class _Method(Generic[P, T]):
 
 
 class AsyncClient:
-    """A client for asyncio, for one tenant and project; use it as an asynchronous context manager.
+    """Client for asyncio, for one tenant and project; use it as an asynchronous context manager.
 
-    `timeout` is the seconds that a call may take in all, retries included. Every method raises AgentFeedbackError.
+    `timeout` limits the total time of a call in seconds, including retries. Every method raises AgentFeedbackError.
     """
 
     submit_feedback = _Method(calls.submit_feedback)
@@ -88,22 +88,22 @@ class AsyncClient:
 
     @property
     def place(self) -> Place:
-        """The tenant and project."""
+        """Return the tenant and project."""
         return self._settings.place
 
     async def send(self, call: Call[T], within: float | None = None) -> T:
-        """Send what a call consists of and return its answer; `within` seconds replaces the client's timeout."""
+        """Send the requests of a call and return its response; `within` (seconds) overrides the client's timeout."""
         deadline = asyncio.get_running_loop().time() + (within or self._settings.timeout)
         return call.read([await self._answer(request, deadline) for request in call.requests])
 
     async def export(
         self, kind: ExportKind, *, everyone: bool = False, **filters: Unpack[Filters]
     ) -> AsyncIterator[dict[str, Any]]:
-        """The rows of an export as they arrive, in constant memory. `timeout` bounds the wait for each part.
+        """Yield the rows of an export as they arrive, in constant memory. `timeout` limits the wait for each part.
 
-        People's verdicts alone, unless `everyone` or an `origin` asks for the machine's.
+        Only people's and reviewers' verdicts are exported, unless `everyone` is set or an `origin` is given.
 
-        Raises UnexpectedAnswer where a row is cut off, Unreachable where the rest does not come.
+        Raises UnexpectedAnswer if a row is truncated, Unreachable if the rest does not arrive.
         """
         request = calls.export_request(self.place, kind, everyone, filters)
         sent = self._settings.request(self._http, request, self._settings.timeout)

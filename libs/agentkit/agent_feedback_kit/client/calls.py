@@ -47,7 +47,7 @@ NDJSON = "application/x-ndjson"
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """One HTTP request below the service's address. `lines` is how many events its body holds."""
+    """HTTP request to a path under the service's URL. `lines` is the number of events in the body."""
 
     method: str
     path: str
@@ -59,7 +59,7 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class Call(Generic[T]):
-    """Requests in the order they are sent, and the reading of their answers (JSON values, one a request)."""
+    """Requests in the order of sending, and the function that parses their responses (one JSON value per request)."""
 
     requests: Sequence[Request]
     read: Callable[[Sequence[Any]], T]
@@ -67,13 +67,13 @@ class Call(Generic[T]):
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """The tenant and project that a client speaks of."""
+    """Tenant and project of a client."""
 
     tenant: str
     project: str
 
     def path(self, *parts: str) -> str:
-        """`/conversations/{tenant}/{project}/...`, each part quoted whole, slashes included."""
+        """Return the path `/conversations/{tenant}/{project}/...` with each part quoted, including slashes."""
         return "/conversations/" + "/".join(map(_quoted, (self.tenant, self.project, *parts)))
 
 
@@ -89,9 +89,9 @@ def submit_feedback(
     ts: str | None = None,
     user_id: str | None = None,
 ) -> Call[AcceptedFeedback]:
-    """Judge a turn: `ok`, `not_ok` or `neutral`; None takes the judgement back. A later judgement replaces it.
+    """Judge a turn: `ok`, `not_ok` or `neutral`; None retracts the judgement. A later judgement replaces it.
 
-    `ts` is an RFC 3339 time, else now. `user_id` judges in another person's name (scope `on_behalf`).
+    `ts` is an RFC 3339 time, by default now. `user_id` judges in another person's name (scope `on_behalf`).
     """
     body = _given(text=text, tags=list(tags) or None, correction=correction, ts=ts, user_id=user_id)
     path = place.path(conversation_id, "turns", turn_id, "feedback")
@@ -101,7 +101,7 @@ def submit_feedback(
 def clear_feedback(
     place: Place, conversation_id: str, turn_id: str, *, ts: str | None = None, user_id: str | None = None
 ) -> Call[AcceptedFeedback]:
-    """Take the judgement of a turn back, its words with it. Clearing what is not there is no error."""
+    """Retract the judgement of a turn with its text. Without a judgement, do nothing."""
     return submit_feedback(place, conversation_id, turn_id, None, ts=ts, user_id=user_id)
 
 
@@ -112,9 +112,9 @@ def own_feedback(place: Place, conversation_id: str, turn_id: str, *, user_id: s
 
 
 def ingest(place: Place, events: Iterable[Mapping[str, Any]]) -> Call[Ingested]:
-    """Send chat events (see `agent_feedback_kit.events`), in order, in as many requests as their size asks for.
+    """Send chat events (see `agent_feedback_kit.events`) in order, split into requests by size.
 
-    Events must carry an `eventId`: a request that is sent again is then recognised.
+    Events must have an `eventId`, so that retried requests are recognised as duplicates.
     """
     requests: list[Request] = []
     lines: list[bytes] = []
@@ -130,7 +130,7 @@ def ingest(place: Place, events: Iterable[Mapping[str, Any]]) -> Call[Ingested]:
 
     for event in events:
         if not event.get("eventId"):
-            raise ValueError("an event without an eventId could count twice: make it with agent_feedback_kit.events")
+            raise ValueError("an event without an eventId could be counted twice: use agent_feedback_kit.events")
         line = json_bytes(event)
         if lines and (size + len(line) > INGEST_BYTES or len(lines) == INGEST_LINES):
             close()
@@ -150,9 +150,9 @@ def end_session(
     idempotency_key: str | None = None,
     source: Source | None = None,
 ) -> Call[EndedSession]:
-    """End a session, with its rating or without one. The answer does not say whether the rating was kept.
+    """End a session, with or without a rating. The response does not tell if the rating was stored.
 
-    `source` is where the rating was given, `api_end` by default.
+    `source` is the interface in which the rating was given, `api_end` by default.
     """
     key = idempotency_key or str(uuid4())
     said = _given(user_id=user_id, memory_mode=memory_mode, idempotency_key=key if feedback else None, source=source)
@@ -203,7 +203,7 @@ def detect(
 
 
 def _within_limits(previous: PreviousAnswer | None) -> dict[str, Any] | None:
-    """The answer with its texts cut as the platform indexes them; what it would refuse otherwise."""
+    """Return the answer with its texts truncated to the platform's limit; longer ones would be rejected."""
     if previous is None:
         return None
     texts = ("content", "question")
@@ -220,7 +220,7 @@ def latest(
     limit: int | None = None,
     cursor: str | None = None,
 ) -> Call[Latest]:
-    """The latest reaction of each turn that changed since a moment, or since an earlier answer's watermark.
+    """Return the latest reaction of each turn that changed since a time, or since an earlier response's watermark.
 
     Follow `next_cursor` until it is None; the last page has the watermark.
     """
@@ -238,7 +238,7 @@ def search_strategies(
     agent_id: str | None = None,
     limit: int = 10,
 ) -> Call[Strategies]:
-    """Turns whose strategy to learn from: for questions like `text`, of one intent, person or agent."""
+    """Search for successful strategies: for questions similar to `text`, of one intent, person or agent."""
     body = _given(text=text, intent=intent, user_id=user_id, agent_id=agent_id, limit=limit)
     return _one("POST", place.path("strategies", "search"), body, Strategies)
 
@@ -252,7 +252,7 @@ def period(
     limit: int = 100,
     cursor: str | None = None,
 ) -> Call[Period]:
-    """Conversations with feedback in a window, newest activity first. Follow `next_cursor` until it is None."""
+    """List conversations with feedback in a time window, newest first. Follow `next_cursor` until it is None."""
     body = {"start": start, "end": end, "include_turns": include_turns, "limit": limit} | _given(cursor=cursor)
     path = place.path("feedback", "conversations-in-period")
     return _one("POST", path, body, Period)
@@ -261,19 +261,19 @@ def period(
 def search(
     place: Place, *, limit: int = 100, cursor: str | None = None, **filters: Unpack[Filters]
 ) -> Call[SearchPage]:
-    """Feedbacks that count, newest first, by the given filters. Follow `next_cursor` until it is None."""
+    """Search for effective feedback with filters, newest first. Follow `next_cursor` until it is None."""
     body = {"limit": limit} | _given(cursor=cursor, **filters)
     return _one("POST", place.path("feedback", "search"), body, SearchPage)
 
 
 def export_request(place: Place, kind: ExportKind, everyone: bool, filters: Filters) -> Request:
-    """The request for an export as JSON lines."""
+    """Return the request for an export as JSON lines."""
     query = {name: str(value) for name, value in _given(**filters).items()}
     return Request("GET", place.path("exports", kind), query=query | ({"everyone": "true"} if everyone else {}))
 
 
 def export_row(line: str) -> dict[str, Any]:
-    """One row of an export. Raises UnexpectedAnswer."""
+    """Parse a row of an export. Raises UnexpectedAnswer."""
     try:
         row = json.loads(line)
     except ValueError:
@@ -299,14 +299,14 @@ def _one(
     *,
     query: Mapping[str, str] | None = None,
 ) -> Call[T]:
-    """A call of one request whose answer is a JSON object of the type `answer`."""
+    """Return a call of one request whose response is a JSON object of the type `answer`."""
     asked = {name: whole(value) for name, value in (query or {}).items()}
     request = Request(method, path, None if body is None else json_bytes(body), query=asked)
     return Call([request], lambda answers: _checked(answers[0], answer, request))
 
 
 def _checked(value: Any, expected: type[T], request: Request) -> T:
-    """The answer, once it is what its type says. Raises UnexpectedAnswer, which names the field and never its value."""
+    """Return the response if it matches its type. Raises UnexpectedAnswer with the field's name, never its value."""
     if (place := misfit(value, expected)) is not None:
         call = f"{request.method} /{request.path.split('/')[1]}"
         raise UnexpectedAnswer(f"the answer to {call} is none of this API's (see {place})")
@@ -314,7 +314,7 @@ def _checked(value: Any, expected: type[T], request: Request) -> T:
 
 
 def _ingested(requests: Sequence[Request], answers: Sequence[Any]) -> Ingested:
-    """The answers of all requests as one, lines counted over all of them."""
+    """Merge the responses of all requests, with line numbers over all of them."""
     accepted = refused_total = before = 0
     refused: list[RefusedLine] = []
     for request, value in zip(requests, answers, strict=True):

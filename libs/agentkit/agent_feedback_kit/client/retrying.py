@@ -16,9 +16,9 @@ _DETAIL_LIMIT = 500
 
 @dataclass(frozen=True, slots=True)
 class Retries:
-    """At most `tries` in all; the waits double from `first_wait` up to `longest_wait` seconds, with jitter.
+    """Retry policy: at most `tries` attempts, with delays that double from `first_wait` to `longest_wait` seconds.
 
-    A `Retry-After` of the service replaces the wait. No wait goes beyond the call's timeout.
+    Delays have jitter. A `Retry-After` of the service replaces the delay. No delay exceeds the call's timeout.
     """
 
     tries: int = 4
@@ -26,7 +26,7 @@ class Retries:
     longest_wait: float = 2.0
 
     def wait(self, tried: int, error: AgentFeedbackError, left: float) -> float | None:
-        """Seconds to wait after the try number `tried` failed, or None to give up with `left` seconds remaining."""
+        """Return the delay in seconds after `tried` failed attempts; None to stop, with `left` seconds remaining."""
         if tried >= self.tries or not _passing(error):
             return None
         backoff = min(self.longest_wait, self.first_wait * 2 ** (tried - 1)) * random.uniform(0.5, 1.0)
@@ -40,7 +40,7 @@ def _passing(error: AgentFeedbackError) -> bool:
 
 
 def read_json(status: int, headers: Mapping[str, str], body: bytes) -> Any:
-    """The JSON value of an answer. Raises what its status stands for, and UnexpectedAnswer where it is no JSON."""
+    """Parse a response. Raises the exception of its status, and UnexpectedAnswer if the body is not JSON."""
     if not 200 <= status < 300:
         raise refusal_of(status, headers, body)
     try:
@@ -50,7 +50,7 @@ def read_json(status: int, headers: Mapping[str, str], body: bytes) -> Any:
 
 
 def refusal_of(status: int, headers: Mapping[str, str], body: bytes) -> AgentFeedbackError:
-    """The exception that an answer without success stands for."""
+    """Return the exception for an unsuccessful response."""
     if status < 400:
         return UnexpectedAnswer(f"the answer has status {status}: is this the address of the API?")
     try:

@@ -12,8 +12,7 @@ _LARGEST = 1e300
 def misfit(value: Any, expected: Any, at: str = "") -> str | None:
     """Return the first place where a JSON value violates the type, as a dotted path; None if it matches.
 
-    Fields that the type does not know fit, and so do words that a `Literal` does not list: a later platform may add
-    both.
+    Unknown fields and unlisted values of a `Literal` are accepted, because a later platform may add both.
     """
     if is_typeddict(expected):
         if not isinstance(value, dict):
@@ -50,7 +49,7 @@ def _is(value: Any, expected: Any) -> bool:
 
 @cache
 def _fields(expected: Any) -> tuple[tuple[str, Any, bool], ...]:
-    """The fields of a TypedDict: name, type, and whether it must be there."""
+    """Return the fields of a TypedDict: name, type, and True if required."""
     hints = get_type_hints(expected, include_extras=True)
     return tuple(
         (name, get_args(hint)[0] if get_origin(hint) is NotRequired else hint, get_origin(hint) is not NotRequired)

@@ -1,4 +1,4 @@
-"""The blocking client."""
+"""HTTP client with blocking calls."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class _Method(Generic[P, T]):
 
 
 class Client:
-    """A blocking client for one tenant and project; use it as a context manager. Safe to share between threads.
+    """Blocking client for one tenant and project; use it as a context manager. Threads may share a client.
 
     `timeout` is the seconds that a call may take in all, retries included. Every method raises AgentFeedbackError.
     """
@@ -137,7 +137,7 @@ class Client:
 
 
 def _body(answer: httpx.Response, deadline: float) -> bytes:
-    """The whole body. An answer that only trickles in is given up at the deadline."""
+    """Read the whole body. A response that arrives too slowly is abandoned at the deadline."""
     body = bytearray()
     for part in answer.iter_bytes():
         body += part

@@ -1,4 +1,4 @@
-"""Settings of both clients: address, token, place, retries."""
+"""Settings of both clients: URL, token, tenant and project, retries."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from agent_feedback_kit.client.retrying import Retries
 from agent_feedback_kit.errors import Unreachable
 
 Token = str | Callable[[], str]
-"""A token, or a function that gives the present one (people's own tokens live for minutes)."""
+"""Token, or a function that returns the current one (people's own tokens expire within minutes)."""
 ANSWER_LIMIT = 64 * 1024 * 1024
-"""Bytes of an answer that is read into memory."""
+"""Maximum bytes of a response that is read into memory."""
 
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """`timeout` is the seconds that a whole call may take, retries included. Shows itself without the token."""
+    """Client settings. `timeout` limits a call in seconds, including retries. The `repr` omits the token."""
 
     url: str
     place: Place
@@ -29,7 +29,7 @@ class Settings:
     retries: Retries
 
     def request(self, http: httpx.Client | httpx.AsyncClient, request: Request, left: float) -> httpx.Request:
-        """The request as httpx sends it, with `left` seconds for each of its phases."""
+        """Build the httpx request, with a limit of `left` seconds for each of its phases."""
         headers = {"Accept": "application/json", "Accept-Encoding": "identity"}
         if self.token is not None:
             headers["Authorization"] = f"Bearer {self.token if isinstance(self.token, str) else self.token()}"
@@ -48,7 +48,7 @@ class Settings:
 def settings_of(
     url: str, token: Token | None, tenant: str, project: str, timeout: float, retries: Retries | None
 ) -> Settings:
-    """The settings of a client. Raises ValueError for an address that is none, or one with a user or a query in it."""
+    """Return a client's settings. Raises ValueError for an invalid URL, or one with user or query."""
     parts = urlsplit(url)
     if parts.scheme not in ("http", "https") or not parts.hostname or parts.query or parts.fragment or parts.username:
         raise ValueError("the address must be like https://feedback.example, with a path at most")

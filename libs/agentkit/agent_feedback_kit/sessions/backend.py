@@ -1,4 +1,4 @@
-"""Storage of ratings: the port, and the two backends without a disk."""
+"""Storage of session ratings: the protocol, and the backends for memory and for discarding."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from agent_feedback_kit.sessions.record import (
 
 
 class SessionFeedbackBackend(Protocol):
-    """Keeps ratings, each tenant's apart. Any method may raise where the backend is slow, full, locked or gone."""
+    """Storage of ratings, separate for each tenant. Any method may raise if the backend is unavailable or full."""
 
     @property
     def name(self) -> str:
@@ -22,9 +22,9 @@ class SessionFeedbackBackend(Protocol):
         ...
 
     async def arecord(self, record: SessionFeedbackRecord, *, tenant: str = DEFAULT_TENANT) -> SessionFeedbackRecord:
-        """Keep a rating; returns the kept one, which is an earlier one where that has the same idempotency key.
+        """Store a rating and return the stored one, which is an earlier one if that has the same idempotency key.
 
-        Keeping a record of the same id again changes nothing.
+        Storing a record with the same id again changes nothing.
         """
         ...
 
@@ -35,24 +35,24 @@ class SessionFeedbackBackend(Protocol):
     async def alist_by_session(
         self, session_id_opaque: str, *, tenant: str = DEFAULT_TENANT
     ) -> list[SessionFeedbackRecord]:
-        """The ratings of one session, oldest first."""
+        """Return the ratings of a session, oldest first."""
         ...
 
     async def apurge_before(self, moment: datetime, *, tenant: str | None = None) -> int:
-        """Remove what was recorded before `moment` (of all tenants where none is given); returns how many."""
+        """Delete the ratings recorded before `moment` (of all tenants if `tenant` is None). Return their number."""
         ...
 
     async def aclose(self) -> None:
-        """Let go of files and connections."""
+        """Close files and connections."""
         ...
 
 
 MEMORY_LIMIT = 10_000
-"""Ratings of a tenant that are kept in memory; beyond it the oldest goes."""
+"""Maximum number of a tenant's ratings in memory; above it the oldest is dropped."""
 
 
 class MemoryBackend:
-    """Keeps ratings until the process ends: the only place for those of an incognito session."""
+    """Backend that stores ratings until the process ends; the only one for incognito sessions."""
 
     name = "memory"
 
@@ -89,11 +89,11 @@ class MemoryBackend:
         return removed
 
     async def aclose(self) -> None:
-        """Nothing is held open; the ratings stay until the process ends."""
+        """Do nothing; the ratings stay until the process ends."""
 
 
 class NullBackend:
-    """Keeps nothing."""
+    """Backend that discards all ratings."""
 
     name = "null"
 

@@ -16,11 +16,11 @@ SETTINGS = ("AGENT_FEEDBACK_PERSISTENCE_BACKEND", "OPENCOUCH_PERSISTENCE_BACKEND
 DATABASE_URL = "AGENT_FEEDBACK_DATABASE_URL"
 _CONNECT_SECONDS = 2.0
 INCOGNITO = MemoryBackend()
-"""Ratings of incognito sessions: one store a process, gone with it."""
+"""Storage of incognito sessions' ratings, one per process."""
 
 
 def backend_name(mode: MemoryMode, environ: Mapping[str, str] = os.environ) -> Literal["postgres", "sqlite", "memory"]:
-    """Memory for an incognito session, else PostgreSQL where the setting says so, else SQLite."""
+    """Return `memory` for an incognito session, otherwise `postgres` if the setting selects it, otherwise `sqlite`."""
     if mode is MemoryMode.INCOGNITO:
         return "memory"
     said = next((environ[name] for name in SETTINGS if environ.get(name)), "")
@@ -28,10 +28,10 @@ def backend_name(mode: MemoryMode, environ: Mapping[str, str] = os.environ) -> L
 
 
 async def open_backend(mode: MemoryMode, environ: Mapping[str, str] = os.environ) -> SessionFeedbackBackend:
-    """The backend for a session, open. PostgreSQL lies at AGENT_FEEDBACK_DATABASE_URL and gets the table if need be.
+    """Open the backend for a session. PostgreSQL is at AGENT_FEEDBACK_DATABASE_URL; a missing table is created.
 
-    Raises what asyncpg raises where the database does not answer, ModuleNotFoundError without asyncpg, ValueError
-    where no address is set. `open_backend_or_null` never raises.
+    Raises asyncpg's exceptions if the database is unavailable, ModuleNotFoundError without asyncpg, and ValueError if
+    no URL is set. `open_backend_or_null` never raises.
     """
     match backend_name(mode, environ):
         case "memory":

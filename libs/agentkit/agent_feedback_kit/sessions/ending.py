@@ -26,7 +26,7 @@ ANSWERS: Final[dict[str, Label]] = {
 _ASKED_AT_MOST = 3
 SUMMARY_SECONDS: Final = 30.0
 Ask = Callable[[str], Awaitable[str]]
-"""Shows a question and returns the line typed; raises EOFError or KeyboardInterrupt where there is none."""
+"""Function that shows a question and returns the typed line; raises EOFError or KeyboardInterrupt without one."""
 Say = Callable[[str], None]
 Record = Callable[[Label, Source], Awaitable[object]]
 Summarise = Callable[[], Awaitable[None]]
@@ -41,12 +41,12 @@ class Ended:
 
 
 def label_of(answer: str) -> Label | None:
-    """The label an answer stands for; None for anything that is no answer, an empty line included."""
+    """Return the label of an answer; None for an empty line and other invalid answers."""
     return ANSWERS.get(answer.strip().lower())
 
 
 async def ask_for_rating(ask: Ask) -> Label | None:
-    """Ask until an answer is one, three times at most. None: Enter, Ctrl-C, end of input, or no answer."""
+    """Ask until the answer is valid, at most three times. Return None for Enter, Ctrl-C, end of input or no answer."""
     for _ in range(_ASKED_AT_MOST):
         answer = await _answered(ask, PROMPT)
         if answer is None or not answer.strip():

@@ -1,4 +1,4 @@
-"""Ratings in PostgreSQL, through a pool of asyncpg (the extra `postgres`)."""
+"""Backend that stores ratings in PostgreSQL, through a pool of asyncpg (the extra `postgres`)."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ class PostgresBackend:
         self._pool = pool
 
     async def acreate(self) -> None:
-        """Make the table where it is missing."""
+        """Create the table if it is missing."""
         await self._pool.execute(SCHEMA)
 
     async def arecord(self, record: SessionFeedbackRecord, *, tenant: str = DEFAULT_TENANT) -> SessionFeedbackRecord:
@@ -107,7 +107,7 @@ class PostgresBackend:
 
 
 def record_of(row: Any) -> SessionFeedbackRecord:
-    """The record that a row of FIELDS holds."""
+    """Return the record of a row with the columns FIELDS."""
     return SessionFeedbackRecord(
         row["session_id_opaque"],
         row["label"],

@@ -35,7 +35,7 @@ class MemoryMode(Enum):
 
 
 class InvalidRecord(ValueError):
-    """A field of a session's rating breaks a rule. The message names the field and never its value."""
+    """Invalid field of a session rating. The message has the field's name, never its value."""
 
     def __init__(self, name: str) -> None:
         super().__init__(f"{name} is not valid")
@@ -76,22 +76,22 @@ class SessionFeedbackRecord:
 
 
 def opaque(thread_id: str) -> str:
-    """SHA-256 of a thread id, in hex: finds a session again without naming it."""
+    """Return the SHA-256 of a thread id in hex, which identifies a session without revealing the thread id."""
     return sha256(thread_id.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def format_time(moment: datetime) -> str:
-    """UTC with six digits and `Z`; such strings sort as the moments do."""
+    """Format a time in UTC with six digits and `Z`; such strings sort like the times."""
     return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%f") + "Z"
 
 
 def parse_time(text: str) -> datetime:
-    """The moment that `format_time` wrote. Raises ValueError for anything else."""
+    """Parse a time from `format_time`. Raises ValueError for other texts."""
     return datetime.strptime(text, "%Y-%m-%dT%H:%M:%S.%fZ").replace(tzinfo=UTC)
 
 
 def checked_tenant(tenant: str) -> str:
-    """`tenant`, if it is a tenant's name. Raises InvalidRecord."""
+    """Return `tenant`. Raises InvalidRecord if it is not a valid tenant name."""
     if not _TENANT.fullmatch(tenant):
         raise InvalidRecord("tenant")
     return tenant

@@ -1,4 +1,4 @@
-"""Keeps a rating, or says in the log that it could not: whoever ends a session goes on either way."""
+"""Recording of a session rating that logs failures instead of raising, so that the session can end."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Opens = Callable[[MemoryMode], Awaitable[SessionFeedbackBackend]]
 
 
 class IncognitoOnDisk(Exception):
-    """The rating of an incognito session was about to go to a backend that outlives the process."""
+    """Error for an incognito session's rating that would be stored outside the process."""
 
 
 async def record_session_feedback(

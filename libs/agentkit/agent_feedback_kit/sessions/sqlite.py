@@ -1,4 +1,4 @@
-"""Ratings in a SQLite file, for a runtime on one machine without a database."""
+"""Backend that stores ratings in a SQLite file, for a runtime on one machine without a database."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from agent_feedback_kit.sessions.record import (
 T = TypeVar("T")
 DEFAULT_PATH = Path(".store/session_feedback.sqlite3")
 LOCK_SECONDS = 2.0
-"""How long a statement waits for another process's write."""
+"""Maximum wait for another process's write, in seconds."""
 _SCHEMA = """
 create table if not exists session_feedback (
     tenant text not null check (length(tenant) between 1 and 64),
@@ -96,7 +96,7 @@ class SqliteBackend:
         return await self._run(lambda db: db.execute(statement, (format_time(moment), tenant)).rowcount)
 
     async def aclose(self) -> None:
-        """Nothing is held open."""
+        """Do nothing: no file stays open between calls."""
 
     async def _run(self, work: Callable[[sqlite3.Connection], T]) -> T:
         return await asyncio.to_thread(self._transaction, work)

@@ -35,7 +35,7 @@ async def refresh_on_load(
 async def _said(
     client: AsyncClient, conversation_id: str, watermark: str | None
 ) -> tuple[list[LatestItem], str | None]:
-    """All pages of the answer, and its watermark."""
+    """Return the items of all pages, and the watermark."""
     items: list[LatestItem] = []
     cursor: str | None = None
     while True:

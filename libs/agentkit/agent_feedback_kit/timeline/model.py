@@ -27,7 +27,7 @@ class FeedbackMeta:
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """A piece of a turn. `meta` is set for blocks of the type `turn.feedback` only; hidden ones are not rendered."""
+    """Part of a turn. Only blocks of the type `turn.feedback` have `meta`; hidden blocks are not rendered."""
 
     type: str
     path: str
@@ -58,7 +58,7 @@ class Timeline:
 
 @dataclass(frozen=True, slots=True)
 class Refreshed:
-    """The timeline after a refresh, and the text that tells the agent what was said; None where nothing was."""
+    """Timeline after a refresh, and the text that tells the agent about feedback; None without feedback."""
 
     timeline: Timeline
     announcement: str | None

@@ -1,7 +1,7 @@
-"""Reads the text of reaction artifacts, in every form that was ever written. Pure.
+"""Parser for the text of reaction artifacts, in current and older formats. Pure.
 
-Today it is JSON. Older ones are a Python dict's `repr`, some of them below a header line. Text of turn logs, older
-still, holds no reaction and is passed over.
+The current format is JSON. Older formats are the `repr` of a Python dict, optionally below a header line. Text of turn
+logs, which is older still, contains no reaction and is ignored.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _REACTIONS = ("ok", "not_ok", "neutral", None)
 
 
 def read_reaction(text: str) -> dict[str, Any] | None:
-    """The reaction that an artifact's text holds, or None where it holds none. Never raises."""
+    """Return the reaction in an artifact's text; None if there is none. Never raises."""
     if len(text) > _LIMIT:
         return None
     start = text.find("{")

@@ -67,7 +67,7 @@ def announcement(items: Sequence[LatestItem], note: str = "") -> str | None:
 
 
 def block_of(item: LatestItem) -> Block:
-    """The block that shows a feedback; a reaction that was taken back reads `null`."""
+    """Return the block for a feedback record; a retracted reaction is shown as `null`."""
     header = "[USER FEEDBACK]" if item["origin"] == "user" else "[FEEDBACK]"
     lines = [header, f"[ts: {item['ts']}]", f"reaction: {item['reaction'] or 'null'}", item["text"] or ""]
     meta = FeedbackMeta(
