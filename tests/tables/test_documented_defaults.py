@@ -245,7 +245,7 @@ STATED = (
     of_field(SOURCES, "`300` | The greatest difference", Signature, "window_seconds", 300),
     of_field(SOURCES, '`"anyone"` | `agents` ignores authors', Rule, "writers", "anyone"),
     of_field(SOURCES, '`"added"` | The change of a reaction', Rule, "action", "added"),
-    Stated("docs/webhooks.md", "within 15 seconds takes an event", 15, lambda: ATTEMPT_SECONDS),
+    Stated("docs/webhooks.md", "200 to 299 within 15 seconds", 15, lambda: ATTEMPT_SECONDS),
     Stated(
         "docs/webhooks.md",
         "after 5 s, 5 min, 30 min, 2 h, 5 h, 10 h, 14 h, 20 h and 24 h",
