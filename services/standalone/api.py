@@ -1,4 +1,4 @@
-"""The HTTP routes of a run in one process: those of all services, and its report."""
+"""HTTP routes of a single-process run: the routes of all services and the report."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from standalone.summary import report_facts
 REPORT = "/report"
 PERMISSIONS = {("GET", REPORT): Need(scopes=frozenset({ADMIN}), whole_platform=True)}
 SURFACE = reduce(or_, (program.surface for program in PROGRAMS), Surface(PERMISSIONS))
-"""What the routes below need of the application around them."""
+"""Permissions, body limits and refusal pages of the routes below."""
 
 
 def routers_of(stack: Stack) -> Sequence[APIRouter]:
-    """All routes of a started stack."""
+    """Return the routers of every service in a started stack, and the report's route."""
     own = APIRouter()
-    own.add_api_route(REPORT, partial(report_facts, stack), description="What was said, over the whole state.")
+    own.add_api_route(REPORT, partial(report_facts, stack), description="Summarise the feedback in the whole state.")
     return [*(router for service in stack.services.values() for router in service.routers), own]

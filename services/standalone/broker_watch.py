@@ -1,4 +1,4 @@
-"""Notices that the broker of a batch run is gone: services would wait for it without end."""
+"""Detection of a lost broker during a batch run. Without it the services would wait forever."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ from servicekit.log.cluster import Bootstrap, client_options
 
 T = TypeVar("T")
 PROBE_SECONDS: Final = 2.0
-"""Time between two probes, and the most that one takes."""
+"""Interval between two probes, and the timeout of one probe."""
 
 
 class BrokerLost(Exception):
-    """The broker has stopped answering during a batch run."""
+    """The broker stopped answering during a batch run."""
 
 
 async def while_answered(work: Coroutine[Any, Any, T], bootstrap: Bootstrap, seconds: float) -> T:
-    """Return the result of `work`. Raises BrokerLost if the broker stops answering for `seconds` meanwhile."""
+    """Return the result of `work`. Raises BrokerLost if the broker stops answering for `seconds` before `work` ends."""
     task, watch = asyncio.create_task(work), asyncio.create_task(_watched(bootstrap, seconds))
     try:
         done, _ = await asyncio.wait({task, watch}, return_when=asyncio.FIRST_COMPLETED)
         if task in done:
             return task.result()
-        logging.disable()  # the services' own errors during the stop would hide the reason
+        logging.disable()  # otherwise the services' shutdown errors would bury the reason
         return watch.result()
     finally:
         task.cancel()
@@ -44,7 +44,7 @@ async def _watched(bootstrap: Bootstrap, seconds: float) -> Never:
             answered = time.monotonic()
         elif time.monotonic() - answered >= seconds:
             raise BrokerLost(
-                f"The broker at {bootstrap} has not answered for {seconds:.0f} s: stopped before all was taken in."
+                f"The broker at {bootstrap} has not answered for {seconds:.0f} s: stopped before the end of the input."
             )
         await asyncio.sleep(PROBE_SECONDS)
 

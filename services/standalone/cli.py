@@ -1,4 +1,4 @@
-"""The command line. Exit codes: 0 done, 1 the work failed, 2 wrong usage, 3 it could not start."""
+"""The command line. Exit codes: 0 done, 1 the work failed, 2 usage error, 3 it could not start."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def options(
         bool, typer.Option("--version", help="Print the version and stop.", callback=_print_version, is_eager=True)
     ] = False,
 ) -> None:
-    """Feedback on AI agents: what people do with an agent's answers, as one stream of reward events."""
+    """Collect feedback on AI agents: what people do with an agent's answers, as one stream of reward events."""
 
 
 class LogLevel(StrEnum):
@@ -64,64 +64,64 @@ class LogLevel(StrEnum):
 Broker = Annotated[
     str,
     typer.Option(
-        help="The log: `memory` (gone when the run ends), `local` (a real Kafka on disk, started for you; needs Java "
-        "or the extra `local`), or the `HOST:PORT,...` of yours."
+        help="The Kafka to use: `memory` (lost at the end of the run), `local` (on disk, started for you; needs "
+        "Java or the extra `local`), or the `HOST:PORT,...` of your own."
     ),
 ]
 
 _EXIT = (
-    "Stop when all is taken in, instead of serving. A broker or database of yours that does not answer at the start is "
-    f"waited for {ANSWER_SECONDS:.0f} s."
+    "Stop when all input is processed, instead of serving. At start, wait up to "
+    f"{ANSWER_SECONDS:.0f} s for your own broker or database to answer."
 )
 
 
 def _checked_files(files: list[Path]) -> list[Path]:
     for file in files:
         if not file.is_file():
-            raise typer.BadParameter(f"{file} is no file." if file.exists() else f"There is no file {file}.")
+            raise typer.BadParameter(f"{file} is not a file." if file.exists() else f"There is no file {file}.")
         if file.stat().st_size == 0:
-            say(f"{file} is empty: there is nothing in it to replay.")
+            say(f"{file} is empty: there is nothing to replay.")
     return files
 
 
 @app.command()
 def up(
     replay: Annotated[
-        list[Path] | None, typer.Option(help="A file of chat events, one JSON object a line. May be given again.")
+        list[Path] | None, typer.Option(help="A file of chat events, one JSON object per line. May be repeated.")
     ] = None,
-    sample: Annotated[bool, typer.Option("--sample", help="Replay the sample conversations that come along.")] = False,
+    sample: Annotated[bool, typer.Option("--sample", help="Replay the included sample conversations.")] = False,
     exit: Annotated[bool, typer.Option("--exit", help=_EXIT)] = False,
     as_json: AsJson = False,
     host: Annotated[str, typer.Option(help="The address to listen on; loopback only.")] = "127.0.0.1",
     port: Annotated[
-        int | None, typer.Option(help="The HTTP port; else 8080, or with --exit a free one, as 0.", min=0, max=65535)
+        int | None, typer.Option(help="The HTTP port; default: 8080, with --exit 0 (a free port).", min=0, max=65535)
     ] = None,
     state: State = DEFAULT_STATE,
     token: Annotated[
-        str | None, typer.Option(help="The access token; else one is made and kept in the state folder.")
+        str | None, typer.Option(help="The access token; default: one is generated and kept in the state folder.")
     ] = None,
     broker: Broker = "memory",
     now: Annotated[
-        str | None, typer.Option(help="Judge 'in the future' against this RFC 3339 time instead of the log's.")
+        str | None, typer.Option(help="Judge 'in the future' against this RFC 3339 time instead of the record's time.")
     ] = None,
-    fates: Annotated[Path | None, typer.Option(help="Write what became of every replayed line to this file.")] = None,
+    fates: Annotated[Path | None, typer.Option(help="Write the outcome of every replayed line to this file.")] = None,
     database: Annotated[
         str | None, typer.Option(help="A PostgreSQL address to use instead of the embedded one.")
     ] = None,
     log_level: Annotated[
         LogLevel | None,
-        typer.Option(help="Log lines of this level and above; else warnings, and errors of Kafka's libraries."),
+        typer.Option(help="Log at this level and above; default: warnings, and only errors of the Kafka libraries."),
     ] = None,
 ) -> None:
-    """Start everything in this process, replay files into it, and serve.
+    """Run all services in this process, replay files into them, and serve.
 
-    `agent-feedback up --sample` shows the whole flow on a few conversations; `--exit --json` makes a batch job of it.
+    `agent-feedback up --sample` shows the flow on sample conversations; `--exit --json` makes it a batch job.
     """
     from standalone.up import Options
     from standalone.up import up as run_up
 
     if host not in ("127.0.0.1", "::1", "localhost"):
-        raise typer.BadParameter("Only loopback addresses: the access token alone is no protection on a network.")
+        raise typer.BadParameter("Only loopback addresses: the access token alone does not protect a network address.")
     files = _checked_files(replay or [])
     configure_logging(quiet=True) if log_level is None else configure_logging(log_level)
     if port is None:
@@ -130,27 +130,27 @@ def up(
     facts = run_work(run_up(options, Console(), (lambda _: None) if as_json else say))
     if facts is None:
         if exit:
-            say("Stopped before everything was taken in.")
+            say("Stopped before all input was processed.")
             raise typer.Exit(INTERRUPTED)
         return
     for rejected in facts.get("replayed", {}).get("rejected", [])[:5]:
-        say(f"{rejected['file']} line {rejected['line']} was refused: {rejected['reason']}.")
+        say(f"{rejected['file']} line {rejected['line']} was rejected: {rejected['reason']}.")
     if as_json:
         print_json(facts)
 
 
 @app.command()
 def replay(
-    files: Annotated[list[Path], typer.Argument(help="Files of chat events, one JSON object a line.")],
+    files: Annotated[list[Path], typer.Argument(help="Files of chat events, one JSON object per line.")],
     broker: Annotated[
-        str | None, typer.Option(help="HOST:PORT,... of a Kafka; else the one of the run on the state folder.")
+        str | None, typer.Option(help="HOST:PORT,... of a Kafka; default: the run on the state folder.")
     ] = None,
     state: State = DEFAULT_STATE,
     as_json: AsJson = False,
 ) -> None:
-    """Publish files of chat events into a log that services read from.
+    """Publish files of chat events to a Kafka that services read from.
 
-    Names each line that is no event, and by field and rule each event that becomes a dead letter.
+    Reports each line that is not an event. For each event that becomes a dead letter, reports the field and the rule.
     """
     from standalone.commands import publish
 
@@ -162,7 +162,7 @@ def replay(
         say(f"Published {facts['events']:,} of {facts['lines']:,} lines.")
         for rejected in facts["rejected"][:20]:
             broken = rejected.get("detail")
-            why = f"becomes a dead letter: {broken}" if broken else f"was refused: {rejected['reason']}"
+            why = f"becomes a dead letter: {broken}" if broken else f"was rejected: {rejected['reason']}"
             say(f"  {rejected['file']} line {rejected['line']} {why}.")
 
 
@@ -170,21 +170,21 @@ def replay(
 def run(
     service: Annotated[str, typer.Argument(help="chat_bridge, feedback, inference or reporting.")],
     host: Annotated[str, typer.Option(help="The address to listen on.")] = "127.0.0.1",
-    port: Annotated[int, typer.Option(help="The HTTP port; 0 takes a free one.", min=0, max=65535)] = 8080,
+    port: Annotated[int, typer.Option(help="The HTTP port; 0 picks a free one.", min=0, max=65535)] = 8080,
     token: Annotated[
         str | None,
-        typer.Option(envvar="AGENT_FEEDBACK_TOKEN", help="The HTTP API's access token, where AUTH_ISSUER is not set."),
+        typer.Option(envvar="AGENT_FEEDBACK_TOKEN", help="The HTTP API's access token, if AUTH_ISSUER is not set."),
     ] = None,
 ) -> None:
-    """Run one service against your Kafka and database, set by its environment variables and by the file `.env`.
+    """Run one service against your Kafka and database, configured by environment variables and the file `.env`.
 
-    `.env.example` shows all of them. A variable that is set goes before the file.
+    `.env.example` lists all of them. The environment overrides the file.
     """
     from servicekit.env_file import read_env_file
     from servicekit.launcher import run_program
 
     if service not in SERVICES:
-        raise typer.BadParameter(f"{service} is none of {', '.join(SERVICES)}.")
+        raise typer.BadParameter(f"{service} is not one of {', '.join(SERVICES)}.")
     configure_logging()
     program = importlib.import_module(f"{service}.service").PROGRAM
 
@@ -197,7 +197,10 @@ def run(
 
 @app.command()
 def report(state: State = DEFAULT_STATE, as_json: AsJson = False) -> None:
-    """Show the feedback of people and of the detector in the whole state, of a running `up` or of its state folder."""
+    """Show a summary of all feedback in the state of a running `up`, or in its state folder.
+
+    Counts people's feedback and the detector's verdicts separately.
+    """
     from standalone.commands import report_of
     from standalone.report import print_report
 
@@ -211,15 +214,15 @@ def report(state: State = DEFAULT_STATE, as_json: AsJson = False) -> None:
 
 @app.command()
 def topics(
-    broker: Annotated[str | None, typer.Option(help="HOST:PORT,... to make or check the topics on.")] = None,
-    create: Annotated[bool, typer.Option("--create", help="Make the missing ones.")] = False,
+    broker: Annotated[str | None, typer.Option(help="HOST:PORT,... to create or check the topics on.")] = None,
+    create: Annotated[bool, typer.Option("--create", help="Create the missing topics.")] = False,
     replication: Annotated[
-        int | None, typer.Option(min=1, help="Copies of each partition; else 3, or as many as there are brokers.")
+        int | None, typer.Option(min=1, help="Replicas of each partition; default: 3, or all brokers if fewer.")
     ] = None,
     as_asyncapi: Annotated[bool, typer.Option("--asyncapi", help="Print the AsyncAPI document of the topics.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Every topic: what it says, who writes it, who reads it; with --broker, make and check them."""
+    """List every topic with its meaning, writers and readers; with --broker, create and check them."""
     from servicekit.log.cluster import cluster_at
     from servicekit.log.topics import ensure_topics
     from standalone.report import print_topics, topic_rows
@@ -229,7 +232,7 @@ def topics(
         print_json(asyncapi())
         return
     if create and broker is None:
-        raise typer.BadParameter("--create needs --broker: where are the topics to be made?")
+        raise typer.BadParameter("--create needs --broker: the brokers to create the topics on.")
     if broker is not None:
 
         async def ensure(servers: str) -> None:
@@ -237,7 +240,7 @@ def topics(
             await within(ANSWER_SECONDS, made, servers)
 
         run_work(ensure(broker))
-        say(f"The topics on {broker} are as they should be.")
+        say(f"The topics on {broker} are configured as required.")
     if as_json:
         print_json(topic_rows())
     else:

@@ -1,4 +1,4 @@
-"""The command `chat`: a conversation in the terminal with everything published to a running platform."""
+"""The command `chat`: a terminal conversation that is published to a running platform."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from standalone.terminal import State, run, sentence
 
 
 class MemoryModeName(StrEnum):
-    """Storage that a session permits."""
+    """Memory mode of a session: where its data may be stored."""
 
     local = "local"
     synced = "synced"
@@ -32,41 +32,41 @@ def register(app: typer.Typer) -> None:
 
 
 def chat(
-    url: Annotated[str | None, typer.Option(help="The platform's address; else the run on the state folder.")] = None,
+    url: Annotated[str | None, typer.Option(help="The platform's URL; default: the run on the state folder.")] = None,
     token: Annotated[
         str | None,
         typer.Option(envvar="AGENT_FEEDBACK_TOKEN", help="Its access token (scopes ingest, detect, on_behalf)."),
     ] = None,
-    tenant: Annotated[str, typer.Option(help="Whose the conversation is.")] = "demo",
-    project: Annotated[str, typer.Option(help="The project it belongs to.")] = "chat",
-    user: Annotated[str | None, typer.Option(help="Who is typing; else the name of your account.")] = None,
+    tenant: Annotated[str, typer.Option(help="The tenant of the conversation.")] = "demo",
+    project: Annotated[str, typer.Option(help="The project of the conversation.")] = "chat",
+    user: Annotated[str | None, typer.Option(help="The user's id; default: your account name.")] = None,
     model_url: Annotated[
         str | None, typer.Option(help="An OpenAI-compatible endpoint, such as http://localhost:11434/v1.")
     ] = None,
-    model: Annotated[str | None, typer.Option(help="The model's name there.")] = None,
-    model_key: Annotated[str | None, typer.Option(envvar="MODEL_KEY", help="The endpoint's key.")] = None,
-    model_seconds: Annotated[float, typer.Option(min=1, max=600, help="How long to wait for its answer.")] = 60,
+    model: Annotated[str | None, typer.Option(help="The model's name at that endpoint.")] = None,
+    model_key: Annotated[str | None, typer.Option(envvar="MODEL_KEY", help="The endpoint's API key.")] = None,
+    model_seconds: Annotated[float, typer.Option(min=1, max=600, help="Timeout of the model's answer, in s.")] = 60,
     planning_seconds: Annotated[
-        float, typer.Option(min=0.1, max=60, help="How long an answer waits for what was said of earlier ones.")
+        float, typer.Option(min=0.1, max=60, help="How long an answer waits for feedback on earlier ones, in s.")
     ] = 1,
     memory_mode: Annotated[
-        MemoryModeName, typer.Option(help="Incognito: the rating is kept without a name, in memory only.")
+        MemoryModeName, typer.Option(help="Incognito: the rating is stored without the user's id, in memory only.")
     ] = MemoryModeName.local,
     thread: Annotated[str | None, typer.Option(help="The thread that the conversation stands in.")] = None,
     state: State = DEFAULT_STATE,
 ) -> None:
-    """Chat with an agent that hears what you think of its answers.
+    """Chat with an agent that receives your feedback on its answers.
 
-    With `agent-feedback up` running: `agent-feedback chat`. Judge an answer with `/up`, `/down why` or `/react 😂`, and
-    see it come back in the next turn. Without `--model-url` a small scripted agent answers.
+    Start `agent-feedback up` first. Give feedback on an answer with `/up`, `/down why` or `/react 😂`; the agent gets
+    it with your next message. Without `--model-url` a small scripted agent answers.
     """
     if (model_url is None) != (model is None):
         raise typer.BadParameter("--model-url and --model belong together.")
     if model_url is not None and not model_url.startswith(("http://", "https://")):
         raise typer.BadParameter("--model-url must begin with http:// or https://.")
     if model_key and not (model_key.isascii() and model_key.isprintable()):
-        raise typer.BadParameter("--model-key holds a character that no key has.")
-    # What the kit warns of is shown where it matters; its log lines would write across the prompt.
+        raise typer.BadParameter("--model-key contains a character that cannot occur in a key.")
+    # The chat shows the kit's warnings itself; log lines would overwrite the prompt.
     logging.getLogger("agent_feedback_kit").addHandler(logging.NullHandler())
     logging.getLogger("agent_feedback_kit").propagate = False
     agent = (model_url, model, model_key, model_seconds)
@@ -112,7 +112,7 @@ async def _chat(
 
 
 def _account() -> str:
-    """The name of the account, or `me` where it has none, as in a container under a bare number."""
+    """Return the account's name, or `me` if it has none, as in a container that runs under a numeric user id."""
     try:
         return getpass.getuser()
     except (KeyError, OSError):

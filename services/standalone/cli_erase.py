@@ -1,4 +1,4 @@
-"""The command that erases a person, and follows how far that has come."""
+"""The command that erases a person's data and waits for the services to confirm."""
 
 from __future__ import annotations
 
@@ -24,28 +24,28 @@ def register(app: typer.Typer) -> None:
 
 
 def erase(
-    tenant: Annotated[str, typer.Option(help="The tenant whose user it is.")],
+    tenant: Annotated[str, typer.Option(help="The tenant of the user.")],
     user: Annotated[
-        str | None, typer.Option(help="The id of the person to be erased, in all of the tenant's projects.")
+        str | None, typer.Option(help="The id of the user to erase, in all of the tenant's projects.")
     ] = None,
-    status: Annotated[str | None, typer.Option(help="Ask about this request instead of making one.")] = None,
+    status: Annotated[str | None, typer.Option(help="Show the status of this request instead of making one.")] = None,
     url: Annotated[
-        str | None, typer.Option(help="Where the feedback service answers; else the run on the state folder.")
+        str | None, typer.Option(help="The feedback service's URL; default: the run on the state folder.")
     ] = None,
     token: Annotated[
         str | None, typer.Option(envvar="AGENT_FEEDBACK_TOKEN", help="A token with the scope admin.")
     ] = None,
     wait: Annotated[float, typer.Option(help="Seconds to wait for all services to confirm.", min=0)] = 30,
-    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask for confirmation.")] = False,
     state: State = DEFAULT_STATE,
     as_json: AsJson = False,
 ) -> None:
-    """Erase everything that a person has said, in every service; exit code 1 while a service has not confirmed.
+    """Erase all of a person's data in every service. The exit code is 1 until every service has confirmed.
 
     `agent-feedback erase --tenant acme --user user-42` asks first, then waits for the receipts of all services.
     """
     if (user is None) == (status is None):
-        raise typer.BadParameter("Say either --user (to erase somebody) or --status (to ask about a request).")
+        raise typer.BadParameter("Give either --user (to erase a user) or --status (to follow a request).")
     url, token = address_of(url, token, state)
     if user is not None and not yes:
         typer.confirm(
@@ -65,7 +65,7 @@ def erase(
 
 
 def _followed(http: httpx.Client, path: str, request: str, wait: float) -> dict[str, Any]:
-    """The request's status, once all services have confirmed or `wait` seconds are over."""
+    """Return the request's status once all services have confirmed, or after `wait` seconds."""
     until = time.monotonic() + wait
     while True:
         progress = _asked(http, "GET", path, missing_is_fine=True)

@@ -1,4 +1,4 @@
-"""The command that writes training examples of a running service into a file, with a manifest beside it."""
+"""The command that writes a running service's training examples to a file, with a manifest next to it."""
 
 from __future__ import annotations
 
@@ -41,32 +41,32 @@ def register(app: typer.Typer) -> None:
 def export(
     wanted: Annotated[Format, typer.Argument(help="kto, dpo, sft, events or detector.", metavar="FORMAT")],
     out: Annotated[
-        Path, typer.Option(help="The file to write, .jsonl or .parquet; OUT.manifest.json comes beside it.")
+        Path, typer.Option(help="The file to write, .jsonl or .parquet; OUT.manifest.json is written next to it.")
     ],
     tenant: Annotated[str, typer.Option(help="The tenant.")],
     project: Annotated[str, typer.Option(help="The project.")],
     url: Annotated[
-        str | None, typer.Option(help="Where the reporting service answers; else the run on the state folder.")
+        str | None, typer.Option(help="The reporting service's URL; default: the run on the state folder.")
     ] = None,
     token: Annotated[
         str | None, typer.Option(envvar="AGENT_FEEDBACK_TOKEN", help="A token with the scope read.")
     ] = None,
-    agent_id: Annotated[str | None, typer.Option(help="Answers of this agent alone.")] = None,
-    agent_version: Annotated[str | None, typer.Option(help="Answers of this version alone.")] = None,
-    model: Annotated[str | None, typer.Option(help="Answers of this language model alone.")] = None,
+    agent_id: Annotated[str | None, typer.Option(help="Only answers of this agent.")] = None,
+    agent_version: Annotated[str | None, typer.Option(help="Only answers of this version.")] = None,
+    model: Annotated[str | None, typer.Option(help="Only answers of this language model.")] = None,
     reaction: Annotated[str | None, typer.Option(help="ok, not_ok or neutral.")] = None,
     feedback_type: Annotated[str | None, typer.Option(help="reaction, explicit or inferred.")] = None,
-    tag: Annotated[str | None, typer.Option(help="A reason.")] = None,
-    user_id: Annotated[str | None, typer.Option(help="Verdicts of this person alone.")] = None,
-    conversation_id: Annotated[str | None, typer.Option(help="This conversation alone.")] = None,
-    min_confidence: Annotated[float | None, typer.Option(min=0, max=1, help="At least this sure.")] = None,
-    start: Annotated[str | None, typer.Option(help="Given from this RFC 3339 time on.")] = None,
-    end: Annotated[str | None, typer.Option(help="Given up to this RFC 3339 time.")] = None,
-    everyone: Annotated[bool, typer.Option("--everyone", help="Machine verdicts, too; else people's alone.")] = False,
+    tag: Annotated[str | None, typer.Option(help="Only feedback with this reason.")] = None,
+    user_id: Annotated[str | None, typer.Option(help="Only feedback from this person.")] = None,
+    conversation_id: Annotated[str | None, typer.Option(help="Only this conversation.")] = None,
+    min_confidence: Annotated[float | None, typer.Option(min=0, max=1, help="Minimum confidence.")] = None,
+    start: Annotated[str | None, typer.Option(help="Given at or after this RFC 3339 time.")] = None,
+    end: Annotated[str | None, typer.Option(help="Given at or before this RFC 3339 time.")] = None,
+    everyone: Annotated[bool, typer.Option("--everyone", help="Include machine verdicts; default: people.")] = False,
     state: State = DEFAULT_STATE,
     as_json: AsJson = False,
 ) -> None:
-    """Write what people said as training examples, in the columns that TRL reads.
+    """Write people's feedback as training examples, in the columns that TRL reads.
 
     `agent-feedback export kto --out kto.jsonl --tenant demo --project support`
     """
@@ -106,11 +106,11 @@ def export(
         print_json(manifest)
     else:
         count = "" if manifest["examples"] is None else f"{manifest['examples']:,} examples, "
-        say(f"Wrote {count}{manifest['bytes']:,} bytes to {out}; {out.name}.manifest.json says what they are.")
+        say(f"Wrote {count}{manifest['bytes']:,} bytes to {out}; {out.name}.manifest.json describes them.")
 
 
 def _downloaded(http: httpx.Client, path: str, query: dict[str, Any], out: Path, *, quiet: bool) -> dict[str, Any]:
-    """Stream the answer into `out`, whole or not at all. Returns its bytes, digest and number of examples."""
+    """Stream the response into `out`, whole or not at all. Returns its size in bytes, digest and number of examples."""
     digest, size, lines = hashlib.sha256(), 0, 0
     bar = Progress(
         TextColumn("Exporting"),
@@ -145,7 +145,7 @@ def _downloaded(http: httpx.Client, path: str, query: dict[str, Any], out: Path,
 
 @contextmanager
 def _written(out: Path) -> Iterator[BinaryIO]:
-    """A file that takes the place of `out` once the block ends well."""
+    """Yield a file that replaces `out` if the block succeeds."""
     part = out.with_name(f"{out.name}.{os.getpid()}.part")
     try:
         with part.open("wb") as file:

@@ -1,4 +1,4 @@
-"""Commands on the log: dead letters, announcing a store anew, and comparing it with the ledger."""
+"""Commands on the log: manage dead letters, republish the store, compare it with the ledger."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ from standalone.terminal import FAILED, AsJson, Running, State, harmless, instan
 
 SHOWN = 50
 UNFOLDED = 1_000
-"""Columns for what no terminal reads: a letter stays one line."""
+"""Table width in columns if the output is not a terminal: a dead letter stays on one line."""
 Reason = Annotated[str | None, typer.Option(help="Only this reason, such as invalid_json.")]
 Topic = Annotated[str | None, typer.Option(help="Only records of this topic.")]
-Since = Annotated[str | None, typer.Option(help="Only letters written at or after this RFC 3339 time.")]
-Until = Annotated[str | None, typer.Option(help="Only letters written before this RFC 3339 time.")]
+Since = Annotated[str | None, typer.Option(help="Only dead letters written at or after this RFC 3339 time.")]
+Until = Annotated[str | None, typer.Option(help="Only dead letters written before this RFC 3339 time.")]
 StoreUrl = Annotated[
-    str | None, typer.Option("--store", help="The feedback store's address; else FEEDBACK_STORE_URL, or the run's own.")
+    str | None, typer.Option("--store", help="The feedback store's URL; default: FEEDBACK_STORE_URL, or the run's own.")
 ]
-dlq = typer.Typer(help="Dead letters: records that could not be used, with their reason.", no_args_is_help=True)
+dlq = typer.Typer(help="Dead letters: records that could not be processed, with the reason.", no_args_is_help=True)
 
 
 def register(app: typer.Typer) -> None:
@@ -50,14 +50,14 @@ def list_letters(
     state: State = DEFAULT_STATE,
     as_json: AsJson = False,
 ) -> None:
-    """List the dead letters, newest last, with the number for each reason. Never shows their content."""
+    """List the dead letters, newest last, and count them by reason. Never shows their content."""
     from standalone.dlq import Filter, facts_of, letters
     from standalone.log_access import target_of
 
     wanted = Filter(reason, topic, instant(since), instant(until))
 
     async def read() -> list[tuple[int, tuple[str, int, int], dict[str, Any]]]:
-        """Without what the letters hold, which may be more than there is room for."""
+        """Drop the contents while reading: they may exceed the memory."""
         bootstrap = target_of(broker, state).bootstrap
         return [(letter.written_at, letter.place, facts_of(letter)) async for letter in letters(bootstrap, wanted)]
 
@@ -76,7 +76,7 @@ def list_letters(
 
 
 def letters_table(found: Sequence[dict[str, Any]]) -> Table:
-    """The newest letters; their names stay whole in the narrowest terminal, for `dlq show` takes one."""
+    """Return a table of the newest letters. Names never wrap, because `dlq show` takes a name."""
     count = f"{len(found):,} dead letter{'' if len(found) == 1 else 's'}"
     table = Table(title=count, title_justify="left", box=None, padding=(0, 2, 0, 0))
     for name in ("letter", "written", "reason"):
@@ -95,7 +95,7 @@ def show_letter(
     state: State = DEFAULT_STATE,
     as_json: AsJson = False,
 ) -> None:
-    """One dead letter with its record's bytes, which may hold what a person wrote."""
+    """Show one dead letter with its record's bytes, which may contain a person's words."""
     from standalone.dlq import Filter, Letter, facts_of, letters
     from standalone.log_access import target_of
 
@@ -132,16 +132,14 @@ def replay_letters(
     topic: Topic = None,
     since: Since = None,
     until: Until = None,
-    yes: Annotated[
-        bool, typer.Option("--yes", help="Send all of them without asking, where no filter is given.")
-    ] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask for confirmation if no filter is given.")] = False,
     broker: Running = None,
     state: State = DEFAULT_STATE,
     as_json: AsJson = False,
 ) -> None:
-    """Send dead letters once more through the topics they came from, bytes, key and cause as they were.
+    """Send dead letters to their original topics again, with the original bytes, key and cause.
 
-    Repeating it does no harm: what was taken in is recognised, and what is still unfit becomes a letter again.
+    Safe to repeat: consumers recognise records already processed, and a record that fails again becomes a letter again.
     """
     from standalone.dlq import Filter, letters, replay
     from standalone.log_access import target_of, writing_to
@@ -149,7 +147,7 @@ def replay_letters(
     wanted = Filter(reason, topic, instant(since), instant(until))
     if wanted == Filter() and not yes:
         if as_json or not sys.stdin.isatty():
-            raise typer.BadParameter("Without a filter this sends every dead letter again: say so with --yes.")
+            raise typer.BadParameter("Without a filter this sends every dead letter again: confirm with --yes.")
         typer.confirm("Send every dead letter of every topic again?", abort=True)
 
     async def work() -> dict[str, int]:
@@ -164,15 +162,15 @@ def replay_letters(
         print_json(facts)
     else:
         say(
-            f"Sent {facts['sent']:,} of {facts['letters']:,} letters; {facts['repeats']:,} were the same once more, "
-            f"{facts['empty']:,} kept no record, {facts['too_large']:,} are too large for their topic."
+            f"Sent {facts['sent']:,} of {facts['letters']:,} letters; {facts['repeats']:,} were duplicates, "
+            f"{facts['empty']:,} contained no record, {facts['too_large']:,} are too large for their topic."
         )
 
 
 def republish(
     store: StoreUrl = None, broker: Running = None, state: State = DEFAULT_STATE, as_json: AsJson = False
 ) -> None:
-    """Announce every stored feedback on feedback.created once more: after a lost log, or one made anew."""
+    """Publish every stored feedback record to feedback.created again, after the log was lost or recreated."""
     from standalone.ledger import Republished
     from standalone.ledger import republish as announce_all
     from standalone.log_access import store_of, target_of, writing_to
@@ -190,7 +188,7 @@ def republish(
     if as_json:
         print_json({"announced": result.announced, "impossible": impossible})
     else:
-        say(f"Announced {result.announced:,} feedbacks.")
+        say(f"Announced {result.announced:,} feedback records.")
         for id_, fault in list(impossible.items())[:SHOWN]:
             say(f"Feedback {id_} cannot be announced: {fault}.")
     if impossible:
@@ -199,14 +197,14 @@ def republish(
 
 def verify_ledger(
     clear: Annotated[
-        bool, typer.Option("--clear", help="First write a null behind each record that is no announcement.")
+        bool, typer.Option("--clear", help="First publish a tombstone for each record that is not an announcement.")
     ] = False,
     store: StoreUrl = None,
     broker: Running = None,
     state: State = DEFAULT_STATE,
     as_json: AsJson = False,
 ) -> None:
-    """Read feedback.created from its beginning and compare it with the store. Exit code 1 where they differ."""
+    """Read feedback.created from its beginning and compare it with the store. The exit code is 1 if they differ."""
     from standalone.ledger import agrees, clear_junk, verify
     from standalone.log_access import store_of, target_of, writing_to
 
@@ -227,25 +225,25 @@ def verify_ledger(
     if as_json:
         print_json(facts)
     elif agrees(facts):
-        say(f"The ledger and the store agree on {facts['stored']:,} feedbacks.")
+        say(f"The ledger and the store agree on {facts['stored']:,} feedback records.")
     else:
         if facts["unreadable"]:
             places = ", ".join(facts["unreadable_at"][:SHOWN])
-            say(f"{facts['unreadable']:,} records of the ledger are no announcements: {places}")
-            say("Consumers pass over them. `verify-ledger --clear` has compaction remove them, `republish` those whose")
-            say("key is a stored feedback's.")
+            say(f"{facts['unreadable']:,} records of the ledger are not announcements: {places}")
+            say("Consumers skip them. `verify-ledger --clear` lets compaction remove them. If the key is a stored")
+            say("feedback record's, use `republish`.")
         if facts["first_difference"]:
             say(facts["first_difference"])
             kinds = ("missing", "extra", "differing", "stale", "impossible")
             say(", ".join(f"{facts[kind]:,} {kind}" for kind in kinds))
-            say("`republish` announces the whole store once more; a log in memory begins anew with each run.")
+            say("`republish` announces the whole store again; an in-memory log starts empty in each run.")
     if not agrees(facts):
         raise typer.Exit(FAILED)
 
 
 @contextmanager
 def progress_bar(what: str, total: int | None, hidden: bool) -> Iterator[Callable[[int], None]]:
-    """Show how far a command has come; what it yields takes what was done since. `total` None where nobody knows it."""
+    """Show a command's progress. Yields a function that takes the newly done amount; `total` is None if unknown."""
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     with Progress(*columns, console=Console(stderr=True), disable=hidden, transient=True) as bar:
         task = bar.add_task(what, total=total)

@@ -1,4 +1,4 @@
-"""The command that deletes, or counts, what is older than its retention."""
+"""The command that deletes, or counts, rows older than their retention."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ def purge(
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only count what would be deleted.")] = False,
     database: Annotated[
         str | None,
-        typer.Option(help="A PostgreSQL address for all services; else of the run on the state folder, or as set."),
+        typer.Option(help="A PostgreSQL URL for all services; default: the run on the state folder, or the settings."),
     ] = None,
     state: State = DEFAULT_STATE,
     as_json: AsJson = False,
 ) -> None:
-    """Delete what is older than its retention (the settings *_DAYS), as every service does each hour by itself.
+    """Delete rows older than their retention (the settings *_DAYS). Every service also does this each hour.
 
-    `agent-feedback purge --dry-run` says, for every table, how many rows that would be.
+    `agent-feedback purge --dry-run` prints the number of rows per table instead.
     """
     from standalone.purge import purge as purge_tables
 
@@ -43,7 +43,7 @@ def purge(
     if as_json:
         print_json(found)
         return
-    table = Table("service", "table", "would go" if dry_run else "deleted", box=None, pad_edge=False)
+    table = Table("service", "table", "to delete" if dry_run else "deleted", box=None, pad_edge=False)
     for service, rows in found.items():
         for name, count in rows.items():
             table.add_row(service, name, f"{count:,}")

@@ -1,4 +1,4 @@
-"""The command that builds the reports anew."""
+"""The command that rebuilds the reporting service's tables."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ def register(app: typer.Typer) -> None:
 
 
 def rebuild(
-    what: Annotated[Literal["reporting"], typer.Argument(help="What is built anew: reporting.")],
+    what: Annotated[Literal["reporting"], typer.Argument(help="The service to rebuild: reporting.")],
     store: StoreUrl = None,
     database: Annotated[
-        str | None, typer.Option(help="Reporting's PostgreSQL address; else of the run on the state folder, or as set.")
+        str | None, typer.Option(help="Reporting's PostgreSQL URL; default: the run on the state folder, or as set.")
     ] = None,
     state: State = DEFAULT_STATE,
     as_json: AsJson = False,
 ) -> None:
-    """Build what the reports count anew from the feedback store, beside what serves, then switch in one transaction.
+    """Rebuild the reports' counts from the feedback store while the current ones keep serving, then switch atomically.
 
-    Services may go on meanwhile. A rebuild that is killed leaves the reports as they were. Chat messages stay as they
-    are: nobody else keeps them that long.
+    Services may keep running. An interrupted rebuild leaves the reports unchanged. Chat messages are not rebuilt:
+    no other service stores them that long.
     """
     from feedback.settings import FeedbackSettings
     from reporting.settings import ReportingSettings
@@ -56,8 +56,8 @@ def rebuild(
         print_json({"feedbacks": done.feedbacks, **switched, "impossible": impossible})
     else:
         say(
-            f"Read {done.feedbacks:,} feedbacks; {done.switched.replaced:,} rows of the reports were added or changed, "
-            f"{done.switched.removed:,} removed."
+            f"Read {done.feedbacks:,} feedback records; {done.switched.replaced:,} rows of the reports were added or "
+            f"changed, {done.switched.removed:,} removed."
         )
         for id_, fault in list(impossible.items())[:50]:
             say(f"Feedback {id_} cannot be reported: {fault}.")

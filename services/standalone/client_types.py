@@ -1,4 +1,4 @@
-"""Writes the types of the TypeScript client from the routes: `python -m standalone.client_types [--check]`."""
+"""The types of the TypeScript client, generated from the routes: `python -m standalone.client_types [--check]`."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ Schema = Mapping[str, Any]
 
 
 def as_typescript(document: Schema) -> str:
-    """An interface for every schema of an OpenAPI document, and `Operations`: what each route takes and answers."""
+    """Return an interface for every schema of an OpenAPI document, and `Operations`: each route's input and output."""
     lines = [_HEAD]
     for name, schema in sorted(document["components"]["schemas"].items()):
         lines += [*_comment(schema, ""), f"export interface {name} {_type(schema, '')}", ""]
-    lines += ["/** By method and path: the query, the body, and the answer where all went well. */"]
+    lines += ["/** By method and path: the query, the request body, and the body of a successful response. */"]
     lines += ["export interface Operations {"]
     for path, methods in document["paths"].items():
         for method, operation in methods.items():
@@ -45,7 +45,7 @@ def _operation(operation: Schema) -> Iterator[tuple[str, str]]:
 
 
 def _type(schema: Schema, indent: str) -> str:
-    """A schema as a type. What says nothing, or nothing we know, is `unknown`."""
+    """Return a schema's TypeScript type: `unknown` if the schema is empty or of an unsupported kind."""
     if "$ref" in schema:
         return str(schema["$ref"].rpartition("/")[2])
     if "const" in schema or "enum" in schema:
@@ -84,7 +84,7 @@ def main() -> int:
     if "--check" in sys.argv:
         current = FILE.read_text("utf-8") if FILE.exists() else ""
         if current != wanted:
-            sys.stderr.write(f"Not up to date: {FILE.name}. Run `make docs`.\n")
+            sys.stderr.write(f"{FILE.name} is not up to date. Run `make docs`.\n")
         return int(current != wanted)
     FILE.write_text(wanted, "utf-8")
     return 0

@@ -1,4 +1,4 @@
-"""The commands that look at, or feed, a state or a log that others work on."""
+"""Commands that publish to a running log, or read the report of a state."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from standalone.state import StateFolder, running
 
 
 async def publish(files: Sequence[Path], broker: str | None, state: Path) -> dict[str, Any]:
-    """Publish the lines of `files`; return `{"lines", "events", "rejected"}`, the last with rows as in a fates file."""
+    """Publish the lines of `files`; return `{"lines", "events", "rejected"}`; `rejected` has rows of a fates file."""
     facts = {} if broker else running(state)
     bootstrap = cluster_at(broker) if broker else log_of(facts)
     producer, account = BatchProducer(bootstrap, client_id="agent-feedback-replay"), Account()
@@ -41,7 +41,7 @@ async def publish(files: Sequence[Path], broker: str | None, state: Path) -> dic
 
 
 async def report_of(state: Path, say: Callable[[str], None]) -> dict[str, Any]:
-    """The report of a running `up`, else from the database that an earlier one left in `state`."""
+    """Return the report of a running `up`, or from the database that an earlier run left in `state`."""
     if (state / "run.json").exists():
         facts = running(state)
         try:
@@ -51,11 +51,11 @@ async def report_of(state: Path, say: Callable[[str], None]) -> dict[str, Any]:
                 report: dict[str, Any] = answer.json()
                 return report
         except httpx.ConnectError:
-            say("The last run did not end well; reading what it left.")
+            say("The last run did not end cleanly; reading the state it left.")
         except httpx.HTTPStatusError as error:
             status = error.response.status_code
-            why = f"{facts['url']}health/ready says why"
-            raise StartError(f"The run at {facts['url']} has no report for now (status {status}): {why}.") from None
+            why = f"see {facts['url']}health/ready"
+            raise StartError(f"The run at {facts['url']} has no report now (status {status}): {why}.") from None
         except httpx.HTTPError as error:
             raise StartError(f"The run at {facts['url']} does not answer: {type(error).__name__}.") from None
     if not (state / "lock").exists():

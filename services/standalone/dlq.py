@@ -1,4 +1,4 @@
-"""Dead letters: which there are, what one holds, and how they are sent once more."""
+"""Dead letters: reading, describing and replaying them."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from standalone.terminal import say
 
 REPLAY_BATCH = 200
 _KEPT = {CAUSE: CAUSE, TRACEPARENT: TRACEPARENT, "timestamp": LOG_TIME}
-"""Headers of a dead letter that its replay keeps, with their names there; the others describe the dead letter."""
+"""Headers of a dead letter that its replay keeps, with their original names; the others describe the dead letter."""
 
 
 @dataclass(frozen=True, slots=True)
 class Letter:
-    """One dead letter. `place` is where it lies, `origin` where its record lay; times in microseconds.
+    """Dead letter at `place`, about the record at `origin`; times in microseconds.
 
-    `whole` is False where the record was too large to keep, or had no value: there is nothing to send again.
+    `whole` is False if the record was too large to keep, or had no value: there is nothing to replay.
     """
 
     place: Coordinates
@@ -49,7 +49,7 @@ class Letter:
 
 @dataclass(frozen=True, slots=True)
 class Filter:
-    """Filter of dead letters; None means any. `topic` is the original topic's name or the dead letters'."""
+    """Filter of dead letters; None means any. `topic` is the name of the original or of the dead-letter topic."""
 
     reason: str | None = None
     topic: str | None = None
@@ -66,7 +66,7 @@ class Filter:
 
 
 def letter_of(record: ConsumerRecord) -> Letter:
-    """The letter that a record of a dead-letter topic is, whoever wrote it."""
+    """Parse a record of a dead-letter topic. Accepts foreign records: missing headers become "unknown" or "?"."""
     marks = {name: value.decode("utf-8", "replace") for name, value in record.headers if value is not None}
     topic = marks.get("topic") or record.topic.removesuffix(".dlq")
     return Letter(
@@ -92,7 +92,7 @@ def message_again(letter: Letter) -> Message:
 
 
 def facts_of(letter: Letter) -> dict[str, Any]:
-    """A letter without its content, for a list."""
+    """Return a letter's metadata, without its content."""
     return {
         "letter": str(letter.place),
         "written_at": format_instant(letter.written_at),
@@ -108,13 +108,13 @@ def facts_of(letter: Letter) -> dict[str, Any]:
 
 
 def _count(letter: Letter) -> int:
-    """Return how many equal records the letter stands for."""
+    """Return how many equal records the letter represents."""
     named = header(letter.headers, "count") or ""
     return int(named) if named.isdecimal() and len(named) < 10 else 1
 
 
 async def letters(bootstrap: Bootstrap, wanted: Filter) -> AsyncIterator[Letter]:
-    """The letters that `wanted` admits, topic by topic in the order they were written."""
+    """Yield the letters that match `wanted`, topic by topic, in the order in which each partition was written."""
     topics = [topic.dead_letters for topic in TOPICS if wanted.topic in (None, topic.name, topic.dead_letters)]
     async for records in records_of(bootstrap, topics, say=say):
         for record in records:
@@ -126,11 +126,11 @@ async def letters(bootstrap: Bootstrap, wanted: Filter) -> AsyncIterator[Letter]
 async def replay(
     found: AsyncIterable[Letter], producer: Producer, progress: Callable[[int], None] = lambda _: None
 ) -> dict[str, int]:
-    """Send letters once more through their topics, each content once; gives how many under the names below.
+    """Send letters to their original topics again, each content once; return counts under the names below.
 
-    `letters` is all of them: `sent`, `repeats` of what was sent, `empty` (no record kept, or of a topic that is none of
-    ours) and `too_large` for their topic, as somebody else's may be. Safe to repeat: every handler recognises an event
-    that it has taken in. One that is still unfit becomes a letter again.
+    `letters` counts all of them: `sent`, `repeats` (duplicates of sent ones), `empty` (without a record, or of an
+    unknown topic) and `too_large` for their topic, which only a foreign record can be. Safe to repeat: every handler
+    recognises an event that it has processed. A record that fails again becomes a letter again.
     """
     seen: set[bytes] = set()
     batch: list[Message] = []
@@ -156,7 +156,7 @@ async def replay(
 
 
 def _digest(letter: Letter) -> bytes:
-    """Stands for what is sent: topic, key and value."""
+    """Return a digest of the replayed topic, key and value, to recognise duplicates."""
     key = None if letter.key is None else len(letter.key)
     head = f"{letter.topic} {key} ".encode()
     return sha256(b"".join((head, letter.key or b"", letter.value or b""))).digest()

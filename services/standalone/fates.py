@@ -1,4 +1,4 @@
-"""The outcome of every replayed line, read from the outcome stream. Pure except for writing the file."""
+"""The outcome of every replayed line, from the outcome stream. Pure except for writing the file."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ _FATES: dict[type[Outcome], str] = {
 
 
 class Outcomes:
-    """An observer of the outcome stream: counts for the summary, and the last outcome of every chat record.
+    """Observer of the outcome stream: counts for the summary, and the last outcome of every chat record.
 
     For a message only the bridge's outcome counts. For a reply or reaction that the bridge forwarded, the feedback
-    service's outcome of the derived event does.
+    service's outcome of the derived event counts.
     """
 
     def __init__(self, *, keep: bool = False) -> None:
@@ -50,7 +50,7 @@ class Outcomes:
             _note(self._derived, observation.cause, outcome)
 
     def of(self, cause: str) -> Outcome | None:
-        """Return the last outcome of the chat record at those coordinates, or None where there is none."""
+        """Return the last outcome of the chat record at the coordinates `cause`, or None if there is none."""
         bridge = self._bridge.get(cause)
         return self._derived.get(cause, bridge) if isinstance(bridge, Stored | None) else bridge
 
@@ -73,7 +73,7 @@ class Outcomes:
 
 
 def _note(noted: dict[str, Outcome], cause: str, outcome: Outcome) -> None:
-    """One cause is one record: where it comes again after a lost commit, its first fate stands."""
+    """Note an outcome, but keep the first one if a record is redelivered after a lost commit."""
     if not (isinstance(outcome, Unchanged) and cause in noted):
         noted[cause] = outcome
 

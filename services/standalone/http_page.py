@@ -1,4 +1,4 @@
-"""Writes the reference in docs/http.md, from the routes of all services: `python -m standalone.http_page [--check]`."""
+"""The reference in docs/http.md, generated from the routes: `python -m standalone.http_page [--check]`."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ ROUTERS: tuple[Callable[..., APIRouter], ...] = (
 
 
 def openapi() -> dict[str, Any]:
-    """The OpenAPI document of all services together, without any of them running."""
+    """Return the OpenAPI document of all services, without running any."""
     app = application(_not_running)
     nothing: Any = None
     made = (make(*(nothing for _ in inspect.signature(make).parameters)) for make in ROUTERS)
@@ -67,7 +67,7 @@ def main() -> int:
     wanted = text.partition(MARK)[0] + MARK + "\n" + as_markdown(openapi())
     if "--check" in sys.argv:
         if text != wanted:
-            sys.stderr.write(f"Not up to date: {PAGE.name}. Run `make docs`.\n")
+            sys.stderr.write(f"{PAGE.name} is not up to date. Run `make docs`.\n")
         return int(text != wanted)
     PAGE.write_text(wanted, "utf-8")
     return 0

@@ -1,4 +1,4 @@
-"""The ledger `feedback.created` against the store: announce all of it anew, or compare the two."""
+"""The ledger `feedback.created` and the store: republish the store, or compare the two."""
 
 from __future__ import annotations
 
@@ -26,23 +26,23 @@ from standalone.terminal import say
 
 IsStored = Callable[[UUID], Awaitable[bool]]
 ROUNDS = 5
-"""Times that a difference is looked at again before it counts: what is being written now is on its way."""
+"""Number of rechecks before a difference counts, since a record may be on its way to the log."""
 ROUND_SECONDS = 1.0
 
 
 @dataclass
 class Republished:
-    """Outcome of republishing a store: the number announced, and those that cannot be, with the invalid field."""
+    """Outcome of republishing a store: the number of announced records, and the invalid ones with the faulty field."""
 
     announced: int = 0
     impossible: dict[UUID, str] = field(default_factory=dict)
 
 
 async def republish(store: Store, producer: Producer, progress: Callable[[int], None] = lambda _: None) -> Republished:
-    """Announce every stored feedback once more. People erased meanwhile stay erased.
+    """Announce every stored feedback record again. People erased in the meantime stay erased.
 
-    Safe to repeat and to run beside the services: the same revision is announced under the same event id. A record
-    that no announcement can hold is left out.
+    Safe to repeat and to run while the services run: the same revision has the same event id. A record that no
+    announcement can represent is left out.
     """
     writer, result = FeedbackWriter(store, producer), Republished()
     async for records in store.scan():
@@ -56,7 +56,7 @@ async def republish(store: Store, producer: Producer, progress: Callable[[int], 
 
 
 def _fault(record: Record) -> str:
-    """Return the reason why `record` cannot be announced, or an empty text."""
+    """Return the reason why `record` cannot be announced, or an empty string."""
     try:
         message_of(record)
     except ValidationError as error:
@@ -66,11 +66,11 @@ def _fault(record: Record) -> str:
 
 @dataclass
 class Ledger:
-    """Final state of a consumer of the topic: the highest revision of each feedback without a tombstone.
+    """State of a consumer that has read the whole topic: the highest revision of each record without a tombstone.
 
-    `stale` are those whose last record is not their highest: compaction would keep the older revision. `ended` has the
-    revisions at which people were forgotten. `junk` has the offset of the last record of each partition and key that
-    is no announcement; compaction removes it where a later one of the same key is, or is a null.
+    `stale` has records whose last announcement is not their highest revision: compaction would keep the older one.
+    `ended` has the revisions of the tombstones. `junk` has the offset of the last record of each partition and key, if
+    that record is not an announcement. Compaction removes junk once a later record or tombstone has its key.
     """
 
     records: int = 0
@@ -89,7 +89,7 @@ class Ledger:
             event = None if record.value is None else event_in(record.value, FeedbackCreated)
             feedback_id = UUID(key.decode("ascii"))
             if event is not None and event.feedback_id != feedback_id:
-                raise ValueError("the key is another feedback's")
+                raise ValueError("the key is another record's")
         except (TypeError, ValueError):
             if record.value is not None:
                 self.junk[record.partition, key] = record.offset
@@ -113,9 +113,11 @@ class Ledger:
 async def verify(
     bootstrap: Bootstrap, store: Store, progress: Callable[[str], None] = lambda _: None
 ) -> dict[str, Any]:
-    """Compare ledger and store; `{"records", "feedbacks", "stored", "unreadable", "missing", "extra", "differing",
-    "stale", "impossible", "first_difference", "unreadable_at"}`, the counts of differences all 0 and the first one null
-    where they agree."""
+    """Compare ledger and store.
+
+    Returns `{"records", "feedbacks", "stored", "unreadable", "missing", "extra", "differing", "stale", "impossible",
+    "first_difference", "unreadable_at"}`. If both agree, the counts of differences are 0 and the first one is None.
+    """
     ledger = Ledger()
     await _read_on(bootstrap, ledger)
     progress(f"{ledger.records:,} records read")
@@ -154,16 +156,16 @@ def agrees(facts: Mapping[str, Any]) -> bool:
 
 
 async def clear_junk(bootstrap: Bootstrap, producer: Producer, is_stored: IsStored) -> int:
-    """Write a null behind each record of the ledger that is no announcement; gives how many were written."""
+    """Write a tombstone for each record of the ledger that is not an announcement; return the number written."""
     ledger = Ledger()
     await _read_on(bootstrap, ledger)
     return len(await producer.send(await nulls_behind(ledger.junk, is_stored)))
 
 
 async def nulls_behind(junk: Collection[tuple[int, bytes]], is_stored: IsStored) -> list[Message]:
-    """The nulls that have compaction remove junk, by partition and key; they end no revision of any feedback.
+    """Return tombstones that let compaction remove junk, by partition and key. They end no revision of a record.
 
-    Junk under the key of a stored feedback is left: `republish` writes behind it. So is a key that is no UTF-8.
+    Skips junk under the key of a stored record, since `republish` overwrites it, and keys that are not UTF-8.
     """
     nulls = []
     for partition, key in sorted(junk):
@@ -191,11 +193,11 @@ async def _read_on(bootstrap: Bootstrap, ledger: Ledger) -> None:
 
 
 _WORDS = {
-    "missing": "is stored at revision {stored} and not in the ledger",
-    "extra": "is in the ledger at revision {latest} and not stored",
-    "differing": "is stored at revision {stored}, the ledger says revision {latest} or something else in it",
-    "stale": "was announced last at a revision older than its newest: compaction would keep that",
-    "impossible": "is stored at revision {stored} and no announcement can hold it: `republish` says why",
+    "missing": "is stored at revision {stored} but not in the ledger",
+    "extra": "is in the ledger at revision {latest} but not stored",
+    "differing": "is stored at revision {stored}; the ledger has revision {latest}, or other content",
+    "stale": "was last announced at an older revision than before: compaction would keep the older one",
+    "impossible": "is stored at revision {stored}, and no announcement can represent it: `republish` gives the reason",
 }
 
 

@@ -20,13 +20,13 @@ from contracts.topics import CHAT_TOPICS
 from servicekit.log.records import Coordinates, RawRecord, Unreadable, read
 
 KEY_LIMIT = 512
-"""Characters of a record key; a longer one belongs to an event that is refused anyway."""
+"""Characters of a record key. A longer one belongs to an event that is rejected anyway."""
 _MODELS: Mapping[str, type[Envelope]] = {topic.name: topic.event for topic in CHAT_TOPICS}
 
 
 @dataclass(frozen=True, slots=True)
 class Routed:
-    """A line with the topic it goes to and its record key (None where it names no conversation)."""
+    """Line with its topic and record key (None if the line names no conversation)."""
 
     topic: str
     key: str | None
@@ -34,7 +34,7 @@ class Routed:
 
 
 def route(line: bytes) -> Routed | str:
-    """Return where `line` goes, or a sentence that says why it goes nowhere."""
+    """Return the topic and key of `line`, or the reason why it has none."""
     if len(line) > RECORD_LIMIT:
         return f"larger than {RECORD_LIMIT} bytes"
     value = line.strip()
@@ -50,14 +50,14 @@ def route(line: bytes) -> Routed | str:
     if not isinstance(topic, str):
         return "no topic"
     if topic not in _MODELS:
-        return "not a topic this system takes"
+        return "not a topic that this system reads"
     return Routed(topic, _key_of(event), value)
 
 
 def violation_of(routed: Routed) -> tuple[str, str] | None:
-    """Return the reason and the broken rule of a record that every service rejects, without its content; else None.
+    """Return the reason and the violated rule if every service would reject the record, without its content; else None.
 
-    A time ahead of the log's is not checked: only the services know the log's time.
+    Does not check for a time in the future: only the services know the log's time.
     """
     raw = RawRecord(Coordinates(routed.topic, 0, 0), None, routed.value, (), LAST)
     found = read(raw, _MODELS)
@@ -74,9 +74,9 @@ def _key_of(event: dict[str, Any]) -> str | None:
 
 
 def lines_of(path: Path) -> Iterator[tuple[int, bytes]]:
-    """The numbered lines of a file, from 1, split at the byte 0x0A only; the last one may lack it.
+    """Yield the lines of a file with their numbers, from 1, split only at the byte 0x0A. The last line may lack it.
 
-    A byte order mark, which some editors put before the first line, is no part of it.
+    A byte order mark before the first line is removed.
     """
     with path.open("rb") as file:
         for number, line in enumerate(file, 1):

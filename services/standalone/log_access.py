@@ -1,4 +1,4 @@
-"""Access of commands to a log and a store: those of the run on a state folder, or those given by options."""
+"""Access of commands to a Kafka and a store: those of the run on a state folder, or those given by options."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from standalone.terminal import ANSWER_SECONDS, say, within
 
 @dataclass(frozen=True)
 class Target:
-    """A log, and the feedback store that belongs to it. `groups` are the readers to wait for, of a log in memory."""
+    """Kafka and its feedback store. `groups` are the readers to wait for if the log is in memory."""
 
     bootstrap: Bootstrap
     store_url: str
@@ -37,7 +37,7 @@ class Target:
 
 
 async def database_answers(url: str) -> None:
-    """Return once the PostgreSQL or MongoDB at `url` answers. Raises StartError where it does not in time."""
+    """Wait until the PostgreSQL or MongoDB at `url` answers. Raises StartError if it does not answer in time."""
     scheme = urlsplit(url).scheme
     if scheme.startswith("postgres"):
         await within(ANSWER_SECONDS, wait_for_database(url, say), shown(url))
@@ -49,12 +49,15 @@ async def database_answers(url: str) -> None:
 
 
 async def admin_of(bootstrap: Bootstrap) -> AIOKafkaAdminClient:
-    """A connected admin client of the log. Raises StartError where no broker answers in time."""
+    """Return a connected admin client. Raises StartError if no broker answers in time."""
     return await within(ANSWER_SECONDS, wait_for_broker(bootstrap, say), str(bootstrap))
 
 
 def target_of(broker: str | None, state: Path, store: str | None = None) -> Target:
-    """The named broker and store (else FEEDBACK_STORE_URL), or those of the run on `state`. Raises StartError."""
+    """Return the given broker and store (default: FEEDBACK_STORE_URL), or those of the run on `state`.
+
+    Raises StartError.
+    """
     if broker is not None:
         return Target(cluster_at(broker), store or read_settings(FeedbackSettings).store_url)
     facts = running(state)
@@ -64,7 +67,7 @@ def target_of(broker: str | None, state: Path, store: str | None = None) -> Targ
 
 @asynccontextmanager
 async def writing_to(target: Target) -> AsyncIterator[Producer]:
-    """A producer to the target's log, held back where that log forgets."""
+    """Yield a producer for the target's log. Limits its speed to that of the readers if the log is in memory."""
     admin = await admin_of(target.bootstrap)
     producer = BatchProducer(target.bootstrap, client_id="agent-feedback-tool")
     try:
@@ -80,7 +83,7 @@ async def writing_to(target: Target) -> AsyncIterator[Producer]:
 
 @asynccontextmanager
 async def store_of(target: Target) -> AsyncIterator[Store]:
-    """The target's feedback store. Raises StartError where it has none, or does not answer."""
+    """Yield the target's feedback store. Raises StartError if there is none, or it does not answer."""
     await database_answers(target.store_url)
     tool = Service("feedback", ServiceContext(target.bootstrap, say=say))
     try:

@@ -1,4 +1,4 @@
-"""Writing into the in-process log of another process: its readers' progress is asked for, and waited for."""
+"""Writes to the in-process log of another process: polls its readers' offsets, and waits for them."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ ASK_SECONDS = 0.05
 async def held_back(
     producer: Producer, admin: AIOKafkaAdminClient, groups: Collection[Consumer]
 ) -> AsyncIterator[Producer]:
-    """`producer`, never more than 1 MiB a partition ahead of `groups`."""
+    """Wrap `producer` so that it is never more than 1 MiB per partition ahead of `groups`."""
     holdback = Holdback(OUTSIDE_BYTES)
     holdback.follow(groups)
     asking = asyncio.create_task(_follow(admin, holdback))
@@ -36,7 +36,7 @@ async def held_back(
 
 
 async def _follow(admin: AIOKafkaAdminClient, holdback: Holdback) -> None:
-    """Tell `holdback` what the groups have committed, as long as the log answers; else let those who wait fail."""
+    """Report the groups' committed offsets to `holdback`. Once the log stops answering, fail the waiting writers."""
     try:
         while True:
             for group in holdback.groups:

@@ -1,4 +1,4 @@
-"""Deletes, or counts, what is older than its retention, in every service's tables."""
+"""Deletion, or counting, of rows older than their retention, in every service's tables."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ _SERVICES: tuple[tuple[Any, Any, type[Any]], ...] = (
 
 @dataclass(frozen=True)
 class _Tables:
-    """A service's tables in one database, and when their rows expire."""
+    """One service's tables in one database, and the expiry of their rows."""
 
     service: str
     url: str
@@ -49,10 +49,10 @@ class _Tables:
 
 
 async def purge(database_url: str | None, *, dry_run: bool, say: Say) -> dict[str, dict[str, int]]:
-    """Return the rows deleted (with `dry_run`: the rows that would be), by service and table.
+    """Return the deleted rows by service and table (with `dry_run`: the rows that would be deleted).
 
-    Uses each service's settings; `database_url` stands in for all of their databases. With `dry_run` tables stay at the
-    migration they are at. Raises StartError where a database does not answer, or holds tables that can't be counted.
+    Uses each service's settings; `database_url` replaces all of their databases. `dry_run` does not migrate the tables.
+    Raises StartError if a database does not answer, or its tables can't be counted.
     """
     found: dict[str, dict[str, int]] = {}
     for tables in _tables(database_url):

@@ -1,4 +1,4 @@
-"""Builds the reports' feedbacks anew from the feedback store, beside those that serve."""
+"""A rebuild of the reports' feedback from the feedback store, while the current reports keep serving."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Say = Callable[[str], None]
 
 @dataclass
 class Rebuilt:
-    """`feedbacks` were read from the store; `impossible` cannot be announced, with the field at fault."""
+    """Outcome: `feedbacks` records were read; `impossible` ones cannot be announced, with the faulty field."""
 
     feedbacks: int = 0
     impossible: dict[UUID, str] = field(default_factory=dict)
@@ -33,16 +33,16 @@ class Rebuilt:
 async def rebuild_reporting(
     store: Store, database_url: str, say: Say, progress: Callable[[int], None] = lambda _: None
 ) -> Rebuilt:
-    """Make the reports' feedbacks equal to the store's, safe beside the running services and to repeat.
+    """Make the reports' feedback equal to the store's. Safe to repeat and to run while the services run.
 
-    Raises StartError where the store is empty and the reports are not, and where another rebuild is at work.
+    Raises StartError if the store is empty and the reports are not, or if another rebuild is running.
     """
     await database_answers(database_url)
     pool = await open_pool(database_url, "reporting", MIGRATIONS, size=2, say=say)
     result = Rebuilt()
     try:
         if await serving(pool) and not (await store.totals()).stored:
-            raise StartError("The feedback store is empty and the reports are not: name the right store with --store.")
+            raise StartError("The feedback store is empty and the reports are not: give the right store with --store.")
         async with pool.acquire() as connection:
             generation = Generation(connection)
             await generation.begin()

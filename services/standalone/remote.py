@@ -1,4 +1,4 @@
-"""HTTP access of commands to a running service: by their options, else to the run on the state folder."""
+"""HTTP access of commands to a running service: by options, or else to the run on the state folder."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from standalone.terminal import NOT_STARTED, say
 
 
 def address_of(url: str | None, token: str | None, state: Path) -> tuple[str, str]:
-    """Return the service's address and a token. Raises typer.Exit and typer.BadParameter."""
+    """Return the service's URL and a token. Raises typer.Exit and typer.BadParameter."""
     if url is not None:
         if not token:
             raise typer.BadParameter("--url needs --token, or AGENT_FEEDBACK_TOKEN.")
@@ -21,15 +21,15 @@ def address_of(url: str | None, token: str | None, state: Path) -> tuple[str, st
     try:
         facts = running(state)
     except StartError as error:
-        say(f"{error} Or say where with --url.", "red")
+        say(f"{error} Or give a URL with --url.", "red")
         raise typer.Exit(NOT_STARTED) from None
     return str(facts["url"]), token or str(facts["token"])
 
 
 def explain(answer: httpx.Response) -> str:
-    """Return one sentence on an answer that refuses."""
+    """Describe an error response in one sentence."""
     try:
         why = str(answer.json()["detail"])
     except (ValueError, KeyError, TypeError):
         why = "it gave no reason."
-    return f"{answer.url.copy_with(path='/', query=None)} refuses with {answer.status_code}: {why}"
+    return f"{answer.url.copy_with(path='/', query=None)} rejects the request with {answer.status_code}: {why}"

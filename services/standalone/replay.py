@@ -1,4 +1,4 @@
-"""Publishes event files in batches, and keeps the account of every line."""
+"""Publishing of event files in batches, with the outcome of every line."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ BATCH = 500
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A line of a file, numbered from 1."""
+    """Line of a file, numbered from 1."""
 
     file: str
     number: int
@@ -23,7 +23,7 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class RejectedLine:
-    """A line that no service takes: `reason` in words or as a short name, `detail` with the field and its rule."""
+    """Line that no service accepts: `reason` as a sentence or a short name, `detail` with the field and its rule."""
 
     line: Line
     reason: str
@@ -37,11 +37,7 @@ class RejectedLine:
 
 @dataclass
 class Account:
-    """Outcome of a replay. `places` maps each published line to its log coordinates.
-
-    `rejected` holds the lines that were not published and, if they are checked, published ones that violate their
-    model.
-    """
+    """Result of a replay. `places` maps the log coordinates of each published line to the line."""
 
     lines: int = 0
     events: int = 0

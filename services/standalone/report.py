@@ -1,4 +1,4 @@
-"""Reports for the terminal: what was said, and which topics there are."""
+"""Reports for the terminal: the feedback, and the topics."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from standalone.summary import FEEDBACK_TYPES, feedback_facts
 
 
 async def report_from_database(url: str) -> dict[str, Any]:
-    """`{"feedback": ..., "report": ...}` over the whole state and all tenants, straight from its database."""
+    """Return `{"feedback": ..., "report": ...}` over the whole state and all tenants, read from the database."""
     stores = await open_pool(url, "feedback", Path(feedback.service.__file__).parent / "migrations", size=1)
     views = await open_pool(url, "reporting", Path(reporting.service.__file__).parent / "migrations", size=1)
     try:
@@ -47,7 +47,7 @@ def print_report(console: Console, facts: dict[str, Any]) -> None:
 
 
 def topic_rows() -> list[dict[str, Any]]:
-    """One row per topic, in the table's order."""
+    """Return one row per topic, in the topic table's order."""
     return [
         {
             "topic": topic.name,
@@ -66,10 +66,10 @@ def topic_rows() -> list[dict[str, Any]]:
 
 
 def print_topics(console: Console) -> None:
-    """Two lines a topic, readable at 80 columns."""
+    """Print three lines per topic, readable at 80 columns."""
     for topic in TOPICS:
         console.print(Text(topic.name, "bold"), Text(f"  {topic.meaning}"), soft_wrap=True, sep="")
-        kept = "for ever" if topic.retention_ms == FOREVER else f"{topic.retention_ms // DAY_MS} days"
+        kept = "forever" if topic.retention_ms == FOREVER else f"{topic.retention_ms // DAY_MS} days"
         kept += ", compacted" if topic.compacted else ""
-        console.print(f"    {topic.producer} -> {', '.join(topic.consumers) or 'whoever subscribes'}", soft_wrap=True)
+        console.print(f"    {topic.producer} -> {', '.join(topic.consumers) or 'any subscriber'}", soft_wrap=True)
         console.print(f"    key {topic.key_name}; {topic.partitions} partitions; kept {kept}", soft_wrap=True)

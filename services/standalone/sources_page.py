@@ -1,4 +1,4 @@
-"""Writes the reference in docs/sources.md from the registry: `python -m standalone.sources_page [--check]`."""
+"""The reference in docs/sources.md, generated from the registry: `python -m standalone.sources_page [--check]`."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ SECTIONS: tuple[tuple[str, type[BaseModel]], ...] = (
 
 
 def reference() -> str:
-    """Return the addresses and settings of all sources, the keys of a map, and the maps in examples/webhooks."""
+    """Return the routes and settings of all sources, the keys of a map, and the maps in examples/webhooks."""
     parts = ["## Addresses and settings\n"]
     prefix = str(ChatBridgeSettings.model_config["env_prefix"])
     for kind in SOURCES:
@@ -56,7 +56,7 @@ def _table(model: type[BaseModel], head: str, named: Any) -> str:
 
 
 def _type(schema: dict[str, Any]) -> str:
-    """Return the type of a key in TOML's words."""
+    """Return the TOML type of a key."""
     [one] = [option for option in schema.get("anyOf", [schema]) if option.get("type") != "null"]
     if "enum" in one:
         return ", ".join(f"`{option}`" for option in one["enum"])
@@ -85,7 +85,7 @@ def main() -> int:
     wanted = text.partition(MARK)[0] + MARK + "\n" + reference()
     if "--check" in sys.argv:
         if text != wanted:
-            sys.stderr.write(f"Not up to date: {PAGE.name}. Run `make docs`.\n")
+            sys.stderr.write(f"{PAGE.name} is not up to date. Run `make docs`.\n")
         return int(text != wanted)
     PAGE.write_text(wanted, "utf-8")
     return 0

@@ -1,4 +1,4 @@
-"""All four services on one log and one database, as one thing that starts, grows quiet and stops."""
+"""All four services on one Kafka and one database, started and stopped together."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ PROGRAMS = (
 
 
 class Stack:
-    """The services of one process. `started` in any order, stopped in the order that events flow."""
+    """The services of one process. They start and stop concurrently, after the intake producer."""
 
     def __init__(
         self,
@@ -77,7 +77,7 @@ class Stack:
         return [sub.group for service in self.services.values() for sub in service.subscriptions]
 
     async def drain(self, seconds: float) -> bool:
-        """Let nothing new in and wait until all is taken in, for at most `seconds`. Whether it was."""
+        """Stop accepting work and wait at most `seconds` until all of it is processed. Return True if it is."""
         if self._holdback is not None:
             self._holdback.close()
         with contextlib.suppress(TimeoutError):
@@ -102,19 +102,19 @@ class Stack:
 
     @property
     def warnings(self) -> list[str]:
-        """Return warnings for the operator of a ready stack, one sentence each."""
+        """Warnings for the operator of a ready stack, one sentence each."""
         return [warning for service in self.services.values() for warning in service.warnings]
 
     @property
     def produced(self) -> Counter[str]:
-        """Records written by this process, by topic."""
+        """Number of records written by this process, by topic."""
         producers = [self.intake, *(service.batch_producer for service in self.services.values())]
         return sum((producer.produced for producer in producers), Counter[str]())
 
     async def quiet(self, progress: Callable[[int], None] = lambda _: None) -> None:
-        """Wait until everything written has been taken in by everyone, twice in a row without anything written between.
+        """Wait until every group has consumed everything written, twice in a row without a write in between.
 
-        `progress` gets the records still to be taken in.
+        `progress` gets the number of records still to be consumed.
         """
         before: Counter[str] | None = None
         while True:
@@ -127,7 +127,7 @@ class Stack:
             await asyncio.sleep(0.03)
 
     async def health(self) -> dict[str, Any]:
-        """`{"lag": {group: records}, "parked": events, "dead_letters": {reason: letters of this run},
+        """Return `{"lag": {group: records}, "parked": events, "dead_letters": {reason: letters of this run},
         "warnings": [sentence]}`."""
         subscriptions = [sub for service in self.services.values() for sub in service.subscriptions]
         lags = await asyncio.gather(*(subscription.lag() for subscription in subscriptions))
@@ -157,7 +157,7 @@ class Stack:
         return next(service.lookups[name] for service in self.services.values() if name in service.lookups)
 
     async def fact(self, name: str) -> Any:
-        """Return the fact `name` that a service reports."""
+        """Return the fact `name` of the service that reports it. Raises KeyError if none does."""
         for service in self.services.values():
             if name in service.facts:
                 return await service.facts[name]()
@@ -165,7 +165,7 @@ class Stack:
 
 
 async def together(*work: Coroutine[Any, Any, T]) -> list[T]:
-    """The results of all, at work at once; the first failure ends the others and is raised as it is."""
+    """Run all concurrently and return their results. The first failure cancels the others and is raised unwrapped."""
     try:
         async with asyncio.TaskGroup() as group:
             tasks = [group.create_task(one) for one in work]

@@ -1,4 +1,4 @@
-"""The state folder: one run at a time, and what a run leaves for the next."""
+"""The state folder: a lock for one run at a time, and the files that a run leaves for the next."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ DEFAULT_STATE = Path(".agent-feedback")
 
 _ENTRIES = frozenset({"kafka", "lock", "postgres", "run", "sample", "token"})
 _MODE = 0o711 if os.geteuid() == 0 else 0o700
-"""Root's PostgreSQL runs as another user, who has to pass through the folder to its own."""
+"""With root, PostgreSQL runs as another user, who must be able to enter the folder."""
 
 
 class StateFolder:
-    """An exclusive hold on a folder. Use as a context manager. Raises StartError where another run holds it."""
+    """Exclusive lock on a state folder, as a context manager. Raises StartError if another run holds it."""
 
     def __init__(self, path: Path) -> None:
         self.path = path.absolute()
@@ -48,16 +48,16 @@ class StateFolder:
 
     @contextmanager
     def writing(self) -> Iterator[None]:
-        """Writes to the folder that fail raise StartError: it may not be written, or its disk is full."""
+        """Raise StartError if a write to the folder in the block fails: no permission, or a full disk."""
         try:
             yield
         except OSError as error:
             raise StartError(f"The state folder {self.path} cannot be used: {error.strerror}.") from None
 
     def token(self, given: str | None) -> str:
-        """The access token: the one given, else the one kept, else a fresh one, which is kept.
+        """Return the access token: `given`, else the stored one, else a new one, which is then stored.
 
-        An empty file, as a full disk leaves it, holds none.
+        An empty file, which a full disk may leave, counts as missing.
         """
         if given:
             return given
@@ -75,7 +75,7 @@ class StateFolder:
         return token
 
     def announce(self, facts: dict[str, Any]) -> None:
-        """Write down where this run answers (address, broker) for other commands, readable by this user only."""
+        """Write the addresses of this run for other commands, readable only by this user."""
         with self.writing():
             descriptor = os.open(self.path / "run.json", os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
             with os.fdopen(descriptor, "w") as out:
@@ -83,7 +83,7 @@ class StateFolder:
 
 
 def _is_ours(folder: Path) -> bool:
-    """Return True if a folder contains only a run's files; the rights of any other folder stay unchanged."""
+    """Return True if a folder contains only files of a run. The permissions of any other folder stay unchanged."""
     return all(entry.name.split(".")[0] in _ENTRIES for entry in folder.iterdir())
 
 

@@ -18,7 +18,7 @@ REACTIONS = ("ok", "not_ok", "neutral")
 
 
 def feedback_facts(totals: Totals) -> dict[str, Any]:
-    """The `feedback` part of a summary or report, with all its keys."""
+    """Return the `feedback` part of a summary or report, with all its keys."""
     return {
         "stored": totals.stored,
         "cleared": totals.cleared,
@@ -28,12 +28,15 @@ def feedback_facts(totals: Totals) -> dict[str, Any]:
 
 
 async def report_facts(stack: Stack) -> dict[str, Any]:
-    """`{"feedback": ..., "report": ...}` over the whole state and all tenants."""
+    """Return `{"feedback": ..., "report": ...}` over the whole state and all tenants."""
     return {"feedback": feedback_facts(await stack.fact("totals")), "report": await stack.fact("report")}
 
 
 async def summary(stack: Stack, account: Account, outcomes: Outcomes, seconds: float) -> dict[str, Any]:
-    """`feedback`, `parked` and `report` cover the whole state and all tenants, the rest this run."""
+    """Return a run's summary; `seconds` is its duration.
+
+    `feedback`, `parked` and `report` cover the whole state and all tenants, the other parts this run.
+    """
     produced = stack.produced
     return {
         "replayed": {
@@ -52,22 +55,22 @@ async def summary(stack: Stack, account: Account, outcomes: Outcomes, seconds: f
 
 
 def print_summary(console: Console, facts: dict[str, Any]) -> None:
-    """The run as a table: what came in, what was stored, what it says."""
+    """Print the run as a table: input, stored feedback, and verdicts."""
     replayed, feedback, report = facts["replayed"], facts["feedback"], facts["report"]
     by_type = feedback["by_type"]
-    table = Table(title="What became of it", title_justify="left", show_header=False, pad_edge=False, box=None)
+    table = Table(title="Outcome", title_justify="left", show_header=False, pad_edge=False, box=None)
     table.add_column(style="bold")
     table.add_column(justify="right")
     table.add_column(style="dim")
-    lines = f"of {replayed['lines']:,} lines, {len(replayed['rejected']):,} refused"
+    lines = f"of {replayed['lines']:,} lines, {len(replayed['rejected']):,} rejected"
     table.add_row("chat events published", f"{replayed['events']:,}", lines)
     kinds = ", ".join(f"{by_type[name]:,} {name}" for name in FEEDBACK_TYPES if by_type[name])
     cleared = f"{feedback['cleared']:,} cleared"
     table.add_row("feedback stored", f"{feedback['stored']:,}", f"{kinds}; {cleared}" if kinds else cleared)
     table.add_row("feedback.created announced", f"{facts['topics']['feedback.created']:,}", "in this run")
     table.add_row("awaiting their message", f"{facts['parked']:,}", "parked")
-    table.add_row("set aside", f"{sum(facts['dead_letters'].values()):,}", "dead letters in this run")
-    table.add_row("with a verdict", f"{report['conversations']:,}", "")
+    table.add_row("dead letters", f"{sum(facts['dead_letters'].values()):,}", "in this run")
+    table.add_row("conversations with a verdict", f"{report['conversations']:,}", "")
     verdicts = f"👍 {report['ok']:,} ok   👎 {report['not_ok']:,} not ok   😐 {report['neutral']:,} neutral"
     table.add_row("verdicts on turns", f"{report['total']:,}", verdicts)
     table.add_row("", "", f"{report['user']:,} by people, {report['machine']:,} inferred from what they wrote next")

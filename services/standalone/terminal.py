@@ -29,13 +29,13 @@ T = TypeVar("T")
 FAILED = 1
 NOT_STARTED = 3
 INTERRUPTED = 130
-"""As a shell says of a program that Ctrl-C ended."""
+"""Exit code of a program ended by Ctrl-C, as shells report it."""
 ANSWER_SECONDS = 20.0
-"""How long a command waits for a broker or database; what serves waits without end."""
-State = Annotated[Path, typer.Option(help="Where a run keeps its data, token and lock.", show_default=True)]
+"""How long a command waits for a broker or database; a serving process waits without limit."""
+State = Annotated[Path, typer.Option(help="The folder of a run's data, token and lock.", show_default=True)]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object on stdout and nothing else.")]
 Running = Annotated[
-    str | None, typer.Option("--broker", help="HOST:PORT,... of a Kafka; else the one of the run on the state folder.")
+    str | None, typer.Option("--broker", help="HOST:PORT,... of a Kafka; default: the run on the state folder.")
 ]
 
 
@@ -46,15 +46,15 @@ _OBEYED = dict.fromkeys(
 
 
 def harmless(text: str, style: str = "") -> Text:
-    """Words from outside as a terminal may show them: it would obey control characters, and rich its markup.
+    """Return untrusted text without control characters, which a terminal would execute, and without rich's markup.
 
-    Halves of UTF-16 characters go too: no terminal takes them.
+    Lone surrogates are replaced too: a terminal cannot print them.
     """
     return Text(text.translate(_OBEYED), style)
 
 
 def say(message: str, style: str = "") -> None:
-    """A line for the person at the terminal, on stderr."""
+    """Print a line for the user on stderr."""
     Console(stderr=True).print(harmless(message, style), soft_wrap=True)
 
 
@@ -64,12 +64,12 @@ def sentence(error: Exception) -> str:
 
 
 def show(text: str) -> None:
-    """A line of what was asked for, on stdout."""
+    """Print a line of the result on stdout."""
     Console().print(harmless(text), soft_wrap=True)
 
 
 def run(work: Coroutine[Any, Any, T]) -> T:
-    """Run to the end. A failed start exits with code 3 and a lost broker with code 1, each with one sentence."""
+    """Run `work`. A failed start exits with code 3 and a lost broker with code 1, each with one sentence."""
     raise_again()
     share_one_arena()
     try:
@@ -85,7 +85,7 @@ def run(work: Coroutine[Any, Any, T]) -> T:
 
 
 async def within(seconds: float | None, work: Coroutine[Any, Any, T], address: str) -> T:
-    """The result of `work`. Raises StartError where it takes longer (None: never): nothing answers at `address`."""
+    """Return the result of `work`. Raises StartError if `address` takes longer than `seconds` (None: no limit)."""
     try:
         return await deadlines.within(seconds, work)
     except TimeoutError:
@@ -93,7 +93,7 @@ async def within(seconds: float | None, work: Coroutine[Any, Any, T], address: s
 
 
 async def once_answered(read: Callable[[], Awaitable[T]], say: Callable[[str], None]) -> T:
-    """Call `read` until its server responds, and return its result; print the reason for the wait."""
+    """Call `read` until its server answers, and return its result. Prints the first reason for the wait."""
     told = False
     while True:
         try:
@@ -112,7 +112,7 @@ def print_json(facts: Any) -> None:
 
 
 def instant(text: str | None) -> int | None:
-    """Microseconds of an RFC 3339 time that a user typed. Raises typer.BadParameter."""
+    """Parse an RFC 3339 time that a user typed, to microseconds. Raises typer.BadParameter."""
     if text is None:
         return None
     try:

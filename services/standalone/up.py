@@ -1,4 +1,4 @@
-"""One run of everything: start, replay, serve or grow quiet, say what happened, stop."""
+"""A single-process run: start, replay, serve or stop after the input, and summarise."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ from standalone.terminal import ANSWER_SECONDS, INTERRUPTED, once_answered, with
 Say = Callable[[str], None]
 T = TypeVar("T")
 DRAIN_SECONDS = 6.0
-"""How long a stop waits for what an in-process log still holds."""
+"""Shutdown timeout for draining the in-process log, in seconds."""
 
 
 @dataclass(frozen=True)
@@ -66,15 +66,15 @@ class Options:
 
     @property
     def patience(self) -> float | None:
-        """Seconds that a broker or database elsewhere is waited for at the start; None, where it serves, is no end."""
+        """Start-up timeout for an external broker or database, in seconds; None (no limit) if the run serves."""
         return ANSWER_SECONDS if self.exit else None
 
 
 async def up(options: Options, console: Console, say: Say) -> dict[str, Any] | None:
-    """Run until everything is done (`exit`) or a signal comes; gives the summary of the replay.
+    """Run until all input is processed (`exit`) or a signal arrives; return the summary of the replay.
 
-    None where the signal came before all was taken in. A Ctrl-C while it stops ends the process at once: a stop waits
-    for what may never answer.
+    Returns None if a signal arrived before all input was processed. A Ctrl-C during the shutdown ends the process at
+    once, since the shutdown may wait for something that never answers.
     """
     began = time.monotonic()
     stopping = asyncio.Event()
@@ -83,7 +83,7 @@ async def up(options: Options, console: Console, say: Say) -> dict[str, Any] | N
         if stopping.is_set():
             say("Ended at once.")
             os._exit(INTERRUPTED)  # the embedded parts end with this process, however it dies
-        say("Stopping ... (Ctrl-C once more ends it at once)")
+        say("Stopping ... (press Ctrl-C again to end at once)")
         stopping.set()
 
     asyncio.get_running_loop().add_signal_handler(signal.SIGINT, interrupted)
@@ -149,7 +149,7 @@ async def up(options: Options, console: Console, say: Say) -> dict[str, Any] | N
 
 
 def _authenticator(auth: AuthSettings, token: str) -> Authenticator:
-    """The access token opens everything, for the operator of this machine; an issuer's tokens what their scopes say."""
+    """Accept the access token for everything, as the operator's; accept an issuer's tokens within their scopes."""
     issuer = issuer_of(auth)
     ours = access_token(token)
     return ours if issuer is None else AnyOf(ours, issuer)
@@ -162,7 +162,7 @@ async def _start(options: Options, state: StateFolder, outcomes: Outcomes, parts
         database_url = postgres.url
     else:
         database_url = options.database_url
-        # Here, and not in each of the services.
+        # Once here, instead of in each service.
         await within(options.patience, wait_for_database(database_url, say), shown(database_url))
     if options.broker == "local":
         say("Starting Kafka ...")
@@ -189,21 +189,21 @@ async def _start(options: Options, state: StateFolder, outcomes: Outcomes, parts
 
 
 async def _tell_of_store(stack: Stack, say: Say) -> None:
-    """Say how many feedbacks the store holds that the log in memory does not."""
+    """Print how many stored feedback records are missing from the in-memory log."""
     if stored := (await once_answered(lambda: stack.fact("totals"), say)).stored:
         say(
-            f"The log in memory begins anew with each run, and holds none of the store's {stored:,} feedbacks: "
-            "`agent-feedback republish` announces them once more."
+            f"The log in memory starts empty in each run and has none of the store's {stored:,} feedback records: "
+            "`agent-feedback republish` announces them again."
         )
 
 
 async def _drain(stack: Stack, say: Say) -> None:
     if not await stack.drain(DRAIN_SECONDS):
-        say("Stopped before all records were taken in; the in-process log forgets them: replay their files again.")
+        say("Stopped before all records were processed; the in-process log loses them: replay their files again.")
 
 
 async def _replay(options: Options, files: Sequence[Path], stack: Stack, account: Account) -> None:
-    """Write `files` into the log and wait until all of it is taken in."""
+    """Write `files` into the log and wait until all of it is processed."""
     total = sum(file.stat().st_size for file in files)
     bar = Progress(
         TextColumn("{task.description}"),
@@ -223,12 +223,12 @@ async def _replay(options: Options, files: Sequence[Path], stack: Stack, account
             keep_places=options.fates is not None,
             progress=lambda read: bar.advance(task, read),
         )
-        waiting = bar.add_task("Taking in", total=None)
-        await stack.quiet(lambda lag: bar.update(waiting, description=f"Taking in ({lag:,} records to go)"))
+        waiting = bar.add_task("Processing", total=None)
+        await stack.quiet(lambda lag: bar.update(waiting, description=f"Processing ({lag:,} records to go)"))
 
 
 async def _unless(stopping: asyncio.Event, work: asyncio.Task[T]) -> T | None:
-    """The result of `work`, or None if a signal comes first (then `work` is cancelled)."""
+    """Return the result of `work`, or None if a signal arrives first (then `work` is cancelled)."""
     stop = asyncio.create_task(stopping.wait())
     done, _ = await asyncio.wait({stop, work}, return_when=asyncio.FIRST_COMPLETED)
     stop.cancel()

@@ -91,8 +91,8 @@ def client(url: str) -> kit.AsyncClient:
 async def test_a_conversation_with_its_feedback(stack: RunningStack, url: str) -> None:
     person = Terminal(url)
     await person.ready()
-    await person.types("/up", sees="There is no answer to judge yet.")
-    await person.types("/nope", sees="/help lists what there is")
+    await person.types("/up", sees="There is no answer to give feedback on yet.")
+    await person.types("/nope", sees="/help lists the commands")
     await person.types("/help", sees="/memory status")
     await person.types("When do you open?", sees="The museum opens at nine")
     await person.types("/down I meant Sundays", sees="Noted: wrong.")
@@ -106,7 +106,7 @@ async def test_a_conversation_with_its_feedback(stack: RunningStack, url: str) -
         first = await platform.own_feedback(person.conversation, "turn-1", user_id="ann")
         assert (first["reaction"], first["text"]) == ("not_ok", "I meant Sundays")
         assert (await platform.own_feedback(person.conversation, "turn-2", user_id="ann"))["emoji"] == "😂"
-        await person.types("/clear", sees="Taken back.")
+        await person.types("/clear", sees="Withdrawn.")
         assert (await platform.own_feedback(person.conversation, "turn-2", user_id="ann"))["reaction"] is None
         await person.types("/memory status", sees="ratings kept: 0")
         person.presses("/end\r")
@@ -165,7 +165,7 @@ async def test_ctrl_c_gives_up_an_answer_and_the_chat_goes_on(url: str) -> None:
             while not model.asked:
                 await asyncio.sleep(0.02)
         person.interrupt()
-        await person.sees("Given up.")
+        await person.sees("Cancelled.")
         await person.ready()
         model.released.set()
         await person.types("Hello again?", sees="[bold]plain[/bold]")
@@ -182,7 +182,7 @@ async def test_what_cannot_be_published_is_said_and_the_chat_goes_on(stack: Runn
         await person.ready()
         await person.types("When do you open?", sees="The museum opens at nine")
     await person.types("And the price?", sees="This exchange was not published")
-    await person.types("/up", sees="The platform did not take that")
+    await person.types("/up", sees="The platform did not accept that")
     person.presses("/end\r")
     await person.sees("did today feel helpful?")
     person.presses("y\r")

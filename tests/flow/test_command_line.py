@@ -66,7 +66,7 @@ async def test_a_missing_file() -> None:
 async def test_a_verdict_about_nothing_is_wrong_usage(message: tuple[str, ...]) -> None:
     ended = await agent_feedback("explain", *message)
     assert (ended.code, ended.out) == (2, "")
-    assert "A message is needed" in ended.err
+    assert "Give a message, or a file" in ended.err
 
 
 async def test_an_empty_file_and_lines_that_are_no_events(tmp_path: Path) -> None:
@@ -85,7 +85,7 @@ async def test_an_empty_file_and_lines_that_are_no_events(tmp_path: Path) -> Non
             "up", "--exit", "--json", "--port", "0", "--state", state, "--replay", empty, "--replay", mixed
         )
     assert ended.code == 0, ended.err
-    assert f"{empty} is empty: there is nothing in it to replay." in ended.err
+    assert f"{empty} is empty: there is nothing to replay." in ended.err
     facts = ended.facts
     assert facts["replayed"]["lines"] == len(lines)
     assert facts["replayed"]["events"] == 5
@@ -123,7 +123,7 @@ async def test_replay_names_the_same_bad_lines_as_the_fates_of_a_run(tmp_path: P
         (6, "repeated_key", "a name stands twice in the object"),
     ]
     assert f"{file} line 3 becomes a dead letter: messageId: field required." in told.err
-    assert f"{file} line 5 was refused: not JSON." in told.err
+    assert f"{file} line 5 was rejected: not JSON." in told.err
     assert "secret" not in ended.out + told.err
 
 
@@ -151,7 +151,7 @@ async def test_a_broker_that_does_not_answer_is_waited_for(
             async with asyncio.timeout(20):
                 said = (await process.communicate())[1].decode()
     assert process.returncode == code
-    assert ("Stopped before everything was taken in." in said) == bool(batch)
+    assert ("Stopped before all input was processed." in said) == bool(batch)
 
 
 @pytest.mark.parametrize(
@@ -184,7 +184,7 @@ async def test_a_log_that_begins_anew_beside_a_store_that_stays_is_told(tmp_path
     thumb = {name: GOOD[name] for name in ("tenant", "project", "messageId", "conversationId", "occurredAt")}
     thumb |= {"topic": "chat.message.reaction.ingested", "eventId": "event-2", "userId": "ann", "userType": "human"}
     file.write_text("\n".join(map(json.dumps, (GOOD, thumb | {"emoji": "\N{THUMBS UP SIGN}"}))))
-    told = "holds none of the store's 1 feedbacks: `agent-feedback republish` announces them once more."
+    told = "has none of the store's 1 feedback records: `agent-feedback republish` announces them again."
     async with state_folder() as state:
         first = await agent_feedback("up", "--exit", "--state", state, "--replay", file)
         second = await agent_feedback("up", "--exit", "--state", state)
@@ -209,7 +209,7 @@ async def test_a_second_ctrl_c_ends_a_stop_that_waits_for_a_frozen_database() ->
                 for pid in frozen:
                     os.kill(pid, signal.SIGSTOP)
                 process.send_signal(signal.SIGINT)
-                await _line(process.stderr, "Stopping ... (Ctrl-C once more ends it at once)")
+                await _line(process.stderr, "Stopping ... (press Ctrl-C again to end at once)")
                 process.send_signal(signal.SIGINT)
                 assert "Ended at once." in (await process.communicate())[1].decode()
         finally:

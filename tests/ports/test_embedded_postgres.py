@@ -185,7 +185,7 @@ async def test_data_in_a_folder_closed_to_the_servers_user_goes_below_the_system
         await execute(server, "CREATE TABLE kept (n int)", "INSERT INTO kept VALUES (7)")
     assert server.directory.is_relative_to(state / "system")
     assert len(said) == 1
-    assert f"data lies in {server.directory}" in said[0]
+    assert f"data is in {server.directory}" in said[0]
 
     again = EmbeddedPostgres(state / "clone" / "state" / "postgres", said.append)
     async with again:
@@ -213,5 +213,5 @@ async def test_programs_in_a_folder_closed_to_the_servers_user_are_copied(
     async with server:
         assert await fetch(server, "SELECT 1") == 1
 
-    assert "its programs lie in" in said[0]
+    assert "its programs are in" in said[0]
     assert [path.name[:14] for path in (state / "system").iterdir()] == ["postgresql-18-"]

@@ -53,7 +53,7 @@ async def test_a_batch_run_whose_broker_is_lost_ends_with_a_sentence(
             if process.returncode is None:
                 process.kill()
     last = err.decode().strip().splitlines()[-1]
-    assert last == (f"The broker at {kafka.bootstrap} has not answered for 20 s: stopped before all was taken in."), (
+    assert last == f"The broker at {kafka.bootstrap} has not answered for 20 s: stopped before the end of the input.", (
         err.decode()
     )
     assert (process.returncode, out) == (1, b"")

@@ -221,6 +221,6 @@ async def test_jars_that_nobody_can_fetch_are_said(tmp_path: Path, monkeypatch: 
         monkeypatch.setenv(name, "http://127.0.0.1:1")
     said: list[str] = []
 
-    with pytest.raises(LocalKafkaError, match=r"cannot be fetched from Maven Central .*--broker HOST:PORT"):
+    with pytest.raises(LocalKafkaError, match=r"cannot be downloaded from Maven Central .*--broker HOST:PORT"):
         kafka_parts.find_jars(said.append)
     assert len(said) == 1

@@ -276,7 +276,7 @@ def test_a_setting_has_the_value_of_the_example(variable: str) -> None:
 def test_up_takes_port_8080_or_with_exit_a_free_one(
     arguments: list[str], port: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """`up --help`: else 8080, or with --exit a free one, as 0."""
+    """`up --help`: default 8080, with --exit 0 (a free port)."""
     options: list[up.Options] = []
     monkeypatch.setattr(up, "up", lambda given, *_: options.append(given))
     monkeypatch.setattr(cli, "run_work", lambda _: None)

@@ -1,1 +1,1 @@
-"""A chat in the terminal with an agent that hears what one thinks of its answers."""
+"""A terminal chat with an agent that receives the user's feedback on its answers."""

@@ -13,7 +13,7 @@ import httpx
 from agent_feedback_kit.json_text import json_bytes, whole
 
 ANSWER_LIMIT: Final = 256 * 1024
-"""Bytes of one answer of an endpoint."""
+"""Size limit of an endpoint's response, in bytes."""
 _HISTORY: Final = 40
 
 
@@ -27,7 +27,7 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """An agent's answer and its strategy."""
+    """Answer of an agent, with the strategy that produced it."""
 
     text: str
     strategy: str
@@ -35,7 +35,7 @@ class Answer:
 
 
 class AgentFailed(Exception):
-    """The agent has no answer; the message says why in one sentence, without key or text."""
+    """The agent gave no answer. The message gives the reason in one sentence, without key or user text."""
 
 
 class Agent(Protocol):
@@ -43,7 +43,7 @@ class Agent(Protocol):
     def name(self) -> str: ...
 
     async def answer(self, history: Sequence[Line], advice: str | None) -> Answer:
-        """Answer the last line. `advice` is markdown about how earlier answers were taken. Raises AgentFailed."""
+        """Answer the last line. `advice` is Markdown about feedback on earlier answers. Raises AgentFailed."""
         ...
 
     async def close(self) -> None: ...
@@ -59,7 +59,7 @@ _SCRIPT: Final[Sequence[tuple[frozenset[str], str]]] = (
 
 
 class ScriptedAgent:
-    """A museum guide that knows five things, needs no network, and asks back once somebody says that it was wrong."""
+    """Museum guide with five scripted answers. Works offline, and asks back if `advice` mentions a rejection."""
 
     name = "museum-guide"
 
@@ -73,11 +73,11 @@ class ScriptedAgent:
         return Answer("I know the opening hours, the prices and the way to the museum.", "say_what_i_know")
 
     async def close(self) -> None:
-        """Nothing is held open."""
+        """Do nothing: there is nothing to close."""
 
 
 class OpenAiAgent:
-    """A model behind `url`/chat/completions. `key` is sent as a bearer token; `seconds` bound a whole answer."""
+    """Model behind `url`/chat/completions. `key` is sent as a bearer token; `seconds` is the deadline of an answer."""
 
     def __init__(self, url: str, model: str, key: str | None, seconds: float) -> None:
         headers = {"Content-Type": "application/json"} | ({"Authorization": f"Bearer {key}"} if key else {})
@@ -93,7 +93,7 @@ class OpenAiAgent:
         body = {"model": self.name, "messages": messages}
         try:
             async with (
-                asyncio.timeout(self._seconds),  # httpx bounds each part of an answer only
+                asyncio.timeout(self._seconds),  # httpx's timeout applies to each read, not to the whole answer
                 self._http.stream("POST", self._url, content=json_bytes(body)) as response,
             ):
                 if response.status_code != 200:
@@ -105,13 +105,13 @@ class OpenAiAgent:
                         raise AgentFailed("the model's answer is too long")
             text = json.loads(raw)["choices"][0]["message"]["content"]
         except (TimeoutError, httpx.TimeoutException):
-            raise AgentFailed(f"the model's endpoint gave none within {self._seconds:g} s") from None
+            raise AgentFailed(f"the model's endpoint gave no answer within {self._seconds:g} s") from None
         except (httpx.HTTPError, httpx.InvalidURL) as error:
             raise AgentFailed(f"the model's endpoint does not answer ({type(error).__name__})") from None
         except (ValueError, KeyError, IndexError, TypeError, RecursionError):
             text = None
         if not isinstance(text, str) or not text.strip():
-            raise AgentFailed("the model's answer holds no text")
+            raise AgentFailed("the model's answer contains no text")
         return Answer(whole(text.strip()), "chat_completion", self.name)
 
     async def close(self) -> None:

@@ -11,11 +11,11 @@ COMMANDS: Final[Mapping[str, str]] = {
     "/down [why]": "the last answer was wrong, and why",
     "/react EMOJI": "put an emoji on the last answer, such as 😂 or :heart:",
     "/reply TURN TEXT": "reply to an earlier answer, such as /reply turn-1 That's wrong",
-    "/clear": "take back what you said of the last answer",
+    "/clear": "withdraw your feedback on the last answer",
     "/timeline": "the conversation as the agent sees it, feedback included",
-    "/memory status": "how many ratings are kept of this session",
+    "/memory status": "how many session ratings are stored",
     "/end": "end the session, with a rating if you like",
-    "/exit": "the same, and you may leave without saving",
+    "/exit": "the same, with the option to leave without saving",
     "/help": "this list",
 }
 _NAMES: Final = {line.split()[0] for line in COMMANDS}
@@ -24,14 +24,14 @@ _WITH_REST: Final = {"/down", "/react", "/reply"}
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """Something to say to the agent."""
+    """Message to the agent."""
 
     text: str
 
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """A command by its name, with what follows it."""
+    """Command by name; `rest` is the text after the name."""
 
     name: str
     rest: str = ""
@@ -39,7 +39,7 @@ class Command:
 
 @dataclass(frozen=True, slots=True)
 class Unknown:
-    """Something that begins like a command and is none; `hint` says what to do."""
+    """Unrecognised command; `hint` tells the user what to type instead."""
 
     hint: str
 
@@ -56,7 +56,7 @@ def read_line(line: str) -> Message | Command | Unknown | None:
     name, _, rest = text.partition(" ")
     name, rest = name.lower(), rest.strip()
     if name not in _NAMES:
-        return Unknown(f"There is no {name}: /help lists what there is.")
+        return Unknown(f"There is no {name}; /help lists the commands.")
     if name == "/memory" and rest.lower() != "status":
         return Unknown("Type /memory status.")
     if name == "/react" and not rest:
@@ -64,5 +64,5 @@ def read_line(line: str) -> Message | Command | Unknown | None:
     if name == "/reply" and not rest.partition(" ")[2].strip():
         return Unknown("Which answer, and what? For example /reply turn-1 That's wrong.")
     if rest and name not in _WITH_REST and name != "/memory":
-        return Unknown(f"{name} takes nothing more.")
+        return Unknown(f"{name} takes no argument.")
     return Command(name, rest)

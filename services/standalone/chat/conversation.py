@@ -1,4 +1,4 @@
-"""One conversation: everything said in it is published, and what people think of it comes back."""
+"""One conversation: publishes every message, and gives the agent the feedback on its earlier answers."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ _LOOK_SECONDS = 0.05
 
 
 class NoAnswerYet(Exception):
-    """There is no answer to judge."""
+    """There is no answer to give feedback on."""
 
 
 @dataclass(frozen=True, slots=True)
 class Exchange:
-    """An answer with the advice that the agent had. `published` False: the platform did not take the exchange."""
+    """Answer and the advice given to the agent. `published` is False if the platform did not accept the exchange."""
 
     answer: Answer
     announcement: str | None
@@ -38,9 +38,10 @@ class Exchange:
 
 @dataclass
 class Conversation:
-    """A person and an agent. Methods that judge raise NoAnswerYet before the first answer, and AgentFeedbackError.
+    """Conversation between a person and an agent.
 
-    An answer waits at most `planning_seconds` for what was said of earlier ones, and as long again for advice.
+    Methods that give feedback raise NoAnswerYet before the first answer, and AgentFeedbackError.
+    Before each answer, `planning_seconds` bounds two waits: one for feedback on earlier answers and one for advice.
     """
 
     client: AsyncClient
@@ -63,7 +64,7 @@ class Conversation:
     async def say(self, text: str, reply_to: str | None = None) -> Exchange:
         """Return the agent's answer to `text`. `reply_to` is the turn whose answer it replies to.
 
-        Raises AgentFailed, and ValueError if there is no such turn; the question is then forgotten.
+        Raises AgentFailed, and ValueError if there is no such turn; `text` then stays out of the history.
         """
         heard = await refresh_on_load(self.client, self.id, self.timeline, "cold", seconds=self.planning_seconds)
         self.timeline = heard.timeline
@@ -96,15 +97,15 @@ class Conversation:
         return Exchange(answer, heard.announcement, planning.markdown, published)
 
     async def judge(self, reaction: Reaction, text: str | None = None) -> None:
-        """Judge the last answer."""
+        """Give feedback on the last answer, and wait until the platform shows it."""
         turn_id = self._last_turn()
         await self.client.submit_feedback(self.id, turn_id, reaction, text=text, user_id=self.user_id)
         await self._shown(turn_id, lambda own: (own["reaction"], own["text"]) == (reaction, text))
 
     async def react(self, emoji: str) -> None:
-        """Put an emoji on the last answer. Raises ValueError where it is none, or the platform refuses it."""
+        """Add an emoji to the last answer. Raises ValueError if it is not an emoji or the platform rejects it."""
         if not is_emoji(normalise(emoji)):
-            raise ValueError("it is no emoji; type one, or its name, such as :heart:")
+            raise ValueError("it is not an emoji; type one, or its name, such as :heart:")
         message_id = self._answer_id(self._last_turn())
         taken = await events.publish_over_http(
             self.client, events.reaction(self.channel, message_id, emoji, user_id=self.user_id)
@@ -115,7 +116,7 @@ class Conversation:
         await self._shown(self._last_turn(), lambda own: own["emoji"] is not None)
 
     async def clear(self) -> None:
-        """Take back what was said of the last answer, emoji included."""
+        """Withdraw all feedback on the last answer, emoji included."""
         turn_id = self._last_turn()
         gone = [
             events.reaction(self.channel, self._answer_id(turn_id), emoji, user_id=self.user_id, action="removed")
@@ -128,17 +129,17 @@ class Conversation:
         await self._shown(turn_id, lambda own: own["reaction"] is None)
 
     async def rate(self, label: Label, source: Source) -> None:
-        """Keep the session's rating; `source` is the command that ended the session."""
+        """Store the session's rating; `source` is the command that ended the session."""
         await self.client.end_session(self.id, label, user_id=self.user_id, memory_mode=self.memory_mode, source=source)
 
     async def refresh(self) -> str | None:
-        """Work what was said since into the timeline; returns its announcement."""
+        """Merge feedback received since the last call into the timeline, and return its announcement."""
         heard = await refresh_on_load(self.client, self.id, self.timeline, "cold", seconds=self.planning_seconds)
         self.timeline = heard.timeline
         return heard.announcement
 
     async def _shown(self, turn_id: str, holds: Callable[[Mapping[str, Any]], bool]) -> None:
-        """Wait until the platform shows what was said, for the next answer is to know it; not longer than one would."""
+        """Wait up to `planning_seconds` until the platform shows the feedback, so that the next answer considers it."""
         with suppress(TimeoutError, AgentFeedbackError):
             async with asyncio.timeout(self.planning_seconds):
                 while not holds(await self.client.own_feedback(self.id, turn_id, user_id=self.user_id)):
@@ -174,7 +175,7 @@ class Conversation:
         return not taken["refused"]
 
     def _in_hand(self, turn_id: str, question: str, answer: Answer) -> PreviousAnswer:
-        """The answer as the next question passes it on."""
+        """Return the answer in the form that the next question's request sends."""
         return {
             "message_id": self._answer_id(turn_id),
             "turn_id": turn_id,

@@ -1,4 +1,4 @@
-"""The chat from the first line to the farewell."""
+"""The chat loop, from the first input line to the end of the session."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from standalone.terminal import sentence
 
 
 class Chat:
-    """One sitting at the terminal: ends with `/end`, `/exit`, Ctrl-C on an empty line, or the end of input."""
+    """Chat at a terminal. Ends with `/end`, `/exit`, Ctrl-C on an empty line, or the end of input."""
 
     def __init__(self, conversation: Conversation, typed: Typed, screen: Screen) -> None:
         self._conversation = conversation
@@ -37,7 +37,7 @@ class Chat:
         }
 
     async def run(self) -> None:
-        """Chat until the person leaves. Raises nothing that they could cause."""
+        """Chat until the person leaves. Reports failures on the screen instead of raising."""
         self._screen.note(f"Conversation {self._conversation.id}. Say something, or /help.")
         while (how := await self._round()) is None:
             pass
@@ -66,7 +66,7 @@ class Chat:
         return None
 
     async def _interruptible(self, work: Coroutine[Any, Any, None]) -> None:
-        """Do it; Ctrl-C gives it up and leads back to the next line."""
+        """Await `work`. Ctrl-C cancels it and returns to the prompt."""
         task = asyncio.create_task(work)
         loop = asyncio.get_running_loop()
         loop.add_signal_handler(signal.SIGINT, task.cancel)
@@ -75,10 +75,10 @@ class Chat:
         except asyncio.CancelledError:
             if not task.cancelled():
                 raise
-            self._screen.trouble("Given up.")
+            self._screen.trouble("Cancelled.")
         finally:
             loop.remove_signal_handler(signal.SIGINT)
-            # asyncio's own handler is gone with ours; Python's turns Ctrl-C into KeyboardInterrupt again.
+            # Removing asyncio's handler leaves the default action; Python's handler raises KeyboardInterrupt again.
             signal.signal(signal.SIGINT, signal.default_int_handler)
 
     async def _say(self, text: str, reply_to: str | None = None) -> None:
@@ -88,24 +88,24 @@ class Chat:
             self._screen.trouble(f"No answer: {sentence(error)}")
             return
         if exchange.announcement:
-            self._screen.panel("feedback that came in", exchange.announcement)
+            self._screen.panel("feedback received", exchange.announcement)
         if exchange.advice:
             self._screen.panel("advice to the agent", exchange.advice)
         self._screen.answer(self._conversation.agent.name, exchange.answer.text)
         if not exchange.published:
-            self._screen.trouble("This exchange was not published: the platform does not take it now.")
+            self._screen.trouble("This exchange was not published: the platform does not accept it now.")
 
     async def _attempt(self, command: Callable[[str], Awaitable[None]], rest: str) -> None:
         try:
             await command(rest)
         except NoAnswerYet:
-            self._screen.trouble("There is no answer to judge yet.")
+            self._screen.trouble("There is no answer to give feedback on yet.")
         except NotFound:
             self._screen.trouble("The platform does not know that answer: it was not published.")
         except AgentFeedbackError as error:
-            self._screen.trouble(f"The platform did not take that: {sentence(error)}")
+            self._screen.trouble(f"The platform did not accept that: {sentence(error)}")
         except ValueError as error:
-            self._screen.trouble(f"That was refused: {sentence(error)}")
+            self._screen.trouble(f"That was rejected: {sentence(error)}")
 
     async def _up(self, _: str) -> None:
         await self._conversation.judge("ok")
@@ -125,7 +125,7 @@ class Chat:
 
     async def _clear(self, _: str) -> None:
         await self._conversation.clear()
-        self._screen.note("Taken back.")
+        self._screen.note("Withdrawn.")
 
     async def _timeline(self, _: str) -> None:
         await self._conversation.refresh()
@@ -134,7 +134,7 @@ class Chat:
     async def _memory(self, _: str) -> None:
         status = await self._conversation.client.memory_status(self._conversation.id)
         kept = status["session_feedback_count"]
-        self._screen.say(f"Memory mode {self._conversation.memory_mode}; ratings kept: {kept}.")
+        self._screen.say(f"Memory mode {self._conversation.memory_mode}; stored ratings: {kept}.")
 
     async def _help(self, _: str) -> None:
         self._screen.help()

@@ -1,4 +1,4 @@
-"""The two ends of the chat: lines that a person types, and what they are shown."""
+"""Input and output of the chat: lines from a keyboard or pipe, and a screen."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ YOU = "you> "
 
 class Typed(Protocol):
     async def line(self, question: str) -> str:
-        """The next line. Raises KeyboardInterrupt on Ctrl-C, EOFError where the input ends."""
+        """Return the next line. Raises KeyboardInterrupt on Ctrl-C, EOFError at the end of the input."""
         ...
 
 
 class Keyboard:
-    """A terminal with history, editing and completion of commands. Ctrl-C drops what stands in the line, if any."""
+    """Terminal with history, line editing and command completion. Ctrl-C clears a line that is not empty."""
 
     def __init__(self) -> None:
         keys = KeyBindings()
@@ -46,7 +46,7 @@ class Keyboard:
 
 
 class Pipe:
-    """Lines of a file or pipe on standard input, shown as if they were typed."""
+    """Lines from a file or pipe on standard input, without a prompt."""
 
     async def line(self, question: str) -> str:
         text = str(await asyncio.to_thread(sys.stdin.readline))
@@ -56,7 +56,7 @@ class Pipe:
 
 
 class Screen:
-    """Terminal output. Text from other people cannot control the terminal."""
+    """Terminal output. Escapes text from other people so that it cannot control the terminal."""
 
     def __init__(self, console: Console) -> None:
         self._console = console
@@ -83,7 +83,7 @@ class Screen:
 
     def timeline(self, timeline: Timeline) -> None:
         if not timeline.turns:
-            self.note("Nothing was said yet.")
+            self.note("There are no messages yet.")
         for turn in timeline.turns:
             self.say(turn.turn_id, "bold")
             for block in turn.blocks:

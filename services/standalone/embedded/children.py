@@ -1,4 +1,4 @@
-"""Starts child processes that end with us, ends them, and reads what they complained of."""
+"""Child processes that end when this process ends: start, end, and the reason for a failure from their logs."""
 
 import asyncio
 import ctypes
@@ -21,12 +21,12 @@ _DISK_FULL: Final = (os.strerror(errno.ENOSPC), "Check free disk space")
 
 
 def say_nothing(_line: str) -> None:
-    """Drop the line: the default of `say`."""
+    """Ignore the line. Default of `say`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Account:
-    """A system user to run a child as, when we are root and it must not be."""
+    """System user to run a child as, because the child must not run as root."""
 
     name: str
     uid: int
@@ -42,14 +42,13 @@ def spawn(
     folder: Path = Path("/"),
     on_our_death: signal.Signals = signal.SIGTERM,
 ) -> subprocess.Popen[bytes]:
-    """Start a child that gets `on_our_death` when this process dies, however it dies (Linux only).
+    """Start a child that receives `on_our_death` when this process dies for any reason (Linux only).
 
-    It runs in a session of its own, so that Ctrl-C in the terminal reaches us and not the child, and in `folder`:
-    another user may not enter the one we are in. `output` gets what it prints.
+    The child runs in its own session, so that Ctrl-C in the terminal does not reach it. It runs in `folder`, because
+    another user may have no access to our working directory. `output` receives its stdout and stderr.
 
     Raises:
-        RuntimeError: called from another thread than the main one; the kernel would send `on_our_death` when that
-            thread ends.
+        RuntimeError: called outside the main thread; the kernel would send `on_our_death` when that thread ends.
         OSError: the program cannot be run.
     """
     if threading.current_thread() is not threading.main_thread():
@@ -62,7 +61,7 @@ def spawn(
         env=dict(environment),
         cwd=folder,
         start_new_session=True,
-        # Python changes the user first and calls this after: the kernel forgets the signal at a change of user.
+        # Python changes the user before it calls this. In the other order the change of user would reset the signal.
         preexec_fn=_die_with(os.getpid(), on_our_death),
         user=account.uid if account else None,
         group=account.gid if account else None,
@@ -77,14 +76,14 @@ def _die_with(parent: int, death_signal: signal.Signals) -> Callable[[], None] |
 
     def after_fork() -> None:
         prctl(_PR_SET_PDEATHSIG, int(death_signal))
-        if os.getppid() != parent:  # we died before the line above took effect
+        if os.getppid() != parent:  # the parent died before prctl took effect
             os._exit(1)
 
     return after_fork
 
 
 async def ended(process: subprocess.Popen[bytes], seconds: float) -> bool:
-    """Wait until a child has ended, `seconds` at most; say whether it has."""
+    """Wait at most `seconds` for a child to end. Return True if it ended."""
     deadline = time.monotonic() + seconds
     while process.poll() is None:
         if time.monotonic() >= deadline:
@@ -94,7 +93,7 @@ async def ended(process: subprocess.Popen[bytes], seconds: float) -> bool:
 
 
 async def end(process: subprocess.Popen[bytes], steps: Sequence[tuple[signal.Signals, float]]) -> None:
-    """End a child: send each signal in turn and give it its seconds, until the child has ended."""
+    """End a child: send each signal in turn, and wait up to its seconds, until the child has ended."""
     for next_signal, seconds in steps:
         if process.poll() is not None:
             return
@@ -104,9 +103,9 @@ async def end(process: subprocess.Popen[bytes], steps: Sequence[tuple[signal.Sig
 
 
 def last_complaint(log: Path, complaint: re.Pattern[str]) -> str:
-    """The last line of a log that `complaint` finds, as its first group; the log's last line where none does.
+    """Return the first group of the last match of `complaint` in a log, or the log's last line if none matches.
 
-    A full disk goes before all others, in the system's words: what else is complained of follows from it.
+    A full disk takes precedence, in the system's words: other errors follow from it.
     """
     text = log.read_text(errors="replace")
     if any(mark in text for mark in _DISK_FULL):

@@ -1,4 +1,4 @@
-"""A lock file that one process holds at a time, freed by the kernel when that process dies."""
+"""A lock file that one process can hold at a time. The kernel releases it when that process dies."""
 
 import fcntl
 import os
@@ -7,17 +7,17 @@ from typing import IO
 
 
 class FileLock:
-    """The lock on one file, whose text is the process id of who holds it."""
+    """Lock on one file. The file's text is the process id of the holder."""
 
     def __init__(self, file: Path) -> None:
         self._path = file
         self._file: IO[bytes] | None = None
 
     def take(self) -> bool:
-        """Take the lock, also where this object has it already; False when another holds it.
+        """Take the lock. Return True if this object holds it now, False if another one does.
 
         Raises:
-            OSError: the file cannot be made.
+            OSError: the file cannot be created.
         """
         if self._file is not None:
             return True
@@ -34,17 +34,17 @@ class FileLock:
         return True
 
     def holder(self) -> str:
-        """The process id of who took it last, or "unknown"."""
+        """Return the process id of the last holder, or "unknown"."""
         with self._path.open("rb") as file:
             return file.read(20).decode("ascii", "replace").strip() or "unknown"
 
     def give_back(self) -> None:
-        """Free the lock; does nothing when this object does not hold it."""
+        """Release the lock. Does nothing if this object does not hold it."""
         if self._file is not None:
             self._file.close()
             self._file = None
 
 
 def lock_beside(directory: Path) -> FileLock:
-    """The lock on a directory that is another program's: the file lies beside it."""
+    """Return the lock for another program's directory: a file next to it, not in it."""
     return FileLock(directory.with_name(f"{directory.name}.lock"))

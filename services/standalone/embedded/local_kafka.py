@@ -1,4 +1,4 @@
-"""A real Kafka of our own: one node in KRaft mode that keeps its data in a directory."""
+"""An embedded Kafka: one node in KRaft mode with its data in a directory."""
 
 import asyncio
 import base64
@@ -45,15 +45,15 @@ _COMPLAINT: Final = re.compile(r"^((?!at ).*\b\w*(?:Exception|Error)\b: .*)")
 
 
 class LocalKafka:
-    """A Kafka broker on loopback that keeps its data in `directory`; one run at a time may use a directory.
+    """Kafka broker on loopback with its data in `directory`. Only one run at a time may use a directory.
 
-    Without `port` it takes a free one, and keeps it when this object starts it again. It ends with this process,
-    however that dies. With `secret` (letters and digits) nobody else on this machine can use it. `say` gets one line
-    before the jars are fetched, which happens once on a machine.
+    Without `port` it picks a free one, and keeps it for later starts of this object. It ends when this process ends
+    for any reason. With `secret` (letters and digits) no other user of this machine can use it. `say` gets one line
+    before the jars are downloaded, which happens once per machine.
     """
 
     format_options: Sequence[str] = ()
-    """What is given to Kafka's own formatting besides, such as first users."""
+    """Additional options of Kafka's storage format tool, such as initial users."""
 
     def __init__(
         self,
@@ -74,10 +74,10 @@ class LocalKafka:
 
     @property
     def bootstrap(self) -> str:
-        """ "127.0.0.1:port", also while it is down between two starts.
+        """ "127.0.0.1:port", also between two starts.
 
         Raises:
-            LocalKafkaError: it has no port yet: none was given and it was never started.
+            LocalKafkaError: there is no port yet: none was given, and the broker was never started.
         """
         if self._port is None:
             raise LocalKafkaError("The local Kafka has no address before its first start.")
@@ -85,20 +85,20 @@ class LocalKafka:
 
     @property
     def cluster(self) -> Cluster:
-        """The broker's address, and what lets us in. Raises LocalKafkaError as `bootstrap` does."""
+        """The broker's address and credentials. Raises LocalKafkaError as `bootstrap` does."""
         return cluster_with(self.bootstrap, self._secret)
 
     @property
     def pid(self) -> int | None:
-        """The broker's process id while it runs."""
+        """The broker's process id; None while it is stopped."""
         return self._process.pid if self._process is not None else None
 
     async def start(self) -> None:
-        """Start the broker and wait until it answers; does nothing when it runs. From the main thread only.
+        """Start the broker and wait until it responds. Does nothing if it runs. Call from the main thread only.
 
         Raises:
-            LocalKafkaError: Java or the jars are missing, the port is taken, another run uses the directory, or
-                Kafka itself gave up.
+            LocalKafkaError: Java or the jars are missing, the port is in use, another run uses the directory, or
+                Kafka itself failed.
         """
         if self._process is not None and self._process.poll() is None:
             return
@@ -115,30 +115,30 @@ class LocalKafka:
             raise
 
     async def stop(self) -> None:
-        """Stop the broker in order; after 30 seconds, kill it. Does nothing when it is down."""
+        """Shut the broker down; kill it after 30 s. Does nothing if it is stopped."""
         process, self._process = self._process, None
         try:
             if process is not None:
                 if process.poll() is None:
-                    process.send_signal(signal.SIGCONT)  # a paused process would not hear the next signal
+                    process.send_signal(signal.SIGCONT)  # a paused process would not handle the next signal
                 await end(process, [(signal.SIGTERM, _STOP_SECONDS), (signal.SIGKILL, 5.0)])
         finally:
             self._lock.give_back()
 
     def kill(self) -> None:
-        """Kill the broker at once, as a crash would; `start` brings it back on the same port."""
+        """Kill the broker at once, as a crash would; `start` restarts it on the same port."""
         process, self._process = self._process, None
         if process is not None:
             process.kill()
             process.wait()
 
     def pause(self) -> None:
-        """Freeze the broker: its connections stay open and nothing is answered until `resume`."""
+        """Freeze the broker: its connections stay open, and it does not respond until `resume`."""
         if self._process is not None:
             self._process.send_signal(signal.SIGSTOP)
 
     def resume(self) -> None:
-        """Let a frozen broker go on."""
+        """Resume a paused broker."""
         if self._process is not None:
             self._process.send_signal(signal.SIGCONT)
 
@@ -155,7 +155,7 @@ class LocalKafka:
         java = await asyncio.to_thread(find_java, self._java)
         jars = await asyncio.to_thread(find_jars, self._say)
         self._directory.mkdir(parents=True, exist_ok=True)
-        self._directory.chmod(0o700)  # the segments hold what people wrote, and the settings the secret
+        self._directory.chmod(0o700)  # the segments contain people's messages, and the settings the secret
         if not self._lock.take():
             raise LocalKafkaError(f"Another run of agent-feedback uses the Kafka in {self._directory}; stop it first.")
         await self._wait_for_an_earlier_one()
@@ -173,10 +173,10 @@ class LocalKafka:
             if await ended(self._process, _POLL_SECONDS):
                 raise LocalKafkaError(f"Kafka did not start in {self._directory}: {last_complaint(log, _COMPLAINT)}")
             if time.monotonic() >= deadline:
-                raise LocalKafkaError(f"Kafka in {self._directory} gave no answer in {_START_SECONDS:.0f} seconds.")
+                raise LocalKafkaError(f"Kafka in {self._directory} did not respond in {_START_SECONDS:.0f} seconds.")
 
     async def _wait_for_an_earlier_one(self) -> None:
-        """The broker of a run that has just died takes a few seconds to end: wait for its lock and its port."""
+        """Wait for the lock and port of a previous run's broker, which may take a few seconds to end."""
         deadline = time.monotonic() + _TAKE_OVER_SECONDS
         while _is_locked(self._directory / _DATA / ".lock"):
             if time.monotonic() >= deadline:
@@ -184,11 +184,11 @@ class LocalKafka:
             await asyncio.sleep(_POLL_SECONDS)
         if self._port is not None and not is_free(self._port):
             raise LocalKafkaError(
-                f"Port {self._port} on {LOOPBACK} is in use; stop what listens there, or choose another."
+                f"Port {self._port} on {LOOPBACK} is in use; stop the program that uses it, or choose another port."
             )
 
     async def _format(self, command: list[str | Path], port: int) -> None:
-        # Made beside and renamed: a folder that was left half made would look like a cluster.
+        # Created under another name and renamed: an incomplete folder would look like a cluster.
         made = self._directory / f"{_DATA}.new"
         shutil.rmtree(made, ignore_errors=True)
         self._write_settings(port, made.name)
@@ -204,7 +204,7 @@ class LocalKafka:
             await end(process, [(signal.SIGKILL, 5.0)])
         if process.returncode != 0:
             raise LocalKafkaError(
-                f"Kafka could not make {self._directory}: {last_complaint(self._directory / _LOG, _COMPLAINT)}"
+                f"Kafka could not format {self._directory}: {last_complaint(self._directory / _LOG, _COMPLAINT)}"
             )
         made.rename(self._directory / _DATA)
 
@@ -218,9 +218,9 @@ class LocalKafka:
 
 
 async def _answers(cluster: Cluster) -> bool:
-    """Say whether the broker there answers a metadata request with a broker in it."""
+    """Return True if the broker responds to a metadata request and lists a broker."""
     if is_free(int(cluster.servers.rpartition(":")[2])):
-        return False  # nobody listens yet, and aiokafka would complain in our log of each attempt
+        return False  # nothing listens yet, and aiokafka would log every failed attempt
     admin = AIOKafkaAdminClient(**cluster.options(), request_timeout_ms=_REQUEST_MILLISECONDS)
     try:
         await admin.start()
@@ -232,7 +232,7 @@ async def _answers(cluster: Cluster) -> bool:
 
 
 def _is_locked(file: Path) -> bool:
-    """Say whether a Kafka that runs holds this lock file of its data directory."""
+    """Return True if a running Kafka holds this lock file of its data directory."""
     try:
         with file.open("rb+") as lock:
             fcntl.lockf(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)

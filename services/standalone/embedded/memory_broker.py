@@ -1,9 +1,9 @@
-"""A Kafka broker inside this process: librdkafka's mock cluster, reached through confluent-kafka's own library.
+"""A Kafka broker inside this process: librdkafka's mock cluster, called through confluent-kafka's library.
 
-For a first look and light tests only. It keeps at most 5 MiB and 100,000 record batches a partition and drops
-the oldest silently, whether read or not; it takes one member a consumer group; it has no transactions, no topic
-administration and no disk. When a group's member leaves, the next one waits for the rest of the session timeout of
-the old, less a second: give consumers a short session (2 seconds, say) where they are stopped and started again.
+Only for demonstrations and light tests. It keeps at most 5 MiB and 100,000 record batches per partition and silently
+drops the oldest, read or not. It allows one member per consumer group. It has no transactions, no topic administration
+and no disk. When a group's member leaves, the next member waits until one second before the old session's timeout.
+Give consumers a short session timeout (such as 2 s) if they are stopped and started again.
 """
 
 import ctypes
@@ -15,10 +15,10 @@ from types import TracebackType
 from typing import Any, Final, Self
 
 PARTITION_BYTES: Final = 5 * 1024 * 1024
-"""What one partition keeps, in bytes; librdkafka drops the oldest records beyond it, without an error."""
+"""Bytes that one partition keeps; librdkafka drops the oldest records beyond, without an error."""
 
 PARTITION_BATCHES: Final = 100_000
-"""What one partition keeps, in record batches; the oldest beyond it are dropped, without an error."""
+"""Record batches that one partition keeps; librdkafka drops the oldest beyond, without an error."""
 
 _PRODUCER: Final = 0
 _OK: Final = 0
@@ -29,21 +29,21 @@ one and sees them a second later, when its poll times out; without the pause a s
 
 
 class MemoryBrokerError(RuntimeError):
-    """The in-process broker cannot be started; the message says why in one sentence."""
+    """The in-process broker cannot start. The message gives the reason in one sentence."""
 
 
 class MemoryBroker:
     """One in-process broker on a free loopback port, with the given topics: name -> number of partitions.
 
-    A topic that is not named here is made with 4 partitions when a client first asks for it. Several brokers may
-    run in one process. A stopped broker may be started again: it is then empty and on another port.
+    Any other topic is created with 4 partitions when a client first requests it. Several brokers may run in one
+    process. A stopped broker may be started again; it is then empty and has another port.
 
     Raises:
         ValueError: a topic has less than one partition.
     """
 
     def __init__(self, topics: Mapping[str, int]) -> None:
-        # librdkafka itself takes a topic without partitions, and every client then waits for one to appear.
+        # librdkafka accepts a topic without partitions, and every client then waits for a partition.
         for name, partitions in topics.items():
             if partitions < 1:
                 raise ValueError(f"Topic {name!r} needs at least one partition, not {partitions}.")
@@ -64,10 +64,10 @@ class MemoryBroker:
         return self._bootstrap
 
     def start(self) -> None:
-        """Start the broker and create its topics; does nothing if it is running. Blocks for some 20 milliseconds.
+        """Start the broker and create its topics. Does nothing if it runs. Blocks for some 20 ms.
 
         Raises:
-            MemoryBrokerError: confluent-kafka is missing, or librdkafka refused a step.
+            MemoryBrokerError: confluent-kafka is missing, or librdkafka rejected a step.
         """
         if self._cluster is not None:
             return
@@ -77,7 +77,7 @@ class MemoryBroker:
             self._cluster = library.rd_kafka_mock_cluster_new(self._handle, 1)
             if not self._cluster:
                 raise MemoryBrokerError("librdkafka could not start its mock cluster.")
-            # The default makes every first member of a group wait three seconds for others, who may not join anyway.
+            # By default the first member of a group waits 3 s for others, which cannot join anyway.
             library.rd_kafka_mock_group_initial_rebalance_delay_ms(self._cluster, 0)
             for name, partitions in self._topics.items():
                 self._create_topic(library, name, partitions)
@@ -87,14 +87,11 @@ class MemoryBroker:
             raise
 
     def stop(self) -> None:
-        """Stop the broker and free all it holds, records included; does nothing when it is not running.
-
-        Blocks for up to a second while librdkafka's threads end.
-        """
+        """Stop the broker and free everything, records included. Does nothing if it is not running."""
         self._bootstrap = ""
         cluster, self._cluster = self._cluster, None
         handle, self._handle = self._handle, None
-        # The cluster runs on the handle's queues: freed in the other order, librdkafka waits for ever.
+        # The cluster uses the handle's queues: in the other order librdkafka would wait forever.
         if cluster:
             _librdkafka().rd_kafka_mock_cluster_destroy(cluster)
         if handle:
@@ -114,17 +111,17 @@ class MemoryBroker:
         code = library.rd_kafka_mock_topic_create(self._cluster, name.encode(), partitions, 1)
         if code != _OK:
             reason = library.rd_kafka_err2str(code).decode()
-            raise MemoryBrokerError(f"librdkafka refused topic {name!r} with {partitions} partitions: {reason}.")
+            raise MemoryBrokerError(f"librdkafka rejected topic {name!r} with {partitions} partitions: {reason}.")
 
 
 def _new_client(library: ctypes.CDLL) -> int:
     reason = ctypes.create_string_buffer(_REASON_BYTES)
     settings = library.rd_kafka_conf_new()
-    # The client only carries the cluster: its own chatter on stderr would mean nothing to the reader.
+    # The client only hosts the cluster: its own log lines on stderr would mean nothing to the reader.
     library.rd_kafka_conf_set_log_cb(settings, None)
     handle: int | None = library.rd_kafka_new(_PRODUCER, settings, reason, _REASON_BYTES)
     if not handle:
-        # rd_kafka_new owns the settings only when it succeeds.
+        # rd_kafka_new takes ownership of the settings only if it succeeds.
         library.rd_kafka_conf_destroy(settings)
         raise MemoryBrokerError(f"librdkafka could not start: {reason.value.decode()}.")
     return handle
@@ -153,7 +150,7 @@ def _librdkafka() -> ctypes.CDLL:
         raise MemoryBrokerError(
             "The in-process broker needs the package confluent-kafka: pip install 'agent-feedback[standalone]'."
         ) from error
-    # A look-up through the extension also searches what it links to: librdkafka, wherever the wheel keeps it.
+    # A lookup through the extension also searches its linked libraries: librdkafka, wherever the wheel stores it.
     library = ctypes.CDLL(cimpl.__file__)
     try:
         for name, (result, arguments) in _SIGNATURES.items():

@@ -1,4 +1,4 @@
-"""A PostgreSQL 18 server of our own on a directory, from the programs in a wheel."""
+"""An embedded PostgreSQL 18 server on a directory, with the programs of a wheel."""
 
 import asyncio
 import os
@@ -44,12 +44,12 @@ _SETTINGS: Final = {
     "log_timezone": "UTC",
 }
 _INITDB: Final = ("-A", "trust", "-E", "utf8", "-U", "postgres", "--data-checksums")
-# One order of texts everywhere, whatever the language of the machine.
+# One collation on every machine, independent of its language.
 _LOCALE: Final = ("--no-locale", "--locale-provider=builtin", "--builtin-locale=C.UTF-8")
 _INITDB_SECONDS: Final = 120.0
 _COMPLAINT: Final = re.compile("(?:PANIC|FATAL|error):(.*)")
 _LOG: Final = "server.log"
-_START_SECONDS: Final = 120.0  # replaying the log after a crash takes its time
+_START_SECONDS: Final = 120.0  # WAL replay after a crash takes long
 _TAKE_OVER_SECONDS: Final = 10.0
 _RETRY_SECONDS: Final = 0.2
 _CONNECT_SECONDS: Final = 5.0
@@ -57,11 +57,11 @@ _STILL_HELD: Final = ('lock file "postmaster.pid" already exists', "pre-existing
 
 
 class EmbeddedPostgres:
-    """A PostgreSQL server on `directory`, made at the first start; one run at a time may use a directory.
+    """PostgreSQL server on `directory`, initialised at the first start. Only one run at a time may use a directory.
 
-    It listens on a unix socket alone, open to its own user and root, and ends with this process, however that dies.
-    `say` gets one line when the data or the programs had to be put elsewhere. On other systems than Linux the
-    package's own launcher is used, which does not promise to end with us.
+    It listens only on a Unix socket that its own user and root can open. It ends when this process ends for any reason.
+    `say` gets one line if the data or the programs had to be placed elsewhere. On systems other than Linux the
+    package's own launcher runs the server, which may outlive this process.
     """
 
     def __init__(self, directory: Path, say: Callable[[str], None] = say_nothing) -> None:
@@ -71,25 +71,25 @@ class EmbeddedPostgres:
         self._process: subprocess.Popen[bytes] | None = None
         self._elsewhere: Any = None
         self.directory = directory
-        """Where the data lies; after a start by root it may be below /var/lib/agent-feedback."""
+        """Location of the data; after a start by root it may be below /var/lib/agent-feedback."""
         self.url = ""
-        """The address for asyncpg while the server runs, else empty."""
+        """URL for asyncpg while the server runs, else empty."""
 
     @property
     def pid(self) -> int | None:
-        """The server's process id while it runs."""
+        """The server's process id; None while it is stopped."""
         if self._elsewhere is not None:
             return int(self._elsewhere.get_pid())
         return self._process.pid if self._process is not None else None
 
     async def start(self) -> None:
-        """Start the server and wait until it takes connections; does nothing when it runs. From the main thread only.
+        """Start the server and wait until it accepts connections. Does nothing if it runs. Main thread only.
 
         Raises:
             EmbeddedPostgresError: it cannot run here, or another run uses the directory.
         """
         if self._process is not None and self._process.poll() is not None:
-            await self.stop()  # it died by itself
+            await self.stop()  # the server died
         if self.url:
             return
         try:
@@ -108,13 +108,13 @@ class EmbeddedPostgres:
             raise
 
     async def stop(self) -> None:
-        """Stop the server: clients are cut off and what was committed is kept. Waits for 45 seconds at most."""
+        """Stop the server: disconnects clients and keeps committed data. Takes at most 45 s."""
         self.url = ""
         process, self._process = self._process, None
         elsewhere, self._elsewhere = self._elsewhere, None
         try:
             if process is not None:
-                # SIGINT is PostgreSQL's fast shutdown, SIGQUIT its immediate one; both are safe for the data.
+                # SIGINT is PostgreSQL's fast shutdown, SIGQUIT its immediate one; both keep the data safe.
                 await end(process, [(signal.SIGINT, 30.0), (signal.SIGQUIT, 10.0), (signal.SIGKILL, 5.0)])
             if elsewhere is not None:
                 await asyncio.to_thread(elsewhere.cleanup)
@@ -152,13 +152,13 @@ class EmbeddedPostgres:
                 raise EmbeddedPostgresError(f"PostgreSQL did not start on {home.data}: {reason}")
             if time.monotonic() >= deadline:
                 raise EmbeddedPostgresError(f"Another PostgreSQL runs on {home.data}: {reason}")
-            # The server of a run that has just died takes a moment to end.
+            # The server of a run that just died takes a moment to end.
             if not clear_if_stale(home.data):
                 await asyncio.sleep(_RETRY_SECONDS)
         self.url = url_of(sockets)
 
     async def _attempt(self, home: PostgresHome, sockets: Path) -> bool:
-        """Run the server; True once it takes connections, False when it ended instead."""
+        """Run the server. Return True once it accepts connections, False if it ended instead."""
         settings = {**_SETTINGS, "unix_socket_directories": f'"{sockets}"'}
         command: list[str | Path] = [home.programs / "postgres", "-D", home.data]
         command += [part for name, value in settings.items() for part in ("-c", f"{name}={value}")]
@@ -173,7 +173,7 @@ class EmbeddedPostgres:
                 return True
             if time.monotonic() >= deadline:
                 raise EmbeddedPostgresError(
-                    f"PostgreSQL on {home.data} takes no connections: {last_complaint(log, _COMPLAINT)}"
+                    f"PostgreSQL on {home.data} does not accept connections: {last_complaint(log, _COMPLAINT)}"
                 )
         self._process = None
         return False
@@ -196,12 +196,12 @@ async def _takes_connections(url: str) -> bool:
 
 
 async def _initialise(home: PostgresHome) -> None:
-    """Make the database in `home.data`, whole or not at all.
+    """Initialise the database in `home.data`, completely or not at all.
 
     Raises:
         EmbeddedPostgresError: initdb failed.
     """
-    # Made beside and renamed: a directory that initdb left half made would look like a database.
+    # Created under another name and renamed: an incomplete directory would look like a database.
     made = home.data.with_name(f"{home.data.name}.new")
     shutil.rmtree(made, ignore_errors=True)
     made.mkdir(parents=True)
@@ -230,18 +230,18 @@ async def _initialise(home: PostgresHome) -> None:
 
 def _environment() -> dict[str, str]:
     """Return the environment for PostgreSQL's programs."""
-    # PGDATA and its like would reach the server, and its messages must be in the language that we read.
+    # Without PGDATA and the like, which would affect the server. Messages must be in the language that we parse.
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("PG", "LC_", "LANG"))}
     return {**kept, "LC_ALL": "C"}
 
 
 def clear_if_stale(data: Path) -> bool:
-    """Remove a `postmaster.pid` that outlived its server. Returns whether there was one.
+    """Remove a `postmaster.pid` that outlived its server. Return True if there was one.
 
-    PostgreSQL takes the file for a running server when the process number in it lives and belongs to the same user: as
-    after a container's restart, where numbers repeat, or where a dead server was never reaped. Every process of a
-    server works in its data directory, its children too, which may outlive it for a moment. A `postgres` of the data's
-    owner that the kernel does not let us look into counts as one of them.
+    PostgreSQL takes the file for a running server if a process with its process id is alive and has the same user. That
+    happens after a container's restart, where process ids repeat, or if a dead server was never reaped. Every process
+    of a server has the data directory as working directory, also its children, which may outlive it for a moment. A
+    `postgres` process of the data's owner that the kernel does not let us inspect counts as one of them.
     """
     file = data / "postmaster.pid"
     if not file.exists() or any(_works_in(data, process) for process in Path("/proc").iterdir()):
@@ -258,7 +258,7 @@ def _works_in(data: Path, process: Path) -> bool:
     except PermissionError:
         return _is_postgres_of(data.stat().st_uid, process)
     except OSError:
-        return False  # it has ended: a dead process has no working directory
+        return False  # the process has ended: it has no working directory
 
 
 def _is_postgres_of(user: int, process: Path) -> bool:

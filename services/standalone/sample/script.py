@@ -1,4 +1,4 @@
-"""The sample conversations as they are written down: who says what, and how long after the line before."""
+"""Model of the sample script: who says what, and how long after the line before."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class _Written(BaseModel):
 
 
 class Reaction(_Written):
-    """`by` puts `emoji` on the line it stands under, or takes it away, `after` minutes later."""
+    """Reaction to the line above: `by` adds or removes `emoji`, `after` minutes later."""
 
     by: str
     emoji: str
@@ -25,7 +25,7 @@ class Reaction(_Written):
 
 
 class Edit(_Written):
-    """The line's later wording, `after` minutes after the first."""
+    """Edit of the line, `after` minutes after it was sent."""
 
     text: str
     after: float
@@ -34,7 +34,7 @@ class Edit(_Written):
 class Line(_Written):
     """Message by `by`, `after` minutes after the previous line (if missing, the time that reading and typing take).
 
-    `late` is how many minutes after it was said the line arrives. `reply` makes it a reply to the agent's latest line.
+    `late` delays the line's arrival by that many minutes. `reply` makes it a reply to the agent's latest line.
     """
 
     by: str
@@ -51,14 +51,14 @@ class Line(_Written):
 
 
 class Agent(_Written):
-    """Provenance in every message of an agent."""
+    """Provenance fields of every message of an agent."""
 
     agent_version: str
     model: str
 
 
 class Conversation(_Written):
-    """An exchange with `agent` that began `minutes_ago`; its `name` is its id."""
+    """Conversation with `agent` that began `minutes_ago`. Its `name` is its id."""
 
     name: str
     agent: str
@@ -68,7 +68,7 @@ class Conversation(_Written):
 
 
 class Stray(_Written):
-    """An event that belongs to no line: one whose message is lost, or one that breaks the contract."""
+    """Event outside every conversation: its message is missing, or it breaks the contract."""
 
     name: str
     minutes_ago: float
@@ -76,7 +76,7 @@ class Stray(_Written):
 
 
 class Script(_Written):
-    """`agents` and `people` by id; a person's value is their user type."""
+    """Sample script. `agents` and `people` are keyed by id; a person's value is the user type."""
 
     agents: dict[str, Agent]
     people: dict[str, str]
@@ -85,5 +85,5 @@ class Script(_Written):
 
 
 def read_script() -> Script:
-    """The script that comes with the package."""
+    """Return the included script."""
     return Script.model_validate_json(CONVERSATIONS.read_bytes())

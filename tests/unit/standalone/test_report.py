@@ -19,6 +19,6 @@ async def test_a_run_that_cannot_report_says_where_to_look(tmp_path: Path) -> No
     await server.start(Starlette())
     url = f"http://127.0.0.1:{server.port}/"
     (tmp_path / "run.json").write_text(json.dumps({"url": url, "token": "t"}))
-    with pytest.raises(StartError, match=rf"\(status 404\): {url}health/ready says why"):
+    with pytest.raises(StartError, match=rf"\(status 404\): see {url}health/ready"):
         await report_of(tmp_path, print)
     await server.stop()
