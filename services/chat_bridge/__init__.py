@@ -1,1 +1,1 @@
-"""Turns chat events into feedback events: finds out which agent message a reply or reaction is about."""
+"""Translation of chat events into feedback events: finds the agent message that a reply or reaction is about."""

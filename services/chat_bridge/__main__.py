@@ -1,4 +1,4 @@
-"""Runs the service chat_bridge on its own."""
+"""The service chat_bridge as its own process."""
 
 from __future__ import annotations
 

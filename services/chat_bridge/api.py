@@ -1,4 +1,4 @@
-"""HTTP ingest: chat events for those who do not speak Kafka, as one JSON object a line."""
+"""HTTP ingest of chat events for producers without a Kafka client, as one JSON object per line."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from servicekit.web.permissions import Permissions, needs
 from servicekit.web.refusals import documented, refusal, require_media_type
 
 INGEST_LIMIT = 8 * 1024 * 1024
-"""Bytes of a request's lines."""
+"""Size limit of a request body, in bytes."""
 REFUSED_SHOWN = 1_000
 EVENTS = "/ingest/{tenant}/{project}/events"
 PERMISSIONS: Permissions = {("POST", EVENTS): needs(INGEST)}
@@ -34,29 +34,33 @@ _EXAMPLE = (
 
 
 class RefusedEvent(BaseModel):
-    """A line that was not taken, counted from 1."""
+    """Rejected line, counted from 1."""
 
     line: int = Field(description="The line's number, from 1.", examples=[3])
-    reason: str = Field(description="A short name.", examples=["invalid_event"])
-    detail: str = Field(description="In words, without the line's content.", examples=["conversationId: missing"])
+    reason: str = Field(description="The reason's short name.", examples=["invalid_event"])
+    detail: str = Field(
+        description="The reason in words, without the line's content.", examples=["conversationId: missing"]
+    )
 
 
 class Ingested(BaseModel):
-    """Outcome of the ingested lines."""
+    """Outcome of a request's lines."""
 
-    accepted: int = Field(description="Lines that are in the log.", examples=[2])
-    refused: list[RefusedEvent] = Field(description="Lines that were not taken, the first 1,000 of them.")
-    refused_total: int = Field(description="How many lines were not taken.", examples=[1])
+    accepted: int = Field(description="Number of lines written to the log.", examples=[2])
+    refused: list[RefusedEvent] = Field(description="The first 1,000 rejected lines.")
+    refused_total: int = Field(description="Number of rejected lines.", examples=[1])
 
 
 ANSWERS = (
     documented(401, "No valid access token.")
-    | documented(403, "The token does not reach that project, or lacks the scope ingest.")
+    | documented(403, "The token does not cover that project, or lacks the scope ingest.")
     | documented(413, f"More than {INGEST_LIMIT} bytes, or than {LINES_LIMIT} lines.")
     | documented(415, "The body is not sent as NDJSON.")
-    | documented(422, "The path names no project.")
+    | documented(422, "The path contains an invalid tenant or project name.")
     | documented(429, "The embedded log is full; see Retry-After.")
-    | documented(503, "The log does not answer. Some lines may have been taken: send all again, repeats do no harm.")
+    | documented(
+        503, "The log does not answer. Some lines may have been written: send all again, it is safe to repeat."
+    )
 )
 BODY: dict[str, Any] = {
     "requestBody": {
@@ -79,9 +83,9 @@ def ingest_router(intake: Intake) -> APIRouter:
         project: Annotated[Name, Path(examples=["support"])],
         traceparent: Annotated[str | None, Header(include_in_schema=False)] = None,
     ) -> Ingested:
-        """Put chat events into the log, one JSON object a line.
+        """Write chat events to the log, one JSON object per line.
 
-        Each line is checked by itself: those in order are taken, the others named with what is wrong.
+        Each line is checked separately: valid lines are written, invalid ones are listed with their errors.
         """
         require_media_type(request, [NDJSON, "application/ndjson", "application/jsonl"])
         try:

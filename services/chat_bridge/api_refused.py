@@ -1,4 +1,4 @@
-"""Route on which producers list their refused events, with the violated rules."""
+"""The route on which producers list their rejected events, with the violated rules."""
 
 from __future__ import annotations
 
@@ -21,45 +21,43 @@ REFUSED = "/conversations/{tenant}/{project}/refused"
 PERMISSIONS: Permissions = {("GET", REFUSED): needs(INGEST)}
 ANSWERS = (
     documented(401, "No valid access token.")
-    | documented(403, "The token does not reach that project, or lacks the scope ingest.")
-    | documented(422, "The path names no project, or `since` is no time.")
+    | documented(403, "The token does not cover that project, or lacks the scope ingest.")
+    | documented(422, "The path contains an invalid tenant or project name, or `since` is not a time.")
     | documented(503, "The database does not answer; see Retry-After.")
 )
 
 
 class RefusedChatEvent(BaseModel):
-    """An event that was refused, over HTTP or from the log."""
+    """Event that was rejected, over HTTP or from the log."""
 
     topic: str = Field(description="The event's topic; empty if it named none.", examples=["chat.message.ingested"])
     event_id: str = Field(description="The event's `eventId`; empty if it cannot be read.", examples=["e-7"])
     field: str = Field(
-        description="The field that breaks the rule; empty if the rule is about none.", examples=["content"]
+        description="The field that violates the rule; empty if the rule is not about a field.", examples=["content"]
     )
-    rule: str = Field(description="The rule, in words or as a short name.", examples=["field required"])
-    times: int = Field(description="Number of times that the event was refused for this.", examples=[1])
-    refused_at: str = Field(description="Time of the last refusal, RFC 3339.", examples=["2026-11-20T09:29:00.000000Z"])
+    rule: str = Field(description="The violated rule, in words or as a short name.", examples=["field required"])
+    times: int = Field(description="Number of times that the event was rejected for this.", examples=[1])
+    refused_at: str = Field(description="Time of the last one, RFC 3339.", examples=["2026-11-20T09:29:00.000000Z"])
 
 
 class RefusedChatEvents(BaseModel):
-    """Refused events of a project."""
+    """Rejected events of a project."""
 
-    items: list[RefusedChatEvent] = Field(description=f"The latest first, at most {SHOWN}.")
+    items: list[RefusedChatEvent] = Field(description=f"At most {SHOWN} events, the latest first.")
     truncated: bool = Field(description="True if there may be older ones.")
 
 
 def refused_router(refused: RefusedEvents) -> APIRouter:
-    """Return the route that lists refused events."""
+    """Return the route that lists rejected events."""
     router = APIRouter(dependencies=[Depends(caller_of)], tags=["ingest"])
 
     @router.get(REFUSED, responses=ANSWERS)
     async def list_refused(
         tenant: Annotated[Name, Path(examples=["acme"])],
         project: Annotated[Name, Path(examples=["support"])],
-        since: Annotated[
-            str | None, Query(description="RFC 3339 with an offset; without it, all that are kept.")
-        ] = None,
+        since: Annotated[str | None, Query(description="RFC 3339 with an offset; default: all stored events.")] = None,
     ) -> RefusedChatEvents:
-        """List the project's refused events of the last days: event id, field and rule, never content."""
+        """List the project's rejected events of the last days: event id, field and rule, never content."""
         try:
             moment = 0 if since is None else parse_instant(since)
         except ValueError:

@@ -1,4 +1,4 @@
-"""Asks the message source again for originals that parked events wait for: it may have been away the first time."""
+"""Repeated requests to the message source for originals that parked events wait for: it may have been down before."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ BEGINNING = MessageKey("", "", "", "")
 
 
 class AskAgain:
-    """Adds the messages fetched from the source to the index; the sweep then releases the events parked for them."""
+    """Fetches missing originals from the source and indexes them; the sweep then releases the parked events."""
 
     def __init__(self, store: Store, source: MessageSource) -> None:
         self._store = store
@@ -20,7 +20,7 @@ class AskAgain:
         self._after = BEGINNING
 
     async def ask(self) -> None:
-        """Ask for the next hundred originals; from the beginning again once all have had their turn."""
+        """Request the next hundred originals. Starts over after the last one."""
         keys = await self._store.waited_for(self._after, KEYS_AT_ONCE)
         self._after = keys[-1] if len(keys) == KEYS_AT_ONCE else BEGINNING
         found = await self._source.fetch(keys)

@@ -1,4 +1,4 @@
-"""A batch of chat events on its way through the bridge: what each event carries, and what became of it. Pure."""
+"""A batch of chat events in the bridge: the parsed events and their outcomes. Pure."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ PARKING_FULL = DeadLettered("parking_full")
 
 @dataclass(slots=True)
 class ChatEvent:
-    """One event. `message` is the message it carries, `about` the reply or reaction that it is; a reply has both.
+    """One event. A message sets `message`, a reaction sets `about`, a reply sets both.
 
-    Later steps fill in the rest: `forwarded` is the feedback event it amounts to, `parked` what waits for an original.
+    Later steps set `forwarded` (the derived feedback event) or `parked` (the event that waits for its original).
     """
 
     received: Received[Any]
@@ -44,7 +44,7 @@ class ChatEvent:
 
 @dataclass(slots=True)
 class Batch:
-    """The events in order of arrival. `changed` names the messages that the index did not have like this."""
+    """The events in order of arrival. `changed` has the keys of messages that the index added or changed."""
 
     events: list[ChatEvent]
     changed: set[MessageKey] = field(default_factory=set)
@@ -55,7 +55,7 @@ class Batch:
 
     @property
     def messages(self) -> list[IndexedMessage]:
-        """One version per message: the one that holds."""
+        """The greatest version of each message in the batch."""
         latest: dict[MessageKey, IndexedMessage] = {}
         for message in (event.message for event in self.events if event.message is not None):
             held = latest.get(message.key)
@@ -64,7 +64,7 @@ class Batch:
         return list(latest.values())
 
     def indexed(self, changed: set[MessageKey]) -> None:
-        """Note which messages the index took as added or changed."""
+        """Record which messages the index added or changed, and set the outcome of each message event."""
         self.changed = changed
         latest: dict[MessageKey, IndexedMessage] = {}
         for event in self.events:
@@ -80,11 +80,11 @@ class Batch:
 
     @property
     def without_copy(self) -> list[About]:
-        """The replies and reactions that bring no copy of their original along."""
+        """Replies and reactions without a copy of their original."""
         return [event.about for event in self.events if event.about is not None and _inline(event.about) is None]
 
     def translate(self, known: Mapping[MessageKey, IndexedMessage]) -> None:
-        """Turn what is about a known message into feedback events; the rest stays undecided."""
+        """Turn events about a known message into feedback events. Events about an unknown one stay undecided."""
         for event in self.events:
             if event.about is None:
                 continue
@@ -98,9 +98,10 @@ class Batch:
                 event.outcome = result
 
     def park(self, now: int, held: Mapping[ParkedKey, str], room: Mapping[str, int]) -> list[ParkedEvent]:
-        """Set undecided events aside, as far as each tenant's `room` goes, and give those to store, one per key.
+        """Park undecided events within each tenant's `room`, and return those to store, one per key.
 
-        `held` names the events that are parked already, by their keys.
+        Without room an event becomes a dead letter. `held` maps the keys of events that are already parked to their
+        causes.
         """
         left = dict(room)
         first: dict[ParkedKey, ParkedEvent] = {}
@@ -116,13 +117,13 @@ class Batch:
         return list(first.values())
 
     def parked_under(self, holders: Mapping[ParkedKey, str]) -> None:
-        """Note which event is parked under each key: another one with its key is a repetition."""
+        """Set the outcome of parked events: an event under another event's key is a duplicate."""
         for event in self.events:
             if (parked := event.parked) is not None:
                 event.outcome = PARKED if holders.get(parked.key) == parked.cause else UNCHANGED
 
     def released(self, became: Mapping[tuple[ParkedKey, str], Outcome]) -> None:
-        """Note what became of parked events whose original came after all."""
+        """Set the outcome of parked events whose original has arrived since."""
         for event in self.events:
             if (parked := event.parked) is not None:
                 event.outcome = became.get((parked.key, parked.cause), event.outcome)
@@ -133,7 +134,7 @@ class Batch:
 
     @property
     def awaited(self) -> set[MessageKey]:
-        """The originals that parked events of this batch wait for."""
+        """Keys of the originals that parked events of this batch wait for."""
         return {event.parked.original for event in self.events if event.parked is not None}
 
     @property
@@ -142,7 +143,7 @@ class Batch:
 
 
 def parked_keys(events: Iterable[ChatEvent]) -> set[ParkedKey]:
-    """The keys under which `events` would be parked."""
+    """Return the keys under which `events` would be parked."""
     return {_parked_key(event) for event in events}
 
 
@@ -155,7 +156,7 @@ def _read(received: Received[Any]) -> ChatEvent:
 
 
 def _inline(event: About) -> IndexedMessage | None:
-    """The copy sent along, if it is a copy of the message that the event names."""
+    """Return the copy in the event, if it is a copy of the message that the event names."""
     if event.original is None:
         return None
     copy = indexed(event.original, event.tenant, event.project, COPY)
@@ -194,5 +195,5 @@ def _decided(event: ChatEvent) -> Outcome:
 
 
 def tenants_of(events: Collection[ChatEvent]) -> set[str]:
-    """The tenants that `events` belong to."""
+    """Return the tenants of `events`."""
     return {event.received.event.tenant for event in events}

@@ -53,7 +53,7 @@ def _is_covered(parked: ParkedEvent, erased: ErasedAt) -> bool:
 
 
 def _without_copy(parked: ParkedEvent) -> ParkedEvent | None:
-    """Return the event without the copy of a message that 0.1.0 parked with it; None if it has no copy."""
+    """Return the event without the copy of a message that version 0.1.0 parked with it; None if it has no copy."""
     event = _event(parked)
     return None if event.original is None else replace(parked, value=without_copy(event))
 

@@ -1,4 +1,4 @@
-"""Takes in chat events batch by batch: index the messages, find the originals, forward, or park."""
+"""Handler of chat events, in batches: index the messages, find the originals, then forward or park each event."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from servicekit.log.records import Received, Unreadable, inherited
 
 
 class ChatHandler(Handler):
-    """The handler of the group `chat_bridge`.
+    """Handler of the consumer group `chat_bridge`.
 
-    Both sides of a wait (a message arrives, an event is parked) commit first and then look for the other, so that
-    whichever comes second sees the first.
+    A message and an event that waits for it may arrive concurrently. Each side commits first and then looks for the
+    other, so that the later one sees the earlier.
     """
 
     def __init__(
@@ -61,7 +61,7 @@ class ChatHandler(Handler):
             batch.indexed(await self._store.index(messages))
 
     async def _originals(self, events: Sequence[About]) -> Mapping[MessageKey, IndexedMessage]:
-        """The originals that the index has, and of the others those that the source gives."""
+        """Return the originals in the index, and those of the missing ones that the source returns."""
         wanted = {original_key(event) for event in events}
         known = await self._store.find(wanted)
         missing = wanted - known.keys()
@@ -90,6 +90,6 @@ class ChatHandler(Handler):
         )
 
     async def _release(self, batch: Batch) -> None:
-        """Forward what waited for a message of this batch, and what was parked while its original arrived."""
+        """Forward events that waited for a message of this batch, and events parked while their original arrived."""
         if pairs := await self._store.released_by(batch.changed | batch.awaited):
             batch.released(await self._parking.release(pairs))

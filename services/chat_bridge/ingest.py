@@ -1,4 +1,4 @@
-"""Converts the lines of a request into records, with the consumers' checks, before anything is written.
+"""Conversion of a request's lines into records, with the same checks as the consumers, before anything is written.
 
 Yields to the event loop between lines.
 """
@@ -18,19 +18,19 @@ from servicekit.log.messages import Message
 from servicekit.log.records import Coordinates, Headers, RawRecord, Unreadable, read
 
 LINES_LIMIT = 50_000
-"""Lines of one request."""
+"""Maximum number of lines in a request."""
 _AT_ONCE = 200
 _MODELS: Mapping[str, type[Envelope]] = {topic.name: topic.event for topic in CHAT_TOPICS}
 _BLANKS = b" \t\r"
 
 
 class TooManyLines(Exception):
-    """More than LINES_LIMIT lines."""
+    """A request has more than LINES_LIMIT lines."""
 
 
 @dataclass(frozen=True, slots=True)
 class RefusedLine:
-    """A line, numbered from 1, that was not taken: why as a short name, and in words without its content."""
+    """Rejected line, numbered from 1: the reason's short name, and the detail in words without the line's content."""
 
     line: int
     reason: str
@@ -45,7 +45,7 @@ class Checked:
 
 @dataclass(frozen=True, slots=True)
 class IngestProject:
-    """The project that a request names, and the moment its events are judged at (microseconds)."""
+    """Project of a request, and the time against which its events are checked (microseconds)."""
 
     tenant: str
     project: str
@@ -53,10 +53,7 @@ class IngestProject:
 
 
 async def check(body: bytes, place: IngestProject, headers: Headers = ()) -> Checked:
-    """The records of `body`, one JSON object a line, and the lines that are none. Blank lines count for nothing.
-
-    Raises TooManyLines.
-    """
+    """Return the records of `body` (one JSON object per line) and the rejected lines. Skips blank lines."""
     if body.count(b"\n") > LINES_LIMIT:
         raise TooManyLines
     messages: list[Message] = []
@@ -76,9 +73,9 @@ async def check(body: bytes, place: IngestProject, headers: Headers = ()) -> Che
 
 
 def check_line(line: bytes, place: IngestProject, headers: Headers = ()) -> Message | tuple[str, str]:
-    """The record of a line, or why there is none.
+    """Return the record of a line, or the reason and detail of its rejection.
 
-    A line that names no tenant or project is of the request's; one that names another's is refused.
+    A missing tenant or project is filled in from the request; a different one is rejected.
     """
     try:
         event: Any = from_json(line)
@@ -91,10 +88,10 @@ def check_line(line: bytes, place: IngestProject, headers: Headers = ()) -> Mess
         return "unknown_topic", f"topic must be one of {', '.join(_MODELS)}"
     for name, value in (("project", place.project), ("tenant", place.tenant)):
         if name not in event:
-            # Set in front of the rest, which stays as it was sent to the byte; names of places need no escaping.
+            # Inserted at the front, so that the other bytes stay as sent. These names need no escaping.
             line = b'{"%s":"%s",%s' % (name.encode(), value.encode(), line[1:])
         elif event[name] != value:
-            return f"other_{name}", f"{name} is not that of the address"
+            return f"other_{name}", f"{name} differs from the one in the path"
     result = read(RawRecord(Coordinates(topic, 0, 0), None, line, (), place.now), _MODELS)
     if isinstance(result, Unreadable):
         return result.reason, result.detail

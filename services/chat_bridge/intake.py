@@ -1,4 +1,4 @@
-"""Writes chat events of HTTP requests to the log and notes refused ones, for every route that accepts them."""
+"""Writing of chat events to the log, and notes of rejected ones, for every route that accepts events."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from servicekit.web.refusals import refusal_of
 
 @dataclass(frozen=True, slots=True)
 class Intake:
-    """Writer to the log, with its clock. `judge_at` (microseconds) replaces now in the check for future events."""
+    """Writer to the log with its clock. `judge_at` (microseconds) replaces now in the check for future events."""
 
     log: LogWriter
     clock: Clock
@@ -24,18 +24,18 @@ class Intake:
     note_refused: Callable[[Collection[Refusal]], Awaitable[None]] | None = None
 
     def project(self, tenant: str, project: str) -> IngestProject:
-        """Return the project whose events are checked now."""
+        """Return the project with the time against which its events are checked."""
         return IngestProject(tenant, project, self.clock.now() if self.judge_at is None else self.judge_at)
 
     async def write(self, messages: Sequence[Message]) -> None:
-        """Write `messages`, acknowledged on return. Raises the refusals 429 (log full) and 503 (no acknowledgement)."""
+        """Write `messages` and wait for the acknowledgement. Raises the HTTP errors 429 (full) and 503 (no answer)."""
         try:
             await self.log.write(messages)
         except (LogFull, Unavailable) as error:
             raise refusal_of(error) from None
 
     async def refuse(self, place: IngestProject, body: bytes, refused: Sequence[RefusedLine]) -> None:
-        """Note refused lines of `body`, so that their producer can list them later."""
+        """Note rejected lines of `body`, so that their producer can list them later."""
         if self.note_refused is None or not refused:
             return
         lines = body.split(b"\n")

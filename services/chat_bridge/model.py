@@ -1,4 +1,4 @@
-"""The bridge's vocabulary: what it knows of a message, and what it sets aside until it knows more."""
+"""Data model of the bridge: indexed messages, and events parked until their original arrives."""
 
 from __future__ import annotations
 
@@ -48,12 +48,12 @@ class IndexedMessage:
 
     @property
     def said(self) -> tuple[object, ...]:
-        """Return the fields by which two versions differ."""
+        """The fields by which two versions are compared."""
         return self.turn_id, self.sender_id, self.sender_type, self.agent_id, self.content, self.provenance
 
 
 class ParkedKey(NamedTuple):
-    """Key of a parked event. `identity` is that of `identity_of`; in rows that 0.1.0 parked it is the event's id."""
+    """Key of a parked event. `identity` is from `identity_of`, or the event's id in rows parked by version 0.1.0."""
 
     tenant: str
     project: str
@@ -63,7 +63,7 @@ class ParkedKey(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ParkedEvent:
-    """A reply or reaction that waits for its original. Times in microseconds; `log_time` is the first one."""
+    """Reply or reaction that waits for its original. Times in microseconds; `log_time` is the first one."""
 
     key: ParkedKey
     original: MessageKey
@@ -98,17 +98,17 @@ def indexed(event: ChatMessageIngested | OriginalMessage, tenant: str, project: 
 def identity_of(event: About) -> str:
     """Return the uuid5 of the event's whole content, its id included, except the copy of its original.
 
-    Events with equal ids and different content are different; only an exact repetition is the same event.
+    Events with the same id and different content are different events; only an exact copy is the same event.
     """
     return str(uuid5(NAMESPACE, without_copy(event).decode()))
 
 
 def without_copy(event: About) -> bytes:
-    """Return the event as JSON without the copy of its original, which may hold another person's words."""
+    """Return the event as JSON without the copy of its original, which may contain another person's words."""
     return event.model_dump_json(by_alias=True, exclude_none=True, exclude={"original"}).encode()
 
 
 def original_key(event: About) -> MessageKey:
-    """The message that `event` is about; one of another conversation is another message."""
+    """Return the key of the message that `event` is about, always in the event's own conversation."""
     message_id = event.original_message_id if isinstance(event, ChatMessageReplyIngested) else event.message_id
     return MessageKey(event.tenant, event.project, event.conversation_id, message_id)

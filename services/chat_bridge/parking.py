@@ -1,4 +1,4 @@
-"""Removes parked events: releases them when their original is known, or gives up after CHAT_BRIDGE_PARKED_DAYS."""
+"""Removal of parked events: released once their original is known, dead letters after CHAT_BRIDGE_PARKED_DAYS."""
 
 from __future__ import annotations
 
@@ -20,13 +20,14 @@ from servicekit.log.records import CAUSE, LOG_TIME, TRACEPARENT, Coordinates, He
 SWEEP_BATCH = 500
 GIVEN_UP = DeadLettered("original_never_came")
 NoteSetAside = Callable[[Sequence[Unreadable]], Awaitable[None]]
-"""Called with records whose dead letters are written. Must not raise."""
+"""Callback for records whose dead letters are written. Must not raise."""
 
 
 class Parking:
-    """Releases and expires parked events. Publishing comes before forgetting: a crash between repeats an event.
+    """Releases and expires parked events.
 
-    `max_age` in microseconds comes from the setting CHAT_BRIDGE_PARKED_DAYS (settings.py).
+    Publishes before it deletes, so a crash in between publishes an event twice instead of losing it. `max_age` in
+    microseconds comes from the setting CHAT_BRIDGE_PARKED_DAYS (settings.py).
     """
 
     def __init__(
@@ -50,7 +51,7 @@ class Parking:
     async def release(
         self, pairs: Sequence[tuple[ParkedEvent, IndexedMessage]]
     ) -> Mapping[tuple[ParkedKey, str], Outcome]:
-        """Forward what the events amount to and forget them; gives what became of each, by its key and cause."""
+        """Forward the events' translations, and delete the events. Return the outcomes by key and cause."""
         messages: list[Message] = []
         became: dict[tuple[ParkedKey, str], Outcome] = {}
         for parked, original in pairs:
@@ -66,7 +67,7 @@ class Parking:
         return became
 
     async def sweep(self) -> None:
-        """Release what a crash left behind, then give up what is older than the setting allows."""
+        """Release events that a crash left parked, then expire those older than the setting."""
         while pairs := await self._store.releasable(SWEEP_BATCH):
             await self.release(pairs)
         while old := await self._store.expired(self._clock.now() - self._max_age, SWEEP_BATCH):
@@ -95,7 +96,7 @@ def _settled(parked: ParkedEvent, outcome: Outcome) -> Settled:
 
 
 def message_of(event: Translated, headers: Headers) -> Message:
-    """The record that carries a derived event."""
+    """Return the record of a derived event."""
     topic = TOPIC_OF[type(event)]
     return Message(topic.name, topic.key(event), event.model_dump_json(by_alias=True).encode(), headers)
 

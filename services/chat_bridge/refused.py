@@ -1,4 +1,4 @@
-"""Refusals of events, as reported to their producers: event id, field and rule, never content. Pure."""
+"""Rejections of events, as reported to their producers: event id, field and rule, never content. Pure."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _INDEX: Final = re.compile(r"\.\d+")
 
 
 class Refusal(NamedTuple):
-    """A refused event of a project. `event_id` is empty if it cannot be read, `field` if the rule is about no field."""
+    """Rejected event of a project. `event_id` is empty if unreadable, `field` if the rule is not about a field."""
 
     tenant: str
     project: str
@@ -29,7 +29,7 @@ class Refusal(NamedTuple):
 
 
 def refusal_of_record(unreadable: Unreadable) -> Refusal | None:
-    """Return the refusal of a record on a chat topic, or None if the record does not say whose it is."""
+    """Return the rejection of a record on a chat topic, or None if its tenant or project is unknown."""
     topic = unreadable.raw.coordinates.topic
     event = _object(unreadable.raw.value or b"")
     tenant, project = event.get("tenant"), event.get("project")
@@ -39,7 +39,7 @@ def refusal_of_record(unreadable: Unreadable) -> Refusal | None:
 
 
 def refusal_of_line(tenant: str, project: str, line: bytes, reason: str, detail: str) -> Refusal:
-    """Return the refusal of a line that was sent for a project over HTTP."""
+    """Return the rejection of a line that was sent for a project over HTTP."""
     event = _object(line)
     topic = event.get("topic")
     named = topic if isinstance(topic, str) and topic in _TOPICS else ""
@@ -68,7 +68,7 @@ def _event_id(event: dict[str, object]) -> str:
 
 
 def _broken(reason: str, detail: str) -> tuple[str, str]:
-    """Return the field and the rule. Positions in lists are left out, so that there are few different fields."""
+    """Return the field and the rule. Replaces positions in lists by [], to limit the number of different fields."""
     if reason != "invalid_event":
         return "", reason
     field, _, rule = detail.partition(": ")

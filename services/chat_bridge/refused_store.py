@@ -1,4 +1,4 @@
-"""Refused events of the last days in PostgreSQL, a bounded number per tenant."""
+"""Store of rejected events of the last days in PostgreSQL, with a bounded number per tenant."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from servicekit.log.records import Unreadable
 from servicekit.logging import logger
 
 TENANT_LIMIT: Final = 10_000
-"""Greatest number of refusals kept per tenant; the oldest are deleted first."""
+"""Maximum number of rejections kept per tenant; the oldest are deleted first."""
 SHOWN: Final = 1_000
-"""Greatest number of refusals in one response."""
+"""Maximum number of rejections in one response."""
 _NOTE: Final = """
 insert into refused as r (tenant, project, topic, event_id, field, rule, times, refused_at)
 select *, $8 from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::bigint[])
@@ -39,9 +39,9 @@ log = logger("refused")
 
 
 class RefusedEvents:
-    """Store of refused events. A failure to note one is logged and does not change the refusal.
+    """Store of rejected events. A failure to store one is logged and does not change the response.
 
-    `tenant_limit` bounds the rows of one tenant.
+    `tenant_limit` is the maximum number of rows of one tenant.
     """
 
     def __init__(self, pool: asyncpg.Pool, clock: Clock, tenant_limit: int = TENANT_LIMIT) -> None:
@@ -50,11 +50,11 @@ class RefusedEvents:
         self._tenant_limit = tenant_limit
 
     async def note_set_aside(self, refused: Collection[Unreadable]) -> None:
-        """Note the chat events among records that became dead letters. Never raises."""
+        """Store the chat events among records that became dead letters. Never raises."""
         await self.note([one for one in map(refusal_of_record, refused) if one is not None])
 
     async def note(self, refusals: Collection[Refusal]) -> None:
-        """Count refusals and keep them. Never raises."""
+        """Count and store rejections. Never raises."""
         counts = Counter(refusals)
         for one, times in counts.items():
             metrics.REFUSED.labels(one.topic, one.field, one.rule).inc(times)
@@ -72,6 +72,6 @@ class RefusedEvents:
             await self._pool.execute(_BOUND, tenant, self._tenant_limit)
 
     async def since(self, tenant: str, project: str, moment: int) -> Sequence[asyncpg.Record]:
-        """Return the refusals of a project since `moment` (microseconds), the latest first, at most SHOWN."""
+        """Return the rejections of a project since `moment` (microseconds), the latest first, at most SHOWN."""
         found: Sequence[asyncpg.Record] = await self._pool.fetch(_SINCE, tenant, project, moment)
         return found

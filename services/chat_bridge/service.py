@@ -33,7 +33,7 @@ WHERE_CHAT = WHERE + "chat"
 
 
 async def build(settings: ChatBridgeSettings, context: ServiceContext) -> Service:
-    """The service, connected to its database and ready to start."""
+    """Build the service, connected to its database and ready to start."""
     service = Service("chat_bridge", context)
     pool = await service.open_database(settings.database_url, MIGRATIONS)
     store = PostgresStore(pool)
@@ -90,4 +90,4 @@ SURFACE = Surface(
     {**registry.PERMISSIONS, **api_refused.PERMISSIONS, ("GET", WHERE_CHAT): needs(READ)}, registry.BODY_LIMITS
 )
 PROGRAM = Program("chat_bridge", ChatBridgeSettings, build, SURFACE)
-"""The service as it is started on its own."""
+"""The service as its own process."""

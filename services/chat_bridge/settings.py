@@ -10,7 +10,7 @@ from servicekit.settings import PostgresUrl
 
 
 class ChatBridgeSettings(SourceSettings):
-    """`broker` is host:port[,host:port]; `database_url` a PostgreSQL address.
+    """Settings of the bridge. `broker` is host:port[,host:port]; `database_url` is a PostgreSQL URL.
 
     `message_source_url` is asked for messages that were never published, for at most `message_source_seconds`, and
     every `message_source_again_seconds` for those that events still wait for. `log_seconds` is how long an HTTP

@@ -1,4 +1,4 @@
-"""Originals from elsewhere: for chat services that do not publish all their messages."""
+"""Port of a message source: missing originals, for chat services that do not publish all messages."""
 
 from __future__ import annotations
 
@@ -15,17 +15,19 @@ Found = Mapping[MessageKey, OriginalMessage]
 
 class MessageSource(Protocol):
     async def fetch(self, keys: Collection[MessageKey]) -> Found:
-        """The known ones of `keys`. Never raises for a source that fails, and takes a bounded time: what it does not
-        give is unknown for now."""
+        """Return the known ones of `keys`. Never raises if the source fails, and takes a bounded time.
+
+        A message that is not returned counts as unknown for now.
+        """
         ...
 
 
 class BadAnswer(Exception):
-    """The source's answer does not read as `{"messages": [...]}`."""
+    """The source's response is not `{"messages": [...]}`."""
 
 
 def requests_for(keys: Iterable[MessageKey], most: int) -> list[tuple[str, str, Sequence[MessageKey]]]:
-    """Tenant, project and messages of each request, at most `most` messages in one."""
+    """Group the keys into requests of one project, with at most `most` messages each."""
     projects: dict[tuple[str, str], list[MessageKey]] = {}
     for key in sorted(set(keys)):
         projects.setdefault((key.tenant, key.project), []).append(key)
@@ -35,14 +37,14 @@ def requests_for(keys: Iterable[MessageKey], most: int) -> list[tuple[str, str, 
 
 
 def question(tenant: str, project: str, keys: Iterable[MessageKey]) -> dict[str, object]:
-    """The body of a request. `message_ids` is for sources whose ids are unique in the whole project."""
+    """Return the body of a request. `message_ids` is for sources whose ids are unique in the whole project."""
     messages = [{"conversation_id": key.conversation_id, "message_id": key.message_id} for key in keys]
     ids = list(dict.fromkeys(message["message_id"] for message in messages))
     return {"tenant": tenant, "project": project, "message_ids": ids, "messages": messages}
 
 
 def originals_in(answer: Any, asked: Collection[MessageKey]) -> dict[MessageKey, OriginalMessage]:
-    """The messages of an answer that were asked for and are sound; the others are passed over. Raises BadAnswer."""
+    """Return the valid requested messages of a response, and skip all others. Raises BadAnswer."""
     wanted = {(key.conversation_id, key.message_id): key for key in asked}
     match answer:
         case {"messages": list(messages)}:

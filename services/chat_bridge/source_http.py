@@ -1,4 +1,4 @@
-"""A message source over HTTP: one request per project and hundred messages, a time limit, and a rest after failures."""
+"""A message source over HTTP: up to 100 messages of a project per request, with a timeout and a circuit breaker."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ from servicekit.logging import logger
 IDS_AT_ONCE = 100
 REQUESTS_AT_ONCE = 4
 ANSWER_LIMIT = 8 * 1024 * 1024
-"""Bytes of one answer."""
+"""Size limit of a response, in bytes."""
 FAILURES_LIMIT = 3
-"""Failures in a row after which the source is left alone for a while."""
+"""Consecutive failures that open the circuit breaker."""
 
 log = logger("message_source")
 
 
 class HttpMessageSource:
-    """Asks `url` by `POST {"tenant", "project", "message_ids", "messages"}`, where `messages` lists each wanted
-    `{"conversation_id", "message_id"}`, for `{"messages": [...]}`, each as an inline original.
+    """Message source behind `url`, which takes `POST {"tenant", "project", "message_ids", "messages"}`.
 
-    All of one `fetch` takes at most `seconds`. After three failures in a row nothing is asked for `rest_seconds`;
-    then one request tries whether the source is back.
+    `messages` lists each requested `{"conversation_id", "message_id"}`. The response is `{"messages": [...]}`, each an
+    original as in a chat event. One `fetch` takes at most `seconds`. After three consecutive failures the source gets
+    no requests for `rest_seconds`; then one request tests if it has recovered.
     """
 
     def __init__(
@@ -81,7 +81,7 @@ class HttpMessageSource:
                 self._circuit.succeeded()
 
     async def _post(self, body: dict[str, object]) -> object:
-        """The answer's JSON. Raises BadAnswer for any status but 200 and for an answer that is too large."""
+        """Return the response's JSON. Raises BadAnswer if its status is not 200 or it is too large."""
         async with self._client.stream("POST", self._url, json=body) as response:
             if response.status_code != 200:
                 raise BadAnswer

@@ -1,4 +1,4 @@
-"""A store that lives and dies with the process: for tests, simulations and a first look."""
+"""A store in the process's memory, for tests, simulations and demonstrations."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The bridge's store in PostgreSQL: one statement per step and batch."""
+"""The bridge's store in PostgreSQL. Each step of a batch is one statement."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ where (tenant, project, conversation_id, original_message_id) > ($1, $2, $3, $4)
 
 
 class PostgresStore:
-    """See `store.Store`. The pool's connections see the tables `messages` and `parked`."""
+    """See `store.Store`. Needs the tables `messages` and `parked` on the pool's search path."""
 
     def __init__(self, pool: asyncpg.Pool) -> None:
         self._pool = pool
@@ -209,7 +209,7 @@ def _message(row: asyncpg.Record) -> IndexedMessage:
 
 
 def _parked_key(row: asyncpg.Record) -> ParkedKey:
-    # The column keeps the name that 0.1.0 gave it, since processes of both versions use it.
+    # The column keeps the name of version 0.1.0, since processes of both versions use it.
     return ParkedKey(row["tenant"], row["project"], row["topic"], row["event_id"])
 
 

@@ -1,4 +1,4 @@
-"""From a chat event and the message it is about to a feedback event. Pure."""
+"""Translation of a chat event and its original message into a feedback event. Pure."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ TOPIC_OF: dict[type[Translated], Topic] = {
 
 
 def translate(event: About, original: IndexedMessage) -> Translated | Ignored:
-    """The feedback event that `event` amounts to, or why it amounts to none.
+    """Return the feedback event that `event` represents, or why it is ignored.
 
-    The event id is derived from the source's id and subject, so that translating twice gives one event.
+    The event id is derived from the source's id and subject, so that a repeated translation gives the same event.
     """
     if original.sender_type != "agent" or original.agent_id is None or original.content is None:
         return Ignored("not_about_an_agent")

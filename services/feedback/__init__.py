@@ -1,1 +1,1 @@
-"""Turns received feedback into rewards: one stored record per key, announced at every change."""
+"""The feedback service: turns received feedback into rewards. Stores one record per key and announces each change."""

@@ -1,4 +1,4 @@
-"""Runs the service feedback on its own."""
+"""The service feedback as its own process."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ from servicekit.log.messages import Message, fixed_partition
 from servicekit.log.records import REVISION, Headers
 
 _SAID: Final = {one.name: one.default for one in fields(Payload) if one.name != "provenance"}
-"""What a payload says, with what stands for each where nothing is said."""
+"""Fields of a payload by the event's names, with their default values."""
 _values_of: Final = attrgetter(*_SAID)
 _ALWAYS_SHOWN: Final = frozenset(
     {
@@ -23,11 +23,11 @@ _ALWAYS_SHOWN: Final = frozenset(
     }
 )
 _SHOWN_IF_OVERRULED: Final = _ALWAYS_SHOWN | {"text", "tags", "correction_type"}
-"""The message that the machine read and its reasons stay: measuring a detector needs them."""
+"""Also keeps the message that the machine read and the rules it applied: needed to measure a detector."""
 
 
 def announcement(record: Record) -> FeedbackCreated:
-    """The event that says what `record` is now; a stub has none, see `message_of`."""
+    """Return the event with the current state of `record`. A stub has none, see `message_of`."""
     shown, key, live = record.shown, record.key, record.live
     said = shown.payload
     change: Literal["created", "updated", "cleared"] = (
@@ -58,31 +58,31 @@ def announcement(record: Record) -> FeedbackCreated:
 
 
 def _said(payload: Payload, shown: frozenset[str] | None) -> dict[str, Any]:
-    """Return the payload's fields by the event's names; those not in `shown` (None: all are) by their defaults."""
+    """Return the payload's fields by the event's names. Fields not in `shown` (None: all fields) get their defaults."""
     said = dict(zip(_SAID, _values_of(payload), strict=True))
     return said if shown is None else {name: said[name] if name in shown else _SAID[name] for name in _SAID}
 
 
 def resource_name(record: Record) -> str:
-    """`ef:<tenant>:<project>:<user>:<conversation>:<turn>:artifact:<feedbackId>`."""
+    """Return `ef:<tenant>:<project>:<user>:<conversation>:<turn>:artifact:<feedbackId>`."""
     key = record.key
     turn = record.shown.payload.turn_id
     return f"ef:{key.tenant}:{key.project}:{key.user_id}:{key.conversation_id}:{turn}:artifact:{record.feedback_id}"
 
 
 def message_of(record: Record, headers: Headers = ()) -> Message:
-    """The record of `feedback.created` that announces `record`: a stub's is a tombstone."""
+    """Return the record of `feedback.created` that announces `record`; for a stub, a tombstone."""
     if record.forgotten:
         return tombstone_of(record.key, record.revision, headers)
     return _message(record.key, announcement(record).model_dump_json(by_alias=True).encode(), headers)
 
 
 def tombstone_of(key: Key, revision: int, headers: Headers = ()) -> Message:
-    """The record of `feedback.created` that says: of `key` nothing up to `revision` is left."""
+    """Return the tombstone of `key` for all revisions up to `revision`."""
     return _message(key, None, [*headers, (REVISION, str(revision).encode())])
 
 
 def _message(key: Key, value: bytes | None, headers: Headers) -> Message:
-    """Always on the partition that the topic table fixes, so that what is said of a feedback stands in one order."""
+    """Build a message on the partition that the topic table fixes, so that a key's announcements keep their order."""
     partition = fixed_partition(FEEDBACK_CREATED.name, conversation_key(key.tenant, key.project, key.conversation_id))
     return Message(FEEDBACK_CREATED.name, str(key.feedback_id), value, headers, partition)

@@ -1,4 +1,4 @@
-"""The feedback service's HTTP intake: a person's judgement of a turn."""
+"""HTTP intake of explicit feedback: a person's judgement of a turn."""
 
 from __future__ import annotations
 
@@ -26,22 +26,22 @@ JSON = "application/json"
 
 
 class AcceptedFeedback(BaseModel):
-    """The log holds it: it will be stored and announced under this id, whatever happens."""
+    """The feedback is in the log: it will be stored and announced under this id."""
 
-    feedback_id: UUID = Field(description="The feedback.", examples=["0b8e3b1e-51d8-5f0a-9d8e-5c1f6c1d2a11"])
-    ts: str = Field(description="The time it counts for.", examples=["2026-11-20T09:30:00.000000Z"])
+    feedback_id: UUID = Field(description="The feedback's id.", examples=["0b8e3b1e-51d8-5f0a-9d8e-5c1f6c1d2a11"])
+    ts: str = Field(description="The effective time of the judgement.", examples=["2026-11-20T09:30:00.000000Z"])
 
 
 ANSWERS = (
-    documented(400, "The reaction is none of ok, not_ok, neutral and null.")
+    documented(400, "The reaction is not ok, not_ok, neutral or null.")
     | documented(401, "No valid access token.")
-    | documented(403, "The token does not reach that project, or may not speak for others.")
+    | documented(403, "The token does not cover that project, or may not speak for others.")
     | documented(404, "No agent has answered on that turn.")
     | documented(413, "The body is too large.")
     | documented(415, "The body is not sent as JSON.")
-    | documented(422, "The body or the path does not read as it must.")
+    | documented(422, "The body or the path is invalid.")
     | documented(429, "The embedded log is full; see Retry-After.")
-    | documented(503, "The log does not answer, or the turn may only not have been read yet; see Retry-After.")
+    | documented(503, "The log does not answer, or the turn may not have been read yet; see Retry-After.")
 )
 BODY = {
     "requestBody": {
@@ -52,7 +52,7 @@ BODY = {
 
 
 def intake_router(intake: ExplicitIntake) -> APIRouter:
-    """The route that takes judgements in."""
+    """Return the route that accepts judgements."""
     router = APIRouter(tags=["feedback"], route_class=DirectRoute)
 
     @router.post(TURN_FEEDBACK, status_code=202, response_model=AcceptedFeedback, responses=ANSWERS, openapi_extra=BODY)
@@ -64,9 +64,9 @@ def intake_router(intake: ExplicitIntake) -> APIRouter:
         turn_id: Annotated[Id, Path(examples=["t-7"])],
         caller: Annotated[Caller, Depends(caller_of)],
     ) -> AcceptedFeedback | Response:
-        """Judge a turn, change one's judgement, or take it back.
+        """Judge a turn, change the judgement, or retract it.
 
-        A person holds one judgement on a turn: a later one replaces it, so sending the same twice is one.
+        A person has one judgement per turn: a later one replaces it, and an exact repetition changes nothing.
         """
         require_media_type(request, [JSON])
         try:
@@ -83,7 +83,7 @@ def intake_router(intake: ExplicitIntake) -> APIRouter:
         except UnknownTurn:
             raise refusal(404, "No agent has answered on that turn.") from None
         except Behind:
-            raise refusal(503, "That turn is not known yet; send this again.", RETRY_SECONDS) from None
+            raise refusal(503, "That turn is not known yet; send the request again.", RETRY_SECONDS) from None
         except (LogFull, Unavailable) as error:
             raise refusal_of(error) from None
         return AcceptedFeedback(feedback_id=accepted.feedback_id, ts=format_instant(accepted.occurred_at))

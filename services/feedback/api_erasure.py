@@ -1,4 +1,4 @@
-"""HTTP routes to erase a person, and to ask how far that has come."""
+"""HTTP routes to erase a person's data, and to follow the progress."""
 
 from __future__ import annotations
 
@@ -27,30 +27,32 @@ PERMISSIONS: Permissions = {("DELETE", PERSON): needs(ADMIN), ("GET", ERASURE): 
 
 
 class AcceptedErasure(BaseModel):
-    """The log holds the request: every service will carry it out, whatever happens."""
+    """The request is in the log: every service will carry it out."""
 
-    request_id: str = Field(description="What to ask the status by.", examples=["8d0f0d0e-1f5f-4b8a-9f1d-2f6d1f0a7f11"])
+    request_id: str = Field(
+        description="The request's id, for its status.", examples=["8d0f0d0e-1f5f-4b8a-9f1d-2f6d1f0a7f11"]
+    )
     user_id: str = Field(description="The person to be erased.", examples=["user-42"])
-    status_url: str = Field(description="Where the status is.", examples=["/tenants/acme/erasures/8d0f0d0e"])
+    status_url: str = Field(description="The path of the status.", examples=["/tenants/acme/erasures/8d0f0d0e"])
 
 
 class ErasureReceipt(BaseModel):
-    """A service has removed what the person said from its store."""
+    """Confirmation by a service that it has removed the person's data from its store."""
 
-    service: FeedbackKeeper = Field(description="Which service.", examples=["reporting"])
-    confirmed_at: str = Field(description="When, in UTC.", examples=["2026-11-20T09:30:00.000000Z"])
-    removed: int = Field(description="Rows that it changed or deleted.", examples=[12])
+    service: FeedbackKeeper = Field(description="The service.", examples=["reporting"])
+    confirmed_at: str = Field(description="Time of the confirmation, in UTC.", examples=["2026-11-20T09:30:00.000000Z"])
+    removed: int = Field(description="Number of rows that it changed or deleted.", examples=[12])
 
 
 class ErasureProgress(BaseModel):
     """Progress of an erasure."""
 
-    request_id: str = Field(description="The request.", examples=["8d0f0d0e-1f5f-4b8a-9f1d-2f6d1f0a7f11"])
+    request_id: str = Field(description="The request's id.", examples=["8d0f0d0e-1f5f-4b8a-9f1d-2f6d1f0a7f11"])
     user_id: str = Field(description="The person to be erased.", examples=["user-42"])
-    requested_at: str = Field(description="When it was asked for, in UTC.", examples=["2026-11-20T09:29:59.000000Z"])
-    complete: bool = Field(description="Whether every service has confirmed.", examples=[False])
+    requested_at: str = Field(description="Time of the request, in UTC.", examples=["2026-11-20T09:29:59.000000Z"])
+    complete: bool = Field(description="True if every service has confirmed.", examples=[False])
     receipts: list[ErasureReceipt] = Field(description="The services that have confirmed.")
-    missing: list[FeedbackKeeper] = Field(description="The services that have not yet.", examples=[["inference"]])
+    missing: list[FeedbackKeeper] = Field(description="The services that have not confirmed.", examples=[["inference"]])
 
 
 def erasure_router(log: LogWriter, statuses: ErasureStatuses, clock: Clock) -> APIRouter:
@@ -58,8 +60,8 @@ def erasure_router(log: LogWriter, statuses: ErasureStatuses, clock: Clock) -> A
     router = APIRouter(tags=["erasure"])
     refusals = (
         documented(401, "No valid access token.")
-        | documented(403, "The token lacks the scope admin, or a project binds it.")
-        | documented(422, "The path does not read as it must.")
+        | documented(403, "The token lacks the scope admin, or is limited to a project.")
+        | documented(422, "The path is invalid.")
     )
 
     @router.delete(
@@ -75,8 +77,8 @@ def erasure_router(log: LogWriter, statuses: ErasureStatuses, clock: Clock) -> A
     ) -> AcceptedErasure:
         """Erase everything that a person has said up to now, in all projects of the tenant.
 
-        Every service removes the texts from its store within seconds; the topics lose them with their retention.
-        What the person says later is taken in again. Asking twice is harmless.
+        Every service removes the data from its store within seconds; the topics delete it when their retention ends.
+        Later feedback of the person is accepted again. It is safe to repeat the request.
         """
         request_id = str(uuid4())
         event = FeedbackErasureRequested(
@@ -94,16 +96,16 @@ def erasure_router(log: LogWriter, statuses: ErasureStatuses, clock: Clock) -> A
 
     @router.get(
         ERASURE,
-        summary="Ask how far an erasure has come",
+        summary="Show the progress of an erasure",
         responses=refusals | documented(404, "The tenant has no such request, or it has not been read yet."),
     )
     async def status(
         tenant: Annotated[Name, Path(examples=["acme"])], request_id: Annotated[Id, Path(examples=["8d0f0d0e"])]
     ) -> ErasureProgress:
-        """Show which services have removed what the person said, and which have not yet."""
+        """List the services that have removed the person's data, and those that have not."""
         found = await statuses.find(tenant, request_id)
         if found is None:
-            raise refusal(404, "There is no such request to erase somebody, or it has not been read yet.")
+            raise refusal(404, "There is no such erasure request, or it has not been read yet.")
         return ErasureProgress(
             request_id=request_id,
             user_id=found.user_id,

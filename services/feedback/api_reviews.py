@@ -1,4 +1,4 @@
-"""HTTP intake of reviews, which count in place of the machine's verdicts."""
+"""HTTP intake of reviews, which overrule the machine's verdicts."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _PAGE: Final = re.compile(r"/dashboard/(?:conversation|audit)\?[\x21-\x7e]*")
 
 
 class GivenReview(BaseModel):
-    """A reviewer's verdict on a turn. A reviewer holds one review of a turn: a later one replaces it."""
+    """Reviewer's verdict on a turn. A reviewer has one review per turn: a later one replaces it."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
@@ -42,20 +42,20 @@ class GivenReview(BaseModel):
         default=None, description="The `feedback_id` of the machine's verdict, if the machine has judged the turn."
     )
     reaction: Reaction | None = Field(
-        description="The right verdict: ok, not_ok or neutral, also if the machine said the same; null retracts the "
+        description="The correct verdict: ok, not_ok or neutral, even if the machine gave the same; null retracts the "
         "review, and the machine's verdict counts again."
     )
-    text: Text | None = Field(default=None, description="Why, in the reviewer's own words.")
+    text: Text | None = Field(default=None, description="The reason, in the reviewer's own words.")
     correction: Text | None = Field(default=None, description="What the agent's answer should have been.")
 
 
 ANSWERS: Final = (
     documented(401, "No valid access token.")
-    | documented(403, "The token does not reach that project or lacks the scope review, or another site sent the form.")
+    | documented(403, "The token does not cover that project or lacks the scope review, or another site sent the form.")
     | documented(404, "No agent has answered on that turn, or the machine has no such verdict on it.")
     | documented(413, "The body is too large.")
-    | documented(415, "The body is sent neither as JSON nor as a form.")
-    | documented(422, "The body or the path does not read as it must.")
+    | documented(415, "The body is neither JSON nor a form.")
+    | documented(422, "The body or the path is invalid.")
     | documented(429, "The embedded log is full; see Retry-After.")
     | documented(503, "The log or the database does not answer; see Retry-After.")
 )
@@ -78,7 +78,7 @@ BODY: Final = {
 
 
 def reviews_router(intake: ExplicitIntake, store: Store) -> APIRouter:
-    """The route that takes reviews in, as JSON or from the form of the transcript page."""
+    """Return the route that accepts reviews, as JSON or from the form of the transcript page."""
     router = APIRouter(tags=["feedback"])
 
     @router.post(REVIEWS, status_code=202, response_model=AcceptedFeedback, responses=ANSWERS, openapi_extra=BODY)
@@ -91,11 +91,10 @@ def reviews_router(intake: ExplicitIntake, store: Store) -> APIRouter:
         caller: Annotated[Caller, Depends(caller_of)],
         traceparent: Annotated[str | None, Header(include_in_schema=False)] = None,
     ) -> AcceptedFeedback | Response:
-        """Review a turn: confirm or overrule the machine's verdicts on it, or judge a turn that it has not judged.
+        """Review a turn: confirm or overrule the machine's verdicts on it, or judge a turn without a verdict.
 
-        The review is feedback of origin `reviewer` with the source `review`. It counts in place of the
-        machine's verdicts on the turn, which are announced as cleared with `overruledBy`. Of several reviews of a turn
-        the newest counts.
+        The review is feedback of origin `reviewer` with the source `review`. It replaces the machine's verdicts on the
+        turn, which are announced as cleared with `overruledBy`. If a turn has several reviews, the newest counts.
         """
         require_media_type(request, [JSON, FORM])
         form = _form(await request.body()) if _is_form(request) else None
@@ -113,7 +112,7 @@ def reviews_router(intake: ExplicitIntake, store: Store) -> APIRouter:
         except UnknownTurn:
             raise refusal(404, "No agent has answered on that turn.") from None
         except Behind:
-            raise refusal(503, "That turn is not known yet; send this again.", RETRY_SECONDS) from None
+            raise refusal(503, "That turn is not known yet; send the request again.", RETRY_SECONDS) from None
         except (LogFull, Unavailable) as error:
             raise refusal_of(error) from None
         if form is not None:
@@ -124,7 +123,7 @@ def reviews_router(intake: ExplicitIntake, store: Store) -> APIRouter:
 
 
 async def _require_verdict(store: Store, key: TurnKey, verdict: UUID) -> None:
-    """Raise 404 unless the machine upholds that verdict on that turn, and Unavailable of the store."""
+    """Raise 404 if the machine has no such verdict on that turn, and Unavailable if the store does not answer."""
     try:
         record = (await store.load([verdict])).get(verdict)
     except Exception as error:
@@ -137,14 +136,14 @@ async def _require_verdict(store: Store, key: TurnKey, verdict: UUID) -> None:
 
 
 def _is_form(request: Request) -> bool:
-    """Return True if the body is a form's. Raises 403 for a form that a browser sends from another site's page.
+    """Return True if the body is a form. Raises 403 for a form that a browser sent from another site's page.
 
-    The cookie never comes along from there (SameSite=Strict); pages of a sister domain count as the same site to it.
+    A browser sends no cookie from another site (SameSite=Strict), but counts sibling domains as the same site.
     """
     if not request.headers["content-type"].lower().startswith(FORM):
         return False
     if request.headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none"):
-        raise refusal(403, "A review is sent from the transcript's own page.")
+        raise refusal(403, "Only the transcript page may send a review as a form.")
     return True
 
 

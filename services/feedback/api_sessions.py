@@ -1,4 +1,4 @@
-"""The feedback service's HTTP for ends of sessions, and what is remembered of them."""
+"""HTTP routes for the end of a session, and for the number of stored ratings."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ PERMISSIONS: Permissions = {("POST", THREAD_END): ANY_TOKEN, ("GET", MEMORY_STAT
 
 
 class GivenEnd(BaseModel):
-    """A session's end. `feedback` null ends it without a rating."""
+    """End of a session. `feedback` null ends it without a rating."""
 
     model_config = ConfigDict(
         extra="forbid", frozen=True, strict=True, json_schema_extra={"examples": [{"feedback": "positive"}]}
@@ -41,23 +41,23 @@ class GivenEnd(BaseModel):
     )
     project: Name | None = Field(default=None, description="Where the thread's turns are counted; else everywhere.")
     memory_mode: Literal["local", "synced", "incognito"] = Field(
-        default="local", description="Incognito: without the user, in this process's memory only, never announced."
+        default="local", description="Incognito: kept without the user, only in the process's memory, never announced."
     )
     idempotency_key: Id | None = Field(
         default=None,
-        description="With the scope on_behalf, ratings of one person and thread count once for each key; else, and "
+        description="With the scope on_behalf, each key of a person and thread stores one rating. Otherwise, and "
         "without a key, a person rates a thread once.",
     )
 
 
 class EndedSession(BaseModel):
-    """The session has ended. This does not say that its rating was kept."""
+    """The session has ended, whether or not its rating was stored."""
 
-    status: Literal["ended"] = Field(default="ended", description="Always the same.")
+    status: Literal["ended"] = Field(default="ended", description="Always `ended`.")
 
 
 class MemoryStatus(BaseModel):
-    """Stored ratings of a thread's ends."""
+    """Number of stored ratings of a thread."""
 
     thread_id: str = Field(examples=["c-42"])
     session_feedback_count: int = Field(description="Ratings of this thread that the caller may count.", examples=[1])
@@ -65,14 +65,14 @@ class MemoryStatus(BaseModel):
 
 ENDS = (
     documented(401, "No valid access token.")
-    | documented(403, "The token is of another tenant or project, or may not speak for others.")
+    | documented(403, "The token belongs to another tenant or project, or may not speak for others.")
     | documented(413, "The body is too large.")
     | documented(415, "The body is not sent as JSON.")
-    | documented(422, "The label is none of positive, negative, skip and null, or the body does not read as it must.")
+    | documented(422, "The label is not positive, negative, skip or null, or the body is invalid otherwise.")
 )
 STATUS = (
     documented(401, "No valid access token.")
-    | documented(422, "No thread.")
+    | documented(422, "The thread id is missing.")
     | documented(503, "The database does not answer.")
 )
 BODY = {"requestBody": {"required": False, "content": {JSON: {"schema": GivenEnd.model_json_schema()}}}}
@@ -95,9 +95,9 @@ def sessions_router(sessions: Sessions, default_tenant: str) -> APIRouter:
         thread_id: Annotated[Id, Path(examples=["c-42"])],
         caller: Annotated[Caller, Depends(caller_of)],
     ) -> EndedSession | Response:
-        """End a session, with its rating or without one. The answer is the same whether the rating could be kept.
+        """End a session, with or without a rating. The response is the same if the rating could not be stored.
 
-        Without the scope on_behalf, a rating of a thread in which others asked, and the caller did not, is not kept.
+        Without the scope on_behalf, a rating of a thread in which only other people asked is not stored.
         """
         raw = await request.body()
         if raw:
@@ -111,7 +111,7 @@ def sessions_router(sessions: Sessions, default_tenant: str) -> APIRouter:
         tenant = await tenant_of(given.tenant or caller.tenant, thread_id)
         project = given.project or caller.project
         if not caller.may_touch(tenant, project):
-            raise refusal(403, "This token does not reach that tenant and project.")
+            raise refusal(403, "This token does not cover that tenant and project.")
         person = caller.person(given.user_id)
         if given.feedback is not None:
             await sessions.end(
@@ -133,11 +133,11 @@ def sessions_router(sessions: Sessions, default_tenant: str) -> APIRouter:
     async def status(
         thread_id: Annotated[Id, Query(examples=["c-42"])],
         caller: Annotated[Caller, Depends(caller_of)],
-        tenant: Annotated[Name | None, Query(description="For tokens of all tenants; else the token's.")] = None,
+        tenant: Annotated[Name | None, Query(description="For tokens of all tenants; default: the token's.")] = None,
     ) -> MemoryStatus:
-        """Return the number of a thread's stored ratings: the caller's; all with the scope `read` for all projects."""
+        """Return the number of a thread's ratings: the caller's own, or all with the scope `read` for all projects."""
         if tenant is not None and caller.tenant not in (None, tenant):
-            raise refusal(403, "This token does not reach that tenant.")
+            raise refusal(403, "This token does not cover that tenant.")
         try:
             where = await tenant_of(tenant or caller.tenant, thread_id)
             count = await sessions.count(where, thread_id, caller.own_only)

@@ -1,4 +1,4 @@
-"""Records as data: the forms that stores keep. Pure."""
+"""Conversion of records to and from the forms in which stores keep them. Pure."""
 
 from __future__ import annotations
 
@@ -13,18 +13,20 @@ _SLOTS = TypeAdapter(dict[str, Entry])
 
 
 def slots_to_json(record: Record) -> str | None:
-    """The record's slots as JSON text; None for a stub."""
+    """Return the record's slots as JSON text; None for a stub."""
     return None if record.forgotten else _SLOTS.dump_json(dict(record.slots)).decode()
 
 
 def slots_from_json(text: str | bytes | None) -> dict[str, Entry]:
-    """The slots behind `slots_to_json`."""
+    """Parse the output of `slots_to_json`."""
     return {} if text is None else _SLOTS.validate_json(text)
 
 
 def to_document(record: Record) -> dict[str, Any]:
-    """The record as nested lists and objects under fixed names, without its id. Slots become a list, None for a stub:
-    an emoji, or nothing, makes no field name."""
+    """Return the record as nested lists and objects with fixed names, without its id.
+
+    Slots become a list (None for a stub), because an emoji or an empty string cannot be a field name.
+    """
     slots = _SLOTS.dump_python(dict(record.slots), mode="json")
     return {
         **record.key._asdict(),
@@ -39,7 +41,7 @@ def to_document(record: Record) -> dict[str, Any]:
 
 
 def from_document(document: Mapping[str, Any]) -> Record:
-    """The record behind `to_document`."""
+    """Parse the output of `to_document`."""
     slots: Sequence[Mapping[str, Any]] = document["slots"] or ()
     return Record(
         key=Key(*(document[name] for name in Key._fields)),
@@ -53,5 +55,5 @@ def from_document(document: Mapping[str, Any]) -> Record:
 
 
 def shown_columns(record: Record) -> dict[str, Any]:
-    """Return the columns that stores keep next to the slots, so that they can count without reading the slots."""
+    """Return the columns stored next to the slots, which allow counting without reading the slots."""
     return {"live": record.live, "reaction": record.shown.payload.reaction if record.live else None}

@@ -11,11 +11,11 @@ from typing import NamedTuple
 import emoji
 
 RewardChanges = dict[str, float | None]
-"""Rewards by emoji, however written; None for an emoji that shall have none."""
+"""Rewards by emoji in any spelling; None removes an emoji's reward."""
 
 
 class EmojiReward(NamedTuple):
-    """A reward from -1 to 1 for each of some emoji, and the reason for it."""
+    """One reward from -1 to 1 for several emojis, with the reason."""
 
     emojis: str
     value: float | None
@@ -44,7 +44,7 @@ EMOJI_REWARDS: tuple[EmojiReward, ...] = (
     EmojiReward("👀 ✅ ✔ 👋", None, "says who looks, what is done or who is there, nothing of the answer"),
     EmojiReward("🤔 😬 🙂 🙃 😅 😭 😱 💀", None, "is meant well and badly: a wrong reward is worse than none"),
 )
-"""The default table, in the order of the documentation. Emoji without a value are named to say why they have none."""
+"""The default table, in the order of the documentation. Emojis without a value are listed with the reason."""
 DEFAULT_REWARDS: Mapping[str, float] = MappingProxyType(
     {one: row.value for row in EMOJI_REWARDS if row.value is not None for one in row.emojis.split()}
 )
@@ -52,11 +52,11 @@ DEFAULT_REWARDS: Mapping[str, float] = MappingProxyType(
 NAMES: Mapping[str, str] = MappingProxyType(
     {"like": "👍", "love": "❤", "laugh": "😂", "wow": "😮", "sad": "😢", "dislike": "👎", "<3": "❤"}
 )
-"""Names that chats give their reactions, beside the shortcodes."""
+"""Chat platforms' names for reactions, in addition to the shortcodes."""
 _SKIN_TONES = {chr(code): None for code in range(0x1F3FB, 0x1F400)}
 _VARIATION = {"\ufe0e": None, "\ufe0f": None}
 _HEARTS = dict.fromkeys("♥♡❣❥", "❤")
-"""Other signs for the one red heart. Hearts of other colours are emoji of their own."""
+"""Other characters for the red heart. Hearts of other colours are separate emojis."""
 _DRAWN = str.maketrans({**_SKIN_TONES, **_VARIATION, **_HEARTS})
 _GENDER = re.compile("\u200d[♀♂]")
 _SKIN_TONE_NAME = re.compile(r"::?skin-tone-[1-6]:?$")
@@ -64,12 +64,11 @@ _SKIN_TONE_NAME = re.compile(r"::?skin-tone-[1-6]:?$")
 
 @lru_cache(maxsize=4_096)
 def normalise(written: str) -> str:
-    """Return the bare emoji without skin tone, gender, variation selector or blanks; NAMES and `:shortcodes:` are read.
+    """Return the bare emoji, without skin tone, gender, variation selector or surrounding blanks.
 
-    The signs for a red heart are one emoji.
-
-    Colons may be missing. An ASCII word that names no emoji comes back in lower case between colons, anything else
-    without blanks around it.
+    Accepts emojis, the names in NAMES and `:shortcodes:`, with or without colons. All characters for a red heart become
+    one emoji. An ASCII word that names no emoji is returned in lower case between colons, any other text without
+    surrounding blanks.
     """
     text = written.strip()
     if text.isascii():
@@ -79,11 +78,11 @@ def normalise(written: str) -> str:
 
 
 def reward_of(written: str, rewards: Mapping[str, float] = DEFAULT_REWARDS) -> float | None:
-    """The reward of an emoji (-1 to 1), or None where the table does not hold it."""
+    """Return the reward of an emoji (-1 to 1), or None if it is not in the table."""
     return rewards.get(normalise(written))
 
 
 def changed_rewards(rewards: Mapping[str, float], changes: RewardChanges) -> dict[str, float]:
-    """Return `rewards` with `changes`, whose emoji may be written in any form; null takes an emoji out."""
+    """Return `rewards` with `changes`, whose emojis may have any spelling; None removes an emoji."""
     changed: dict[str, float | None] = {**rewards, **{normalise(emoji): value for emoji, value in changes.items()}}
     return {emoji: value for emoji, value in changed.items() if value is not None}

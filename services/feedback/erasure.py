@@ -1,4 +1,4 @@
-"""Rest of a feedback after a person's erasure. Pure."""
+"""What remains of a record after a person's erasure. Pure."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from feedback.model import Record
 
 
 def forget(record: Record, erased_at: int | None) -> Record:
-    """Return the record without the changes that the erasure covers, a stub where none is left.
+    """Return the record without the changes that the erasure covers; a stub if none is left.
 
-    The very same object where there is nothing to forget.
+    Returns the same object if there is nothing to erase.
     """
     kept = {slot: entry for slot, entry in record.slots.items() if not is_erased(entry.stamp.occurred_at, erased_at)}
     return record if len(kept) == len(record.slots) else replace(record, slots=kept)

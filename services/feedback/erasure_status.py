@@ -16,12 +16,12 @@ from servicekit.log.outcome import STORED, Outcome
 from servicekit.log.records import Received
 
 KEEPERS: Final[tuple[FeedbackKeeper, ...]] = get_args(FeedbackKeeper)
-"""The services whose receipts make an erasure complete."""
+"""Services whose receipts make an erasure complete."""
 
 
 @dataclass(frozen=True, slots=True)
 class Receipt:
-    """A service has carried the erasure out. `confirmed_at` in microseconds; `removed` counts the rows it changed."""
+    """Confirmation by one service. `confirmed_at` is in microseconds; `removed` counts the rows that it changed."""
 
     service: FeedbackKeeper
     confirmed_at: int
@@ -30,7 +30,7 @@ class Receipt:
 
 @dataclass(frozen=True, slots=True)
 class ErasureStatus:
-    """An erasure as far as it has come. `requested_at` in microseconds."""
+    """Status of an erasure. `requested_at` is in microseconds."""
 
     request_id: str
     user_id: str
@@ -39,7 +39,7 @@ class ErasureStatus:
 
     @property
     def missing(self) -> list[FeedbackKeeper]:
-        """The services that have not confirmed yet."""
+        """Services that have not confirmed yet."""
         confirmed = {receipt.service for receipt in self.receipts}
         return [service for service in KEEPERS if service not in confirmed]
 
@@ -50,14 +50,14 @@ class ErasureStatuses(Protocol):
         requests: Collection[FeedbackErasureRequested],
         confirmations: Collection[tuple[FeedbackErasureConfirmed, int]],
     ) -> None:
-        """Keep requests, and confirmations with their time in the log (microseconds). Committed on return.
+        """Store requests, and confirmations with their log time (microseconds). Committed on return.
 
-        The session ratings that the requests' people gave before lose their names.
+        Removes the names from earlier session ratings of the requests' people.
         """
         ...
 
     async def find(self, tenant: str, request_id: str) -> ErasureStatus | None:
-        """Return a request's status, None where the tenant has no such request."""
+        """Return a request's status, or None if the tenant has no such request."""
         ...
 
 
@@ -98,7 +98,7 @@ _RECEIPTS: Final = """
 insert into erasure_receipts (tenant, request_id, service, removed, confirmed_at)
 select * from unnest($1::text[], $2::text[], $3::text[], $4::bigint[], $5::bigint[]) on conflict do nothing
 """
-# The rating stays: it counts a session, and holds no text. Its key is made from the person's id.
+# The rating itself stays: it counts a session and contains no text. Its key is derived from the person's id.
 _UNNAME_RATINGS: Final = """
 update session_feedback s set user_id_or_null = null, idempotency_key = null
 from unnest($1::text[], $2::text[], $3::text[], $4::bigint[]) as q (tenant, request_id, user_id, requested_at)
@@ -113,7 +113,7 @@ where q.tenant = $1 and q.request_id = $2 order by r.service
 
 
 class PostgresErasureStatuses:
-    """See `ErasureStatuses`. The first receipt of a service stands."""
+    """See `ErasureStatuses`. Keeps the first receipt of each service."""
 
     def __init__(self, pool: asyncpg.Pool) -> None:
         self._pool = pool

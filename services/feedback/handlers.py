@@ -1,4 +1,4 @@
-"""Takes in received feedback and erasures batch by batch."""
+"""Handler of received feedback and erasures, in batches."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ NO_PROJECTS: Mapping[tuple[str, str], Mapping[str, float]] = MappingProxyType({}
 
 
 class FeedbackHandler(Handler):
-    """The handler of the group `feedback`. `FeedbackWriter` keeps store, erasure ledger and log in step.
+    """Handler of the consumer group `feedback`. `FeedbackWriter` keeps store, erasure ledger and log consistent.
 
-    `rewards` maps normalised emoji to -1..1; `project_rewards` replaces it for some tenants' projects.
+    `rewards` maps normalised emojis to -1..1; `project_rewards` replaces it for single projects.
     """
 
     def __init__(
@@ -57,7 +57,7 @@ class FeedbackHandler(Handler):
         return [outcomes[index] for index in range(len(batch))]
 
     async def commit_lost(self, batch: Sequence[Received[Any]]) -> None:
-        """Announce once more what the store holds: a stale announcement of ours may lie behind a newer one."""
+        """Announce the stored state again: another process's newer announcement may precede our stale one."""
         erasures, updates, _ = self._sorted(batch)
         await self._erase(erasures)
         await self._writer().announce_until_current(updates)
@@ -67,7 +67,7 @@ class FeedbackHandler(Handler):
         return FeedbackWriter(self._store, self._producer)
 
     async def _announce_verdicts(self, reviewed: Mapping[TurnKey, PendingUpdate]) -> None:
-        """Overrule or restore the machine's verdicts on reviewed turns, and announce each of them, changed or not."""
+        """Override or restore the machine's verdicts on reviewed turns, and announce each of them, changed or not."""
         if not reviewed:
             return
         verdicts = [record for record in await self._store.on_turns(reviewed) if record.is_verdict]
@@ -77,7 +77,7 @@ class FeedbackHandler(Handler):
     def _sorted(
         self, batch: Sequence[Received[Any]]
     ) -> tuple[dict[int, Erasure], dict[UUID, PendingUpdate], dict[int, Outcome]]:
-        """The batch's erasures by their place in it, the feedbacks it is about, and what is decided already."""
+        """Split a batch into erasures by index, updates by feedback id, and outcomes of ignored events by index."""
         erasures: dict[int, Erasure] = {}
         updates: dict[UUID, PendingUpdate] = {}
         outcomes: dict[int, Outcome] = {}
@@ -98,17 +98,17 @@ class FeedbackHandler(Handler):
     async def _confirm(
         self, erasures: Mapping[int, Erasure], removed: Mapping[Person, int], batch: Sequence[Received[Any]]
     ) -> None:
-        """Say of each erasure that it was carried out in this store."""
+        """Publish this store's confirmation of each erasure."""
         if erasures:
             await self._producer.send(
                 [confirmed(one, "feedback", removed[one.person], batch[index]) for index, one in erasures.items()]
             )
 
     async def _erase(self, erasures: Mapping[int, Erasure]) -> tuple[dict[int, Outcome], Mapping[Person, int]]:
-        """Enter the ledger, then erase and announce every stored record of these people, however many there are.
+        """Write the ledger, then erase and announce every stored record of these people, however many there are.
 
-        A repeated request announces all of them again: the first one may have ended half way. Returns the outcome of
-        each request by index, and the number of each person's records.
+        A repeated request announces all of them again, because the first one may have failed half-way. Returns the
+        outcome of each request by index, and the number of records of each person.
         """
         outcomes: dict[int, Outcome] = dict.fromkeys(erasures, UNCHANGED)
         people = latest(erasures.values())
@@ -126,7 +126,7 @@ class FeedbackHandler(Handler):
 
 
 def _reviewed(updates: Mapping[UUID, PendingUpdate]) -> dict[TurnKey, PendingUpdate]:
-    """Return the updates of reviews by their turn, which a review's key names."""
+    """Return the updates of reviews by turn. A review's key contains its turn."""
     return {
         TurnKey(key.tenant, key.project, key.conversation_id, key.source_id): update
         for update in updates.values()

@@ -1,7 +1,7 @@
-"""Merges a change into a record, for every store alike. Pure.
+"""Merge of a change into a record, the same for every store. Pure.
 
-Records form a join-semilattice: per slot the change of highest precedence stays. So merging is commutative,
-associative and idempotent in what a record keeps and shows; only the revision may depend on the order of arrival.
+Records form a join-semilattice: each slot keeps the change of highest precedence. So merging is commutative,
+associative and idempotent, except for the revision, which may depend on the order of arrival.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ UNMAPPED = Ignored("unmapped_emoji")
 def applies(record: Record | None, change: Change) -> bool:
     """Return False for the removal of an emoji that has no reward and is not in the record.
 
-    An emoji removed from the table can still be retracted; one that never was in it would only fill the record.
+    An emoji that lost its reward can still be retracted. One that never had a reward would only fill the record.
     """
     if change.feedback_type != "reaction" or change.entry.payload.value is not None:
         return True
@@ -29,7 +29,7 @@ def applies(record: Record | None, change: Change) -> bool:
 
 
 def merge(record: Record | None, change: Change) -> Record:
-    """The record after `change`; the very same object where nothing changes."""
+    """Return the record after `change`; the same object if nothing changes."""
     if record is None:
         return Record(change.key, change.feedback_type, change.origin, {change.slot: change.entry})
     standing = record.slots.get(change.slot)
@@ -39,9 +39,9 @@ def merge(record: Record | None, change: Change) -> Record:
 
 
 def revise(record: Record, log_time: int) -> Record:
-    """The record one revision further on: at least the log's time in milliseconds, so it grows over restored stores.
+    """Return the record with the next revision, at least the log's time in ms, so that it also grows after a restore.
 
-    A stub has no first version: the next change creates the feedback again.
+    A stub has no first version: the next change creates the record again.
     """
     revision = max(record.revision + 1, log_time // 1_000)
     created = 0 if record.forgotten else record.created_revision or revision
@@ -60,5 +60,5 @@ def outcome_of(before: Record | None, after: Record, change: Change) -> Outcome:
 
 
 def _says(entry: Entry) -> tuple[bool, tuple[Any, ...]]:
-    """Return the entry without what differs between two events that say the same."""
+    """Return the fields by which two entries are compared: all except those that identify the event."""
     return entry.present, _values_of(entry.payload)

@@ -1,4 +1,4 @@
-"""Data model of a feedback: a key, and the latest change of each slot."""
+"""Data model of feedback: a record with its key and the latest change of each slot."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from contracts.sources import REVIEW
 from feedback.registry import TurnKey
 
 ONLY_SLOT = ""
-"""The slot of every kind but reactions, which have one per emoji."""
+"""Slot of every feedback type except reactions, which have one slot per emoji."""
 
 
 class Key(NamedTuple):
-    """Key of a feedback. It contains the tenant, so that no tenant can write another's feedback."""
+    """Key of a feedback record. It contains the tenant, so that no tenant can write another's record."""
 
     tenant: str
     project: str
@@ -49,10 +49,10 @@ class Key(NamedTuple):
 
 
 class Stamp(NamedTuple):
-    """Orders the changes of one slot that no epoch or detector tells apart; the highest holds.
+    """Sort key of the changes of one slot with the same epoch and detector; the highest counts.
 
-    `evaluation` is 0 but for inferred feedback. `removed` over added; `event_id` and `digest` (of the payload) break
-    ties, so that two different events never compare equal.
+    `evaluation` is 0 except for inferred feedback. A removal beats an addition. `event_id` and `digest` (of the
+    payload) break ties, so that two different events never compare equal.
     """
 
     evaluation: int
@@ -67,8 +67,8 @@ class Stamp(NamedTuple):
 class Payload:
     """Content of one change. `value` is the reward, -1 to 1.
 
-    All but `provenance` are fields of `feedback.created` and, where an event brings them, of that event, by the same
-    names. A field added later is None where it is not said.
+    All fields except `provenance` have the names of fields of `feedback.created`, and of the received event if it has
+    them. A field added to the model later is None if the event lacks it.
     """
 
     turn_id: str
@@ -95,7 +95,7 @@ class Payload:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """The latest change of a slot; `present` is False where it took the feedback away."""
+    """Latest change of a slot; `present` is False if it retracted the feedback."""
 
     stamp: Stamp
     present: bool
@@ -112,10 +112,10 @@ class Entry:
 
 @dataclass(frozen=True)
 class Record:
-    """A stored feedback. `revision` 0 means not stored yet; `created_revision` is that of its first version.
+    """Stored feedback record. `revision` 0 means not stored yet; `created_revision` is that of its first version.
 
-    A record without slots is a stub: its person was forgotten, and only ids and the revision are left. `overruled_by`
-    is the review that counts in place of a machine's verdict.
+    A record without slots is a stub: its person was erased, and only ids and the revision are left. `overruled_by`
+    is the review that replaces a machine's verdict.
     """
 
     key: Key
@@ -132,7 +132,7 @@ class Record:
 
     @cached_property
     def shown(self) -> Entry:
-        """The latest entry still present; where none is, the latest that was taken back. A stub has none."""
+        """The latest present entry, or the latest retracted one if none is present. A stub has none."""
         entries = self.slots.values()
         return max(entries, key=lambda entry: (entry.present, entry.precedence))
 
@@ -156,7 +156,7 @@ class Record:
 
     @property
     def is_verdict(self) -> bool:
-        """A machine's verdict, withdrawn or not; no stub."""
+        """True for a machine's verdict, retracted or not; False for a stub."""
         return self.origin == "machine" and not self.forgotten
 
     @property
@@ -166,7 +166,7 @@ class Record:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """Change of one feedback by one event."""
+    """Change of one record by one event."""
 
     key: Key
     feedback_type: FeedbackType

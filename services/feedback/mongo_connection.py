@@ -1,4 +1,4 @@
-"""The connection to MongoDB, and the promises that it is opened with."""
+"""The connection to MongoDB, with its timeouts and its read and write concerns."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ _SELECT_SECONDS = 5.0
 _MAJORITY_SECONDS = 20.0
 _DEFAULT_DATABASE = "agent_feedback"
 _REFUSED = {11, 13, 18}
-"""UserNotFound, Unauthorized, AuthenticationFailed."""
+"""Error codes UserNotFound, Unauthorized, AuthenticationFailed."""
 
 
 def client_of(url: str, select_seconds: float = _SELECT_SECONDS) -> Client:
-    """A client for `url`, not connected yet. A command that takes longer than COMMAND_SECONDS counts as an outage.
+    """Return a client for `url` that is not connected yet. A command longer than COMMAND_SECONDS counts as an outage.
 
-    Each step has its own limit: under one limit for the whole (`timeoutMS`), PyMongo tries again by itself until it
-    is over, and whoever waits learns of an outage that much later.
+    Each step has its own timeout. With one timeout for the whole operation (`timeoutMS`), PyMongo would retry until it
+    expires and report an outage that much later.
 
-    Raises StartError where the address is none of MongoDB's.
+    Raises StartError if the URL is not valid for MongoDB.
     """
     try:
         return AsyncMongoClient(
@@ -45,13 +45,13 @@ def client_of(url: str, select_seconds: float = _SELECT_SECONDS) -> Client:
             timeoutMS=None,
         )
     except (InvalidURI, ConfigurationError, ValueError) as error:
-        raise StartError(f"{shown(url)} is no address of a MongoDB: {type(error).__name__}.") from None
+        raise StartError(f"{shown(url)} is not a valid MongoDB URL: {type(error).__name__}.") from None
 
 
 def database_of(client: Client) -> AsyncDatabase[dict[str, Any]]:
-    """The database that the address names, or `agent_feedback`, whatever else the address asks for.
+    """Return the database in the URL, or `agent_feedback`. Overrides the URL's read and write options.
 
-    What is acknowledged is in the journals of a majority, and what is read is what a majority holds: neither can be
+    Acknowledged writes are in the journals of a majority, and reads return what a majority has stored. Neither can be
     rolled back when the primary changes.
     """
     return client.get_default_database(_DEFAULT_DATABASE).with_options(
@@ -63,9 +63,9 @@ def database_of(client: Client) -> AsyncDatabase[dict[str, Any]]:
 
 
 async def wait_until_up(client: Client, url: str, say: Callable[[str], None] = lambda _: None) -> None:
-    """Wait as long as the server does not answer, and say so every few seconds.
+    """Wait until the server answers; print the reason every few seconds.
 
-    Raises StartError where it refuses the user.
+    Raises StartError if the server rejects the user.
     """
     tries = 0
     while True:
@@ -75,7 +75,7 @@ async def wait_until_up(client: Client, url: str, say: Callable[[str], None] = l
                 return
         except Unavailable as error:
             if isinstance(error.__cause__, OperationFailure) and error.__cause__.code in _REFUSED:
-                raise StartError(f"The MongoDB at {shown(url)} refuses the user or password.") from None
+                raise StartError(f"The MongoDB at {shown(url)} rejects the user or password.") from None
             if tries % 5 == 0:
                 say(f"Waiting for the MongoDB at {shown(url)} ({error.__cause__.__class__.__name__}) ...")
             tries += 1

@@ -1,4 +1,4 @@
-"""Turns those of PyMongo's errors that waiting may help into Unavailable; the rest stay what they are."""
+"""Classification of PyMongo's errors: transient ones become Unavailable, the others stay unchanged."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _WAITING_HELPS = frozenset(
         100,  # UnsatisfiableWriteConcern
         112,  # WriteConflict
         134,  # ReadConcernMajorityNotAvailableYet
-        175,  # QueryPlanKilled: an index or collection went away below us
+        175,  # QueryPlanKilled: an index or collection was dropped during the query
         189,  # PrimarySteppedDown
         202,  # NetworkInterfaceExceededTimeLimit
         262,  # ExceededTimeLimit
@@ -57,7 +57,7 @@ _WAITING_HELPS = frozenset(
 
 @contextmanager
 def told_apart() -> Iterator[None]:
-    """Raises Unavailable in place of a PyMongo error that waiting may help; never with what a document holds."""
+    """Convert transient PyMongo errors in the block to Unavailable, without any content of a document."""
     try:
         yield
     except PyMongoError as error:
@@ -67,7 +67,7 @@ def told_apart() -> Iterator[None]:
 
 
 def waiting_helps(error: PyMongoError) -> bool:
-    """True for connections, time-outs, elections, missing replicas, full disks and refused credentials."""
+    """Return True for connection errors, timeouts, elections, missing replicas, full disks and rejected credentials."""
     match error:
         case ConnectionFailure() | ExecutionTimeout() | WaitQueueTimeoutError() | WriteConcernError():
             return True
@@ -79,7 +79,7 @@ def waiting_helps(error: PyMongoError) -> bool:
 
 
 def _bulk_may_wait(details: Mapping[str, Any]) -> bool:
-    """Return True if the bulk write may be retried. Duplicate keys are lost races; any other failure decides."""
+    """Return True if the bulk write may be retried. Duplicate keys are lost races; the other errors decide."""
     failed: Sequence[Mapping[str, Any]] = details.get("writeErrors", ())
     codes = {one["code"] for one in failed} - {DUPLICATE_KEY}
     return codes <= _WAITING_HELPS and bool(codes or details.get("writeConcernErrors"))

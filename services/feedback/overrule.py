@@ -1,4 +1,4 @@
-"""Decides which review counts in place of a machine's verdict. Pure."""
+"""Choice of the review that overrules a machine's verdict. Pure."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from feedback.model import Record
 from feedback.registry import TurnKey
 
 ReviewOfTurn = Mapping[TurnKey, UUID]
-"""The review that counts on each turn, by its feedback id."""
+"""Feedback id of the effective review, by turn."""
 
 
 def reviews_that_count(records: Iterable[Record]) -> ReviewOfTurn:
@@ -21,11 +21,11 @@ def reviews_that_count(records: Iterable[Record]) -> ReviewOfTurn:
 
 
 def review_over(record: Record, reviews: ReviewOfTurn) -> UUID | None:
-    """Return the review that overrules `record`. Only a verdict that the machine upholds can be overruled."""
+    """Return the review that overrules `record`. Retracted verdicts cannot be overruled."""
     return reviews.get(record.turn) if record.is_verdict and record.shown.present else None
 
 
 def overrule(record: Record, reviews: ReviewOfTurn) -> Record:
-    """Return the record with the review that overrules it; the same object if that changes nothing."""
+    """Return the record with the review that overrules it; the same object if nothing changes."""
     review = review_over(record, reviews)
     return record if record.overruled_by == review else replace(record, overruled_by=review)

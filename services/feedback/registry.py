@@ -1,4 +1,4 @@
-"""Registry of turns: who answered, and whom. Pure except for the port."""
+"""Registry of turns: the agent's answer and the person who asked. Pure except for the port."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class TurnKey(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class AgentAnswer:
-    """An agent's message. Of several on one turn, as of one message's versions, the greatest version stands."""
+    """Message of an agent on a turn. If a turn has several messages or versions, the greatest version counts."""
 
     version: bytes
     message_id: str
@@ -36,7 +36,7 @@ class AgentAnswer:
 
 @dataclass(frozen=True, slots=True)
 class Asker:
-    """A person who wrote on a turn. `at` in microseconds; of several the first stands."""
+    """Person who wrote on a turn. `at` is in microseconds; if there are several people, the first counts."""
 
     at: int
     user_id: str
@@ -48,7 +48,7 @@ class Asker:
 
 
 class Person(NamedTuple):
-    """Somebody who writes in a project."""
+    """Person who writes in a project."""
 
     tenant: str
     project: str
@@ -57,7 +57,7 @@ class Person(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Role:
-    """Role of a person in a message, in the platform's own word (`user_type`). The greatest version wins."""
+    """User type of a person in a message, as the platform names it. The greatest version counts."""
 
     person: Person
     user_type: str
@@ -66,7 +66,7 @@ class Role:
 
 @dataclass(frozen=True, slots=True)
 class RegisteredTurn:
-    """One turn, as far as it is known: `answer` is None until an agent has written on it."""
+    """Known facts of one turn: `answer` is None until an agent has written on it."""
 
     key: TurnKey
     answer: AgentAnswer | None = None
@@ -80,7 +80,7 @@ class RegisteredTurn:
         return question_named(self.answer.reply_to, self.answer.thread_id) if self.answer else None
 
     def joined(self, other: RegisteredTurn) -> RegisteredTurn:
-        """Merge two sets of facts, in either order."""
+        """Merge the facts of two objects with the same key, in either order."""
         answer, asker = self.answer, self.asker
         if answer is None or (other.answer is not None and other.answer.rank > answer.rank):
             answer = other.answer
@@ -90,7 +90,7 @@ class RegisteredTurn:
 
 
 class Known(NamedTuple):
-    """A turn, None where nothing is known of it, and what the platform's last message of a person calls them."""
+    """Turn (None if unknown), and the person's user type from their latest message that names one."""
 
     turn: RegisteredTurn | None = None
     user_type: str | None = None
@@ -98,9 +98,9 @@ class Known(NamedTuple):
 
 class Registry(Protocol):
     async def add(self, turns: Collection[RegisteredTurn], roles: Collection[Role] = ()) -> set[TurnKey]:
-        """Join what `turns` and `roles` tell (at most one per key and person) with what is known.
+        """Merge `turns` and `roles` (at most one per key and person) with the stored facts.
 
-        Gives the turns that were new or changed. Committed on return.
+        Returns the turns that were added or changed. Committed on return.
         """
         ...
 
@@ -117,7 +117,7 @@ class Registry(Protocol):
         ...
 
     async def is_of_others(self, tenant: str, conversation_id: str, user_id: str) -> bool:
-        """Return True if the asker of every known turn of a conversation is known, and none of them is the person.
+        """Return True if every known turn of a conversation was asked by a known person other than `user_id`.
 
         False for a conversation without known turns.
         """
@@ -125,9 +125,9 @@ class Registry(Protocol):
 
 
 def turn_of(event: MessageEvent) -> RegisteredTurn | None:
-    """Return the turn's facts in a message.
+    """Return the facts about a turn in a message, or None.
 
-    An agent's message without a turn id is a turn of its own; a person's belongs to none.
+    An agent's message without a turn id is its own turn; a person's message without one has no turn.
     """
     message = message_in(event)
     if message.sender_type == "agent" and message.agent_id is not None:
@@ -147,7 +147,7 @@ def turn_of(event: MessageEvent) -> RegisteredTurn | None:
 
 
 def role_of(event: MessageEvent) -> Role | None:
-    """Return the role of a message's writer; None if it names none, or if an agent wrote it."""
+    """Return the user type of a message's sender; None if the message has none, or an agent wrote it."""
     message = message_in(event)
     if message.sender_type == "agent" or message.user_type is None:
         return None
@@ -155,7 +155,7 @@ def role_of(event: MessageEvent) -> Role | None:
 
 
 def newest_roles(roles: Iterable[Role | None]) -> list[Role]:
-    """One role per person, in their order."""
+    """Return the latest role of each person, sorted by person."""
     newest: dict[Person, Role] = {}
     for role in roles:
         if role is not None and (role.person not in newest or role.version > newest[role.person].version):
@@ -164,7 +164,7 @@ def newest_roles(roles: Iterable[Role | None]) -> list[Role]:
 
 
 def collapse(turns: Iterable[RegisteredTurn]) -> list[RegisteredTurn]:
-    """One turn per key, by key."""
+    """Merge the turns with equal keys, and return them sorted by key."""
     joined: dict[TurnKey, RegisteredTurn] = {}
     for turn in turns:
         held = joined.get(turn.key)

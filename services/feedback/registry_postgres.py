@@ -1,4 +1,4 @@
-"""The turn registry in PostgreSQL: one statement a batch."""
+"""The turn registry in PostgreSQL, with one statement per batch."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from servicekit.db.row_security import tenant_in_sight
 from servicekit.request_batcher import RequestBatcher
 
 Asked = tuple[str, TurnKey, str]
-"""The tenant in sight, a turn, and a person."""
+"""Tenant of the row-level security policy, a turn, and a person."""
 _LATER = """(excluded.answer_version is not null and (t.answer_version is null
     or (excluded.answer_version, excluded.agent_message_id) > (t.answer_version, t.agent_message_id)))"""
 _EARLIER = """(excluded.user_at is not null and (t.user_at is null
@@ -43,7 +43,7 @@ on conflict (tenant, project, conversation_id, turn_id) do update set {", ".join
 where {_LATER} or {_EARLIER}
 returning tenant, project, conversation_id, turn_id
 """
-# Each row by its key: where policies name the tenant, too, a join may read all that the tenant has.
+# One key lookup per row: under policies that also name the tenant, a join may read all rows of the tenant.
 _FIND = """
 select t.*, p.user_type
 from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[])
@@ -68,9 +68,9 @@ _COUNT_IN = _COUNT + " and project = $3"
 
 
 class PostgresRegistry(Registry):
-    """See `registry.Registry`. The pool's connections see the table `turns`.
+    """See `registry.Registry`. Needs the table `turns` on the pool's search path.
 
-    Questions that come at once are asked together, those of each tenant in sight by themselves.
+    Concurrent lookups are sent as one query per tenant of the row-level security policy.
     """
 
     def __init__(self, pool: asyncpg.Pool) -> None:
@@ -80,7 +80,7 @@ class PostgresRegistry(Registry):
     async def add(self, turns: Collection[RegisteredTurn], roles: Collection[Role] = ()) -> set[TurnKey]:
         if not turns and not roles:
             return set()
-        # Always in the same order, so that two batches never hold rows that the other waits for.
+        # Sorted, to avoid deadlocks between batches.
         rows = [_row(turn) for turn in sorted(turns, key=lambda turn: turn.key)]
         known = [(*role.person, role.user_type, role.version) for role in sorted(roles, key=lambda one: one.person)]
         written = await self._pool.fetch(_ADD, *columns_of(rows, len(_COLUMNS)), *columns_of(known, len(_ROLE_TYPES)))

@@ -1,4 +1,4 @@
-"""Retention of the feedback service's rows. Feedback itself is kept without limit: the ledger is complete."""
+"""Retention of the feedback service's rows. Feedback records have no limit, because the ledger is complete."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from servicekit.db.retention import Expiry
 def expiries(settings: FeedbackSettings) -> list[Expiry]:
     """Return the expiries of turn registry, journal, session ratings and the erasures' status, all in `database_url`.
 
-    The erasure ledger itself stays: it keeps a replay from bringing back what an erased person said.
+    The erasure ledger itself never expires: it prevents a replay from restoring an erased person's words.
     """
     return [
         Expiry("turns", settings.turn_days, "r.stored_at < to_timestamp($1::bigint / 1e6)"),
@@ -22,9 +22,9 @@ def expiries(settings: FeedbackSettings) -> list[Expiry]:
 
 
 def store_expiries(settings: FeedbackSettings) -> list[Expiry]:
-    """Return the expiry of stubs in a PostgreSQL store: what is left of an erased person's feedback, ids only.
+    """Return the expiry of stubs in a PostgreSQL store: the ids that remain of an erased person's feedback.
 
-    A stub keeps its revision from falling back. Revisions follow the log's clock (milliseconds), so once the topics
-    have forgotten the erasure's time, a feedback that begins anew is above it without the stub.
+    A stub prevents its revision from decreasing. Revisions follow the log's clock (milliseconds). Once the topics have
+    deleted the records up to the erasure, a record created again has a greater revision without the stub.
     """
     return [Expiry("feedback", settings.stub_days, "r.slots is null and r.revision < $1::bigint / 1000")]

@@ -1,4 +1,4 @@
-"""Turns a received event into a change of one feedback. Pure; the rewards are the specification's constants."""
+"""Translation of a received event into a change of one record. Pure; the rewards are the specification's constants."""
 
 from __future__ import annotations
 
@@ -48,8 +48,8 @@ _always_said, _first_provenance = attrgetter(*_ALWAYS_SAID), attrgetter(*_FIRST_
 
 @singledispatch
 def change_of(event: Any, rewards: Mapping[str, float] = DEFAULT_REWARDS) -> Change | Ignored:
-    """Return the change that `event` asks for, or why it asks for none. `rewards` maps normalised emoji to -1..1."""
-    raise TypeError(f"{type(event).__name__} is no feedback")
+    """Return the change that `event` causes, or why it is ignored. `rewards` maps normalised emojis to -1..1."""
+    raise TypeError(f"{type(event).__name__} is not a feedback event")
 
 
 @change_of.register
@@ -110,7 +110,7 @@ def _judge_of(event: FeedbackInferredReceived) -> dict[str, Any]:
 
 
 def _payload(event: AboutAnAnswer, **decided: Any) -> Payload:
-    """Build a payload from the `decided` fields; the others come from the event, by their common names."""
+    """Build a payload from the `decided` fields; the others come from the event's fields of the same names."""
     names, values_of = _said_by(type(event))
     said = dict(zip(names, values_of(event), strict=True)) | decided
     said["causation_id"], said["provenance"] = event.event_id, provenance_of(event)
@@ -119,7 +119,7 @@ def _payload(event: AboutAnAnswer, **decided: Any) -> Payload:
 
 @cache
 def _said_by(kind: type[AboutAnAnswer]) -> tuple[Sequence[str], Callable[[AboutAnAnswer], tuple[Any, ...]]]:
-    """The fields of a payload that such events have, and what gives their values."""
+    """Return the payload fields that such events have, and a getter of their values."""
     names = [name for name in _SAID if name in kind.model_fields]
     return names, attrgetter(*names)
 
@@ -147,9 +147,9 @@ def _change(
 
 
 def _digest(payload: Payload) -> str:
-    """Return the digest that distinguishes two payloads with the same stamp.
+    """Return a digest that distinguishes two payloads with the same stamp.
 
-    A field added later counts only where it says something: replayed events come to the digests they always had.
+    Fields added to the model later count only if they are not None, so that a replayed event keeps its digest.
     """
     made = payload.provenance
     said = [

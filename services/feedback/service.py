@@ -42,13 +42,13 @@ from servicekit.web.permissions import merged
 
 MIGRATIONS = Path(__file__).parent / "migrations"
 ANNOUNCE_SECONDS = 5.0
-"""How often ratings are looked for whose announcement failed."""
+"""Interval of the search for ratings whose announcement failed, in seconds."""
 RETENTION_SECONDS = 3600.0
-"""How often ratings past their retention are removed."""
+"""Interval of the deletion of expired ratings, in seconds."""
 
 
 async def build(settings: FeedbackSettings, context: ServiceContext) -> Service:
-    """The service, connected to its store and ready to start."""
+    """Build the service, connected to its store and ready to start."""
     service = Service("feedback", context)
     store = await open_store(settings.store_url, service)
     if isinstance(store, PostgresStore):
@@ -103,7 +103,7 @@ async def _open_intake(settings: FeedbackSettings, service: Service, store: Stor
 
 
 async def open_store(url: str, service: Service) -> Store:
-    """The store that `url` names by its scheme. Raises StartError for an unknown one."""
+    """Open the store that the scheme of `url` selects. Raises StartError for an unknown scheme."""
     match urlsplit(url).scheme:
         case "postgresql" | "postgres":
             return PostgresStore(await service.open_database(url, MIGRATIONS))
@@ -118,7 +118,7 @@ async def open_store(url: str, service: Service) -> Store:
 
 
 async def _open_mongo(url: str, service: Service) -> Store:
-    # PyMongo takes ten megabytes: only a service that has a MongoDB imports it.
+    # PyMongo takes 10 MB of memory: import it only if a MongoDB is configured.
     from feedback.mongo_connection import client_of, database_of, wait_until_up
     from feedback.store_mongo import MongoStore
 
@@ -136,4 +136,4 @@ PERMISSIONS = merged(
     *(widget.PERMISSIONS, where.PERMISSIONS),
 )
 PROGRAM = Program("feedback", FeedbackSettings, build, Surface(PERMISSIONS))
-"""The service as it is started on its own."""
+"""The service as its own process."""

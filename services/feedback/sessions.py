@@ -1,4 +1,4 @@
-"""Ends of sessions: a rating is kept, then announced as `feedback.session.created`."""
+"""Ends of sessions: stores a rating, then announces it as `feedback.session.created`."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _AT_ONCE = 500
 
 
 class Ratings(SessionFeedbackBackend, Protocol):
-    """A backend that remembers which of its ratings were announced."""
+    """Backend that also records which of its ratings were announced."""
 
     async def unannounced(self, limit: int) -> list[KeptRating]: ...
     async def mark(self, ratings: Sequence[KeptRating]) -> None: ...
@@ -42,12 +42,12 @@ class Turns(Protocol):
 
 
 class ThreadOfOthers(Exception):
-    """A person without the scope on_behalf rated a thread in which others asked, and they did not."""
+    """A person without the scope on_behalf rated a thread in which only other people asked."""
 
 
 @dataclass(frozen=True, slots=True)
 class SessionEnd:
-    """A caller's input at the end of a session. The thread is a conversation; `project` None means all the tenant's.
+    """Input of a caller at the end of a session. The thread is a conversation; `project` None means all projects.
 
     `speaks_for_others` is True if the caller has the scope on_behalf.
     """
@@ -64,17 +64,17 @@ class SessionEnd:
 
     @property
     def own_key(self) -> str:
-        """The key under which a rating counts once: the person and the thread.
+        """Idempotency key of the rating: one per person and thread.
 
-        Only a caller that speaks for others counts further ratings, by keys of its own: else a person could add as
-        many as they like.
+        Only a caller with the scope on_behalf can add further ratings, with its own keys. Otherwise a person could add
+        any number of ratings.
         """
         named = [self.idempotency_key] if self.speaks_for_others and self.idempotency_key is not None else []
         return str(derived_id("session rating", self.thread_id, self.user_id, *named))
 
 
 class SessionAnnouncer:
-    """Publishes every rating that bears no mark, then marks it: at least once, always under the same event id."""
+    """Publishes every unmarked rating, then marks it: at least once, always with the same event id."""
 
     def __init__(self, ratings: Ratings, producer: Producer) -> None:
         self._ratings = ratings
@@ -83,14 +83,14 @@ class SessionAnnouncer:
         self._awake: set[asyncio.Task[None]] = set()
 
     async def sweep(self) -> None:
-        """Announce all that is not announced yet. Raises what the database or the log raises."""
+        """Announce all ratings that are not announced yet. Raises errors of the database and the log."""
         async with self._sweeping:
             while waiting := await self._ratings.unannounced(_AT_ONCE):
                 await self._producer.send([announcement(rating) for rating in waiting])
                 await self._ratings.mark(waiting)
 
     def wake(self) -> None:
-        """Start a sweep beside the caller; if it fails, the periodic one makes up for it."""
+        """Start a sweep in the background. If it fails, the periodic sweep repeats it."""
         if not self._awake:
             task = asyncio.create_task(self._swept())
             self._awake.add(task)
@@ -105,9 +105,9 @@ class SessionAnnouncer:
 
 
 class Sessions:
-    """Keeps ratings in `ratings` and counts them as callers see them, in `kept`.
+    """Stores ratings in `ratings`, and counts those visible to the caller in `kept`.
 
-    Those of incognito sessions stay in this process and are never announced.
+    Ratings of incognito sessions stay in this process's memory and are never announced.
     """
 
     def __init__(
@@ -131,7 +131,7 @@ class Sessions:
         self._incognito = MemoryBackend()
 
     async def end(self, end: SessionEnd) -> SessionFeedbackRecord | None:
-        """Keep a rating, within `seconds`; None where that failed. Never raises."""
+        """Store a rating within `seconds`. Returns None if that failed; never raises."""
         incognito = end.mode is MemoryMode.INCOGNITO
         kept = await record_session_feedback(
             end.thread_id,
@@ -163,15 +163,16 @@ class Sessions:
             return None
 
     async def _turn_count(self, end: SessionEnd) -> int:
-        """Return how many turns the thread has. Raises ThreadOfOthers."""
+        """Return the thread's number of turns. Raises ThreadOfOthers."""
         if not end.speaks_for_others and await self._turns.is_of_others(end.tenant, end.thread_id, end.user_id):
             raise ThreadOfOthers
         return await self._turns.count(end.tenant, end.project, end.thread_id)
 
     async def count(self, tenant: str, thread_id: str, user_id: str | None = None) -> int:
-        """Return the number of a person's ratings of a thread; of all people if `user_id` is None. Raises Unavailable.
+        """Return the number of a person's ratings of a thread, or of all people's if `user_id` is None.
 
-        Those of incognito sessions of this process are nobody's, and counted among all.
+        Ratings of incognito sessions have no user; they count only among all people's, in this process. Raises
+        Unavailable.
         """
         session = opaque(thread_id)
         here = await self._incognito.alist_by_session(session, tenant=tenant)
@@ -184,13 +185,13 @@ class Sessions:
         return sum(user_id in (None, one.user_id_or_null) for one in (*here, *kept))
 
     async def purge(self) -> None:
-        """Remove ratings of incognito sessions older than their retention; `retention.py` has the others."""
+        """Delete expired ratings of incognito sessions. The stored ones expire by `retention.py`."""
         limit = datetime.fromtimestamp(self._clock.now() / 1_000_000, UTC) - self._kept_for
         await self._incognito.apurge_before(limit)
 
 
 def announcement(rating: KeptRating) -> Message:
-    """The record that announces a rating: the same one however often it is made."""
+    """Return the record that announces a rating; the same record each time."""
     tenant, record = rating
     event = FeedbackSessionCreated(
         event_id=str(derived_id(tenant, SESSION_CREATED.name, str(record.id))),

@@ -1,4 +1,4 @@
-"""Session ratings in the service's PostgreSQL: the kit's backend, and the mark that says what was announced."""
+"""Session ratings in the service's PostgreSQL: the kit's backend with a mark for announced ratings."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class PostgresSessions(PostgresBackend):
         self._asyncpg = pool
 
     async def unannounced(self, limit: int) -> list[KeptRating]:
-        """At most `limit` ratings without the mark, the oldest first."""
+        """Return at most `limit` unmarked ratings, the oldest first."""
         rows = await self._asyncpg.fetch(_UNANNOUNCED, limit)
         return [KeptRating(row["tenant"], record_of(row)) for row in rows]
 

@@ -18,15 +18,15 @@ STORE_SCHEMES = frozenset({"postgresql", "postgres", "mongodb", "mongodb+srv", "
 
 
 class FeedbackSettings(ReadSettings):
-    """`store_url` picks the store by its scheme: postgresql, mongodb or memory.
+    """Settings of the feedback service. The scheme of `store_url` selects the store: postgresql, mongodb or memory.
 
-    `emoji_rewards` extends the default table for everybody, `emoji_rewards_of` for the projects that it names as
-    `tenant/project`; null takes an emoji out.
+    `emoji_rewards` changes the default table for all projects, `emoji_rewards_of` for single projects, named as
+    `tenant/project`; null removes an emoji's reward.
 
-    `database_url` is where the turn registry is kept. `log_seconds` is how long a request waits for the log,
-    `turn_seconds` how long for the registry to read on where it does not know a turn yet, `session_seconds` how long
-    a session's end waits for its rating to be kept. Ratings are removed after `session_days`; those sent with a token
-    of all tenants are `default_tenant`'s.
+    `database_url` is the database of the turn registry. `log_seconds` is the timeout of a request's write to the log.
+    `turn_seconds` is how long a request for an unknown turn waits for the registry to read the log. `session_seconds`
+    is the timeout for storing a rating at a session's end. Ratings are deleted after `session_days`. Ratings sent with
+    a token of all tenants belong to `default_tenant`.
 
     Kept, in days after they came in (0: for ever): `turn_days` what is known of a turn, `journal_days` the
     outcomes of events (`where`), `stub_days` the ids that an
@@ -75,7 +75,7 @@ class FeedbackSettings(ReadSettings):
 
     @property
     def rewards(self) -> Mapping[str, float]:
-        """Reward by normalised emoji where `emoji_rewards_of` names no project."""
+        """Reward by normalised emoji, for projects that are not in `emoji_rewards_of`."""
         return changed_rewards(DEFAULT_REWARDS, self.emoji_rewards)
 
     @property

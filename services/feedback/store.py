@@ -15,7 +15,7 @@ from feedback.registry import TurnKey
 
 @dataclass(frozen=True, slots=True)
 class Save:
-    """A record to write, if the store still holds the revision it was loaded with (0: not stored)."""
+    """Record to write, if the stored revision is still `loaded_revision` (0: not stored)."""
 
     record: Record
     loaded_revision: int
@@ -23,9 +23,9 @@ class Save:
 
 @dataclass(frozen=True)
 class Totals:
-    """`stored` counts all feedbacks, `cleared` those of them that show nothing; the rest count live ones.
+    """Counts of a store. `stored` counts all records and `cleared` those that are not live; the rest count live ones.
 
-    `forgotten` counts the stubs, which are in none of the others.
+    `forgotten` counts the stubs, which none of the others include.
     """
 
     stored: int = 0
@@ -36,7 +36,7 @@ class Totals:
 
 
 def sum_up(groups: Iterable[Mapping[str, Any]]) -> Totals:
-    """Totals of counted groups: each with `forgotten`, `live`, `feedback_type`, `reaction` and its number `n`."""
+    """Add up counted groups, each with `forgotten`, `live`, `feedback_type`, `reaction` and the number `n`."""
     stored = cleared = forgotten = 0
     totals = Totals()
     for group in groups:
@@ -55,43 +55,43 @@ def sum_up(groups: Iterable[Mapping[str, Any]]) -> Totals:
 
 
 class Store(Protocol):
-    """Whatever is given back is durable: it will not be undone by the loss of one machine of the store's.
+    """Store of feedback records. A read returns only durable data, which the loss of one machine cannot undo.
 
-    Every method raises what `servicekit.error_kinds.is_transient` knows where the store is slow or down.
+    Every method raises an error for which `servicekit.error_kinds.is_transient` is True if the store is slow or down.
     """
 
     async def load(self, feedback_ids: Collection[UUID]) -> Mapping[UUID, Record]:
-        """The stored ones of `feedback_ids`, stubs too, in one query."""
+        """Return the stored records of `feedback_ids`, stubs included, in one query."""
         ...
 
     async def revisions(self, feedback_ids: Collection[UUID]) -> Mapping[UUID, int]:
-        """The stored revisions of `feedback_ids`, in one query; those not stored are left out."""
+        """Return the stored revisions of `feedback_ids`, in one query; ids that are not stored are left out."""
         ...
 
     async def save(self, saves: Sequence[Save]) -> set[UUID]:
         """Write every record whose stored revision is the loaded one, in one bulk write; at most one save per record.
 
-        Gives the ids that were written; the others lost to somebody else and must be loaded and merged again. One that
-        was written and at once overwritten may be given as lost.
+        Returns the written ids. The others lost a race and must be loaded and merged again. A record that was written
+        and immediately overwritten may count as lost.
         """
         ...
 
     async def on_turns(self, turns: Collection[TurnKey]) -> Sequence[Record]:
-        """The machine's verdicts and the reviews on `turns`, cleared ones too, in one query; no stubs."""
+        """Return the machine's verdicts and the reviews on `turns`, cleared ones included, in one query; no stubs."""
         ...
 
     def scan(self, batch: int = 500) -> AsyncIterator[Sequence[Record]]:
-        """Every feedback, by feedback id, at most `batch` at a time; stubs are passed over."""
+        """Yield every record except stubs, by feedback id, at most `batch` at a time."""
         ...
 
     def scan_person(self, person: Person, batch: int = 500) -> AsyncIterator[Sequence[Record]]:
-        """Every record of a person, stubs too, by feedback id, at most `batch` at a time."""
+        """Yield every record of a person, stubs included, by feedback id, at most `batch` at a time."""
         ...
 
     async def note_erasures(self, erasures: Collection[Erasure]) -> set[Person]:
-        """Enter erasures, at most one per person, in the ledger; the latest of each person stays.
+        """Write erasures, at most one per person, to the ledger; the latest of each person counts.
 
-        Gives the people of whom an entry was written.
+        Returns the people whose entry changed.
         """
         ...
 
@@ -100,5 +100,5 @@ class Store(Protocol):
         ...
 
     async def totals(self) -> Totals:
-        """Counts over the whole store."""
+        """Return the counts of the whole store."""
         ...

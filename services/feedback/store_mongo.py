@@ -1,4 +1,4 @@
-"""The feedback store in MongoDB: one query to load a batch, one guarded bulk write to save it."""
+"""The feedback store in MongoDB: one query to load a batch, one conditional bulk write to save it."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _GROUPED = [
 
 
 class MongoStore:
-    """See `store.Store`. Two collections: `feedback` and `erasures`.
+    """See `store.Store`. Uses the collections `feedback` and `erasures`.
 
     `database` must write to and read from a majority, see `mongo_connection`.
     """
@@ -48,7 +48,7 @@ class MongoStore:
         self._erasures: AsyncCollection[Document] = database["erasures"]
 
     async def make_indexes(self) -> None:
-        """Make the indexes that are missing. Several processes may call this at once."""
+        """Create missing indexes. Several processes may call this concurrently."""
         with told_apart():
             await self._feedback.create_index([(name, 1) for name in Key._fields], unique=True, name="key")
             await self._feedback.create_index([("tenant", 1), ("user_id", 1), ("_id", 1)], name="person")
@@ -72,14 +72,14 @@ class MongoStore:
         with told_apart():
             if await self._write([_operation(save, mark) for save in ordered]) == len(saves):
                 return {save.record.feedback_id for save in saves}
-            # The counts do not say which ones lost, and another writer may have written the same revision: the mark
-            # is ours alone.
+            # The counts do not tell which writes lost, and another writer may have written the same revision. The mark
+            # is unique to this call.
             ids = [save.record.feedback_id for save in ordered]
             ours = self._feedback.find({"_id": {"$in": ids}, "written_by": mark}, {"_id": 1})
             return {document["_id"] async for document in ours}
 
     async def _write(self, operations: Sequence[InsertOne[Document] | ReplaceOne[Document]]) -> int:
-        """Write all that find their revision; gives how many did, or -1 where some met a newer one at their id."""
+        """Run the operations; return how many found their revision, or -1 if an insert met an existing record."""
         try:
             result = await self._feedback.bulk_write(operations, ordered=False)
         except BulkWriteError as error:
@@ -121,7 +121,7 @@ class MongoStore:
             return {erasure.person for erasure in erasures if await self._note(erasure)}
 
     async def _note(self, erasure: Erasure) -> bool:
-        """Write one line unless a later one stands there; says whether it was written."""
+        """Write one entry unless a later one is stored. Return True if it was written."""
         of_person = {"_id": _ledger_id(erasure.person)}
         line = {"request_id": erasure.request_id, "erased_at": erasure.erased_at}
         while True:
@@ -170,5 +170,5 @@ def _only_lost(error: BulkWriteError) -> bool:
 
 
 def _ledger_id(person: Person) -> str:
-    """A tenant's name holds no slash, so no two people share one."""
+    """Return a person's id in the ledger. It is unique, because a tenant's name contains no slash."""
     return f"{person.tenant}/{person.user_id}"

@@ -1,4 +1,4 @@
-"""The feedback store in PostgreSQL: one query to load a batch, one guarded statement to write it."""
+"""The feedback store in PostgreSQL: one query to load a batch, one conditional statement to save it."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ with wanted as (
 )
 select feedback_id from updated union all select feedback_id from inserted
 """
-# The turn is where the index `feedback_on_turn` has it: the only slot's payload.
+# The turn is in the only slot's payload, which the index `feedback_on_turn` covers.
 _ON_TURNS = f"""
 select {_COLUMNS} from unnest($1::text[], $2::text[], $3::text[], $4::text[])
     as t (of_tenant, of_project, of_conversation, of_turn)
@@ -57,7 +57,7 @@ group by slots is null, live, feedback_type, reaction
 
 
 class PostgresStore:
-    """See `store.Store`. The pool's connections see the table `feedback`."""
+    """See `store.Store`. Needs the table `feedback` on the pool's search path."""
 
     def __init__(self, pool: asyncpg.Pool) -> None:
         self.pool = pool

@@ -1,4 +1,4 @@
-"""An explicit feedback on its way into the log: checked against the turn registry, then published. Log first."""
+"""Intake of explicit feedback: checks the turn registry, then publishes to the log. Does not write to the store."""
 
 from __future__ import annotations
 
@@ -23,19 +23,18 @@ from servicekit.web.log_writer import LogWriter
 
 
 class UnknownTurn(Exception):
-    """No agent has answered on that turn, and the registry has read all that the log held."""
+    """The turn has no answer of an agent, although the registry has read the log up to the request."""
 
 
 class Behind(Exception):
-    """The turn is unknown, but the registry has not read all that the log held when the request came."""
+    """The turn is unknown, but the registry has not yet read the log up to the request."""
 
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """A person's judgement of a turn. `reaction` None retracts it; `ts` None means now (microseconds).
+    """Judgement of a turn by a person. `reaction` None retracts it; `ts` None means now (microseconds).
 
-    `reviews` is what a reviewer judges: the machine's verdict by its feedback id, or the turn by its own. None for
-    people who judge for themselves.
+    `reviews` is set for a reviewer's judgement: the feedback id of the machine's verdict, or the turn's id.
     """
 
     user_id: str
@@ -53,7 +52,7 @@ class Judgement:
 
 @dataclass(frozen=True, slots=True)
 class Accepted:
-    """The log has it. `occurred_at` is the time it counts for, in microseconds."""
+    """Judgement that is in the log. `occurred_at` is its effective time, in microseconds."""
 
     feedback_id: UUID
     occurred_at: int
@@ -68,9 +67,9 @@ class KnownAnswer(NamedTuple):
 
 
 class ExplicitIntake:
-    """Takes judgements in. An unknown turn is waited for up to `wait_seconds` seconds, while the registry is behind.
+    """Intake of judgements. Waits up to `wait_seconds` for an unknown turn while the registry is behind the log.
 
-    `judge_at` (microseconds) stands in for now where the consumers judge by it too: later is the future to them.
+    `judge_at` (microseconds) replaces the current time if the consumers use it too: they reject later times.
     """
 
     def __init__(
@@ -91,7 +90,7 @@ class ExplicitIntake:
         self._judge_at = judge_at
 
     async def take(self, key: TurnKey, judgement: Judgement, headers: Headers = ()) -> Accepted:
-        """Publish the judgement, acknowledged on return.
+        """Publish the judgement and wait for the acknowledgement.
 
         Raises UnknownTurn, Behind, and Unavailable or LogFull of the log and the database.
         """
@@ -128,7 +127,7 @@ class ExplicitIntake:
 
 
 def feedback_id_of(key: TurnKey, judgement: Judgement) -> UUID:
-    """The id of the one explicit feedback of a person on a turn, and of the one review of a reviewer."""
+    """Return the id of a person's only explicit feedback on a turn, or of a reviewer's only review."""
     return feedback_id(
         key.tenant,
         key.project,
@@ -149,11 +148,11 @@ def explicit_event(
     user_type: UserType = "human",
     question_message_id: str | None = None,
 ) -> FeedbackExplicitReceived:
-    """The event of a judgement that came in at `now` (microseconds). Pure but for the random event id.
+    """Build the event of a judgement received at `now` (microseconds). Pure except for the random event id.
 
-    The log's time decides when it counts (`contracts/log_time.py`). For a log without one, and for older consumers, a
-    time in the future becomes now, or `judge_at` where that is before now; where it counts for another moment than now,
-    the moment of arrival is its sequence. A retraction drops text, tags and correction.
+    The log's time decides when it counts (`contracts/log_time.py`). For a log without times, and for older consumers, a
+    time in the future becomes now, or `judge_at` if that is earlier. If the effective time is not `now`, the sequence
+    is `now`. A retraction drops text, tags and correction.
     """
     latest = now if judge_at is None else min(now, judge_at)
     occurred_at = latest if judgement.ts is None else min(judgement.ts, latest)

@@ -12,11 +12,11 @@ from contracts.instants import Instant
 
 
 class InvalidReaction(Exception):
-    """The reaction is missing, or none of ok, not_ok, neutral and null."""
+    """The reaction is missing, or not ok, not_ok, neutral or null."""
 
 
 class Malformed(Exception):
-    """The body does not read as a feedback; `faults` are pydantic's complaints."""
+    """The body is not valid feedback; `faults` are pydantic's errors."""
 
     def __init__(self, faults: list[Any]) -> None:
         super().__init__("malformed")
@@ -24,16 +24,16 @@ class Malformed(Exception):
 
 
 class GivenFeedback(BaseModel):
-    """A person's judgement of a turn. `reaction` null takes it back; a `ts` in the future becomes now."""
+    """Judgement of a turn by a person. `reaction` null retracts it; a `ts` in the future becomes now."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
-    reaction: Reaction | None = Field(description="ok, not_ok or neutral; null takes the judgement back.")
-    text: Text | None = Field(default=None, description="Why, in the person's own words.")
-    ts: Instant | None = Field(default=None, description="When it was said, RFC 3339 with an offset; else now.")
+    reaction: Reaction | None = Field(description="ok, not_ok or neutral; null retracts the judgement.")
+    text: Text | None = Field(default=None, description="The reason, in the person's own words.")
+    ts: Instant | None = Field(default=None, description="The time, RFC 3339 with an offset; default: now.")
     tags: Tags = Field(default=(), description="Reasons, such as `wrong` or `too_long`.")
     correction: Text | None = Field(default=None, description="What the answer should have been.")
-    user_id: Annotated[Id | None, Field(description="Another person's judgement; needs the scope on_behalf.")] = None
+    user_id: Annotated[Id | None, Field(description="The person, if not the caller; needs the scope on_behalf.")] = None
 
     @field_validator("tags")
     @classmethod
@@ -44,7 +44,7 @@ class GivenFeedback(BaseModel):
 EXAMPLES: dict[str, dict[str, Any]] = {
     "up": {"summary": "A good answer", "value": {"reaction": "ok"}},
     "down": {
-        "summary": "A bad one, and what it should have been",
+        "summary": "A bad answer, and what it should have been",
         "value": {
             "reaction": "not_ok",
             "text": "The price is out of date.",
@@ -57,7 +57,7 @@ EXAMPLES: dict[str, dict[str, Any]] = {
 
 
 def given(body: bytes) -> GivenFeedback:
-    """The feedback that a JSON body holds. Raises InvalidReaction or Malformed."""
+    """Parse a JSON body. Raises InvalidReaction or Malformed."""
     try:
         return GivenFeedback.model_validate_json(body)
     except ValidationError as error:

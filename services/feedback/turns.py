@@ -1,4 +1,4 @@
-"""Fills the turn registry from chat messages, batch by batch."""
+"""Handler that fills the turn registry from chat messages, in batches."""
 
 from __future__ import annotations
 

@@ -20,10 +20,10 @@ from servicekit.log.records import Headers
 
 @dataclass(frozen=True, slots=True)
 class BatchChange:
-    """A change and its index in the batch.
+    """Change with its index in the batch. Times in microseconds.
 
-    `log_time` raises the revision; `first_log_time` is that of the dead letter's record where the event was replayed,
-    and decides what an erasure covers. In microseconds.
+    `log_time` raises the revision. `first_log_time` decides if an erasure covers the change; for a replayed event it is
+    the log time of the first record, before the dead letter.
     """
 
     index: int
@@ -34,9 +34,9 @@ class BatchChange:
 
 @dataclass(frozen=True, slots=True)
 class PendingUpdate:
-    """The changes that a batch holds for one feedback record. Without any it is only announced again.
+    """Changes of one feedback record in a batch. Without changes the record is only announced again.
 
-    `log_time` (microseconds) is the least log time of a revision that the update makes.
+    `log_time` (microseconds) is the minimum log time of a revision that the update makes.
     """
 
     key: Key
@@ -47,21 +47,21 @@ class PendingUpdate:
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """A feedback as the store holds it after a write (None: no record), and the outcome of each change by index."""
+    """Stored state of a record after a write (None: no record), and the outcome of each change by index."""
 
     record: Record | None
     outcomes: Mapping[int, Outcome]
 
 
 class FeedbackWriter:
-    """Writes pending updates and announces each of them, changed or not, with what the store holds.
+    """Writes pending updates, and announces the stored state of each record, changed or not.
 
-    A repeat costs one repeated announcement under the same event id, so a crash anywhere costs nothing.
+    A repetition publishes the announcement again under the same event id, so a crash at any point is harmless.
 
-    An erasure enters the ledger before it looks for records, and every writer reads the ledger after each write and
-    again after each announcement. Of an erasure and a batch that race, at least one sees the other, so the last
-    announcement of an erased record is its tombstone. Reviews and the verdicts that they overrule are kept in step
-    likewise: the writer of either looks for the other once its own write is committed.
+    An erasure is written to the ledger before its records are read. Every writer reads the ledger after each write and
+    again after each announcement. If an erasure and a batch race, at least one therefore sees the other, so the last
+    announcement of an erased record is its tombstone. Reviews and the verdicts that they overrule stay consistent in
+    the same way: each writer looks for the other after its own write is committed.
     """
 
     def __init__(self, store: Store, producer: Producer) -> None:
@@ -69,9 +69,9 @@ class FeedbackWriter:
         self._producer = producer
 
     async def write_and_announce(self, updates: Mapping[UUID, PendingUpdate]) -> tuple[dict[UUID, Written], bool]:
-        """Write and announce updates of feedbacks that no other process is writing.
+        """Write and announce updates of records that no other process is writing.
 
-        Returns each feedback as it was written, and whether any record changed.
+        Returns the written state of each record, and True if any record changed.
         """
         written: dict[UUID, Written] = {}
         changed = False
@@ -96,9 +96,10 @@ class FeedbackWriter:
         return written, changed
 
     async def announce_until_current(self, updates: Mapping[UUID, PendingUpdate]) -> bool:
-        """Announce feedbacks that other processes may be writing, until the last announcement is the stored state.
+        """Announce records that other processes may be writing, until the last announcement is the stored state.
 
-        Their changes are left out: they are in the store. Erasures are carried out. Returns whether any record changed.
+        Skips the updates' changes, which are stored already, and carries out erasures. Returns True if any record
+        changed.
         """
         changed = False
         while updates:
@@ -111,10 +112,10 @@ class FeedbackWriter:
     async def changed_since(
         self, updates: Mapping[UUID, PendingUpdate], written: Mapping[UUID, Written]
     ) -> dict[UUID, PendingUpdate]:
-        """Return the updates whose record another process has changed since we wrote it.
+        """Return the updates whose record another process has changed since our write.
 
-        Our announcement may lie behind the other's newer one. Two processes write one feedback where its events come
-        on two partitions: foreign producers, added partitions.
+        Our announcement may follow the other's newer one. Two processes write one record if its events are on two
+        partitions, because of foreign producers or added partitions.
         """
         revisions = await self._store.revisions(updates)
         return {id_: update for id_, update in updates.items() if revisions.get(id_, 0) != _revision(written[id_])}
@@ -122,9 +123,9 @@ class FeedbackWriter:
     async def _write(
         self, updates: Mapping[UUID, PendingUpdate], ledger: ErasedAt, written: dict[UUID, Written]
     ) -> tuple[set[UUID], bool]:
-        """Merge and write once, and enter the result into `written`.
+        """Merge and write once, and add the results to `written`.
 
-        Returns the ids that lost to another process, and whether any record changed.
+        Returns the ids that lost a race with another process, and True if any record changed.
         """
         loaded = await self._store.load(updates)
         merges = {id_: _merged(loaded.get(id_), one, ledger.get(one.key.person)) for id_, one in updates.items()}
@@ -153,12 +154,12 @@ class FeedbackWriter:
         return {id_ for id_, update in updates.items() if update.key.person in erased}, current
 
     async def _reviews_over(self, records: Iterable[Record | None]) -> ReviewOfTurn:
-        """Return the reviews that count on the turns of the verdicts among `records`."""
+        """Return the effective reviews on the turns of the verdicts among `records`."""
         turns = {record.turn for record in records if record is not None and record.is_verdict}
         return reviews_that_count(await self._store.on_turns(turns)) if turns else {}
 
     async def _reviewed_since(self, written: Mapping[UUID, Written]) -> set[UUID]:
-        """Return the written verdicts whose turn got a review, or lost one, through another process since."""
+        """Return the written verdicts whose turn has since gained or lost a review through another process."""
         reviews = await self._reviews_over(one.record for one in written.values())
         return {
             id_
@@ -169,7 +170,7 @@ class FeedbackWriter:
 
 @dataclass(frozen=True, slots=True)
 class _Merge:
-    """A record after its changes, before its revision is raised; `log_time` (microseconds) is that of the last one."""
+    """Record after its changes and before its next revision; `log_time` (microseconds) is that of the last change."""
 
     record: Record | None
     outcomes: Mapping[int, Outcome]
@@ -177,7 +178,7 @@ class _Merge:
 
 
 def _number(id_: UUID) -> int:
-    """Order ids as they order themselves, in a tenth of the time."""
+    """Return a sort key of ids. Gives the same order as comparing the ids, in a tenth of the time."""
     return id_.int
 
 
@@ -206,14 +207,14 @@ def _merged(stored: Record | None, update: PendingUpdate, erased_at: int | None)
 
 
 def _revised(stored: Record | None, merge: _Merge, reviews: ReviewOfTurn) -> Written:
-    """Return the merged record under `reviews`, its revision raised once if it differs from the stored one."""
+    """Return the merged record with `reviews` applied, and the next revision if it differs from the stored record."""
     record = None if merge.record is None else overrule(merge.record, reviews)
     changed = record is not None and record is not stored
     return Written(revise(record, merge.log_time) if record and changed else record, merge.outcomes)
 
 
 def _keep_first_outcomes(before: Written | None, after: Written) -> Written:
-    """Keep the outcomes of the first write: a second merge finds nothing to change. Only an erasure alters them."""
+    """Keep the outcomes of the first write, since a second merge changes nothing. Only an erasure replaces them."""
     if before is None:
         return after
     outcomes = {index: was if after.outcomes[index] != ERASED else ERASED for index, was in before.outcomes.items()}
@@ -221,7 +222,7 @@ def _keep_first_outcomes(before: Written | None, after: Written) -> Written:
 
 
 def _announcement(update: PendingUpdate, record: Record | None, erased_at: int | None) -> Message:
-    """Return the record's announcement; a tombstone where none is stored, since the log may hold a lost store's."""
+    """Return the record's announcement; a tombstone if it is not stored, since a lost store may have announced it."""
     if record is not None:
         return message_of(record, update.headers)
     return tombstone_of(update.key, (erased_at or 0) // 1_000, update.headers)

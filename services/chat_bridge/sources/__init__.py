@@ -1,1 +1,1 @@
-"""Platforms that send their own events over HTTP: their requests are verified and translated into chat events."""
+"""Platforms that send their own events over HTTP: verification of their requests, and translation into chat events."""

@@ -1,4 +1,4 @@
-"""The route of every source: verify, read, write to the log, answer. Each request is counted by its outcome."""
+"""The route of every source: verify, parse, write to the log, respond. Counts requests by outcome."""
 
 from __future__ import annotations
 
@@ -20,32 +20,32 @@ from servicekit.metrics import SOURCE_REQUESTS
 from servicekit.web.refusals import documented, refusal
 
 SOURCE_LIMIT = 1024 * 1024
-"""Bytes of a request's body."""
+"""Size limit of a request body, in bytes."""
 log = logger("chat_bridge")
 
 
 class SourceOutcome(BaseModel):
-    """The outcome of a request, unless the platform expects another response (docs/sources.md)."""
+    """Outcome of a request, unless the platform expects another response (docs/sources.md)."""
 
     outcome: str = Field(
-        description="published; ignored: nothing for us; refused: not understood, and the same if sent again.",
+        description="published; ignored: no event that we use; refused: invalid, and invalid again if repeated.",
         examples=["published"],
     )
 
 
 ANSWERS = (
     documented(401, "The signature is missing or wrong, or the request is too old.")
-    | documented(404, "No such source is set up.")
+    | documented(404, "This source is not configured.")
     | documented(413, f"More than {SOURCE_LIMIT} bytes.")
     | documented(422, "The body is not a JSON object.")
-    | documented(429, "The embedded log is full; send this again.")
-    | documented(503, "The log does not answer; send this again.")
+    | documented(429, "The embedded log is full; send the request again.")
+    | documented(503, "The log does not answer; send the request again.")
 )
 _PARAMETER = {"name": "source", "in": "path", "required": True, "schema": {"type": "string"}}
 
 
 def source_router(kind: SourceKind, sources: Mapping[str, Source], intake: Intake) -> APIRouter:
-    """Return the route of `kind`. A verified request is refused only if the log could not take its events."""
+    """Return the route of `kind`. A verified request fails only if its events could not be written to the log."""
     router = APIRouter(tags=["sources"])
     described: dict[str, Any] = {
         "requestBody": {
@@ -64,7 +64,7 @@ def source_router(kind: SourceKind, sources: Mapping[str, Source], intake: Intak
     async def receive(request: Request) -> Response:
         source = sources.get(request.path_params.get("source", kind.name))
         if source is None:
-            raise refusal(404, "No such source is set up here.")
+            raise refusal(404, "This source is not configured.")
         headers = {name.lower(): value for name, value in request.headers.items()}
         signed = SignedRequest(headers, await request.body(), intake.clock.now())
         if not source.verify(signed):
@@ -93,9 +93,9 @@ def _json_object(body: bytes) -> Payload | None:
 
 
 async def _publish(source: Source, payload: Payload, intake: Intake) -> str:
-    """Write the valid events of `payload`. Returns `published`, `ignored` (no events) or `refused` (none valid).
+    """Write the valid events of `payload`. Return `published`, `ignored` (no events) or `refused` (none valid).
 
-    Raises the refusals 429 and 503, on which platforms send a request again.
+    Raises the HTTP errors 429 and 503, after which platforms send a request again.
     """
     try:
         events = source.events(payload)

@@ -1,6 +1,6 @@
-"""Registry of the HTTP routes that accept chat events: `/ingest`, and a row for each kind of source.
+"""Registry of the HTTP routes that accept chat events: `/ingest`, and one row per kind of source.
 
-The routes, their permissions and body limits, the settings and docs/sources.md derive from it.
+The routes, their permissions and body limits, the settings and docs/sources.md are derived from it.
 """
 
 from __future__ import annotations
@@ -22,21 +22,21 @@ SOURCES: Final[Sequence[SourceKind]] = (SLACK, MAPPED_WEBHOOKS)
 
 
 class SourceSettings(SlackSettings, WebhookMapSettings):
-    """The settings of all kinds of sources."""
+    """Settings of all kinds of sources."""
 
 
 OpenSources = Mapping[str, Mapping[str, Source]]
-"""Sources by name, by the name of their kind."""
+"""Sources by name of their kind and by their own name."""
 PERMISSIONS: Final[Permissions] = {**api.PERMISSIONS, **{("POST", kind.path): PUBLIC for kind in SOURCES}}
-"""Sources need no token: their platforms sign the requests."""
+"""Sources need no token, because platforms sign their requests."""
 BODY_LIMITS: Final = {"/ingest/": api.INGEST_LIMIT} | {kind.path.partition("{")[0]: SOURCE_LIMIT for kind in SOURCES}
 
 
 def open_sources(settings: Any) -> OpenSources:
-    """Return the sources that `settings` set up. Raises StartError."""
+    """Return the sources that `settings` configure. Raises StartError."""
     return {kind.name: kind.open(settings) for kind in SOURCES}
 
 
 def routers(intake: Intake, sources: OpenSources) -> list[APIRouter]:
-    """Return the routes of `/ingest` and of all sources. Without settings a route answers 404."""
+    """Return the routes of `/ingest` and of all sources. A source that is not configured responds with 404."""
     return [api.ingest_router(intake), *(source_router(kind, sources.get(kind.name, {}), intake) for kind in SOURCES)]

@@ -1,10 +1,10 @@
-"""Translates Slack's events into chat events. Pure.
+"""Translation of Slack's events into chat events. Pure.
 
 A channel is a conversation. A message's id is its `ts`, which is unique in its channel. The thread id of a message in a
-thread is the `ts` of the thread's root; reactions name no thread. Bots that the settings name are agents; messages of
-other bots are ignored. A person's reply in a thread is a reply to the root. An edit or a deletion is the same message
-or reply at a later time; a deletion replaces its text.
-Files are attachments; their addresses open for members of the workspace only.
+thread is the `ts` of the thread's root; reactions name no thread. Bots in the settings are agents; messages of other
+bots are ignored. A person's message in a thread is a reply to the root. An edit or a deletion is the same message
+or reply at a later time; a deletion replaces its text. Files are attachments; only members of the workspace can open
+their URLs.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from contracts.topics import CHAT_MESSAGE, CHAT_REACTION, CHAT_REPLY
 
 _WRITTEN: Final = frozenset({None, "bot_message", "file_share", "me_message", "thread_broadcast"})
 _TOMBSTONE: Final = "tombstone"
-"""Subtype that Slack gives to a deleted message whose thread remains, and mode of a deleted file."""
+"""Slack's subtype for a deleted message whose thread remains, and its mode for a deleted file."""
 _TS: Final = re.compile(r"(\d{1,11})\.(\d{6})", re.ASCII)
 _LINK: Final = re.compile(r"<(?:(?P<mark>[@#!])(?P<id>[^|>]*)|(?P<url>[^|>]*))(?:\|(?P<label>[^>]*))?>")
 
@@ -42,7 +42,7 @@ class SlackApp:
 def chat_event(payload: Mapping[str, Any], app: SlackApp) -> dict[str, Any] | None:
     """Return the chat event (with its `topic`) of an `event_callback`, or None for an event that is ignored.
 
-    The same payload gives the same event, so Slack's retries count once. Raises NotUnderstood.
+    The same payload always gives the same event, so that Slack's retries count once. Raises NotUnderstood.
     """
     event = _part(payload, "event")
     event_id = _text(payload, "event_id")
@@ -67,7 +67,7 @@ def _message(event: Mapping[str, Any], app: SlackApp, team: str) -> dict[str, An
             return _deleted(event, app, conversation, _text(message, "ts"))
         before = event.get("previous_message")
         if isinstance(before, Mapping) and _shown(before) == _shown(message):
-            return None  # a preview was added, or a thread grew
+            return None  # Slack added a preview, or a reply to the thread
         return _written(message, app, conversation, _instant(_text(event, "ts")))
     if subtype == "message_deleted":
         return _deleted(event, app, conversation, _text(event, "deleted_ts"))
@@ -82,7 +82,7 @@ def _deleted(event: Mapping[str, Any], app: SlackApp, conversation: str, ts: str
 def _written(
     message: Mapping[str, Any], app: SlackApp, conversation: str, changed_at: int | None
 ) -> dict[str, Any] | None:
-    """Return the event of a message's present version, or None for other bots and without text and files."""
+    """Return the event of a message's current version. None for other bots, and for messages without text and files."""
     if message.get("subtype") not in _WRITTEN:
         return None
     ts = _text(message, "ts")
@@ -115,7 +115,7 @@ def _written(
 
 
 def _files(message: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Return the files of a message, without those that were deleted."""
+    """Return the files of a message, except deleted ones."""
     files = message.get("files")
     found = [one for one in files if isinstance(one, dict)] if isinstance(files, list) else []
     return [attachment(one.get("mimetype"), one.get("permalink")) for one in found if one.get("mode") != _TOMBSTONE]
@@ -159,10 +159,10 @@ def _conversation(team: str, channel: str) -> str:
 
 
 def _instant(ts: str) -> int:
-    """Return the microseconds of Slack's `seconds.microseconds`. Raises NotUnderstood."""
+    """Parse Slack's `seconds.microseconds` to microseconds. Raises NotUnderstood."""
     found = _TS.fullmatch(ts)
     if found is None:
-        raise NotUnderstood("a ts is none")
+        raise NotUnderstood("a ts is invalid")
     return int(found[1]) * 1_000_000 + int(found[2])
 
 

@@ -1,4 +1,4 @@
-"""Slack's Events API as a source: its settings, its signature and the challenge that sets up the address."""
+"""Slack's Events API as a source: settings, signature, and the challenge that Slack sends to verify the URL."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ SIGNATURE: Final = Signature(
 
 
 class SlackSettings(Settings):
-    """A Slack app whose events are accepted."""
+    """Settings of a Slack app whose events are accepted."""
 
     slack_signing_secret: SecretStr | None = Field(
-        default=None, description="The signing secret on the app's page; without it there is no such source."
+        default=None, description="The signing secret on the app's page; without it Slack is not a source."
     )
     slack_tenant: Name = Field(default="default", description="The tenant of the events.")
     slack_project: Name = Field(default="slack", description="The project of the events.")
     slack_agents: dict[str, Id] = Field(
-        default_factory=dict, description="A JSON object: an agent's id by the bot id, or the bot's user id."
+        default_factory=dict, description="A JSON object: agent ids by bot id, or by the bot's user id."
     )
 
 
@@ -66,7 +66,7 @@ def _answer(payload: Payload) -> SourceAnswer | None:
 SLACK: Final = SourceKind(
     name="slack",
     path="/sources/slack/events",
-    summary="Take an event of a Slack workspace: messages, replies in threads, edits, deletions, reactions",
+    summary="Receive an event of a Slack workspace: messages, replies in threads, edits, deletions, reactions",
     settings=SlackSettings,
     open=_open,
 )

@@ -1,4 +1,4 @@
-"""The port of platforms that post their own events: a source verifies a request, reads its chat events and answers it.
+"""Port of platforms that post their own events: a source verifies a request, parses its chat events and responds.
 
 Pure. `registry.py` lists the kinds of sources, `api.py` has their route.
 """
@@ -16,12 +16,12 @@ Payload = Mapping[str, Any]
 
 
 class NotUnderstood(ValueError):
-    """A payload differs from its platform's documentation. The message names the missing part, never its content."""
+    """A payload differs from the platform's documentation. The message names the missing part, never its content."""
 
 
 @dataclass(frozen=True, slots=True)
 class SignedRequest:
-    """A request as it was received: `headers` by lower-case name, the raw `body`, `now` in microseconds."""
+    """Request as received: `headers` by lower-case name, the raw `body`, `now` in microseconds."""
 
     headers: Mapping[str, str]
     body: bytes
@@ -30,7 +30,7 @@ class SignedRequest:
 
 @dataclass(frozen=True, slots=True)
 class SourceAnswer:
-    """The response that a platform expects. Without a `body` it is empty."""
+    """Response that a platform expects. It is empty if `body` is None."""
 
     status: int = 200
     body: Payload | None = None
@@ -38,12 +38,12 @@ class SourceAnswer:
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A platform that is set up: its tenant and project, and three pure functions.
+    """Configured platform: its tenant and project, and three pure functions.
 
     `verify` returns True for a request that the platform signed, within its time window. `events` returns the chat
     events of a payload, each with its `topic` and with the same `eventId` for the same payload; it raises
     NotUnderstood. `answer` returns the response to a verified request whose events are in the log, or None for the
-    usual `{"outcome": ...}`.
+    default `{"outcome": ...}`.
     """
 
     name: str
@@ -56,11 +56,11 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class SourceKind:
-    """A row of the registry: one route, the settings behind it, and the sources that they set up.
+    """Row of the registry: one route, its settings, and the sources that they configure.
 
-    `path` has the parameter `{source:segment}` if the route serves several sources, else the one source is `name`.
-    `settings` is a mixin of the bridge's settings. `open` returns the sources by name, none if nothing is set; it
-    raises StartError. `summary` describes the route in one sentence without a full stop.
+    `path` has the parameter `{source:segment}` if the route serves several sources; otherwise its only source is
+    `name`. `settings` is a mixin of the bridge's settings. `open` returns the configured sources by name; it raises
+    StartError. `summary` describes the route in one sentence without a full stop.
     """
 
     name: str

@@ -1,4 +1,4 @@
-"""Translates a platform's webhooks into chat events, by the rules of its map (`webhook_map.py`). Pure.
+"""Translation of a platform's webhooks into chat events, by the rules of its map (`webhook_map.py`). Pure.
 
 A conversation's id begins with the source's name, so that platforms never share one. An event's id is derived from the
 event's content, so that a repeated request gives the same id.
@@ -24,21 +24,21 @@ from contracts.instants import format_instant
 from contracts.topics import CHAT_MESSAGE, CHAT_REACTION, CHAT_REPLY
 
 ITEMS_LIMIT: Final = 1_000
-"""Greatest number of items in a list that a rule names."""
+"""Maximum number of items in a list that a rule names."""
 _BREAK: Final = re.compile(r"<(?:br|/p|/div|/li|/h[1-6]|/tr|/blockquote)\b[^<>]*>", re.IGNORECASE)
 _TAG: Final = re.compile(r"</?[A-Za-z!][^<>]*>")
 
 
 def answer_to(payload: Mapping[str, Any], source: MappedWebhook) -> SourceAnswer | None:
-    """Return the first answer of the map that fits a payload, or None."""
+    """Return the first response of the map that matches a payload, or None."""
     found = next((one for one in source.map.answer if _fits(one.when, payload, None)), None)
     return None if found is None else SourceAnswer(found.status, found.body)
 
 
 def chat_events(payload: Mapping[str, Any], source: MappedWebhook) -> list[dict[str, Any]]:
-    """Return the chat events (each with its `topic`) of every rule that fits a payload, up to the first `ignore`.
+    """Return the chat events (each with its `topic`) of every matching rule, up to the first matching `ignore`.
 
-    Raises NotUnderstood if a rule fits but a value that it needs is missing or of another type.
+    Raises NotUnderstood if a rule matches but a required value is missing or of another type.
     """
     events: list[dict[str, Any]] = []
     for rule in source.map.rule:
@@ -66,7 +66,7 @@ def _items(rule: Rule, payload: Mapping[str, Any]) -> Iterator[Any]:
 def _list_at(path: tuple[str, ...], payload: Mapping[str, Any]) -> list[Any]:
     found = _at(path, payload, None)
     if isinstance(found, list) and len(found) > ITEMS_LIMIT:
-        raise NotUnderstood(f"{'.'.join(path)} holds more than {ITEMS_LIMIT} items")
+        raise NotUnderstood(f"{'.'.join(path)} has more than {ITEMS_LIMIT} items")
     return found if isinstance(found, list) else []
 
 
@@ -96,7 +96,7 @@ def _at(path: tuple[str, ...], payload: Any, item: Any) -> Any:
 
 
 class _Found:
-    """A rule that fits a payload, at one item of its list."""
+    """Match of a rule with a payload, at one item of the rule's list."""
 
     def __init__(self, rule: Rule, payload: Mapping[str, Any], item: Any, source: MappedWebhook) -> None:
         self._rule = rule
@@ -105,7 +105,7 @@ class _Found:
         self._source = source
 
     def event(self) -> dict[str, Any] | None:
-        """Return the chat event without its id, or None if its author is passed over or it is empty."""
+        """Return the chat event without its id, or None if it is empty or the rule ignores its author."""
         rule, of = self._rule, self._source
         author = self._id("author")
         agent = of.map.agents.get(author)
@@ -153,7 +153,7 @@ class _Found:
         given = (_at(path, self._payload, self._item) for path in self._rule.text)
         text = next((one for one in given if one is not None), "")
         if not isinstance(text, str):
-            raise NotUnderstood("text is no text")
+            raise NotUnderstood("text is not a string")
         return plain(text) if self._source.map.text == "html" else text.replace("\x00", "")[:CONTENT_LIMIT]
 
     def _attachments(self) -> Iterator[dict[str, Any]]:
@@ -166,13 +166,13 @@ class _Found:
     def _instant(self) -> int:
         moment = moment_of(self._value("at"), self._rule.time or self._source.map.time)
         if moment is None:
-            raise NotUnderstood("at is no time of the kind that the map names")
+            raise NotUnderstood("at is not a time of the kind in the map")
         return moment
 
     def _sequence(self) -> int:
         value = self._value("sequence")
         if type(value) is not int or not 0 <= value < 2**63:
-            raise NotUnderstood("sequence is no number from 0")
+            raise NotUnderstood("sequence is not an integer from 0")
         return value
 
     def _id(self, name: str) -> str:
@@ -185,7 +185,7 @@ class _Found:
         try:
             return str(value)
         except ValueError:  # an integer of thousands of digits
-            raise NotUnderstood(f"{name} is no id") from None
+            raise NotUnderstood(f"{name} is not an id") from None
 
     def _value(self, name: str) -> Any:
         return _at(getattr(self._rule, name), self._payload, self._item)
@@ -197,7 +197,7 @@ def _attachment(part: AttachmentPart, found: Mapping[str, Any]) -> dict[str, Any
 
 
 def plain(text: str) -> str:
-    """Convert HTML to text: remove tags, and end a line at the end of a paragraph."""
+    """Convert HTML to text: remove tags, and end the line after each paragraph."""
     return html.unescape(_TAG.sub("", _BREAK.sub("\n", text))).replace("\x00", "").strip()[:CONTENT_LIMIT]
 
 

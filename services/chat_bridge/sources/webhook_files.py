@@ -1,4 +1,4 @@
-"""Mapped webhooks as sources: the maps of a folder, with the secrets that they name."""
+"""Mapped webhooks as sources: the maps in a folder, with their secrets."""
 
 from __future__ import annotations
 
@@ -22,18 +22,18 @@ class WebhookMapSettings(Settings):
     """Settings of mapped webhooks."""
 
     webhook_maps: Path | None = Field(
-        default=None, description="A folder of maps; NAME.toml sets up the source NAME. Without it there are none."
+        default=None, description="A folder of maps; NAME.toml configures the source NAME. Default: no such sources."
     )
 
 
 def read_maps(folder: Path) -> Mapping[str, MappedWebhook]:
-    """Return the maps of `folder` by the names of their files without `.toml`. Raises StartError, without values."""
+    """Return the maps of `folder` by file name without `.toml`. Raises StartError, which never contains values."""
     try:
         paths = sorted(folder.glob("*.toml"))
     except OSError:
         paths = []
     if not paths:
-        raise StartError(f"CHAT_BRIDGE_WEBHOOK_MAPS names {folder}, where no .toml file can be read.")
+        raise StartError(f"CHAT_BRIDGE_WEBHOOK_MAPS names {folder}, which has no .toml file that can be read.")
     return {path.stem: _read(path) for path in paths}
 
 
@@ -56,7 +56,7 @@ def _read(path: Path) -> MappedWebhook:
         return MappedWebhook(name=path.stem, map=described, secret=_key(described.signature))
     except ValidationError:
         raise StartError(
-            f"The file {path} must have a name of letters, digits, dots, dashes and underscores."
+            f"The name of the file {path} must consist of letters, digits, dots, dashes and underscores."
         ) from None
 
 
@@ -67,12 +67,12 @@ def _key(signature: Signature) -> bytes:
     try:
         key = decoded(text, signature.key_encoding)
     except ValueError:
-        raise StartError(f"The variable {signature.secret} does not hold {signature.key_encoding}.") from None
+        raise StartError(f"The variable {signature.secret} is not valid {signature.key_encoding}.") from None
     if signature.kind == "ed25519":
         try:
             Ed25519PublicKey.from_public_bytes(key)
         except ValueError:
-            raise StartError(f"The variable {signature.secret} does not hold an Ed25519 public key.") from None
+            raise StartError(f"The variable {signature.secret} is not an Ed25519 public key.") from None
     return key
 
 
@@ -85,7 +85,7 @@ def _open(settings: WebhookMapSettings) -> dict[str, Source]:
 MAPPED_WEBHOOKS: Final = SourceKind(
     name="webhook maps",
     path="/sources/webhooks/{source:segment}",
-    summary="Take a webhook of a platform that a map describes",
+    summary="Receive a webhook of a platform that a map describes",
     settings=WebhookMapSettings,
     open=_open,
 )

@@ -1,6 +1,6 @@
-"""The language of webhook maps: signatures, rules that find chat events in a payload, and answers.
+"""The format of webhook maps: signatures, rules that find chat events in a payload, and responses.
 
-Pure; `webhook_files.py` reads the files. The descriptions are the reference in docs/sources.md.
+Pure; `webhook_files.py` reads the files. docs/sources.md is generated from the descriptions.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from chat_bridge.sources.webhook_time import TimeKind
 from contracts.base import Id, Label, Name
 
 ITEM = "@"
-"""The first part of a path that begins at an item of the rule's list instead of at the payload."""
+"""First part of a path that begins at an item of the rule's list instead of at the payload."""
 _PLACEHOLDER = re.compile(r"\{([^{}]*)\}")
 
 
@@ -40,7 +40,7 @@ Where = Annotated[
     BeforeValidator(_parts),
     WithJsonSchema({"type": "string", "format": "path"}),
 ]
-"""A path: names (of a list: numbers from 0) separated by dots; `@` first begins at the item of the rule's list."""
+"""Path of names (for a list: numbers from 0) separated by dots. A leading `@` is the item of the rule's list."""
 Wanted = Annotated[list[str | int | bool], BeforeValidator(_as_list), Field(min_length=1)]
 When = Annotated[
     dict[str, Wanted],
@@ -54,19 +54,19 @@ class _Part(BaseModel):
 
 
 class Signature(_Part):
-    """The proof that a request is the platform's."""
+    """The proof that the platform sent a request."""
 
     kind: Literal["hmac-sha256", "hmac-sha1", "ed25519", "token"] = Field(
-        description="The algorithm; with `token` the header holds the secret itself."
+        description="The algorithm; with `token` the header contains the secret itself."
     )
     secret: Annotated[str, StringConstraints(pattern=r"^[A-Z][A-Z0-9_]{2,99}$")] = Field(
-        description="The environment variable with the secret, for `ed25519` the platform's public key; "
+        description="The environment variable with the secret, or the platform's public key for `ed25519`; "
         "a variable NAME_FILE may name a file with it instead."
     )
     key_encoding: Literal["text", "base64", "hex"] = Field(
         default="text", description="The encoding of the secret in its variable."
     )
-    header: Header = Field(description="The header that holds the signature.")
+    header: Header = Field(description="The header with the signature.")
     prefix: str = Field(default="", description="The text before the signature in its header.")
     encoding: Literal["hex", "base64"] = Field(default="hex", description="The encoding of the signature.")
     signed: str = Field(
@@ -75,57 +75,57 @@ class Signature(_Part):
     )
     timestamp_header: Header | None = Field(
         default=None,
-        description="The header that holds the time of the request, as Unix seconds or RFC 3339; must be signed.",
+        description="The header with the time of the request, as Unix seconds or RFC 3339; must be signed.",
     )
     window_seconds: Annotated[int, Field(ge=1, le=3600)] = Field(
-        default=300, description="The greatest difference between that time and ours; beyond it a request is refused."
+        default=300, description="The maximum difference between that time and ours; other requests are rejected."
     )
 
     @model_validator(mode="after")
     def _covers_what_counts(self) -> Self:
         names = _PLACEHOLDER.findall(self.signed)
         if names.count("body") != 1:
-            raise ValueError("signed must hold {body} once")
+            raise ValueError("signed must contain {body} once")
         if ("timestamp" in names) != (self.timestamp_header is not None):
-            raise ValueError("timestamp_header and {timestamp} in signed come together: unsigned times prove nothing")
+            raise ValueError("timestamp_header and {timestamp} in signed need each other: unsigned times prove nothing")
         if any(name not in ("body", "timestamp") and not name.startswith("header:") for name in names):
-            raise ValueError("signed knows {body}, {timestamp} and {header:NAME}")
+            raise ValueError("the placeholders of signed are {body}, {timestamp} and {header:NAME}")
         return self
 
     def pieces(self) -> list[str]:
-        """Split `signed` into plain texts and names of placeholders, which alternate; the first is a text."""
+        """Split `signed` into alternating texts and placeholder names, beginning with a text."""
         return _PLACEHOLDER.split(self.signed)
 
 
 class AttachmentPart(_Part):
     """Attachments of a message, such as a picture or a sticker."""
 
-    path: Where = Field(description="The path of an object, or of a list whose objects are one attachment each.")
+    path: Where = Field(description="The path of an object, or of a list in which each object is one attachment.")
     type: Label = Field(default="file", description="The kind of attachment.")
-    type_at: Where | None = Field(default=None, description="The path of the kind in that object, if it names one.")
-    url_at: Where | None = Field(default=None, description="The path of the address in that object.")
+    type_at: Where | None = Field(default=None, description="The path of the kind in that object, if it has one.")
+    url_at: Where | None = Field(default=None, description="The path of the URL in that object.")
 
 
 class Rule(_Part):
-    """One chat event in a payload. Every rule that fits gives its event, up to the first `ignore` that fits."""
+    """One chat event in a payload. Every matching rule gives its event, up to the first matching `ignore`."""
 
     kind: Literal["message", "deletion", "reaction", "ignore"] = Field(
         description="The event; `ignore` ends the search. A deletion sends the message again, without its text."
     )
     when: When = Field(default_factory=dict)
     each: Where | None = Field(
-        default=None, description="The path of a list of at most 1,000 items: the rule applies to each item, as `@`."
+        default=None, description="The path of a list of at most 1,000 items; the rule applies to each item, as `@`."
     )
     without: Where | None = Field(
         default=None, description="The path of a second list, whose items are left out of `each`."
     )
     writers: Literal["anyone", "agents"] = Field(
-        default="anyone", description="`agents` ignores authors that `[agents]` does not name, such as the staff."
+        default="anyone", description="`agents` ignores authors that are not in `[agents]`, such as the staff."
     )
     conversation: Annotated[list[Where], BeforeValidator(_as_list)] = Field(
-        default_factory=list, description="One path or several, which form the conversation's id after the map's name."
+        default_factory=list, description="One path or several: parts of the conversation's id after the map's name."
     )
-    message: Where | None = Field(default=None, description="The message's id; of a reaction, the message reacted to.")
+    message: Where | None = Field(default=None, description="The message's id; for a reaction, the message reacted to.")
     author: Where | None = Field(default=None, description="The id of the author, or of the person who reacted.")
     at: Where | None = Field(default=None, description="The time.")
     time: TimeKind | None = Field(default=None, description="The kind of that time, if not the map's.")
@@ -133,14 +133,14 @@ class Rule(_Part):
         default=None, description="A number, at least 0, that orders events of the same time."
     )
     text: Annotated[list[Where], BeforeValidator(_as_list)] = Field(
-        default_factory=list, description="The text of a message: one path or several, of which the first given counts."
+        default_factory=list, description="The text of a message: one path or several; the first non-null text counts."
     )
     attachments: list[AttachmentPart] = Field(
         default_factory=list,
-        description="The attachments of a message; a message that has one may lack text. The section below.",
+        description="The attachments of a message; a message with attachments needs no text. See the section below.",
     )
     reply_to: Where | None = Field(
-        default=None, description="The id of the message that this one answers: a person's message is then a reply."
+        default=None, description="The id of the message that this one answers; makes a person's message a reply."
     )
     thread: Where | None = Field(default=None, description="The id of the thread inside the conversation, if any.")
     emoji: Where | None = Field(default=None, description="The emoji of a reaction, or its name in `[emojis]`.")
@@ -160,11 +160,11 @@ class Rule(_Part):
 
 
 class MapAnswer(_Part):
-    """A response that the platform expects, once the events are in the log. The first that fits is sent."""
+    """A response that the platform expects once the events are in the log. The first matching one is sent."""
 
     when: When = Field(default_factory=dict)
     status: Annotated[int, Field(ge=200, le=299)] = Field(default=200, description="The status.")
-    body: dict[str, Any] | None = Field(default=None, description="The JSON object; empty if left out.")
+    body: dict[str, Any] | None = Field(default=None, description="The JSON object; default: no body.")
 
     @model_validator(mode="after")
     def _may_have_its_body(self) -> Self:
@@ -181,20 +181,20 @@ class WebhookMap(_Part):
     time: TimeKind = Field(
         default="rfc3339",
         description="The kind of times: `iso8601` may lack an offset and is then UTC; `seconds` and `milliseconds` "
-        "count from 1970; `snowflake` is an id of Discord, which holds its time.",
+        "count from 1970; `snowflake` is a Discord id, which contains its time.",
     )
     text: Literal["plain", "html"] = Field(default="plain", description="The format of texts; HTML becomes plain text.")
-    signature: Signature = Field(description="The section below.")
+    signature: Signature = Field(description="See the section below.")
     agents: dict[str, Id] = Field(
-        default_factory=dict, description="An agent's id by its author id; every other author is a person."
+        default_factory=dict, description="Agent ids by author id; every other author is a person."
     )
-    emojis: dict[str, str] = Field(default_factory=dict, description="An emoji by the platform's name for it.")
-    rule: Annotated[list[Rule], Field(min_length=1)] = Field(description="The section below.")
-    answer: list[MapAnswer] = Field(default_factory=list, description="The section below.")
+    emojis: dict[str, str] = Field(default_factory=dict, description="Emojis by the platform's names.")
+    rule: Annotated[list[Rule], Field(min_length=1)] = Field(description="See the section below.")
+    answer: list[MapAnswer] = Field(default_factory=list, description="See the section below.")
 
 
 class MappedWebhook(_Part):
-    """A map by its name, with the secret or public key that it names."""
+    """Map with its name and the secret or public key that it refers to."""
 
     name: Name
     map: WebhookMap

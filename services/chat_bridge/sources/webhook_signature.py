@@ -1,4 +1,4 @@
-"""Signatures of requests, over the raw body. Pure."""
+"""Verification of signatures over the raw request body. Pure."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from contracts.instants import SECOND, parse_instant
 
 
 def is_signed(how: Signature, key: bytes, request: SignedRequest) -> bool:
-    """Return True if a header of `request` holds its signature under `key`, within the time window if it has one."""
+    """Return True if a header of `request` has a valid signature under `key` and its time, if any, is in the window."""
     headers = request.headers
     if how.timestamp_header is not None:
         sent_at = _moment(headers.get(how.timestamp_header, ""))
@@ -36,7 +36,7 @@ def is_signed(how: Signature, key: bytes, request: SignedRequest) -> bool:
 
 
 def decoded(text: str, encoding: str) -> bytes:
-    """Return the bytes that `text` writes as `text`, `hex` or `base64`. Raises ValueError."""
+    """Decode `text` from the encoding `text`, `hex` or `base64` to bytes. Raises ValueError."""
     if encoding == "text":
         return text.encode()
     return bytes.fromhex(text) if encoding == "hex" else base64.b64decode(text, validate=True)
@@ -62,7 +62,7 @@ def _filled(how: Signature, name: str, headers: Mapping[str, str], body: bytes) 
 
 
 def _moment(text: str) -> int | None:
-    """Return the microseconds of Unix seconds or of an RFC 3339 time, or None."""
+    """Parse Unix seconds or an RFC 3339 time to microseconds. Return None if invalid."""
     if text.isascii() and text.isdigit() and len(text) <= 12:
         return int(text) * SECOND
     try:

@@ -1,4 +1,4 @@
-"""Times as platforms write them, in microseconds. Pure."""
+"""Conversion of platforms' time formats to microseconds. Pure."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ _PER_UNIT: Final = {"seconds": SECOND, "milliseconds": SECOND // 1_000}
 _DIGITS: Final = 20
 _LAST_SECOND: Final = 253_402_300_799
 _DISCORD_EPOCH_MS: Final = 1_420_070_400_000
-"""The first moment of 2015, from which Discord's ids count milliseconds above their lowest 22 bits."""
+"""Start of 2015: Discord's ids count milliseconds from it, above their lowest 22 bits."""
 
 
 def moment_of(value: Any, kind: TimeKind) -> int | None:
-    """Return the moment that `value` (any JSON value) denotes, from 1970 to the year 9999, or None."""
+    """Return the moment of `value` (any JSON value) in microseconds, from 1970 to the year 9999, or None if invalid."""
     if kind == "rfc3339" or kind == "iso8601":
         return _written(value, utc_if_none=kind == "iso8601")
     if isinstance(value, str) and value.isascii() and value.isdigit() and len(value) <= _DIGITS:
@@ -24,7 +24,7 @@ def moment_of(value: Any, kind: TimeKind) -> int | None:
         return None
     if kind == "snowflake":
         return ((value >> 22) + _DISCORD_EPOCH_MS) * 1_000 if isinstance(value, int) and 0 < value < 2**64 else None
-    # In this order, so that NaN is refused and an integer of any length is compared, not converted.
+    # Compare before converting: this rejects NaN, and an integer of any length is never converted.
     unit = _PER_UNIT[kind]
     return round(value * unit) if 0 <= value <= _LAST_SECOND * (SECOND // unit) else None
 

@@ -1,1 +1,1 @@
-"""The thumbs widget: one web component, and a page that shows it at work."""
+"""The thumbs widget: a web component, and a demonstration page."""

@@ -1,4 +1,4 @@
-"""Serves the widget's files. They hold no data and need no token."""
+"""Routes of the widget's files. The files contain no data and need no token."""
 
 from __future__ import annotations
 

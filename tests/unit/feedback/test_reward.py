@@ -151,7 +151,7 @@ def test_the_platforms_provenance_goes_along():
 
 
 def test_what_is_no_feedback_is_a_mistake_of_ours():
-    with pytest.raises(TypeError, match="str is no feedback"):
+    with pytest.raises(TypeError, match="str is not a feedback event"):
         change_of("thumbs up")
 
 
