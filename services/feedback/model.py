@@ -103,9 +103,9 @@ class Entry:
 
     @property
     def precedence(self) -> tuple[int, str, Stamp]:
-        """Orders the changes of one slot: epoch and detector of a verdict, then the stamp.
+        """Sort key of all changes of one slot: epoch and detector of a verdict, then the stamp.
 
-        They stand in the payload, for stored stamps have a fixed length.
+        The first two are in the payload, because stored stamps have a fixed length.
         """
         return self.payload.epoch or 0, precedence(self.payload.detector), self.stamp
 

@@ -99,7 +99,7 @@ async def test_a_conversation_with_its_feedback(stack: RunningStack, url: str) -
     shown = await person.types("And on Sunday?", sees="I am sorry that was not right.")
     assert "[NEW USER FEEDBACKS] (incorporated into turn timeline)" in shown
     assert "I meant Sundays" in shown
-    await person.types("/react nope", sees="it is no emoji")
+    await person.types("/react nope", sees="it is not an emoji")
     await person.types("/react 😂", sees="Noted: ")
     await person.types("/timeline", sees="reaction: ok")
     async with client(url) as platform:
@@ -260,7 +260,7 @@ async def test_without_a_platform_it_does_not_start(options: Any, sentence: str)
     [
         (("--model", "m"), "belong together"),
         (("--model", "m", "--model-url", "localhost:11434"), "must begin with http"),
-        (("--model", "m", "--model-url", "http://localhost", "--model-key", "ключ"), "no key has"),
+        (("--model", "m", "--model-url", "http://localhost", "--model-key", "ключ"), "cannot occur in a key"),
     ],
 )
 async def test_options_that_cannot_be_meant(options: Any, sentence: str) -> None:

@@ -242,7 +242,7 @@ STATED = (
     of_field(SOURCES, '`"text"` | The encoding of the secret', Signature, "key_encoding", "text"),
     of_field(SOURCES, '`"hex"` | The encoding of the signature', Signature, "encoding", "hex"),
     of_field(SOURCES, '`"{body}"` | The signed text', Signature, "signed", "{body}"),
-    of_field(SOURCES, "`300` | The greatest difference", Signature, "window_seconds", 300),
+    of_field(SOURCES, "`300` | The maximum difference", Signature, "window_seconds", 300),
     of_field(SOURCES, '`"anyone"` | `agents` ignores authors', Rule, "writers", "anyone"),
     of_field(SOURCES, '`"added"` | The change of a reaction', Rule, "action", "added"),
     Stated("docs/webhooks.md", "200 to 299 within 15 seconds", 15, lambda: ATTEMPT_SECONDS),

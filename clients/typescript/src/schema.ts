@@ -1,20 +1,20 @@
 // Made from the routes by `make docs`: do not edit.
 
-/** The log holds the request: every service will carry it out, whatever happens. */
+/** The request is in the log: every service will carry it out. */
 export interface AcceptedErasure {
-  /** What to ask the status by. */
+  /** The request's id, for its status. */
   request_id: string;
   /** The person to be erased. */
   user_id: string;
-  /** Where the status is. */
+  /** The path of the status. */
   status_url: string;
 }
 
-/** The log holds it: it will be stored and announced under this id, whatever happens. */
+/** The feedback is in the log: it will be stored and announced under this id. */
 export interface AcceptedFeedback {
-  /** The feedback. */
+  /** The feedback's id. */
   feedback_id: string;
-  /** The time it counts for. */
+  /** The effective time of the judgement. */
   ts: string;
 }
 
@@ -197,35 +197,35 @@ export interface Detected {
   strategies: FoundStrategy[];
 }
 
-/** The session has ended. This does not say that its rating was kept. */
+/** The session has ended, whether or not its rating was stored. */
 export interface EndedSession {
-  /** Always the same. */
+  /** Always `ended`. */
   status?: "ended";
 }
 
 /** Progress of an erasure. */
 export interface ErasureProgress {
-  /** The request. */
+  /** The request's id. */
   request_id: string;
   /** The person to be erased. */
   user_id: string;
-  /** When it was asked for, in UTC. */
+  /** Time of the request, in UTC. */
   requested_at: string;
-  /** Whether every service has confirmed. */
+  /** True if every service has confirmed. */
   complete: boolean;
   /** The services that have confirmed. */
   receipts: ErasureReceipt[];
-  /** The services that have not yet. */
+  /** The services that have not confirmed. */
   missing: ("chat_bridge" | "feedback" | "inference" | "reporting")[];
 }
 
-/** A service has removed what the person said from its store. */
+/** Confirmation by a service that it has removed the person's data from its store. */
 export interface ErasureReceipt {
-  /** Which service. */
+  /** The service. */
   service: "chat_bridge" | "feedback" | "inference" | "reporting";
-  /** When, in UTC. */
+  /** Time of the confirmation, in UTC. */
   confirmed_at: string;
-  /** Rows that it changed or deleted. */
+  /** Number of rows that it changed or deleted. */
   removed: number;
 }
 
@@ -444,13 +444,13 @@ export interface FoundTarget {
   rule: "named" | "thread" | "own_latest" | "older_named";
 }
 
-/** Outcome of the ingested lines. */
+/** Outcome of a request's lines. */
 export interface Ingested {
-  /** Lines that are in the log. */
+  /** Number of lines written to the log. */
   accepted: number;
-  /** Lines that were not taken, the first 1,000 of them. */
+  /** The first 1,000 rejected lines. */
   refused: RefusedEvent[];
-  /** How many lines were not taken. */
+  /** Number of rejected lines. */
   refused_total: number;
 }
 
@@ -530,7 +530,7 @@ export interface LatestItem {
   rn: string;
 }
 
-/** Stored ratings of a thread's ends. */
+/** Number of stored ratings of a thread. */
 export interface MemoryStatus {
   /** The session's thread, which is the conversation's id. */
   thread_id: string;
@@ -809,37 +809,37 @@ export interface Refusal {
   detail: string;
 }
 
-/** An event that was refused, over HTTP or from the log. */
+/** Event that was rejected, over HTTP or from the log. */
 export interface RefusedChatEvent {
   /** The event's topic; empty if it named none. */
   topic: string;
   /** The event's `eventId`; empty if it cannot be read. */
   event_id: string;
-  /** The field that breaks the rule; empty if the rule is about none. */
+  /** The field that violates the rule; empty if the rule is not about a field. */
   field: string;
-  /** The rule, in words or as a short name. */
+  /** The violated rule, in words or as a short name. */
   rule: string;
-  /** Number of times that the event was refused for this. */
+  /** Number of times that the event was rejected for this. */
   times: number;
-  /** Time of the last refusal, RFC 3339. */
+  /** Time of the last one, RFC 3339. */
   refused_at: string;
 }
 
-/** Refused events of a project. */
+/** Rejected events of a project. */
 export interface RefusedChatEvents {
-  /** The latest first, at most 1000. */
+  /** At most 1000 events, the latest first. */
   items: RefusedChatEvent[];
   /** True if there may be older ones. */
   truncated: boolean;
 }
 
-/** A line that was not taken, counted from 1. */
+/** Rejected line, counted from 1. */
 export interface RefusedEvent {
   /** The line's number, from 1. */
   line: number;
-  /** A short name. */
+  /** The reason's short name. */
   reason: string;
-  /** In words, without the line's content. */
+  /** The reason in words, without the line's content. */
   detail: string;
 }
 
@@ -914,9 +914,9 @@ export interface SessionsBody {
   bucket?: "hour" | "day" | "week";
 }
 
-/** The outcome of a request, unless the platform expects another response (docs/sources.md). */
+/** Outcome of a request, unless the platform expects another response (docs/sources.md). */
 export interface SourceOutcome {
-  /** published; ignored: nothing for us; refused: not understood, and the same if sent again. */
+  /** published; ignored: no event that we use; refused: invalid, and invalid again if repeated. */
   outcome: string;
 }
 
@@ -1134,7 +1134,7 @@ export interface Window {
   end: string;
 }
 
-/** By method and path: the query, the body, and the answer where all went well. */
+/** By method and path: the query, the request body, and the body of a successful response. */
 export interface Operations {
   "GET /health/live": {
     query: Record<string, unknown>;
@@ -1168,7 +1168,7 @@ export interface Operations {
   };
   "GET /conversations/{tenant}/{project}/refused": {
     query: {
-      /** RFC 3339 with an offset; without it, all that are kept. */
+      /** RFC 3339 with an offset; default: all stored events. */
       since?: string | null;
     };
     body: undefined;
@@ -1177,17 +1177,17 @@ export interface Operations {
   "POST /conversations/{tenant}/{project}/{conversation_id}/turns/{turn_id}/feedback": {
     query: Record<string, unknown>;
     body: {
-      /** ok, not_ok or neutral; null takes the judgement back. */
+      /** ok, not_ok or neutral; null retracts the judgement. */
       reaction: "ok" | "not_ok" | "neutral" | null;
-      /** Why, in the person's own words. */
+      /** The reason, in the person's own words. */
       text?: string | null;
-      /** When it was said, RFC 3339 with an offset; else now. */
+      /** The time, RFC 3339 with an offset; default: now. */
       ts?: string | null;
       /** Reasons, such as `wrong` or `too_long`. */
       tags?: string[];
       /** What the answer should have been. */
       correction?: string | null;
-      /** Another person's judgement; needs the scope on_behalf. */
+      /** The person, if not the caller; needs the scope on_behalf. */
       user_id?: string | null;
     };
     answer: AcceptedFeedback;
@@ -1205,9 +1205,9 @@ export interface Operations {
     body: {
       /** The `feedback_id` of the machine's verdict, if the machine has judged the turn. */
       verdict?: string | null;
-      /** The right verdict: ok, not_ok or neutral, also if the machine said the same; null retracts the review, and the machine's verdict counts again. */
+      /** The correct verdict: ok, not_ok or neutral, even if the machine gave the same; null retracts the review, and the machine's verdict counts again. */
       reaction: "ok" | "not_ok" | "neutral" | null;
-      /** Why, in the reviewer's own words. */
+      /** The reason, in the reviewer's own words. */
       text?: string | null;
       /** What the agent's answer should have been. */
       correction?: string | null;
@@ -1217,9 +1217,9 @@ export interface Operations {
   "POST /api/threads/{thread_id}/end": {
     query: Record<string, unknown>;
     body: {
-      /** positive, negative or skip; null records nothing. */
+      /** positive, negative or skip; null stores no rating. */
       feedback?: "positive" | "negative" | "skip" | null;
-      /** Whose session, if not the caller's; scope on_behalf. */
+      /** The session's user, if not the caller; needs the scope on_behalf. */
       user_id?: string | null;
       /** For tokens of all tenants, if several have turns of the thread; else the token's, or that one. */
       tenant?: string | null;
@@ -1227,9 +1227,9 @@ export interface Operations {
       source?: "cli_end" | "cli_exit" | "api_end";
       /** Where the thread's turns are counted; else everywhere. */
       project?: string | null;
-      /** Incognito: without the user, in this process's memory only, never announced. */
+      /** Incognito: kept without the user, only in the process's memory, never announced. */
       memory_mode?: "local" | "synced" | "incognito";
-      /** With the scope on_behalf, ratings of one person and thread count once for each key; else, and without a key, a person rates a thread once. */
+      /** With the scope on_behalf, each key of a person and thread stores one rating. Otherwise, and without a key, a person rates a thread once. */
       idempotency_key?: string | null;
     };
     answer: EndedSession;
@@ -1237,7 +1237,7 @@ export interface Operations {
   "GET /api/memory/status": {
     query: {
       thread_id: string;
-      /** For tokens of all tenants; else the token's. */
+      /** For tokens of all tenants; default: the token's. */
       tenant?: string | null;
     };
     body: undefined;
