@@ -1217,9 +1217,9 @@ export interface Operations {
   "POST /api/threads/{thread_id}/end": {
     query: Record<string, unknown>;
     body: {
-      /** positive, negative or skip; null stores no rating. */
+      /** positive, negative or skip; null records nothing. */
       feedback?: "positive" | "negative" | "skip" | null;
-      /** The session's user, if not the caller; needs the scope on_behalf. */
+      /** Whose session, if not the caller's; scope on_behalf. */
       user_id?: string | null;
       /** For tokens of all tenants, if several have turns of the thread; else the token's, or that one. */
       tenant?: string | null;
