@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Callable, Sequence
 from hashlib import sha256
 from types import SimpleNamespace
@@ -17,7 +16,7 @@ from aiokafka import TopicPartition
 from aiokafka.errors import CorruptRecordException
 from aiokafka.record.default_records import DefaultRecordBatchBuilder
 from aiokafka.record.memory_records import MemoryRecords
-from aiokafka.record.util import calc_crc32c
+from aiokafka.record.util import calc_crc32c, encode_varint
 from hypothesis import given
 from hypothesis import strategies as st
 from logs import NOW, RecordingLog
@@ -124,10 +123,45 @@ def test_a_record_of_very_many_headers_is_too_large(name: str) -> None:
     assert (found[5].value.reason, found[5].value.first) == ("batch_too_large", 5)
 
 
-@given(content=st.binary(max_size=4_000), repeats=st.integers(1, 40))
-def test_what_is_no_record_is_left_to_the_reader(content: bytes, repeats: int) -> None:
-    with contextlib.suppress(UnpacksTooLarge):
-        assert unpacking.with_few_headers(bytes)(content * repeats) == content * repeats
+def number(value: int) -> bytes:
+    """Return the variable-length form of a number in a record."""
+    written = bytearray()
+    encode_varint(value, written.append)
+    return bytes(written)
+
+
+LARGE = 2 * HEADERS_LIMIT + 1
+"""Bytes of the smallest record whose headers are counted."""
+ABSENT = number(-1)
+
+
+@pytest.mark.parametrize("malformed", [b"\xff" * 11, number(2**62), number(-(2**62))], ids=["endless", "huge", "less"])
+@pytest.mark.parametrize("place", range(6), ids=["size", "time", "offset", "key", "value", "headers"])
+@pytest.mark.parametrize("before", [b"", number(3) + b"abc"], ids=["first", "second"])
+def test_a_record_with_a_malformed_number_is_left_to_the_reader(before: bytes, place: int, malformed: bytes) -> None:
+    """It reports what it cannot read; only a number of headers says how many there would be."""
+    size, *fields = [malformed if at == place else sound for at, sound in enumerate([number(LARGE), *[number(1)] * 5])]
+    data = before + size + b"\0" + fields[0] + fields[1] + fields[2] + b"k" + fields[3] + b"v" + fields[4]
+    data += b"\0" * LARGE
+    if (place, malformed) == (5, number(2**62)):
+        with pytest.raises(UnpacksTooLarge):
+            unpacking.with_few_headers(bytes)(data)
+    else:
+        assert unpacking.with_few_headers(bytes)(data) == data
+
+
+@pytest.mark.parametrize("before", [b"", number(3) + b"abc", number(LARGE) + b"\0" * LARGE])
+@pytest.mark.parametrize(("headers", "refused"), [(HEADERS_LIMIT, False), (HEADERS_LIMIT + 1, True), (-1, False)])
+def test_the_headers_of_a_large_record_are_counted(before: bytes, headers: int, refused: bool) -> None:
+    """With and without key and value, which are skipped by their sizes."""
+    for key in (ABSENT, number(0), number(2) + b"k" * 2):
+        head = b"\0" + number(5) + number(70) + key + ABSENT + number(headers)
+        data = before + number(LARGE) + head + b"\0" * LARGE
+        if refused:
+            with pytest.raises(UnpacksTooLarge):
+                unpacking.with_few_headers(bytes)(data)
+        else:
+            assert unpacking.with_few_headers(bytes)(data) == data
 
 
 def sent(written: bytes) -> bytes:
