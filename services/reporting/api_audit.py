@@ -53,15 +53,15 @@ class Drawn(ResponseModel):
 class PendingItem(ResponseModel):
     """A drawn answer without a review. Review it as any turn, by `POST .../turns/{turn_id}/reviews`."""
 
-    position: int
+    position: Annotated[int, Field(description="Position in the queue; `after` continues behind it.")]
     conversation_id: str
     turn_id: str
-    drawn_at: Time
+    drawn_at: Annotated[Time, Field(description="Time of the draw.")]
 
 
 class PendingItems(ResponseModel):
     pending: Annotated[int, Field(description="Drawn answers that nobody has reviewed yet.")]
-    items: list[PendingItem]
+    items: Annotated[list[PendingItem], Field(description="In drawing order.")]
 
 
 def audit_router(reads: asyncpg.Pool, writes: asyncpg.Pool, clock: Clock) -> APIRouter:

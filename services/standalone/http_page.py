@@ -20,6 +20,7 @@ from feedback.api_sessions import sessions_router
 from feedback.where import PATH as WHERE_FEEDBACK
 from inference.api import inference_router
 from reporting.api import conversations_router
+from reporting.api_audit import audit_router
 from reporting.api_exports import exports_router
 from reporting.api_figures import figures_router
 from reporting.api_webhooks import webhooks_router
@@ -40,6 +41,7 @@ ROUTERS: tuple[Callable[..., APIRouter], ...] = (
     conversations_router,
     figures_router,
     exports_router,
+    audit_router,
     webhooks_router,
     inference_router,
     lambda: where_router(WHERE_CHAT, WhereLookup(_NO_JOURNAL), "ingest"),

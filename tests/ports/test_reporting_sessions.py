@@ -99,7 +99,7 @@ async def test_the_page_shows_them_to_who_reaches_the_tenant(read_models: asyncp
         assert '<p class="figure">67%</p>' in page
         assert "2 to 3" in page and "32 or more" in page and "2026-09-20" in page
         empty = (await http.get("/dashboard/sessions?at=acme/support&from=2020-01-01&to=2020-02-01")).text
-        assert "No session of this period was rated" in empty
+        assert "No session was rated in this period" in empty
         assert (await http.get("/dashboard/sessions?at=globex/support")).status_code == 404
     async with client([pages_router(read_models, NOW, None)], "acme") as http:
         refused = await http.get(address)

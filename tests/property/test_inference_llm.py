@@ -72,8 +72,8 @@ class Model:
 class NoTurns:
     """An intake of turns that keeps nothing."""
 
-    async def take(self, facts: Any, judged: Any) -> None:
-        return None
+    async def take(self, facts: Any, judged: Any, detector: str) -> dict[Any, Any]:
+        return {}
 
 
 class Log:

@@ -18,6 +18,20 @@ export interface AcceptedFeedback {
   ts: string;
 }
 
+/** Accuracy of one kind of the machine's verdicts on the random sample. */
+export interface Accuracy {
+  /** Answers with this verdict of the machine. */
+  announced: number;
+  /** Of those, drawn at random and reviewed. */
+  reviewed: number;
+  /** Of those reviewed, with the same verdict by the reviewer. */
+  right: number;
+  /** right / reviewed; null without reviews. */
+  precision: Rate | null;
+  /** Estimated share of all such answers that the machine announces; null without reviews. */
+  recall: number | null;
+}
+
 /** Agent's text in a turn; `message_id` is the id of the agent's last message. */
 export interface AgentText {
   /** The message. */
@@ -87,6 +101,24 @@ export interface ArtifactsBody {
   limit?: number;
   /** Whether to give the whole of each. */
   with_payload?: boolean;
+}
+
+/** Accuracy of the machine and corrected rates, from reviews of answers drawn at random. */
+export interface Audit {
+  /** As in the path. */
+  tenant: string;
+  /** As in the path. */
+  project: string;
+  /** Of the answers: from `start` on, before `end`. */
+  window: Window;
+  /** Drawn answers that nobody has reviewed yet. */
+  pending: number;
+  /** By verdict of the machine. */
+  accuracy: Record<string, Accuracy>;
+  /** All agents together. */
+  whole: CorrectedRates;
+  /** Most answers first. */
+  agents: CorrectedRates[];
 }
 
 /** Agreement of machine verdicts in one confidence bin with people's verdicts. */
@@ -161,6 +193,24 @@ export interface ConversationsInPeriod {
   next_cursor: string | null;
 }
 
+/** Rates of one agent, or of all agents: as the machine's verdicts give them, and corrected by the reviews. */
+export interface CorrectedRates {
+  /** Null for all agents. */
+  agent_id: string | null;
+  /** Answers in the window that a person responded to. */
+  answers: number;
+  /** Of those, drawn at random and reviewed. */
+  reviewed: number;
+  /** Share of answers that the machine calls rejected. */
+  rejected: number | null;
+  /** Estimated share that people rejected; null without enough reviews. */
+  rejected_corrected: Rate | null;
+  /** ok / (ok + not_ok) of the machine's verdicts; null without any. */
+  satisfaction: number | null;
+  /** Estimated ok / (ok + not_ok) of people; null without enough reviews. */
+  satisfaction_corrected: Rate | null;
+}
+
 /** Numbers of effective reactions by origin and by verdict. */
 export interface Counts {
   /** user + machine + reviewer = ok + not_ok + neutral. */
@@ -195,6 +245,13 @@ export interface Detected {
   answer_not_seen: boolean;
   /** Strategies that somebody said worked for such questions, best first; empty unless asked for. */
   strategies: FoundStrategy[];
+}
+
+export interface Drawn {
+  /** Answers drawn by this request. */
+  drawn: number;
+  /** Drawn answers that nobody has reviewed yet. */
+  pending: number;
 }
 
 /** The session has ended, whether or not its rating was stored. */
@@ -601,6 +658,25 @@ export interface OwnFeedback {
   ts?: string | null;
 }
 
+/** A drawn answer without a review. Review it as any turn, by `POST .../turns/{turn_id}/reviews`. */
+export interface PendingItem {
+  /** Position in the queue; `after` continues behind it. */
+  position: number;
+  /** The conversation, also called thread. */
+  conversation_id: string;
+  /** The turn: a person's question and the agent's answer to it. */
+  turn_id: string;
+  /** Time of the draw. */
+  drawn_at: string;
+}
+
+export interface PendingItems {
+  /** Drawn answers that nobody has reviewed yet. */
+  pending: number;
+  /** In drawing order. */
+  items: PendingItem[];
+}
+
 /** Query for reactions from `start` to `end`, both inclusive. */
 export interface PeriodBody {
   /** Maximum number of items in the response. */
@@ -683,6 +759,16 @@ export interface Ranking {
   agents: RankedAgent[];
   /** Cursor of the next page; null on the last page. */
   next_cursor?: string | null;
+}
+
+/** An estimated rate with its 95 % confidence interval, all 0 to 1. */
+export interface Rate {
+  /** The estimate. */
+  rate: number;
+  /** Lower bound. */
+  low: number;
+  /** Upper bound. */
+  high: number;
 }
 
 /** Counts of session ratings. Skipped ratings do not affect `share`. */
@@ -1412,6 +1498,38 @@ export interface Operations {
     };
     body: undefined;
     answer: unknown;
+  };
+  "GET /conversations/{tenant}/{project}/audit": {
+    query: {
+      /** Start of the window, inclusive; by default 30 days before the end. */
+      start?: string | null;
+      /** End of the window, exclusive; by default now. */
+      end?: string | null;
+    };
+    body: undefined;
+    answer: Audit;
+  };
+  "GET /conversations/{tenant}/{project}/audit/draws": {
+    query: {
+      /** List the answers behind this position first. */
+      after?: number;
+      /** How many at most. */
+      limit?: number;
+    };
+    body: undefined;
+    answer: PendingItems;
+  };
+  "POST /conversations/{tenant}/{project}/audit/draws": {
+    query: Record<string, unknown>;
+    body: {
+      /** Start of the window, inclusive; by default 30 days before the end. */
+      start?: string | null;
+      /** End of the window, exclusive; by default now. */
+      end?: string | null;
+      /** Answers to draw; fewer if the window has fewer. */
+      count?: number;
+    };
+    answer: Drawn;
   };
   "GET /tenants/{tenant}/webhooks": {
     query: Record<string, unknown>;

@@ -19,9 +19,9 @@ VERDICTS: Final[tuple[Reaction | None, ...]] = ("not_ok", "ok", "neutral", None)
 class Rate(ResponseModel):
     """An estimated rate with its 95 % confidence interval, all 0 to 1."""
 
-    rate: float
-    low: float
-    high: float
+    rate: Annotated[float, Field(description="The estimate.")]
+    low: Annotated[float, Field(description="Lower bound.")]
+    high: Annotated[float, Field(description="Upper bound.")]
 
 
 class CorrectedRates(ResponseModel):

@@ -104,6 +104,8 @@ _ORIGIN: Final = {
     "feedback_type": _TEXT,
     "confidence": _NUMBER,
     "ts": _TEXT,
+    "detector": _TEXT,
+    "decided_by": _TEXT,
 }
 _COLUMNS: Final[dict[Format, dict[str, str]]] = {
     "kto": {"prompt": _SAID, "completion": _SAID, "label": _TRUTH, **_ORIGIN},

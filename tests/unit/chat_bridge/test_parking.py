@@ -171,6 +171,13 @@ async def test_a_copy_of_another_message_does_not_wait_along() -> None:
     assert bridge.topics == ["feedback.reply.received"]
 
 
+class NoMessages:
+    """A pool on a message index without rows: the bridge's memory store has none of its own."""
+
+    async def execute(self, *_: object) -> str:
+        return "UPDATE 0"
+
+
 async def test_an_erasure_removes_the_copies_that_an_older_version_kept() -> None:
     bridge = Bridge()
     copy = json.loads(example(REPLY, "with_original"))["original"] | {"messageId": "another", "content": "my secret"}
@@ -178,7 +185,7 @@ async def test_an_erasure_removes_the_copies_that_an_older_version_kept() -> Non
     await bridge.take(stray)
     [[parked]] = [page async for page in bridge.store.scan_parked("acme", 10)]
     await bridge.store.rewrite([replace(parked, value=stray.raw.value or b"")])
-    erasures = ChatBridgeErasures(cast(Any, None), bridge.store)
+    erasures = ChatBridgeErasures(cast(Any, NoMessages()), bridge.store)
     assert await erasures.erase({Person("acme", "eve"): 1}) == 1
     [[left]] = [page async for page in bridge.store.scan_parked("acme", 10)]
     assert left == parked
