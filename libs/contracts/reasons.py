@@ -7,8 +7,10 @@ from typing import Final
 
 #: Description of a message -> names of the patterns, rules and features of the learned layer that detect it.
 _SENTENCES: Final[Mapping[str, str]] = {
+    "abstained: language": "abstained.language",
     "agrees to what the agent asked": "rule.agrees",
     "answers the agent's question": "rule.answers_question",
+    "approves, but speaks of a failure or denies, too": "rule.mixed",
     "asks about an unrelated topic": "rule.new_topic",
     "asks about the agent itself": "en.about_you learned.ask_agent rule.asks_agent",
     "asks for a change": "en.edit learned.cue_edit learned.imperative",
@@ -37,12 +39,6 @@ _SENTENCES: Final[Mapping[str, str]] = {
     "does not understand it": (
         "de.hae en.huh es.como fr.quoi it.cosa learned.cue_clarify pt.como rule.puzzled zh.shenme"
     ),
-    "follows an answer of that kind": (
-        "learned.agent_asks learned.agent_closes learned.agent_confirms learned.agent_fails "
-        "learned.agent_offers learned.agent_proposes learned.agent_succeeds learned.agent_suggests "
-        "learned.answer_asks learned.answer_code learned.answer_numbers learned.answer_words learned.no_request "
-        "learned.request_words learned.the_words_of_the_answer"
-    ),
     "follows an answer without text": "rule.nothing_said",
     "gives an order without a complaint": "rule.orders_on",
     "gives up on it": (
@@ -60,8 +56,6 @@ _SENTENCES: Final[Mapping[str, str]] = {
         "learned.request_again learned.same_intent learned.swapped learned.swapped_answered"
     ),
     "is not satisfied": "en.not_satisfied",
-    "is of that length": ("learned.exclaims learned.few learned.listed learned.long learned.sentences learned.words"),
-    "is worded that way": "learned.first learned.the_words_of_the_message learned.word",
     "needs nothing else": "rule.closes",
     "puts it off": "de.spaeter en.later es.luego fr.plus_tard it.dopo learned.postpone pt.depois zh.yihou",
     "repeats the request in other words": "rule.same_request",
@@ -126,6 +120,7 @@ _SENTENCES: Final[Mapping[str, str]] = {
         "de.nicht en.instead en.leading_actually en.negated en.negative_word es.negacion fr.ne_pas it.non "
         "learned.cue_reject pt.nao_ha zh.bu_mei"
     ),
+    "was written by a program": "rule.machine_text",
     "will do it without the agent": "en.myself",
 }
 _WORDS: Final[Mapping[str, str]] = {

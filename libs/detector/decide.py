@@ -10,7 +10,9 @@ from detector.correction import HELD, NEUTRAL, OTHER_REQUEST, UNSURE, Call, corr
 from detector.dialogue import new_topic, orders_on, question_alone, regrets, says_aside, told_and_asked
 from detector.evidence import Evidence
 from detector.gate import GateVerdict, gate, of_correction
+from detector.language import UNREAD
 from detector.learned import Opinion
+from detector.mixed import mixed
 from detector.model import CorrectionType, DecidedBy, Feedback, GateCall
 from detector.patterns import Kind
 from detector.requests import other_request
@@ -47,13 +49,27 @@ class Decision:
 
 
 def decide(evidence: Evidence, opinion: Opinion | None) -> Decision:
-    """The decision of the rules where they are certain, else that of the learned layer, or of the gate without one."""
+    """The decision of the rules where they are certain, else that of the learned layer, or of the gate without one.
+
+    What a client wrote is no feedback, and an approval that something in the message speaks against is none.
+    """
+    if evidence.message.by_machine:
+        return Decision("neutral", UNSURE, None, ("rule.machine_text",), "rules", "neutral", settled=True)
+    decision = _decided(evidence, opinion)
+    if decision.feedback == "accepted" and decision.gate == "ok" and mixed(evidence):
+        return replace(decision, gate="neutral", rules=("rule.mixed", *decision.rules))
+    return decision
+
+
+def _decided(evidence: Evidence, opinion: Opinion | None) -> Decision:
     call = correct(evidence)
     contradicted = opinion is not None and _contradicts(opinion, call)
     if call.certain and not contradicted:
         return replace(_stated(call, of_correction(call)), settled=True)
     if not evidence.answered or evidence.message.empty:
         return replace(_by_rules(call, evidence), settled=True)
+    if evidence.language == UNREAD:
+        return Decision("neutral", UNSURE, None, ("abstained.language",), "rules", "neutral")
     return _by_rules(call, evidence) if opinion is None else _learned(call, evidence, opinion)
 
 

@@ -18,6 +18,7 @@ me my we he she so no or if has had does did as by up out all let go get show gi
 thing really very much more most also too only even which here them him her his book looking next first last please
 sounds nice perfect thx hi hello hey bye never mind sure am into over back new same time day take put try look said
 hotel flight train cheap movie ticket order change issue does got getting may might than because help problem
+a i at in on ten men door die
 """
 _DE: Final = """
 ich nicht das ist und der die ein eine danke bitte nein ja wie wo auch aber mit für auf du sie mir mich
@@ -39,6 +40,22 @@ della del un una va perché quale io lei ne
 _PT: Final = """
 o os as não é e são com para por um uma muito obrigado obrigada você isso está bom sim que de da em na mas
 """
+_NL: Final = """
+de het een en van ik je dat die in is was niet te zijn op aan met voor als maar om hij ze we wel nog ook naar er over of
+door dan uit bij had want hier dit deze geen goed wil kan mijn jij wat waar hoe nu heb heeft graag
+"""
+_PL: Final = """
+nie to jest się w na i z do że jak co po tak ale o za od czy już mi dla by był go tylko może jeszcze są tego ten ta te
+"""
+_CS: Final = """
+je to se na v že a s z do jak si ale by o co tak po už jsem mi za pro když jen být není ten ta tu my od
+"""
+_DA: Final = """
+er det at en den til på de som med af for ikke der var jeg har om et vi kan men du han så skal fra mig nu ved hvad her
+"""
+_SV: Final = """
+är det att en den till på de som med av för inte jag har om ett vi kan men du han så ska från mig nu vid vad här och
+"""
 _COMMON: Final[dict[str, frozenset[str]]] = {
     "en": frozenset(_EN.split()),
     "de": frozenset(_DE.split()),
@@ -46,6 +63,11 @@ _COMMON: Final[dict[str, frozenset[str]]] = {
     "es": frozenset(_ES.split()),
     "it": frozenset(_IT.split()),
     "pt": frozenset(_PT.split()),
+    "nl": frozenset(_NL.split()),
+    "pl": frozenset(_PL.split()),
+    "cs": frozenset(_CS.split()),
+    "da": frozenset(_DA.split()),
+    "sv": frozenset(_SV.split()),
 }
 #: Word -> the one language that it is common in.
 _ONLY: Final[dict[str, str]] = {
@@ -56,7 +78,9 @@ _ONLY: Final[dict[str, str]] = {
 }
 #: What the library chooses among: the languages of most conversations in letters of Latin kind.
 _CHOICES: Final = ("en", "de", "fr", "es", "zh", "it", "pt", "nl", "cs", "pl", "sv", "da", "ro", "hu", "tr", "id", "vi")
-#: Languages with tables of their own; any other is "other".
+#: Any language without a table of its own.
+UNREAD: Final = "other"
+#: Languages with tables of their own.
 KNOWN: Final = frozenset({"en", "de", "fr", "es", "it", "pt", "zh"})
 #: Words up to which a message says too little about its language for the library.
 FEW: Final = 3
@@ -73,17 +97,17 @@ def own_language(text: str, words: Sequence[str]) -> str | None:
     if not letters.isascii():
         foreign = sum(1 for letter in letters if ord(letter) > 0x24F)
         if foreign * 3 > len(letters):
-            return "zh" if any("\u4e00" <= letter <= "\u9fff" for letter in letters) else "other"
-    common = [_ONLY[word] for word in seen if word in _ONLY]
+            return "zh" if any("\u4e00" <= letter <= "\u9fff" for letter in letters) else UNREAD
+    common = [_ONLY[word] for word in dict.fromkeys(seen) if word in _ONLY]
     if common and common.count(common[0]) == len(common) and (len(common) > 1 or len(seen) <= FEW):
-        return common[0] if common[0] in KNOWN else "other"
+        return common[0] if common[0] in KNOWN else UNREAD
     if len(seen) <= FEW:
         return None
     language, sure = _likeliest(text[:READ])
     if sure < SURE:
         language = max(sorted(set(common)), key=common.count) if common else ""
-        return None if not language else language if language in KNOWN else "other"
-    return language if language in KNOWN else "other"
+        return None if not language else language if language in KNOWN else UNREAD
+    return language if language in KNOWN else UNREAD
 
 
 def _likeliest(text: str) -> tuple[str, float]:

@@ -9,6 +9,8 @@ from itertools import filterfalse
 from sys import intern
 from typing import Final
 
+from detector.machine_text import by_machine
+
 #: Characters of a message that are looked at; a longer one keeps its head and its tail, where verdicts are said.
 HEAD: Final = 1200
 TAIL: Final = 400
@@ -58,7 +60,8 @@ class Prepared:
     """A message as the rules see it.
 
     `text` is lower-case, `words` its words in order, `content` those with a topic, `numbers` the figures in it,
-    `coded` whether code was taken out, `failed` whether a program's error message was.
+    `coded` whether code was taken out, `failed` whether a program's error message was; `by_machine` whether a
+    client wrote the message in a person's place.
     `said` and `said_words` are text and words of the first and the last sentence where there are many: what is said
     about an answer stands there, and a cue must not get likelier the longer a message is.
     """
@@ -71,6 +74,7 @@ class Prepared:
     said_words: tuple[str, ...]
     coded: bool = False
     failed: bool = False
+    by_machine: bool = False
 
     @property
     def empty(self) -> bool:
@@ -112,6 +116,7 @@ def prepare(text: str) -> Prepared:
         said_words=said_words,
         coded=coded,
         failed=failed,
+        by_machine=by_machine(text),
     )
 
 
