@@ -28,7 +28,7 @@ _IRONY: Final = re.compile(
     r"\bthanks? (?:a lot )?for nothing\b|^(?:oh|wow|gee|well)[,.! ]+(?:great|wonderful|perfect|brilliant|fantastic"
     r"|lovely|super|nice|thanks)\b|\b(?:just|simply) (?:great|perfect|wonderful|brilliant|what i (?:needed|wanted))[.!]"
     r"|\b(?:slow clap|how (?:nice|lovely|helpful|convenient)|love how|what a surprise|bravo|genius|real(?:ly)? smart"
-    r"|yet another|so (?:helpful|useful)|as (?:always|usual|expected)|again)\b|(?:^|\s)/s\b|🙄|👏|🤡|🙃|😒"
+    r"|yet another|as (?:always|usual|expected))\b|(?:^|\s)/s\b|🙄|👏|🤡|🙃|😒"
 )
 
 
