@@ -126,7 +126,7 @@ def _figures(took: list[float]) -> dict[str, float]:
 
 
 def _processor_seconds(platform: psutil.Process) -> float:
-    """What the platform and its PostgreSQL have worked so far; waiting for a processor is not in it."""
+    """Return the CPU seconds used so far by the platform and its PostgreSQL."""
     times = [one.cpu_times() for one in (platform, *platform.children(recursive=True))]
     return sum(one.user + one.system for one in times)
 

@@ -1,4 +1,4 @@
-"""What remains of a record after a person's erasure. Pure."""
+"""Rest of a record after a person's erasure. Pure."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which feedback record an event changes, and the state of records, for whoever asks where an event is."""
+"""Look-up of the feedback record that an event changes, and of the state of records."""
 
 from __future__ import annotations
 

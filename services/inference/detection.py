@@ -1,4 +1,4 @@
-"""What a message that was only just written says about the answers before it. Publishes nothing, and keeps nothing but
+"""Judges a message that was just written, for a caller who waits. Publishes nothing, and stores nothing except
 what a language model answered."""
 
 from __future__ import annotations

@@ -17,7 +17,7 @@ SHOWN: Final = 20
 
 
 class AnnouncedVerdict(NamedTuple):
-    """What a verdict announces: `rejected` or `accepted`, and the turn that it is about."""
+    """An announced verdict: `rejected` or `accepted`, and the turn that it is about."""
 
     feedback: str
     turn_id: str

@@ -27,7 +27,7 @@ class Stretch:
 
 
 def stretches_of(scopes: Iterable[Sequence[Placed]], places: Iterable[Place]) -> list[Stretch]:
-    """Which of each scope's ordered rows, given as `Store.around` does, depend on what stands, or stood, at `places`.
+    """Return the rows whose neighbourhood contains one of `places`; `scopes` has each scope's ordered rows.
 
     A message depends on itself and on the `NEIGHBOURHOOD` messages before it.
     """

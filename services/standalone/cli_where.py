@@ -38,8 +38,10 @@ def where(
     state: State = DEFAULT_STATE,
     as_json: AsJson = False,
 ) -> None:
-    """Where an event is in the log, and its outcome in every service: parked, dead-lettered, ignored and by which rule,
-    stored as which feedback record, announced, counted. Events of the last days; never their words.
+    """Show an event's place in the log and its outcome in every service.
+
+    Outcomes: parked, dead-lettered, ignored by a rule, stored as a feedback record, announced, counted. Covers the last
+    days and never shows content.
 
     `agent-feedback where evt-10 --tenant acme --project support`
     """

@@ -69,7 +69,7 @@ class S3Store:
                     await asyncio.sleep(0.05)
 
     def objects(self) -> dict[str, bytes]:
-        """What lies there, by name."""
+        """Return the stored objects by name."""
         root = self.folder / "bucket" / "artifacts"
         return {str(file.relative_to(root)): file.read_bytes() for file in root.rglob("*") if file.is_file()}
 

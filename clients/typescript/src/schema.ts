@@ -1205,7 +1205,7 @@ export interface UserText {
   ts: string;
 }
 
-/** What a service knows of an event or a message. Never content. */
+/** A service's records of an event or a message, without content. */
 export interface WhereFound {
   /** The latest first, at most 200. */
   records: JournalRecord[];

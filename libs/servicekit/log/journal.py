@@ -58,7 +58,7 @@ log = logger("journal")
 
 
 class Settled(NamedTuple):
-    """What became of a record after its batch; `at` has its coordinates."""
+    """Outcome of a record after its batch; `at` has its log coordinates."""
 
     event_id: str
     at: str

@@ -56,7 +56,7 @@ class JournalRecord(BaseModel):
 
 
 class WhereFound(BaseModel):
-    """What a service knows of an event or a message. Never content."""
+    """A service's records of an event or a message, without content."""
 
     records: list[JournalRecord] = Field(description=f"The latest first, at most {FOUND_LIMIT}.")
     feedbacks: list[FeedbackState] = Field(description="The feedback records that these records change.")

@@ -23,7 +23,7 @@ WAITING_SHARE: Final = 0.5
 
 
 class NewMessage(TypedDict, total=False):
-    """What is known of the message that is about to be answered.
+    """Known facts of the message that is about to be answered.
 
     `previous` is the answer before it: pass it, since the platform may not have indexed that yet. `agent_id` is who
     answers (by default the agent of the last answer), `intent` what the message is taken for: strategies are of both.

@@ -1,0 +1,53 @@
+"""Form of docstrings and names over the whole tree, as CONTRIBUTING.md asks for."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections import defaultdict
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+FOLDERS = ("libs", "services", "training", "examples", "benchmarks", "tests")
+PRODUCT = ("libs", "services")
+INDIRECT_QUESTION = re.compile(r"(What|How|Whether|Which|Where|Who|Whose|When|Why)\b")
+MOST_SHARED_NAMES = 42
+"""Class names that more than one module defines: lower it with each one that goes."""
+
+
+def trees(folder: str) -> Iterator[tuple[Path, ast.Module]]:
+    for path in sorted((ROOT / folder).rglob("*.py")):
+        if "__pycache__" not in path.parts and "node_modules" not in path.parts:
+            yield path.relative_to(ROOT), ast.parse(path.read_text())
+
+
+def documented(tree: ast.Module) -> Iterator[tuple[int, str]]:
+    """Yield the line and text of each docstring."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+            text = ast.get_docstring(node)
+            if text:
+                yield node.body[0].lineno, text
+
+
+@pytest.mark.parametrize("folder", FOLDERS)
+def test_no_docstring_opens_with_an_indirect_question(folder: str) -> None:
+    found = [(path, *one) for path, tree in trees(folder) for one in documented(tree)]
+    assert len(found) > 10, "the docstrings were not found"
+    wrong = [f"{path}:{line} {text.splitlines()[0]}" for path, line, text in found if INDIRECT_QUESTION.match(text)]
+    assert wrong == [], "begin with a verb, or with a noun phrase"
+
+
+def test_the_same_class_name_is_not_given_twice() -> None:
+    places = defaultdict(list)
+    for folder in PRODUCT:
+        for path, tree in trees(folder):
+            for node in tree.body:
+                if isinstance(node, ast.ClassDef):
+                    places[node.name].append(str(path))
+    shared = {name: paths for name, paths in places.items() if len(paths) > 1}
+    assert len(places) > 300, "the classes were not found"
+    assert len(shared) <= MOST_SHARED_NAMES, shared
