@@ -120,7 +120,9 @@ def _learned(call: Call, evidence: Evidence, opinion: Opinion) -> Decision:
     feedback = opinion.feedback
     if feedback == "rejected" and call.rules == OTHER_REQUEST and not _COMPLAINT & evidence.kinds:
         return _stated(call, of_correction(call))
-    if feedback == "neutral" and new_topic(evidence):
+    if (feedback == "neutral" or (feedback == "rejected" and opinion.confidence < ANNOUNCED_FROM)) and new_topic(
+        evidence
+    ):
         return Decision("accepted", UNSURE, None, ("rule.new_topic",), "rules", "neutral", True, status_only=True)
     fired = tuple(p.name for p in evidence.found)
     reading = opinion.gate

@@ -11,8 +11,8 @@ from detector.text import Prepared
 
 #: Below this likeness to the exchange before it, a request is a new topic.
 UNRELATED: Final = 0.2
-#: Messages of so few words are no topic of their own.
-TOPIC_WORDS: Final = 3
+#: A message with fewer words names no topic of its own.
+TOPIC_WORDS: Final = 2
 #: A yes or no to the agent's question is said in so few words; what stands in more is something else.
 REPLY_WORDS: Final = 8
 #: A request typed again is that short; a longer one that comes back word for word was sent again.

@@ -296,3 +296,21 @@ def test_every_rule_has_a_sentence_and_no_feature_that_says_nothing() -> None:
     assert [name for name in (*names, *own) if not reason_in_words([name])] == []
     silent = ["learned.word:thanks", "learned.first:oh", "learned.the words of the answer", "learned.words", "x"]
     assert reason_in_words(["en.thanks", *silent]) == ("thanks",)
+
+
+@pytest.mark.parametrize(
+    "answer", [LIST, "Sunny, 20 degrees.", "The login diagram shows the browser, the gateway and the session store."]
+)
+def test_two_words_of_another_topic_accept_the_answer_without_an_announcement(detector: Detector, answer: str) -> None:
+    asked = Message("q", "t1", "ann", "human", None, "Which laptop should I buy?", 1)
+    answered = Message("a", "t1", "bot", "agent", "bot", answer, 2)
+    [verdict] = detector.judge(
+        [Neighbourhood((asked, answered), Message("m", "t2", "ann", "human", None, "hamster food", 3))]
+    )
+    assert (verdict.feedback, verdict.status_only, verdict.emitted, verdict.confidence) == (
+        "accepted",
+        True,
+        False,
+        0.5,
+    )
+    assert verdict.target is not None and verdict.target.turn_id == "t1"
