@@ -165,4 +165,4 @@ async def test_the_command_says_the_same(stack: RunningStack) -> None:
         unknown = await agent_feedback("where", "nobody", *where, "all")
         assert (unknown.code, "No service knows it" in unknown.err) == (1, True)
         refused = await agent_feedback("where", "w-9-r", *where, "ann")
-        assert (refused.code, "refuses with 403" in refused.err) == (1, True)
+        assert (refused.code, "rejects the request with 403" in refused.err) == (1, True)
