@@ -36,6 +36,7 @@ from chat_bridge.translate import Translated, translate
 from contracts.base import Envelope
 from contracts.chat import ChatMessageIngested
 from contracts.feedback import FeedbackCreated
+from contracts.provenance import NO_PROVENANCE
 from contracts.topics import (
     BY_NAME,
     CHAT_MESSAGE,
@@ -147,7 +148,7 @@ class PlainPipeline:
         if message.message.role != "human":
             return
         placed, neighbourhood = await rows.before(self._pools["inference"], message)
-        said = announcement(placed, self._detector.judge([neighbourhood])[0])
+        said = announcement(placed, self._detector.judge([neighbourhood])[0], NO_PROVENANCE, self._detector.version)
         if said is not None:
             value = said.model_dump_json(by_alias=True, exclude_none=True).encode()
             await self._publish(Message(INFERRED_RECEIVED.name, INFERRED_RECEIVED.key(said), value))

@@ -237,6 +237,8 @@ def _row(at: Project, number: int) -> FeedbackRow:
         reviews=None,
         overruled_by=None,
         overruled_reaction=None,
+        detector=None,
+        decided_by=None if person else "rules",
     )
 
 
