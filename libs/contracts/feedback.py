@@ -149,7 +149,8 @@ class FeedbackInferredReceived(ExchangeFields, ProvenanceFields, Event):
     """The detector's name."""
     detector_version: Label
     """The detector's version: a date and a digest of patterns, weights and sentence encoder, such as
-    `2026-11-23.a1b2c3d4`. The version of a detector without an encoder ends in `-words`."""
+    `2026-11-23.a1b2c3d4`. Without an encoder it has the suffix `-words`, with a language model
+    `-gate`."""
     epoch: Epoch = 0
     evaluation: Evaluation
 

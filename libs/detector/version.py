@@ -7,7 +7,7 @@ from functools import cache
 from pathlib import Path
 from typing import Final
 
-from contracts.detectors import WORDS
+from contracts.detectors import GATE, WORDS
 
 HOME: Final = Path(__file__).parent
 DATE: Final = Path("weights", "date.txt")
@@ -21,16 +21,27 @@ def version(parts: tuple[str, ...], *, encoder: str | None, home: Path = HOME) -
 
     `parts` names what it is made of beside the files in `home`; `encoder` is its sentence encoder's name.
     """
-    told = hashlib.sha256(_digest_of_files(home))
-    for part in (*parts, encoder or ""):
-        told.update(f"{len(part)}:{part}".encode())
     date = (home / DATE).read_text("ascii").strip()
-    return f"{date}.{told.hexdigest()[:8]}{'' if encoder else WORDS}"
+    return f"{date}.{_digest(digest_of_files(home), *parts, encoder or '')}{'' if encoder else WORDS}"
+
+
+def version_with_gate(version: str, model: str, home: Path) -> str:
+    """Return the version of a detector that asks the language model `model` with the code in `home`."""
+    date, _, rest = version.partition(".")
+    words = WORDS if rest.endswith(WORDS) else ""
+    return f"{date}.{_digest(digest_of_files(home), version, model)}{words}{GATE}"
+
+
+def _digest(files: bytes, *parts: str) -> str:
+    told = hashlib.sha256(files)
+    for part in parts:
+        told.update(f"{len(part)}:{part}".encode())
+    return told.hexdigest()[:8]
 
 
 @cache
-def _digest_of_files(home: Path) -> bytes:
-    """Return the SHA-256 of the package's code, patterns and weights, by relative name and content."""
+def digest_of_files(home: Path) -> bytes:
+    """Return the SHA-256 of a package's code, patterns and weights, by relative name and content."""
     told = hashlib.sha256()
     for file in sorted((*home.rglob("*.py"), *home.rglob("*.json"))):
         place = file.relative_to(home)

@@ -60,6 +60,8 @@ class Judging:
     ) -> None:
         self.store = store
         self.detector = detector
+        self.version = gate.version(detector.version) if gate else detector.version
+        """Version of the detector with its gate, see `contracts.detectors`."""
         self.judged = 0
         self._turns = turns
         self._producer = producer
@@ -100,14 +102,14 @@ class Judging:
     ) -> None:
         """Keep the verdicts and `facts` in the index of turns, then announce what there is to say or to retract."""
         self.judged += len(look.pairs)
-        held = await self._turns.take(joined([*facts, *look.questions]), look.pairs, self.detector.version)
+        held = await self._turns.take(joined([*facts, *look.questions]), look.pairs, self.version)
         await self._producer.send(list(self._records(look, held, headers)))
 
     def _records(
         self, look: Look, held: Mapping[MessageKey, HeldVerdict], headers: Callable[[IndexedMessage], Headers]
     ) -> Iterator[Record]:
         for placed, verdict in look.pairs:
-            placed, verdict, version = _upheld(placed, verdict, self.detector.version, held.get(placed.indexed.key))
+            placed, verdict, version = _upheld(placed, verdict, self.version, held.get(placed.indexed.key))
             answer = look.answer_to(placed, verdict)
             event = announcement(
                 placed,

@@ -58,7 +58,7 @@ async def build(settings: InferenceSettings, context: ServiceContext) -> Service
     gate = _gate(settings, endpoint, PostgresGateAnswers(pool), detector, context.clock) if endpoint else None
     erasures = InferenceErasures(pool, turns, Pseudonyms(read_settings(ErasureSettings)))
     events = ConversationHandler(store, turns, service.producer, detector, gate)
-    group = DetectorGroup(pool, detector.version, lambda: events.judging.judged)
+    group = DetectorGroup(pool, events.judging.version, lambda: events.judging.judged)
     service.every(Periodic("detectors", LOOK_SECONDS, group.look, delay=LOOK_SECONDS))
     service.watched.append(lambda: group.warnings)
     service.consume("inference", ErasingHandler(events, erasures, service.producer, "inference"))

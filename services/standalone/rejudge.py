@@ -70,11 +70,11 @@ async def rejudge_database(
                 raise StartError("Name the time with --since.")
             progress = open_progress(await rejudgements.total(since), 0)
             return Rejudged(
-                None, detector.version, since, await what_would_change(rejudgements, judging, since, progress)
+                None, judging.version, since, await what_would_change(rejudgements, judging, since, progress)
             )
         await rejudgements.lock()
-        await _refuse_other_detectors(rejudgements, detector.version, force)
-        run = await _run(rejudgements, since, detector.version, say)
+        await _refuse_other_detectors(rejudgements, judging.version, force)
+        run = await _run(rejudgements, since, judging.version, say)
         progress = open_progress(await rejudgements.total(run.since), sum(run.counts.values()))
         return Rejudged(run.epoch, run.detector, run.since, await rejudge(rejudgements, judging, run, progress))
 

@@ -19,6 +19,7 @@ from contracts.detectors import precedence
 from contracts.feedback import FeedbackInferredReceived
 from detector.encoders.embedder import WordLlamaEmbedder
 from inference.handlers import ConversationHandler
+from inference.llm_gate.gate import LlmGate
 from inference.store_postgres import PostgresStore
 from inference.turns.store_postgres import PostgresTurnIndex
 from inference.turns.vectors import TurnVectors
@@ -45,9 +46,9 @@ class Group:
     def __init__(self, pool: Any) -> None:
         self.pool, self.log = pool, RecordingProducer()
 
-    async def handler(self, detector: Any) -> ConversationHandler:
+    async def handler(self, detector: Any, gate: LlmGate | None = None) -> ConversationHandler:
         turns = await PostgresTurnIndex.over(self.pool, VECTORS)
-        return ConversationHandler(PostgresStore(self.pool), turns, self.log, detector)
+        return ConversationHandler(PostgresStore(self.pool), turns, self.log, detector, gate)
 
     async def take(self, detector: Any) -> None:
         await (await self.handler(detector)).handle(batch(*CHAT))
@@ -102,6 +103,19 @@ async def test_a_repeated_judgement_is_the_same_event_and_a_later_epochs_another
     last = group.events[len(first) * 2 :]
     assert {event.epoch for event in last} == {7}
     assert not {event.event_id for event in last} & set(first)
+
+
+async def test_another_language_model_is_another_detector(group: Group) -> None:
+    unasked: Any = None  # every verdict of these detectors is settled
+    versions = []
+    for model in ("small", "large"):
+        handler = await group.handler(OLD, LlmGate(unasked, unasked, unasked, model=model, seconds=1))
+        await handler.handle(batch(*CHAT))
+        versions.append(handler.judging.version)
+        assert group.standing["q2"] == ("rejected", max(versions))
+    assert len({*versions, OLD.version}) == 3
+    await group.take(NEW)
+    assert group.standing["q2"] == ("rejected", max(versions)), "a process that lacks the model overrides nothing"
 
 
 async def test_an_older_detector_holds_in_a_later_epoch(group: Group) -> None:

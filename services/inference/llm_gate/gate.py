@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Final, NamedTuple, Protocol
 
 from detector.model import Neighbourhood, Target, Verdict
+from detector.version import version_with_gate
 from inference.llm_gate.answer import LlmAnswer, apply_answer, speaks
 from inference.llm_gate.asking import Asking
 from inference.llm_gate.question import LlmQuestion, question
@@ -46,6 +48,10 @@ class LlmGate:
         self._locator = locator
         self._model = model
         self._seconds = seconds
+
+    def version(self, detector: str) -> str:
+        """Return the version of a detector that asks this gate: it depends on the model's name and the question."""
+        return version_with_gate(detector, self._model, Path(__file__).parent)
 
     async def settle(self, judged: Sequence[Judged]) -> list[Verdict]:
         """The verdicts to announce, in order; a question without an answer in time is settled as unanswered."""

@@ -9,10 +9,13 @@ IN_ORDER = [
     "2026-11-23.00000000",
     "2026-11-23.a1b2c3d4",
     "2026-12-01.00000000",
+    "2027-01-01.00000000-words-gate",
+    "2026-11-23.00000000-gate",
+    "2026-11-23.a1b2c3d4-gate",
 ]
 
 
-def test_an_encoder_comes_before_the_date_and_the_date_before_the_digest() -> None:
+def test_versions_are_ordered_by_language_model_encoder_date_and_digest() -> None:
     assert [precedence(one) for one in IN_ORDER] == sorted({precedence(one) for one in IN_ORDER})
 
 
@@ -25,6 +28,7 @@ def test_what_is_no_version_of_ours_comes_first() -> None:
         "2026-11-23.A1B2C3D4",
         "2026-11-23.a1b2c3d4-Words",
         "2026-11-23.a1b2c3d4\n",
+        "2026-11-23.a1b2c3d4-gate-words",
     ]
     assert {precedence(one) for one in others} == {""}
     assert precedence(IN_ORDER[0]) > ""

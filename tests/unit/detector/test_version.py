@@ -10,9 +10,9 @@ from shutil import copytree
 
 import pytest
 
-from contracts.detectors import WORDS, precedence
+from contracts.detectors import GATE, WORDS, precedence
 from detector.detector import Detector
-from detector.version import DATE, HOME, _digest_of_files, version
+from detector.version import DATE, HOME, digest_of_files, version, version_with_gate
 
 ENCODER = "all-minilm"
 
@@ -24,7 +24,7 @@ def home(tmp_path: Path) -> Path:
 
 
 def of(home: Path, encoder: str | None = ENCODER) -> str:
-    _digest_of_files.cache_clear()
+    digest_of_files.cache_clear()
     return version(("words",), encoder=encoder, home=home)
 
 
@@ -59,6 +59,21 @@ def test_the_encoder_and_the_learned_layer_make_another_version(rules: Detector)
     assert len({of(HOME), of(HOME, "other"), of(HOME, None)}) == 3
     assert rules.version != Detector.default().version
     assert Detector.default().version == Detector.default().version
+
+
+def test_another_model_or_instructions_for_it_make_another_version(tmp_path: Path) -> None:
+    def asking(model: str) -> str:
+        digest_of_files.cache_clear()
+        return version_with_gate(of(HOME), model, tmp_path)
+
+    (tmp_path / "question.py").write_text("INSTRUCTIONS = 'Judge.'")
+    first = asking("small")
+    assert first == asking("small") != asking("large")
+    assert first.endswith(GATE)
+    assert version_with_gate(of(HOME, None), "small", tmp_path).endswith(WORDS + GATE)
+    (tmp_path / "question.py").write_text("INSTRUCTIONS = 'Judge it.'")
+    assert asking("small") != first
+    assert precedence(first) > precedence(of(HOME))
 
 
 def test_a_later_date_makes_a_greater_version(home: Path) -> None:
