@@ -1,4 +1,4 @@
-"""README's section "Your own Kafka", on a cluster of one broker."""
+"""docs/deployment.md's section "Run on your own Kafka", on a cluster of one broker."""
 
 from __future__ import annotations
 

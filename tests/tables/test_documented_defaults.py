@@ -227,8 +227,8 @@ STATED = (
     of_setting(TEXTS, "(`ARTIFACT_STORE_URL`, off by default)", "REPORTING_ARTIFACT_STORE_URL", UNSET),
     of_setting(TEXTS, "receivers of webhooks (off by default)", "REPORTING_WEBHOOKS", UNSET),
     of_setting(TEXTS, "(`INFERENCE_GATE_URL`, off by default)", "INFERENCE_GATE_URL", UNSET),
-    of_setting("README.md", "(`INFERENCE_GATE_URL`, off by default)", "INFERENCE_GATE_URL", UNSET),
-    of_setting("README.md", "a Kafka at localhost:9092", "FEEDBACK_BROKER", HERE),
+    of_setting("docs/deployment.md", "`INFERENCE_GATE_URL`, off by default", "INFERENCE_GATE_URL", UNSET),
+    of_setting("docs/deployment.md", "a Kafka at localhost:9092", "FEEDBACK_BROKER", HERE),
     of_setting(GATE, "`INFERENCE_GATE_URL`, `_MODEL`, `_KEY` | none", "INFERENCE_GATE_KEY", UNSET),
     of_setting(GATE, "| `INFERENCE_GATE_SECONDS` | 3 |", "INFERENCE_GATE_SECONDS", 3),
     of_setting(GATE, "| `INFERENCE_GATE_BATCH_SECONDS` | 4 |", "INFERENCE_GATE_BATCH_SECONDS", 4),
@@ -254,8 +254,8 @@ STATED = (
     ),
     of_argument("libs/agentkit/README.md", "`timeout` (10 seconds)", Client.__init__, "timeout", 10),
     of_argument("libs/agentkit/README.md", "`timeout` (10 seconds)", AsyncClient.__init__, "timeout", 10),
-    of_option("README.md", "the default log lives in memory", "up", "broker", "memory"),
-    Stated("README.md", "gives up after 20 s", 20, lambda: ANSWER_SECONDS),
+    of_option("docs/deployment.md", "the default log lives in memory", "up", "broker", "memory"),
+    Stated("docs/commands.md", "gives up after 20 s", 20, lambda: ANSWER_SECONDS),
 )
 """What .env.example does not say, and what it says again elsewhere."""
 

@@ -1,0 +1,70 @@
+"""Links of the Markdown pages, and the length of README.md."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+README_WORDS = 900
+CODE = re.compile(r"^(```|~~~).*?^\1\s*?$|`[^`\n]*`", re.DOTALL | re.MULTILINE)
+LINK = re.compile(r"!?\[[^\]]*\]\(([^)\s]+)[^)]*\)")
+HEADING = re.compile(r"^#{1,6} +(.+?)\s*$", re.MULTILINE)
+
+
+def pages() -> list[str]:
+    listed = subprocess.run(("git", "ls-files", "*.md"), cwd=ROOT, capture_output=True, text=True, check=True)
+    return listed.stdout.split()
+
+
+@cache
+def anchors(path: Path) -> frozenset[str]:
+    """Return the anchors that GitHub gives the headings of a page."""
+    fences = re.sub(r"^(```|~~~).*?^\1\s*?$", "", path.read_text("utf-8"), flags=re.DOTALL | re.MULTILINE)
+    found: list[str] = []
+    for heading in HEADING.findall(fences):
+        text = LINK.sub(lambda link: link[0][1 : link[0].index("]")], heading)
+        slug = re.sub(r"[^\w\- ]", "", text.lower()).replace(" ", "-")
+        repeats = sum(re.fullmatch(rf"{re.escape(slug)}(-\d+)?", one) is not None for one in found)
+        found.append(f"{slug}-{repeats}" if repeats else slug)
+    return frozenset(found)
+
+
+def broken_links(page: Path) -> list[str]:
+    """Return the relative links of `page` whose file or heading does not exist."""
+    broken = []
+    for target in LINK.findall(CODE.sub("", page.read_text("utf-8"))):
+        if re.match(r"[a-z]+:", target):
+            continue
+        path, _, anchor = target.partition("#")
+        file = (page.parent / path).resolve() if path else page
+        if not file.exists() or (anchor and file.suffix == ".md" and anchor not in anchors(file)):
+            broken.append(target)
+    return broken
+
+
+@pytest.mark.parametrize("page", pages())
+def test_relative_links_and_anchors_exist(page: str) -> None:
+    assert broken_links(ROOT / page) == []
+
+
+def test_broken_links_are_found(tmp_path: Path) -> None:
+    page = tmp_path / "a.md"
+    page.write_text("# One `x`: two\n[a](#one-x-two) [b](#three) [c](b.md) [d](https://example.org) `[e](f.md)`\n")
+    assert broken_links(page) == ["#three", "b.md"]
+
+
+def test_readme_is_short() -> None:
+    assert len((ROOT / "README.md").read_text("utf-8").split()) <= README_WORDS
+
+
+def test_every_page_is_in_the_index() -> None:
+    """docs/index.md links every page of docs, and docs/decisions/README.md every decision."""
+    for index, folder in (("docs/index.md", "docs"), ("docs/decisions/README.md", "docs/decisions")):
+        linked = {link.partition("#")[0] for link in LINK.findall((ROOT / index).read_text("utf-8"))}
+        pages_there = {path.name for path in (ROOT / folder).glob("*.md")} - {Path(index).name}
+        assert pages_there - linked == set(), index
