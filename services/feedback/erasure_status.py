@@ -50,10 +50,7 @@ class ErasureStatuses(Protocol):
         requests: Collection[FeedbackErasureRequested],
         confirmations: Collection[tuple[FeedbackErasureConfirmed, int]],
     ) -> None:
-        """Store requests, and confirmations with their log time (microseconds). Committed on return.
-
-        Removes the names from earlier session ratings of the requests' people.
-        """
+        """Store requests, and confirmations with their log time (microseconds). Committed on return."""
         ...
 
     async def find(self, tenant: str, request_id: str) -> ErasureStatus | None:
@@ -64,7 +61,7 @@ class ErasureStatuses(Protocol):
 class ErasureStatusHandler(Handler):
     """The handler of the group `feedback_erasures`: requests and receipts, whichever comes first.
 
-    A request is known, so that its erasure may be complete, only after the turn registry has carried it out.
+    A request is known, so that its erasure may be complete, only after turn registry and ratings have carried it out.
     """
 
     def __init__(self, statuses: ErasureStatuses, turns: TurnErasures) -> None:
@@ -98,13 +95,6 @@ _RECEIPTS: Final = """
 insert into erasure_receipts (tenant, request_id, service, removed, confirmed_at)
 select * from unnest($1::text[], $2::text[], $3::text[], $4::bigint[], $5::bigint[]) on conflict do nothing
 """
-# The rating itself stays: it counts a session and contains no text. Its key is derived from the person's id.
-_UNNAME_RATINGS: Final = """
-update session_feedback s set user_id_or_null = null, idempotency_key = null
-from unnest($1::text[], $2::text[], $3::text[], $4::bigint[]) as q (tenant, request_id, user_id, requested_at)
-where s.tenant = q.tenant and s.user_id_or_null = q.user_id
-  and s.recorded_at <= timestamptz 'epoch' + q.requested_at * interval '1 microsecond'
-"""
 _FIND: Final = """
 select q.user_id, q.requested_at, r.service, r.confirmed_at, r.removed
 from erasure_requests q left join erasure_receipts r using (tenant, request_id)
@@ -126,7 +116,7 @@ class PostgresErasureStatuses:
         asked = sorted((one.tenant, one.request_id, one.user_id, one.occurred_at) for one in requests)
         confirmed = sorted((one.tenant, one.request_id, one.service, one.removed, at) for one, at in confirmations)
         async with self._pool.acquire() as connection, connection.transaction():
-            for statement, rows in ((_REQUESTS, asked), (_UNNAME_RATINGS, asked), (_RECEIPTS, confirmed)):
+            for statement, rows in ((_REQUESTS, asked), (_RECEIPTS, confirmed)):
                 if rows:
                     await connection.execute(statement, *(list(column) for column in zip(*rows, strict=True)))
 

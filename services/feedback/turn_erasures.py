@@ -1,4 +1,7 @@
-"""Removes an erased person from the turn registry: their role goes, and their id from turns if pseudonyms are on."""
+"""Removes an erased person from the turn registry and from session ratings.
+
+Their role is deleted, their ratings become anonymous, and pseudonyms, if enabled, replace their id in turns.
+"""
 
 from __future__ import annotations
 
@@ -24,6 +27,14 @@ _DROP_ROLES: Final = """
 delete from people
 where user_id = $2 and tenant = $1 and substring(version from 2 for 8) <= int8send($3::bigint)
 """
+# Inserts of ratings hold this lock shared (migration 0007), so all up to the ledger's entry are committed afterwards.
+_AWAIT_RATINGS: Final = "select pg_advisory_xact_lock(hashtextextended($1::text || ' ' || $2::text, 0))"
+# The rating itself stays: it counts a session and contains no text. Its key is derived from the person's id.
+_UNNAME_RATINGS: Final = """
+update session_feedback s set user_id_or_null = null, idempotency_key = null from erasures e
+where e.tenant = $1 and e.user_id = $2
+  and s.tenant = e.tenant and s.user_id_or_null = e.user_id and s.stored_at <= e.noted_at
+"""
 
 
 class TurnErasures(ErasureLedger):
@@ -34,8 +45,14 @@ class TurnErasures(ErasureLedger):
         self._pseudonyms = pseudonyms
 
     async def erase(self, erased: ErasedAt) -> None:
-        """Drop these people's roles, and replace their ids in turns by pseudonyms if the tenant asks for them."""
+        """Drop these people's roles and their names from ratings; rename their turns if the tenant has pseudonyms on.
+
+        All of them have an entry in the ledger. It covers the ratings that the database stored before the entry.
+        """
         for person, at in sorted(erased.items()):
+            async with self._pool.acquire() as connection, connection.transaction():
+                await connection.execute(_AWAIT_RATINGS, *person)
+                await connection.execute(_UNNAME_RATINGS, *person)
             covered = *person, at + ERASURE_MARGIN
             await self._pool.execute(_DROP_ROLES, *covered)
             name = self._pseudonyms.name_of(person)

@@ -1,0 +1,105 @@
+"""Session ratings and erasures: the database's clock orders them, whatever clock the process that rated has."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from datetime import UTC, datetime, timedelta
+
+import asyncpg
+import pytest
+import pytest_asyncio
+
+from agent_feedback_kit.sessions.record import SessionFeedbackRecord, format_time, opaque
+from contracts.erasure import Erasure, Person
+from feedback.service import MIGRATIONS
+from feedback.sessions_postgres import PostgresSessions
+from feedback.turn_erasures import TurnErasures
+from servicekit.clock import SystemClock
+from servicekit.db.pools import open_pool
+from servicekit.pseudonyms import ErasureSettings, Pseudonyms
+
+EVE = Person("acme", "eve")
+WAITING = """
+select count(*) from pg_locks where locktype = 'advisory' and not granted
+    and database = (select oid from pg_database where datname = current_database())
+"""
+AHEAD, BEHIND = timedelta(hours=1), timedelta(hours=-1)
+
+
+@pytest_asyncio.fixture(loop_scope="session")
+async def pool(own_database: str) -> AsyncIterator[asyncpg.Pool]:
+    pool = await open_pool(own_database, "feedback", MIGRATIONS, size=4)
+    yield pool
+    await pool.close()
+
+
+@pytest.fixture
+def erasures(pool: asyncpg.Pool) -> TurnErasures:
+    return TurnErasures(pool, Pseudonyms(ErasureSettings()))
+
+
+async def rate(pool: asyncpg.Pool, thread: str, off: timedelta, person: Person = EVE) -> None:
+    """Store a rating of a process whose clock is off."""
+    at = format_time(datetime.now(UTC) + off)
+    record = SessionFeedbackRecord(opaque(thread), "positive", 1, "api_end", person.user_id, thread, recorded_at=at)
+    await PostgresSessions(pool).arecord(record, tenant=person.tenant)
+
+
+async def erase(erasures: TurnErasures, erasure: Erasure) -> None:
+    await erasures.note([erasure])
+    await erasures.erase(await erasures.erased_at([EVE]))
+
+
+async def names(pool: asyncpg.Pool) -> list[tuple[str | None, str | None]]:
+    """Names and keys of all ratings in the order in which they were stored."""
+    rows = await pool.fetch("select user_id_or_null, idempotency_key from session_feedback order by stored_at")
+    return [tuple(row) for row in rows]
+
+
+async def test_a_rating_before_the_erasure_loses_its_name_and_a_later_one_keeps_it(
+    pool: asyncpg.Pool, erasures: TurnErasures
+) -> None:
+    await rate(pool, "t1", AHEAD)
+    await rate(pool, "t2", AHEAD, Person("acme", "bob"))
+    await rate(pool, "t3", AHEAD, Person("globex", "eve"))
+    first = Erasure(EVE, "r-1", SystemClock().now())
+    await erase(erasures, first)
+    await rate(pool, "t4", BEHIND)
+    others = [("bob", "t2"), ("eve", "t3")]
+    assert await names(pool) == [(None, None), *others, ("eve", "t4")]
+    await erase(erasures, first)  # delivered again
+    assert await names(pool) == [(None, None), *others, ("eve", "t4")]
+    await erase(erasures, Erasure(EVE, "r-2", SystemClock().now()))
+    assert await names(pool) == [(None, None), *others, (None, None)]
+
+
+async def test_a_rating_that_is_being_stored_during_the_erasure_loses_its_name(
+    pool: asyncpg.Pool, erasures: TurnErasures
+) -> None:
+    async with pool.acquire() as connection:
+        transaction = connection.transaction()
+        await transaction.start()
+        await rate(connection, "t1", AHEAD)
+        erasing = asyncio.create_task(erase(erasures, Erasure(EVE, "r-1", SystemClock().now())))
+        while not await pool.fetchval(WAITING):
+            assert not erasing.done(), "the erasure did not wait for the rating"
+            await asyncio.sleep(0)
+        await transaction.commit()
+    await erasing
+    assert await names(pool) == [(None, None)]
+
+
+async def test_a_process_of_an_older_release_stores_ratings_in_the_same_order(
+    pool: asyncpg.Pool, erasures: TurnErasures
+) -> None:
+    """It writes neither of the new columns, not even when it enters a second erasure."""
+    note = (
+        "insert into erasures values ('acme', 'eve', $1, $2) on conflict (tenant, user_id) do update set "
+        "request_id = excluded.request_id, erased_at = excluded.erased_at"
+    )
+    await pool.execute(note, "r-1", SystemClock().now())
+    await rate(pool, "t1", AHEAD)
+    await pool.execute(note, "r-2", SystemClock().now())
+    await erasures.erase(await erasures.erased_at([EVE]))
+    assert await names(pool) == [(None, None)]
