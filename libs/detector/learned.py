@@ -1,7 +1,7 @@
 """The learned layer: a linear model over rules, relations and vectors, with calibrated probabilities.
 
-Linear on purpose: it was the best of what was tried on subjects it had not been taught (see docs/inference.md), its
-weights are a small file, and what moved a decision can be named.
+A linear model generalised best to subjects outside of its training data (docs/detector_operations.md). Its weights
+are a small file, and the features behind a decision can be named.
 """
 
 from __future__ import annotations

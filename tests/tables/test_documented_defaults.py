@@ -200,7 +200,7 @@ def of_argument(document: str, sentence: str, function: Any, name: str, value: A
     return Stated(document, sentence, value, lambda: inspect.signature(function).parameters[name].default)
 
 
-HTTP, TEXTS, SOURCES, GATE = "docs/http.md", "docs/texts.md", "docs/sources.md", "docs/inference.md"
+HTTP, TEXTS, SOURCES, GATE = "docs/http.md", "docs/texts.md", "docs/sources.md", "docs/detector_operations.md"
 STATED = (
     of_setting(HTTP, "`AUTH_ALGORITHMS` (default `RS256,ES256`", "AUTH_ALGORITHMS", ("RS256", "ES256")),
     of_setting(HTTP, "off by default, and `*` is refused", "AUTH_CORS_ORIGINS", UNSET),

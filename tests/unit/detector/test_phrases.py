@@ -14,7 +14,7 @@ from detector.evaluation.rows import neighbourhood
 ROWS: list[dict[str, Any]] = [
     json.loads(line) for line in (Path(__file__).parent / "phrases.jsonl").read_text(encoding="utf-8").splitlines()
 ]
-#: Neither label nor announcement is reached by words alone: docs/inference.md says so.
+#: Neither label nor announcement is reached by words alone: docs/evaluation.md says so.
 SHORT_OF = {"p028", "p031"}
 
 
