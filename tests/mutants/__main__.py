@@ -13,12 +13,12 @@ import time
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, as_completed
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from queue import SimpleQueue
 from typing import Literal
 
-from mutants.coverage_map import EVERYWHERE, MAP, CoverageMap, record
+from mutants.coverage_map import EVERYWHERE, MAP, CoverageMap, function_of, record
 from mutants.mutant import ROOT, Mutant
 from mutants.sampling import package_of, sample
 from mutants.tree import Tree
@@ -56,9 +56,14 @@ def main() -> int:
     with tempfile.TemporaryDirectory(prefix="mutants-") as folder:
         Path(folder).chmod(0o755)  # an embedded PostgreSQL below it may run as another user
         trees = [Tree(Path(folder) / str(number)) for number in range(options.jobs)]
-        results = _shown(_run(mutants, trees, covered, options.seconds), len(mutants))
-        if options.full:
-            results = [_again(one, trees[0]) if one.outcome == "survived" else one for one in results]
+        try:
+            results = _shown(_run(mutants, trees, covered, options.seconds), len(mutants))
+            if options.full:
+                results = [_again(one, trees[0]) if one.outcome == "survived" else one for one in results]
+            results = confirmed(results, trees[0], options.seconds)
+        finally:
+            for tree in trees:
+                tree.close()
     return report(results, options.share, as_json=options.json)
 
 
@@ -88,7 +93,7 @@ def _run(mutants: Sequence[Mutant], trees: Sequence[Tree], covered: CoverageMap,
             return Result(mutant, "survived", "no test runs its file", 0, 0.0)
         tree, began = free.get(), time.monotonic()
         try:
-            run = tree.judge(tests, mutant, seconds)
+            run = tree.test(tests, mutant, seconds)
         finally:
             free.put(tree)
         outcome: Outcome = "error" if run.error else "noticed" if run.failed else "survived"
@@ -100,10 +105,22 @@ def _run(mutants: Sequence[Mutant], trees: Sequence[Tree], covered: CoverageMap,
             yield future.result()
 
 
+def confirmed(results: Sequence[Result], tree: Tree, seconds: int) -> list[Result]:
+    """Return the results with an error for each mutant whose test fails without it, too."""
+    noticed_by = {function_of(one.detail) for one in results if one.outcome == "noticed" and one.detail}
+    fails_anyway = tree.failing(noticed_by, seconds) if noticed_by else set()
+    return [
+        replace(one, outcome="error", detail=f"without it, too: {one.detail}")
+        if one.outcome == "noticed" and function_of(one.detail) in fails_anyway
+        else one
+        for one in results
+    ]
+
+
 def _again(survivor: Result, tree: Tree) -> Result:
     """Run all tests on a mutant that the chosen ones let pass."""
     began = time.monotonic()
-    run = tree.judge(EVERYWHERE, survivor.mutant, WHOLE_SUITE_SECONDS)
+    run = tree.test(EVERYWHERE, survivor.mutant, WHOLE_SUITE_SECONDS)
     outcome: Outcome = "error" if run.error else "noticed" if run.failed else "survived"
     return Result(survivor.mutant, outcome, run.error or run.first, -1, round(time.monotonic() - began, 1))
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import ast
 from collections import Counter
-from pathlib import Path
+from collections.abc import Iterator
 
 import pytest
 
-from mutants.__main__ import Result, report
+from mutants.__main__ import Result, confirmed, report
 from mutants.coverage_map import CoverageMap
 from mutants.mutant import ROOT, Mutant
 from mutants.python_mutants import python_mutants
@@ -114,33 +114,47 @@ def of(before: str, after: str) -> Mutant:
     return Mutant(CAUSE, start, start + len(before), after, "by hand", text.count("\n", 0, start) + 1, before)
 
 
-def test_a_mutant_is_noticed_in_a_copy_and_the_tree_stays_whole(tmp_path: Path) -> None:
-    tree = Tree(tmp_path)
+@pytest.fixture(scope="module")
+def tree(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Tree]:
+    copy = Tree(tmp_path_factory.mktemp("copy"))
+    yield copy
+    copy.close()
+
+
+def test_a_mutant_is_noticed_in_a_copy_and_the_tree_stays_whole(tree: Tree) -> None:
     condition = "own if raw.coordinates.topic in FOREIGN else "
     run = tree.test(TESTS, of(condition, ""), 120)
     assert (run.failed, run.error) == (True, "")
     assert "test_cause.py" in run.first
     assert not tree.test(TESTS, of(condition, condition + "False or "), 120).failed
     assert tree.test(TESTS, of("from __future__", "from __past__"), 120).failed
-    for root in (ROOT, tmp_path):
+    for root in (ROOT, tree.folder):
         assert condition in (root / CAUSE).read_text("utf-8")
     with pytest.raises(ValueError, match="has changed"):
         of(condition, "").applied_to("")
 
 
-def test_a_test_module_that_no_tree_can_import_notices_nothing(tmp_path: Path) -> None:
-    tree = Tree(tmp_path)
-    broken = tmp_path / "tests" / "unit" / "servicekit" / "test_broken.py"
-    broken.write_text("import no_such_module\n", "utf-8")
-    breaks_imports = of("from __future__", "from __past__")
-    run = tree.judge((str(broken.relative_to(tmp_path)),), breaks_imports, 120)
-    assert not run.failed and "without it, too" in run.error
-    assert tree.judge(TESTS, breaks_imports, 120).failed
+def test_a_test_that_fails_without_the_mutant_notices_nothing(tree: Tree) -> None:
+    folder = tree.folder / "tests" / "unit" / "servicekit"
+    for name, text in (
+        ("test_broken.py", "import no_such_module\n"),
+        ("test_red.py", "def test_red(): assert False\ndef test_hangs(): __import__('time').sleep(600)\n"),
+    ):
+        (folder / name).write_text(text, "utf-8")
+    mutant = of("from __future__", "from __past__")
+    results = {}
+    for test in (*TESTS, *(f"tests/unit/servicekit/{name}" for name in ("test_broken.py", "test_red.py::test_red"))):
+        run = tree.test((test,), mutant, 120)
+        assert run.failed
+        results[test] = Result(mutant, "noticed", run.first, 1, 0.0)
+    outcomes = [one.outcome for one in confirmed(list(results.values()), tree, 120)]
+    assert outcomes == ["noticed", "error", "error"]
+    assert tree.test(("tests/unit/servicekit/test_red.py::test_hangs",), mutant, 1).error == "no end after 2 s"
 
 
-def test_sources_that_change_during_a_run_are_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_sources_that_change_during_a_run_are_named(tree: Tree, capsys: pytest.CaptureFixture[str]) -> None:
     gone = Mutant(CAUSE, 0, 3, "new", "by hand", 1, "old")
-    run = Tree(tmp_path).judge(TESTS, gone, 120)
+    run = tree.test(TESTS, gone, 120)
     assert run.error == f"{CAUSE} has changed since the mutant was made."
     assert report([Result(gone, "error", run.error, 1, 0.0)], 80, as_json=False) == 1
     assert f"{CAUSE} changed during the run: at its line 1, 'old' became 'new'." in capsys.readouterr().out

@@ -6,12 +6,12 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from mutants.coverage_map import function_of
 from mutants.mutant import ROOT, Mutant
+from mutants.warm import WarmPytest
 
 _FAILED = 1
 """pytest's exit status if tests ran and some failed."""
@@ -45,18 +45,7 @@ class Tree:
                 target.parent.mkdir(parents=True, exist_ok=True)
                 shutil.copyfile(source, target)
         self._check_imports()
-
-    def judge(self, arguments: Sequence[str], mutant: Mutant, seconds: int) -> Run:
-        """Run `test`; a failure, or an import that fails, is an error if it occurs without `mutant`, too."""
-        try:
-            run = self.test(arguments, mutant, seconds)
-        except (OSError, ValueError):
-            return Run(False, error=f"{mutant.file} has changed since the mutant was made.")
-        if not run.failed:
-            return run
-        again = [function_of(run.first)] if "::" in run.first else ["--collect-only", *arguments]
-        whole = self.run(again, seconds)
-        return Run(False, error=f"without it, too: {run.first}") if whole.failed else run
+        self._pytest = WarmPytest(folder, self._environment())
 
     def test(self, arguments: Sequence[str], mutant: Mutant, seconds: int) -> Run:
         """Run pytest with `arguments` and `mutant` in place, up to the first failure; then restore the copy.
@@ -64,8 +53,12 @@ class Tree:
         A single test that takes `seconds` fails: the breakage made it wait for ever.
         """
         file = self.folder / mutant.file
-        whole = file.read_text("utf-8")
-        file.write_text(mutant.applied_to(whole), "utf-8")
+        try:
+            whole = file.read_text("utf-8")
+            broken = mutant.applied_to(whole)
+        except (OSError, ValueError):
+            return Run(False, error=f"{mutant.file} has changed since the mutant was made.")
+        file.write_text(broken, "utf-8")
         try:
             return self.run(["-x", *arguments], seconds)
         finally:
@@ -74,23 +67,28 @@ class Tree:
     def run(self, arguments: Sequence[str], seconds: int) -> Run:
         """Run pytest with `arguments` on the copy as it is."""
         options = ["-q", "-n", "0", "-m", "not real and not browser and not bridges", "-p", "no:cacheprovider"]
-        command = [sys.executable, "-m", "pytest", *options, "--no-header", f"--timeout={seconds}", *arguments]
-        try:
-            done = self._start(command, 2 * seconds)
-        except subprocess.TimeoutExpired:
+        options += ["--no-header", f"--timeout={seconds}"]
+        status, output = self._pytest.run([*options, *arguments], 2 * seconds)
+        if status is None:
             return Run(False, error=f"no end after {2 * seconds} s")
-        lines = done.stdout.splitlines()
-        if done.returncode in (0, _FAILED):
-            failed = (line.split(" ", 1)[1] for line in lines if line.startswith(("FAILED ", "ERROR ")))
-            return Run(done.returncode == _FAILED, tuple(line.partition(" - ")[0] for line in failed))
-        if done.returncode in _BROKEN:
-            return Run(True, ("the tests cannot be imported or collected",))
-        return Run(False, error="; ".join(lines[-3:]) or done.stderr[-300:])
+        lines = output.splitlines()
+        failed = (line.split(" ", 1)[1] for line in lines if line.startswith(("FAILED ", "ERROR tests/")))
+        which = tuple(line.partition(" - ")[0] for line in failed)
+        if status in (0, _FAILED):
+            return Run(status == _FAILED, which)
+        if status in _BROKEN:
+            return Run(True, which or (arguments[-1],))
+        return Run(False, error="; ".join(lines[-3:]))
 
-    def _start(self, command: list[str], seconds: int) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            command, cwd=self.folder, env=self._environment(), capture_output=True, text=True, timeout=seconds
-        )
+    def failing(self, tests: Collection[str], seconds: int) -> set[str]:
+        """Return those of `tests`, functions or modules, that fail or cannot be imported without any mutant."""
+        together = self.run(sorted(tests), seconds * max(1, len(tests)))
+        if not together.failed and not together.error:
+            return set()
+        return {test for test in tests if (alone := self.run([test], seconds)).failed or alone.error}
+
+    def close(self) -> None:
+        self._pytest.close()
 
     def _environment(self) -> dict[str, str]:
         roots = os.pathsep.join(str(self.folder / name) for name in ("libs", "services"))
@@ -99,6 +97,9 @@ class Tree:
 
     def _check_imports(self) -> None:
         command = [sys.executable, "-c", "import servicekit, reporting; print(servicekit.__file__, reporting.__file__)"]
-        places = self._start(command, 60).stdout.split()
+        done = subprocess.run(
+            command, cwd=self.folder, env=self._environment(), capture_output=True, text=True, timeout=60
+        )
+        places = done.stdout.split()
         if len(places) != 2 or not all(Path(place).is_relative_to(self.folder) for place in places):
             raise RuntimeError(f"the copy's tests would not import the copy's code, but {' '.join(places)}")
