@@ -25,12 +25,14 @@ from standalone import (
     cli_rejudge,
     cli_where,
 )
+from standalone.command_group import PlainErrorGroup
 from standalone.state import DEFAULT_STATE
 from standalone.terminal import ANSWER_SECONDS, INTERRUPTED, AsJson, State, instant, print_json, say, show, within
 from standalone.terminal import run as run_work
 
 SERVICES = ("chat_bridge", "feedback", "inference", "reporting")
 app = typer.Typer(
+    cls=PlainErrorGroup,
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     rich_markup_mode="markdown",

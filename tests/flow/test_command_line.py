@@ -58,15 +58,15 @@ async def test_a_missing_file() -> None:
     async with state_folder() as state:
         ended = await agent_feedback("up", "--exit", "--json", "--state", state, "--replay", "no/such/file.jsonl")
         assert not state.exists()
-    assert ended.code == 2
-    assert "There is no file no/such/file.jsonl." in ended.err
+    assert (ended.code, ended.out) == (2, "")
+    assert ended.err.strip() == "There is no file no/such/file.jsonl."
 
 
 @pytest.mark.parametrize("message", [(), (" ",)], ids=["none", "blank"])
 async def test_a_verdict_about_nothing_is_wrong_usage(message: tuple[str, ...]) -> None:
     ended = await agent_feedback("explain", *message)
     assert (ended.code, ended.out) == (2, "")
-    assert "Give a message, or a file" in ended.err
+    assert ended.err.strip() == "Give a message, or a file with --rows."
 
 
 async def test_an_empty_file_and_lines_that_are_no_events(tmp_path: Path) -> None:
@@ -420,11 +420,27 @@ async def test_a_token_that_could_be_guessed_starts_nothing() -> None:
     assert (ended.code, ended.err.strip()) == (service.code, service.err.strip()) == (3, said)
 
 
-async def test_a_database_of_another_kind_is_refused_at_once() -> None:
+@pytest.mark.parametrize(
+    ("address", "said"),
+    [
+        (
+            "mysql://me:secret@host/db",
+            "mysql://host/db is not an address of PostgreSQL: it must begin with postgresql://.",
+        ),
+        (
+            "postgresql://me:secret@host:no/db",
+            "postgresql://host:no/db is not an address of PostgreSQL: its host or port is invalid.",
+        ),
+        (
+            "postgresql://me:secret@[::1/db",
+            "postgresql://[::1/db is not an address of PostgreSQL: its host or port is invalid.",
+        ),
+    ],
+)
+async def test_what_is_no_address_of_a_database_is_refused_at_once(address: str, said: str) -> None:
     async with state_folder() as state:
-        ended = await agent_feedback("up", "--exit", "--state", state, "--database", "mysql://me:secret@host/db")
+        ended = await agent_feedback("up", "--exit", "--state", state, "--database", address)
     assert ended.code == 3
-    said = "mysql://host/db is not an address of PostgreSQL: it must begin with postgresql://."
     assert ended.err.strip() == said
 
 

@@ -152,6 +152,8 @@ async def _connected(url: str, how: dict[str, Any], say: Say) -> asyncpg.Connect
             raise StartError(f"The database at {shown(url)} refuses the user, password or database name.") from None
         except asyncpg.ClientConfigurationError:  # such as a certificate authority whose file is missing
             raise StartError(f"The TLS options of the address {shown(url)} name files that cannot be used.") from None
+        except ValueError:  # such as a port in letters or half a pair of brackets
+            raise StartError(f"{shown(url)} is not an address of PostgreSQL: its host or port is invalid.") from None
         except (OSError, TimeoutError, asyncpg.PostgresError, asyncpg.InterfaceError) as error:
             if tries == 0:
                 say(f"Waiting for the database at {shown(url)} ({type(error).__name__}) ...")

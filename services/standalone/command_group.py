@@ -1,0 +1,60 @@
+"""The group of all commands: it shows wrong usage in one sentence, like every other error."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+import typer
+from typer.core import TyperGroup
+
+from standalone.terminal import FAILED, say
+
+_OF_OURS = "Invalid value: "
+"""Prefix of an error that a command raises itself: its text is a sentence already."""
+
+
+class PlainErrorGroup(TyperGroup):
+    """Group that prints a usage error as one sentence on stderr and exits with its code, 2."""
+
+    def main(
+        self,
+        args: Sequence[str] | None = None,
+        prog_name: str | None = None,
+        complete_var: str | None = None,
+        standalone_mode: bool = True,
+        windows_expand_args: bool = True,
+        **extra: Any,
+    ) -> Any:
+        """Run the command that `args` name. Raises SystemExit unless `standalone_mode` is False."""
+        try:
+            code = super().main(args, prog_name, complete_var, False, windows_expand_args, **extra)
+        except (typer.TyperException, typer.Abort) as error:
+            if not standalone_mode:
+                raise
+            if isinstance(error, typer.Abort):
+                say("Aborted.", "red")
+                sys.exit(FAILED)
+            if sentence := usage_error(error):
+                say(sentence, "red")
+            sys.exit(error.exit_code)
+        if not standalone_mode:
+            return code
+        sys.exit(code if isinstance(code, int) else 0)
+
+
+def usage_error(error: typer.TyperException) -> str:
+    """Return an error of the command line in words; empty if the help was shown instead.
+
+    An error that the parser found names the command whose help explains the option.
+    """
+    context = getattr(error, "ctx", None)
+    if type(error).__name__ == "NoArgsIsHelpError":  # typer does not export it; the help is already on the screen
+        return ""
+    text = " ".join(error.format_message().replace("Value error, ", "").split()).rstrip(".")
+    if text.startswith(_OF_OURS):
+        return f"{text.removeprefix(_OF_OURS)}."
+    if context is None:
+        return f"{text}."
+    return f"{text}{' See' if text.endswith('?') else '; see'} `{context.command_path} --help`."

@@ -1,0 +1,46 @@
+"""Wrong usage of the command line: one sentence on stderr, exit code 2, nothing on stdout."""
+
+from __future__ import annotations
+
+import pytest
+from typer.testing import CliRunner
+
+from standalone.cli import app
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (
+            "up --port 99999",
+            "Invalid value for '--port': Input should be less than or equal to 65535; see `agent-feedback up --help`.",
+        ),
+        ("replay no/such/file", "There is no file no/such/file."),
+        ("evaluate no/such/file", "file 'no/such/file' does not exist; see `agent-feedback evaluate --help`."),
+        ("export", "FORMAT'. Choose from: kto, dpo, sft, events, detector; see `agent-feedback export --help`."),
+        ("dlq show", "Missing argument 'letter'; see `agent-feedback dlq show --help`."),
+        ("up --log-level x", "'x' is not one of 'debug', 'info', 'warning', 'error'; see `agent-feedback up --help`."),
+        ("up --nope", "No such option: --nope (Possible options: --now, --token); see `agent-feedback up --help`."),
+        ("repaly", "No such command 'repaly'. Did you mean 'replay'? See `agent-feedback --help`."),
+        ("up --port", "Option '--port' requires an argument."),
+        ("topics --create", "--create needs --broker: the brokers to create the topics on."),
+    ],
+)
+def test_wrong_usage_is_one_sentence(arguments: str, said: str) -> None:
+    ended = CliRunner().invoke(app, arguments.split(), prog_name="agent-feedback")
+    assert (ended.exit_code, ended.stdout) == (2, "")
+    assert ended.stderr.endswith(f"{said}\n")
+    assert ended.stderr.count("\n") == 1
+
+
+def test_a_group_without_a_command_shows_its_help_only() -> None:
+    ended = CliRunner().invoke(app, ["dlq"], prog_name="agent-feedback")
+    assert ended.exit_code == 2
+    assert "Dead letters: records that could not be processed" in ended.output
+    assert ended.stderr == ""
+
+
+def test_the_help_still_succeeds() -> None:
+    ended = CliRunner().invoke(app, ["up", "--help"])
+    assert (ended.exit_code, ended.stderr) == (0, "")
+    assert "Usage:" in ended.stdout
