@@ -13,7 +13,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-import chat_bridge.service
+import chat_bridge.parts
 import feedback.service
 import reporting.service
 from feedback.store_postgres import PostgresStore
@@ -70,7 +70,7 @@ _SLOTS = json.dumps(
 
 async def measure(url: str) -> dict[str, Any]:
     """Fill the tables, then follow events as the command does; milliseconds."""
-    chat = await open_pool(url, "chat_bridge", chat_bridge.service.MIGRATIONS, by_key=True)
+    chat = await open_pool(url, "chat_bridge", chat_bridge.parts.MIGRATIONS, by_key=True)
     store = await open_pool(url, "feedback", feedback.service.MIGRATIONS, by_key=True)
     reports = await open_pool(url, "reporting", reporting.service.MIGRATIONS, by_key=True)
     topics = {"topic": "chat.message.reaction.ingested", "feedback": "null"}

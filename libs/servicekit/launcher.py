@@ -17,6 +17,7 @@ from typing import Any
 import uvloop
 
 from servicekit.allocator import share_one_arena
+from servicekit.definition import ServiceDefinition
 from servicekit.env_file import read_env_file
 from servicekit.error_kinds import is_transient
 from servicekit.errors import StartError
@@ -48,7 +49,10 @@ class Program:
     surface: Surface = field(default_factory=Surface)
 
 
-def main(program: Program) -> None:
+AnyProgram = Program | ServiceDefinition[Any]
+
+
+def main(program: AnyProgram) -> None:
     """Run `program` as the command line says. Exits with 3 where it cannot start, with 2 on wrong usage."""
     parser = argparse.ArgumentParser(
         prog=f"python -m {program.name}",
@@ -73,7 +77,7 @@ def main(program: Program) -> None:
         sys.exit(130)
 
 
-async def run_program(program: Program, host: str, port: int, token: str | None) -> None:
+async def run_program(program: AnyProgram, host: str, port: int, token: str | None) -> None:
     """Run until SIGINT or SIGTERM; stops within 20 s of one.
 
     `token` None is the one in the file that AGENT_FEEDBACK_TOKEN_FILE names, else callers bring tokens of AUTH_ISSUER.
@@ -118,7 +122,7 @@ async def run_program(program: Program, host: str, port: int, token: str | None)
             await service.stop()
 
 
-async def _start(program: Program) -> Service:
+async def _start(program: AnyProgram) -> Service:
     """The service, started; what it depends on may go away again while it starts."""
     while True:
         try:
@@ -130,7 +134,7 @@ async def _start(program: Program) -> Service:
         await asyncio.sleep(1)
 
 
-async def _started(program: Program) -> Service:
+async def _started(program: AnyProgram) -> Service:
     settings = read_settings(program.settings)
     arranged = faults_named(os.environ.get(VARIABLE))
     cluster = cluster_at(settings.broker)

@@ -10,17 +10,14 @@ from pydantic import BaseModel, Field
 from chat_bridge.ingest import LINES_LIMIT, TooManyLines, check
 from chat_bridge.intake import Intake
 from contracts.base import Name
-from contracts.scopes import INGEST
 from servicekit.web.auth import caller_of
 from servicekit.web.log_writer import trace_headers
-from servicekit.web.permissions import Permissions, needs
 from servicekit.web.refusals import documented, refusal, require_media_type
 
 INGEST_LIMIT = 8 * 1024 * 1024
 """Size limit of a request body, in bytes."""
 REFUSED_SHOWN = 1_000
 EVENTS = "/ingest/{tenant}/{project}/events"
-PERMISSIONS: Permissions = {("POST", EVENTS): needs(INGEST)}
 NDJSON = "application/x-ndjson"
 _EXAMPLE = (
     '{"topic":"chat.message.ingested","eventId":"e-1","occurredAt":"2026-11-20T09:29:00Z","messageId":"m-1",'

@@ -10,15 +10,12 @@ from pydantic import BaseModel, Field
 from chat_bridge.refused_store import SHOWN, RefusedEvents
 from contracts.base import Name
 from contracts.instants import format_instant, parse_instant
-from contracts.scopes import INGEST
 from servicekit.error_kinds import in_words, is_transient
 from servicekit.errors import Unavailable
 from servicekit.web.auth import caller_of
-from servicekit.web.permissions import Permissions, needs
 from servicekit.web.refusals import documented, refusal, refusal_of
 
 REFUSED = "/conversations/{tenant}/{project}/refused"
-PERMISSIONS: Permissions = {("GET", REFUSED): needs(INGEST)}
 ANSWERS = (
     documented(401, "No valid access token.")
     | documented(403, "The token does not cover that project, or lacks the scope ingest.")

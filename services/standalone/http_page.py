@@ -10,9 +10,11 @@ from typing import Any
 
 from fastapi import APIRouter
 
+from chat_bridge.api import ingest_router
 from chat_bridge.api_refused import refused_router
 from chat_bridge.service import WHERE_CHAT
-from chat_bridge.sources.registry import routers as bridge_routers
+from chat_bridge.sources.api import source_router
+from chat_bridge.sources.registry import SOURCES
 from feedback.api import intake_router
 from feedback.api_erasure import erasure_router
 from feedback.api_reviews import reviews_router
@@ -55,7 +57,8 @@ def openapi() -> dict[str, Any]:
     app = application(_not_running)
     nothing: Any = None
     made = (make(*(nothing for _ in inspect.signature(make).parameters)) for make in ROUTERS)
-    for router in (*bridge_routers(nothing, {}), *made):
+    of_bridge = (ingest_router(nothing), *(source_router(kind, {}, nothing) for kind in SOURCES))
+    for router in (*of_bridge, *made):
         app.include_router(router)
     return app.openapi()
 

@@ -10,7 +10,6 @@ from urllib.parse import urlsplit
 
 import asyncpg
 
-import chat_bridge.retention
 import chat_bridge.service
 import feedback.retention
 import feedback.service
@@ -31,7 +30,7 @@ from standalone.log_access import database_answers
 
 Say = Callable[[str], None]
 _SERVICES: tuple[tuple[Any, Any, type[Any]], ...] = (
-    (chat_bridge.service, chat_bridge.retention, ChatBridgeSettings),
+    (chat_bridge.service, chat_bridge.service.PROGRAM, ChatBridgeSettings),
     (feedback.service, feedback.retention, FeedbackSettings),
     (inference.service, inference.retention, InferenceSettings),
     (reporting.service, reporting.retention, ReportingSettings),

@@ -12,7 +12,6 @@ from hand_clock import HandClock
 import chat_bridge.service
 from chat_bridge.refused import Refusal
 from chat_bridge.refused_store import RefusedEvents
-from chat_bridge.retention import expiries
 from chat_bridge.settings import ChatBridgeSettings
 from servicekit.db.pools import open_pool
 from servicekit.db.retention import Retention
@@ -66,7 +65,9 @@ async def test_a_refusal_is_listed_for_its_days(pool: asyncpg.Pool) -> None:
     await events.note([refusal(1)])
     clock.forward(1)
     await events.note([refusal(2)])
-    retention = Retention("chat_bridge", pool, clock, expiries(ChatBridgeSettings(refused_days=2)))
+    retention = Retention(
+        "chat_bridge", pool, clock, chat_bridge.service.PROGRAM.expiries(ChatBridgeSettings(refused_days=2))
+    )
     clock.forward(2 * 86_400 - 1)
     assert await retention.sweep() == {}
     clock.forward(1)

@@ -13,7 +13,6 @@ import chat_bridge.service
 import feedback.service
 import inference.service
 import reporting.service
-from chat_bridge.retention import expiries as bridge_expiries
 from chat_bridge.settings import ChatBridgeSettings
 from feedback.retention import expiries as feedback_expiries
 from feedback.retention import store_expiries
@@ -29,7 +28,7 @@ from servicekit.errors import StartError
 from standalone.purge import purge
 
 EVERY = {
-    "chat_bridge": (chat_bridge.service, bridge_expiries(ChatBridgeSettings())),
+    "chat_bridge": (chat_bridge.service, chat_bridge.service.PROGRAM.expiries(ChatBridgeSettings())),
     "feedback": (feedback.service, [*feedback_expiries(FeedbackSettings()), *store_expiries(FeedbackSettings())]),
     "inference": (inference.service, inference_expiries(InferenceSettings())),
     "reporting": (reporting.service, reporting_expiries(ReportingSettings(message_days=30, feedback_days=30))),

@@ -36,7 +36,7 @@ DAY = 86_400_000_000
 NOW = 1_893_456_000_000_000
 """1 January 2030, microseconds."""
 SERVICES: Mapping[str, tuple[Any, Callable[[], Sequence[Expiry]]]] = {
-    "chat_bridge": (chat_bridge.service, lambda: chat_bridge.service.expiries(ChatBridgeSettings())),
+    "chat_bridge": (chat_bridge.service, lambda: chat_bridge.service.PROGRAM.expiries(ChatBridgeSettings())),
     "feedback": (
         feedback.service,
         lambda: [*feedback.service.expiries(FeedbackSettings()), *store_expiries(FeedbackSettings())],

@@ -1,0 +1,179 @@
+"""Definition of a service as values: what it reads, serves, does on a schedule, keeps and erases.
+
+A service's page, `services/NAME/service.py`, is one `ServiceDefinition`. Each of its lines has a plain function of the
+service's parts: the resources that `opens` has opened. `ServiceDefinition.build` connects the lines to a running
+service; `agent-feedback services` prints them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final, Generic, Literal, TypeVar, get_type_hints
+
+from fastapi import APIRouter
+
+from contracts.feedback import FeedbackKeeper
+from contracts.topics import ERASURE_REQUESTED, Consumer
+from servicekit.db.retention import Expiry
+from servicekit.log.erasing import ErasingHandler, Erasures
+from servicekit.log.handler import Handler
+from servicekit.log.journal import Journal, JournalingHandler
+from servicekit.log.messages import Producer
+from servicekit.service import Periodic, Service, ServiceContext
+from servicekit.web.application import Surface
+from servicekit.web.permissions import Permissions, merged
+from servicekit.web.refusals import RefusedPage
+
+P = TypeVar("P")
+"""The parts of a service."""
+Work = Callable[[], Awaitable[object]]
+OLDER: Final = {
+    "timestamp": "r.{since} < to_timestamp($1::bigint / 1e6)",
+    "microseconds": "r.{since} < $1",
+    "milliseconds": "r.{since} < $1::bigint / 1000",
+}
+"""SQL condition of an expired row `r`, by the unit of its column."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reads(Generic[P]):
+    """A consumer group and the handler of its batches.
+
+    Erasure requests among its topics are carried out around the handler (`ErasingHandler`), except if it
+    `erases_itself`. With `journal`, outcomes are noted for `agent-feedback where`. `if_set` names the setting without
+    which the service does not join the group.
+    """
+
+    group: Consumer
+    handler: Callable[[P], Handler]
+    journal: Callable[[P], Journal] | None = None
+    erases_itself: bool = False
+    if_set: str = ""
+
+    @property
+    def kind(self) -> type[Handler]:
+        """Class of the handler, from the annotation of the function that returns it."""
+        kind: type[Handler] = get_type_hints(self.handler)["return"]
+        return kind
+
+
+@dataclass(frozen=True, slots=True)
+class Serves(Generic[P]):
+    """A router's routes with the permission of each."""
+
+    router: Callable[[P], APIRouter]
+    routes: Permissions
+
+
+@dataclass(frozen=True, slots=True)
+class Every(Generic[P]):
+    """Work on a schedule, repeated after `seconds` (a number, or the name of a setting).
+
+    `work` returns the function to call, or several by name. `if_set` names the setting without which there is no work.
+    """
+
+    name: str
+    seconds: float | str
+    work: Callable[[P], Work | Mapping[str, Work]]
+    delay: float = 0.0
+    if_set: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Keeps:
+    """Retention of a table: a row expires `days` after its column `since`; `days` names the setting.
+
+    `only` is a further SQL condition about the expired row `r`; `{moment}` in it stands for the oldest kept time.
+    `pool` names the service's part with the table's connections; the table is not there if that part is None.
+    """
+
+    table: str
+    days: str
+    since: str
+    unit: Literal["timestamp", "microseconds", "milliseconds"] = "timestamp"
+    only: str = ""
+    pool: str = "pool"
+
+    def expiry(self, settings: Any) -> Expiry:
+        """Return the table's expiry rule under `settings`."""
+        older = OLDER[self.unit].format(since=self.since)
+        moment = "to_timestamp($1::bigint / 1e6)"
+        condition = f"{older} and {self.only.format(moment=moment)}" if self.only else older
+        return Expiry(self.table, getattr(settings, self.days), condition)
+
+
+@dataclass(frozen=True, slots=True)
+class Erases(Generic[P]):
+    """Erasure of a person in the service: in a few words, and by the erasures around its handlers.
+
+    `erasures` is None if every handler `erases_itself`. `receipts` returns the producer of confirmations, by default
+    the service's own.
+    """
+
+    what: str
+    erasures: Callable[[P], Erasures] | None = None
+    receipts: Callable[[P], Producer] | None = None
+
+
+@dataclass(frozen=True)
+class ServiceDefinition(Generic[P]):
+    """A service's page. `opens` opens its parts from its settings and for a running service."""
+
+    name: FeedbackKeeper
+    settings: type[Any]
+    opens: Callable[..., Awaitable[P]]
+    erases: Erases[P]
+    reads: Sequence[Reads[P]] = ()
+    serves: Sequence[Serves[P]] = ()
+    every: Sequence[Every[P]] = ()
+    keeps: Sequence[Keeps] = ()
+    body_limits: Mapping[str, int] = field(default_factory=dict)
+    """Limits of bodies in bytes by path prefix, where a prefix takes more than the usual body."""
+    refused_pages: Mapping[str, RefusedPage] = field(default_factory=dict)
+
+    @property
+    def surface(self) -> Surface:
+        """The parts of the routes that the HTTP application uses."""
+        return Surface(merged(*(one.routes for one in self.serves)), self.body_limits, self.refused_pages)
+
+    def expiries(self, settings: Any, pool: str = "pool") -> list[Expiry]:
+        """Return the expiry rules of the tables on `pool` under `settings`."""
+        return [one.expiry(settings) for one in self.keeps if one.pool == pool]
+
+    async def build(self, settings: Any, context: ServiceContext, *outside: Any) -> Service:
+        """Build the service, connected and ready to start. `outside` are further arguments of `opens`.
+
+        Raises StartError for settings that do not work.
+        """
+        service = Service(self.name, context)
+        parts = await self.opens(settings, service, *outside)
+        for pool in dict.fromkeys(one.pool for one in self.keeps):
+            if getattr(parts, pool) is not None:
+                service.expire(getattr(parts, pool), self.expiries(settings, pool))
+        for reads in self.reads:
+            if _is_set(settings, reads.if_set):
+                service.consume(reads.group, self._handler(reads, parts, service))
+        for every in self.every:
+            if _is_set(settings, every.if_set):
+                seconds = getattr(settings, every.seconds) if isinstance(every.seconds, str) else every.seconds
+                for name, work in _named(every.name, every.work(parts)):
+                    service.every(Periodic(name, seconds, work, every.delay))
+        service.routers += [one.router(parts) for one in self.serves]
+        return service
+
+    def _handler(self, reads: Reads[P], parts: P, service: Service) -> Handler:
+        handler = reads.handler(parts)
+        if reads.group in ERASURE_REQUESTED.consumers and not reads.erases_itself:
+            assert self.erases.erasures is not None, f"{reads.group} erases nothing"
+            receipts = service.producer if self.erases.receipts is None else self.erases.receipts(parts)
+            handler = ErasingHandler(handler, self.erases.erasures(parts), receipts, self.name)
+        return handler if reads.journal is None else JournalingHandler(handler, reads.journal(parts))
+
+
+def _is_set(settings: Any, name: str) -> bool:
+    return not name or bool(getattr(settings, name))
+
+
+def _named(name: str, work: Work | Mapping[str, Work]) -> list[tuple[str, Work]]:
+    return [(f"{name} {key}", one) for key, one in work.items()] if isinstance(work, Mapping) else [(name, work)]

@@ -1,0 +1,107 @@
+"""Parts of the bridge: the resources that its page connects (`service.py`)."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import asyncpg
+from fastapi import APIRouter
+
+from chat_bridge.asking import AskAgain
+from chat_bridge.erasure import ChatBridgeErasures
+from chat_bridge.handlers import ChatHandler
+from chat_bridge.intake import Intake
+from chat_bridge.parking import Parking
+from chat_bridge.refused_store import RefusedEvents
+from chat_bridge.settings import ChatBridgeSettings
+from chat_bridge.source_http import HttpMessageSource
+from chat_bridge.sources.api import source_router
+from chat_bridge.sources.registry import OpenSources, open_sources
+from chat_bridge.sources.source import SourceKind
+from chat_bridge.store_postgres import PostgresStore
+from contracts.instants import DAY
+from servicekit.log.journal import Journal, JournalReader
+from servicekit.service import Service
+from servicekit.web.journal import WhereLookup
+from servicekit.web.log_writer import LogWriter
+
+MIGRATIONS = Path(__file__).parent / "migrations"
+
+
+@dataclass(frozen=True, slots=True)
+class ChatBridgeParts:
+    """Open resources of the bridge. `message_source` is None if no setting names one."""
+
+    settings: ChatBridgeSettings
+    service: Service
+    pool: asyncpg.Pool
+    store: PostgresStore
+    journal: Journal
+    refused: RefusedEvents
+    parking: Parking
+    message_source: HttpMessageSource | None
+    sources: OpenSources
+    intake: Intake
+    lookup: WhereLookup
+
+    def chat_handler(self) -> ChatHandler:
+        return ChatHandler(
+            self.store,
+            self.service.producer,
+            self.parking,
+            self.service.context.clock,
+            self.settings.parked_limit,
+            self.message_source,
+            self.refused.note_set_aside,
+        )
+
+    def erasures(self) -> ChatBridgeErasures:
+        return ChatBridgeErasures(self.pool, self.store)
+
+    def source_routes(self, kind: SourceKind) -> APIRouter:
+        return source_router(kind, self.sources.get(kind.name, {}), self.intake)
+
+    def ask_again(self) -> Callable[[], Awaitable[None]]:
+        assert self.message_source is not None
+        return AskAgain(self.store, self.message_source).ask
+
+
+async def open_parts(settings: ChatBridgeSettings, service: Service) -> ChatBridgeParts:
+    """Open the bridge's parts, its database among them, for `service`. Raises StartError."""
+    context = service.context
+    pool = await service.open_database(settings.database_url, MIGRATIONS)
+    store, journal, refused = PostgresStore(pool), Journal(pool), RefusedEvents(pool, context.clock)
+    wait = int(settings.parked_days * DAY)
+    parking = Parking(store, service.producer, context.clock, wait, context.observers, refused.note_set_aside, journal)
+    log = LogWriter(service.producer, room=context.room, seconds=settings.log_seconds)
+    lookup = service.lookups["where chat"] = WhereLookup(JournalReader(pool))
+    service.facts["parked"] = store.parked
+    return ChatBridgeParts(
+        settings=settings,
+        service=service,
+        pool=pool,
+        store=store,
+        journal=journal,
+        refused=refused,
+        parking=parking,
+        message_source=_open_message_source(settings, service),
+        sources=open_sources(settings),
+        intake=Intake(log, context.clock, context.judge_at, refused.note),
+        lookup=lookup,
+    )
+
+
+def _open_message_source(settings: ChatBridgeSettings, service: Service) -> HttpMessageSource | None:
+    if settings.message_source_url is None:
+        return None
+    token = settings.message_source_token
+    source = HttpMessageSource(
+        settings.message_source_url,
+        service.context.clock,
+        token=token.get_secret_value() if token else None,
+        seconds=settings.message_source_seconds,
+    )
+    service.resources.push_async_callback(source.close)
+    return source
