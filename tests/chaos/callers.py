@@ -19,7 +19,9 @@ from chaos.process import TOKEN
 from chaos.proxy import Door
 from chaos.publisher import now_us
 from chaos.traffic import Traffic
+from chaos.wire import acceptances
 
+HTTP_SERVICES = ("chat_bridge", "feedback")
 KIND = "over HTTP"
 """The kind of the ledger's entries that were accepted over HTTP."""
 CALLERS = 3
@@ -34,11 +36,6 @@ _JUDGEMENT = ("eventId", "occurredAt", "tenant", "project", "conversationId", "t
 Event = dict[str, Any]
 
 
-def is_success(response: bytes) -> bool:
-    """Return True if `response` begins with a status line that accepts the request."""
-    return response.startswith(b"HTTP/1.1 2")
-
-
 class Caller:
     """One client with a connection to each of the two services that accept events over HTTP.
 
@@ -51,7 +48,7 @@ class Caller:
         self._rng = random.Random(seed)
         self._traffic = Traffic(seed, poison=0, tie=0)
         self._wrong = wrong
-        self.doors = {name: Door(lambda name=name: fleet.port_of(name)) for name in ("chat_bridge", "feedback")}
+        self.doors = {name: Door(lambda name=name: fleet.port_of(name), acceptances) for name in HTTP_SERVICES}
         self.repeats = 0
         """Requests that were sent again."""
 
@@ -100,7 +97,8 @@ class Caller:
         """Send until accepted. None if it is refused."""
         door = self.doors[service]
         while True:
-            door.withholds = is_success if self._rng.random() < RESPONSES_CUT else None
+            cut = self._rng.random() < RESPONSES_CUT
+            door.withholds = lambda cut=cut: cut
             try:
                 response = await client.post(
                     f"http://127.0.0.1:{door.port}{path}", content=body, headers={"Content-Type": media_type}

@@ -1,4 +1,4 @@
-"""The real parts that the services run on: Kafka, PostgreSQL, and a door to the database for each service."""
+"""The real parts that the services run on: Kafka and PostgreSQL, and for each service a door to either."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import asyncio
 import os
 import signal
 import time
+from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -14,11 +15,12 @@ from urllib.parse import parse_qs, urlsplit
 import asyncpg
 from aiokafka.errors import KafkaError
 
+from chaos.listeners import KafkaWithListeners
 from chaos.proxy import Door
 from chaos.small_disk import mount, unmount
+from chaos.wire import ProduceRecogniser, commits
 from servicekit.errors import StartError
 from servicekit.log.topics import ensure_topics
-from standalone.embedded.local_kafka import LocalKafka
 from standalone.embedded.postgres import EmbeddedPostgres
 
 SERVICES = ("chat_bridge", "feedback", "inference", "reporting")
@@ -29,23 +31,27 @@ class Cluster:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self.kafka = LocalKafka(folder / "kafka")
+        self.kafka = KafkaWithListeners(folder / "kafka", SERVICES)
         self.postgres = EmbeddedPostgres(folder / "postgres")
         self.disk: Path | None = None
         """A small disk that the services' tables lie on, where one was asked for."""
-        self.doors = {name: Door(self._socket) for name in SERVICES}
+        self.doors = {name: Door(self._socket, commits) for name in SERVICES}
+        """Between each service and its database."""
+        self.log_doors = {name: Door(partial(self.kafka.port_of, name), ProduceRecogniser) for name in SERVICES}
+        """Between each service and the broker."""
 
     async def __aenter__(self) -> Self:
+        for door in (*self.doors.values(), *self.log_doors.values()):
+            await door.start()
+        self.kafka.advertised = {name: door.port for name, door in self.log_doors.items()}
         await asyncio.gather(self.kafka.start(), self.postgres.start())
         await self.make_topics()
-        for door in self.doors.values():
-            await door.start()
         return self
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        for door in self.doors.values():
+        for door in (*self.doors.values(), *self.log_doors.values()):
             await door.stop()
         await asyncio.gather(self.kafka.stop(), self.postgres.stop())
         if self.disk is not None:
@@ -75,6 +81,10 @@ class Cluster:
     def database_url(self, service: str) -> str:
         """The database as `service` sees it: through its door."""
         return f"postgresql://postgres@127.0.0.1:{self.doors[service].port}/postgres?sslmode=disable"
+
+    def broker(self, service: str) -> str:
+        """The broker as `service` sees it, from first to last through its door."""
+        return f"127.0.0.1:{self.log_doors[service].port}"
 
     async def connect(self) -> asyncpg.Connection:
         """A connection of the harness's own, past all doors."""

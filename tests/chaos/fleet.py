@@ -37,7 +37,7 @@ class Fleet:
 
     def spawn(self, name: str, plan: Plan | None = None, further: Mapping[str, str] | None = None) -> ServiceProcess:
         """A new process of `name`, which nobody keeps alive, with `further` variables in its environment."""
-        url, broker = self._cluster.database_url(name), self._cluster.kafka.bootstrap
+        url, broker = self._cluster.database_url(name), self._cluster.broker(name)
         prefix = name.upper()
         environment = {f"{prefix}_BROKER": broker, f"{prefix}_DATABASE_URL": url, f"{prefix}_STORE_URL": url}
         environment |= further or {}

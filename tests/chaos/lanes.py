@@ -12,9 +12,10 @@ from dataclasses import replace
 
 from chaos.cluster import SERVICES
 from chaos.database_faults import cancelled_backends, database_full, database_read_only, locked_tables
+from chaos.fault_table import SERVICE_FAULTS, ServiceFault
 from chaos.log_faults import compressed_bomb, foreign_member, records_deleted
 from chaos.progress import GROUPS, Progress, groups_of
-from chaos.service_faults import SERVICE_FAULTS, Scene, ServiceFault, jumping_clock, stopped_minute
+from chaos.service_faults import Scene, jumping_clock, stopped_minute
 from chaos.shared_faults import SHARED_FAULTS, SharedFault, redelivery, topic_made_again
 
 

@@ -1,36 +1,31 @@
-"""A proxy that the harness can make slow, shut, or have lose responses: before a database, or a service's HTTP port."""
+"""A proxy that the harness can make slow, shut, or have lose responses: before a database, a broker or an HTTP port."""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
-import re
 from collections.abc import Callable
 
-_WRITE = re.compile(rb"C\x00\x00\x00.(?:COMMIT|INSERT 0 \d+|UPDATE \d+|DELETE \d+)\x00", re.S)
-_IDLE = b"Z\x00\x00\x00\x05I"
-
-
-def is_commit(response: bytes) -> bool:
-    """Return True if `response` is PostgreSQL's to a write that is committed: it ends outside a transaction."""
-    return response.endswith(_IDLE) and _WRITE.search(response) is not None
+from chaos.wire import WriteRecogniser
 
 
 class Door:
     """Listens on loopback and passes bytes on to the unix socket, or loopback port, that `target` names at that moment.
 
-    `target` may raise OSError: the connection is closed at once.
+    `target` may raise OSError: the connection is closed at once. `recogniser` makes the object that finds the responses
+    to writes of one connection.
     """
 
-    def __init__(self, target: Callable[[], str | int]) -> None:
+    def __init__(self, target: Callable[[], str | int], recogniser: Callable[[], WriteRecogniser]) -> None:
         self._target = target
+        self._recogniser = recogniser
         self._server: asyncio.Server | None = None
         self._open: set[asyncio.StreamWriter] = set()
         self.delay = 0.0
         """Seconds by which everything the service says is held back."""
         self.shut = False
-        self.withholds: Callable[[bytes], bool] | None = None
-        """Responses that are not passed on; the connection is cut in their place."""
+        self.withholds: Callable[[], bool] | None = None
+        """Asked at each response to a write: if True it is not passed on, and the connection is cut in its place."""
         self.withheld = 0
         """Responses that were not passed on."""
 
@@ -65,8 +60,9 @@ class Door:
                 else asyncio.open_unix_connection(target)
             )
             self._open.add(inner)
-            there = asyncio.create_task(self._pump_requests(reader, inner))
-            back = asyncio.create_task(self._pump_responses(answers, writer))
+            writes = self._recogniser()
+            there = asyncio.create_task(self._pump_requests(reader, inner, writes))
+            back = asyncio.create_task(self._pump_responses(answers, writer, writes))
             await asyncio.wait({there, back}, return_when=asyncio.FIRST_COMPLETED)
             there.cancel()
             back.cancel()
@@ -78,18 +74,23 @@ class Door:
                     self._open.discard(end)
                     end.close()
 
-    async def _pump_requests(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    async def _pump_requests(
+        self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, writes: WriteRecogniser
+    ) -> None:
         with contextlib.suppress(OSError):
             while data := await reader.read(65_536):
                 if self.delay:
                     await asyncio.sleep(self.delay)
+                writes.requested(data)
                 writer.write(data)
                 await writer.drain()
 
-    async def _pump_responses(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    async def _pump_responses(
+        self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, writes: WriteRecogniser
+    ) -> None:
         with contextlib.suppress(OSError):
             while data := await reader.read(65_536):
-                if self.withholds is not None and self.withholds(data):
+                if writes.confirmed(data) and self.withholds is not None and self.withholds():
                     self.withheld += 1
                     return
                 writer.write(data)

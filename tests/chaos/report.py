@@ -11,8 +11,8 @@ from rich.console import Console
 from rich.table import Table
 
 from chaos.compare import Finding
+from chaos.fault_table import TESTED_BY
 from chaos.recovery import TARGET
-from chaos.service_faults import TESTED_BY
 
 STOP_LIMIT = 20.0
 RSS_LIMIT = 300.0

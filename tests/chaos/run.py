@@ -118,7 +118,7 @@ async def run(options: Options, script: Script = everything) -> Result:
                 scene.wrong.append(f"a request over HTTP was not accepted within {CALL_LIMIT:.0f} s of the last fault")
             scene.faults["response_cut"] = callers.responses_cut
             say(f"{callers.repeats} requests were sent again, {callers.responses_cut} of them after they were accepted")
-            say(f"responses to commits cut: {dict(scene.responses_cut)}")
+            say(f"responses to writes cut: {dict(scene.responses_cut)}")
             say(f"{ledger.count:,} records acknowledged; waiting for quiet")
             drained = await drain.quiet(SWEEP, options.drain)
             say("comparing")

@@ -7,16 +7,14 @@ import random
 import signal
 import time
 from collections import Counter
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Literal
 
 from chaos.callers import Callers
 from chaos.cluster import SERVICES, Cluster
 from chaos.fleet import Fleet
 from chaos.plan import POINTS, Plan
 from chaos.process import ServiceProcess
-from chaos.proxy import is_commit
 from chaos.publisher import Load, Writer
 from chaos.recovery import Recovery
 from chaos.wall_clock import WallClock
@@ -44,7 +42,7 @@ class Scene:
     wrong: list[str] = field(default_factory=list)
     """What a fault found that must not be, in words."""
     responses_cut: Counter[str] = field(default_factory=Counter)
-    """Responses to commits that a service never saw."""
+    """Responses to writes that a service never saw, by fault and service."""
     locks: dict[str, asyncio.Lock] = field(default_factory=lambda: {name: asyncio.Lock() for name in SERVICES})
     """Held while a fault decides which process of a service lives."""
 
@@ -121,33 +119,6 @@ async def join_and_leave(scene: Scene, name: str) -> None:
         await _leave(scene, guest)
 
 
-async def slow_database(scene: Scene, name: str) -> None:
-    """Everything the service says to its database arrives two seconds late."""
-    door = scene.cluster.doors[name]
-    door.delay = 2.0
-    await asyncio.sleep(scene.rng.uniform(5, 10))
-    door.delay = 0.0
-
-
-async def cut_database(scene: Scene, name: str) -> None:
-    """The connections break, and for a moment no new one is made."""
-    door = scene.cluster.doors[name]
-    door.shut = True
-    door.cut()
-    await asyncio.sleep(scene.rng.uniform(0, 4))
-    door.shut = False
-
-
-async def commit_cut(scene: Scene, name: str) -> None:
-    """The responses to some writes are lost with their connections: the service cannot know that they are committed."""
-    door, rng = scene.cluster.doors[name], scene.rng
-    before = door.withheld
-    door.withholds = lambda response: is_commit(response) and rng.random() < 0.3
-    await asyncio.sleep(rng.uniform(4, 8))
-    door.withholds = None
-    scene.responses_cut[name] += door.withheld - before
-
-
 async def wrong_clock(scene: Scene, name: str) -> None:
     """Killed, and back with a clock an hour off until the next restart."""
     ahead = scene.rng.choice((3_600.0, -3_600.0))
@@ -204,35 +175,3 @@ async def _until(true: Callable[[], bool], seconds: float) -> bool:
             return False
         await asyncio.sleep(0.1)
     return True
-
-
-Promise = Literal["P1", "P2", "P3", "P4", "P5", "P6", "P7", "P8", "P9", "P10"]
-ServiceFault = Callable[[Scene, str], Awaitable[None]]
-SERVICE_FAULTS: tuple[tuple[str, ServiceFault, float], ...] = (
-    ("kill", kill, 40),
-    ("kill_at_point", kill_at_point, 20),
-    ("term", term, 10),
-    ("join_and_leave", join_and_leave, 10),
-    ("zombie", zombie, 6),
-    ("slow_database", slow_database, 7),
-    ("cut_database", cut_database, 4),
-    ("commit_cut", commit_cut, 10),
-    ("wrong_clock", wrong_clock, 3),
-)
-"""Name, what it does, how often among the others."""
-TESTED_BY: dict[Promise, tuple[str, ...]] = {
-    "P1": ("kill", "kill_at_point", "response_cut", "commit_cut", "broker_kill", "postgres_crash", "topic_made_again"),
-    "P2": ("redelivery", "response_cut", "commit_cut", "kill", "kill_at_point", "zombie", "racing_producers"),
-    "P3": ("wrong_clock", "jumping_clock", "racing_producers", "redelivery", "join_and_leave"),
-    "P4": ("kill_at_point", "zombie", "broker_stop", "broker_kill"),
-    "P5": ("broker_kill", "broker_stop", "kill", "records_deleted"),
-    "P6": ("poison", "compressed_bomb"),
-    "P7": (
-        *("slow_database", "cut_database", "postgres_crash"),
-        *("database_read_only", "database_full", "cancelled_backends", "locked_tables", "stopped_minute"),
-    ),
-    "P8": ("join_and_leave", "zombie", "kill_at_point", "foreign_member"),
-    "P9": ("term",),
-    "P10": ("kill", "postgres_crash", "redelivery"),
-}
-"""Which faults put a promise to the test."""

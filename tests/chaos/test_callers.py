@@ -18,7 +18,8 @@ from starlette.responses import JSONResponse
 from chaos.callers import KIND, Caller
 from chaos.ledger import Ledger, entries_of
 from chaos.outgoing import EXPLICIT
-from chaos.proxy import Door, is_commit
+from chaos.proxy import Door
+from chaos.wire import commits
 from servicekit.web.application import application
 from servicekit.web.server import HttpServer
 
@@ -87,13 +88,13 @@ async def test_a_valid_request_that_is_refused_is_wrong(caller: Any) -> None:
 
 async def test_a_door_withholds_the_response_to_a_commit_and_no_other(own_database: str) -> None:
     asked = parse_qs(urlsplit(own_database).query)
-    door = Door(lambda: f"{asked['host'][0]}/.s.PGSQL.{asked['port'][0]}")
+    door = Door(lambda: f"{asked['host'][0]}/.s.PGSQL.{asked['port'][0]}", commits)
     await door.start()
     database = urlsplit(own_database).path
     through = f"postgresql://postgres@127.0.0.1:{door.port}{database}?sslmode=disable"
     beside = await asyncpg.connect(own_database)
     await beside.execute("create table t (n int)")
-    door.withholds = is_commit
+    door.withholds = lambda: True
     try:
         for n, in_transaction in enumerate((False, True)):
             connection = await asyncpg.connect(through)

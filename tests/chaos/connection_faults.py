@@ -1,0 +1,56 @@
+"""Faults of the connections between one service and its database or the broker, by the doors between them."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+
+from chaos.proxy import Door
+from chaos.service_faults import SESSION, Scene
+
+SHARE_CUT = 0.3
+"""Share of responses to writes that `commit_cut` and `produce_cut` lose."""
+
+
+async def slow_database(scene: Scene, name: str) -> None:
+    """Everything the service says to its database arrives two seconds late."""
+    door = scene.cluster.doors[name]
+    door.delay = 2.0
+    await asyncio.sleep(scene.rng.uniform(5, 10))
+    door.delay = 0.0
+
+
+async def cut_database(scene: Scene, name: str) -> None:
+    """The connections break, and for a moment no new one is made."""
+    door = scene.cluster.doors[name]
+    door.shut = True
+    door.cut()
+    await asyncio.sleep(scene.rng.uniform(0, 4))
+    door.shut = False
+
+
+async def commit_cut(scene: Scene, name: str) -> None:
+    """The responses to some writes are lost with their connections: the service cannot know that they are committed."""
+    scene.responses_cut[f"commit_cut {name}"] += await _lose_responses(scene.cluster.doors[name], scene.rng)
+
+
+async def produce_cut(scene: Scene, name: str) -> None:
+    """The responses to some produce requests are lost with their connections, after the broker has the records."""
+    scene.responses_cut[f"produce_cut {name}"] += await _lose_responses(scene.cluster.log_doors[name], scene.rng)
+
+
+async def _lose_responses(door: Door, rng: random.Random) -> int:
+    before = door.withheld
+    door.withholds = lambda: rng.random() < SHARE_CUT
+    await asyncio.sleep(rng.uniform(4, 8))
+    door.withholds = None
+    return door.withheld - before
+
+
+async def cut_log(scene: Scene, name: str) -> None:
+    """The connections to the broker break, and no new one is made for up to a session and four seconds."""
+    door = scene.cluster.log_doors[name]
+    door.shut = True
+    door.cut()
+    await asyncio.sleep(scene.rng.uniform(0, SESSION + 4))
+    door.shut = False

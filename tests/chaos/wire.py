@@ -1,0 +1,93 @@
+"""Recognise the responses to writes in the bytes of a connection: PostgreSQL, HTTP, Kafka. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol
+
+_WRITE = re.compile(rb"C\x00\x00\x00.(?:COMMIT|INSERT 0 \d+|UPDATE \d+|DELETE \d+)\x00", re.S)
+_IDLE = b"Z\x00\x00\x00\x05I"
+_PRODUCE = 0
+"""Kafka's api key of a produce request."""
+
+
+class WriteRecogniser(Protocol):
+    """Follows the two directions of one connection."""
+
+    def requested(self, data: bytes) -> None:
+        """Take in bytes of the client, before they are passed on."""
+        ...
+
+    def confirmed(self, data: bytes) -> bool:
+        """Return True if these bytes of the server are, or begin, its response to a write."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class ByResponse:
+    """A protocol whose responses alone say that a write was done."""
+
+    confirmed: Callable[[bytes], bool]
+
+    def requested(self, data: bytes) -> None:
+        """Requests tell nothing."""
+
+
+def is_commit(response: bytes) -> bool:
+    """Return True if `response` is PostgreSQL's to a write that is committed: it ends outside a transaction."""
+    return response.endswith(_IDLE) and _WRITE.search(response) is not None
+
+
+def is_success(response: bytes) -> bool:
+    """Return True if `response` begins with an HTTP status line that accepts the request."""
+    return response.startswith(b"HTTP/1.1 2")
+
+
+class FrameHeads:
+    """Beginnings, `length` bytes each, of the frames in a stream; a size of four bytes stands before each frame."""
+
+    def __init__(self, length: int) -> None:
+        self._length = length
+        self._skip = 0
+        """Bytes of the current frame that are still to come behind its beginning."""
+        self._held = b""
+
+    def feed(self, data: bytes) -> list[bytes]:
+        """Return the beginnings that `data` completes."""
+        found = []
+        self._held += data
+        while True:
+            skipped = min(self._skip, len(self._held))
+            self._held, self._skip = self._held[skipped:], self._skip - skipped
+            if len(self._held) < 4 + self._length:
+                return found
+            size, head = int.from_bytes(self._held[:4]), self._held[4 : 4 + self._length]
+            found.append(head)
+            self._held, self._skip = self._held[4 + self._length :], max(0, size - self._length)
+
+
+class ProduceRecogniser:
+    """Kafka: a response has the correlation id of its request, and only the request says that it writes records."""
+
+    def __init__(self) -> None:
+        self._requests, self._responses = FrameHeads(8), FrameHeads(4)
+        self._written: set[bytes] = set()
+
+    def requested(self, data: bytes) -> None:
+        # api key and version in two bytes each, then the correlation id
+        self._written.update(head[4:] for head in self._requests.feed(data) if int.from_bytes(head[:2]) == _PRODUCE)
+
+    def confirmed(self, data: bytes) -> bool:
+        answered = self._written.intersection(self._responses.feed(data))
+        self._written -= answered
+        return bool(answered)
+
+
+def commits() -> WriteRecogniser:
+    return ByResponse(is_commit)
+
+
+def acceptances() -> WriteRecogniser:
+    return ByResponse(is_success)
