@@ -274,6 +274,41 @@ async def test_a_vote_whose_token_expired_is_not_sent_as_the_next_person(stack: 
         assert await held_by(stack, "reviewer", "c-expired") is None
 
 
+async def test_nothing_of_the_last_person_is_shown_to_the_next(stack: RunningStack, browser: Any) -> None:
+    """The judgement, the open form, an unsent text and the thanks go; the next person's own judgement comes."""
+    await stack.publish(*exchange("c-next", "t1"))
+    await stack.quiet()
+    async with stack.client("reviewer") as http:
+        given = {"reaction": "ok", "text": "words of the reviewer"}
+        answer = await http.post("/conversations/acme/support/c-next/turns/t1/feedback", json=given)
+        assert answer.status_code == 202
+    await stack.quiet()
+    async with served(stack.app()) as url, opened(browser) as (page, _):
+        page_of_ann = SIGNED_IN % ("c-next", "thumbs.token = 'ann';")
+        await page.route("**/shop", lambda route: route.fulfill(body=page_of_ann, content_type="text/html"))
+        await page.goto(f"{url}/shop")
+        bad = page.get_by_role("button", name="Bad answer")
+        await bad.click()
+        await expect(page.get_by_role("status")).to_have_text("Thank you.")
+        await page.get_by_role("button", name="Wrong").click()
+        await page.get_by_role("textbox").fill("words of ann")
+        await page.evaluate("thumbs.token = 'nobody'")
+        await expect(page.get_by_role("status")).to_have_text("Sign in to give feedback.")
+        for button in (good_of(page), bad):
+            await expect(button).to_have_attribute("aria-pressed", "false")
+        await expect(page.get_by_role("textbox")).to_be_hidden()
+        await expect(page.get_by_role("button", name="Say why")).to_be_hidden()
+
+        await page.evaluate("thumbs.token = 'reviewer'")
+        await expect(good_of(page)).to_have_attribute("aria-pressed", "true")
+        await expect(bad).to_have_attribute("aria-pressed", "false")
+        await expect(page.get_by_role("status")).to_have_text("")
+        await page.get_by_role("button", name="Say why").click()
+        await expect(page.get_by_role("textbox")).to_have_value("words of the reviewer")
+        await expect(page.get_by_role("button", name="Helpful")).to_have_attribute("aria-pressed", "false")
+    assert (await held_by(stack, "ann", "c-next"), await held_by(stack, "reviewer", "c-next")) == ("not_ok", "ok")
+
+
 async def test_a_token_that_comes_late_is_not_the_next_persons(stack: RunningStack, browser: Any) -> None:
     await stack.publish(*exchange("c-late", "t1"))
     await stack.quiet()

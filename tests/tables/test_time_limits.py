@@ -62,6 +62,20 @@ async def test_tokens_have_a_leeway_of_30_seconds(source: Issuer, claims: dict[s
     assert (await authenticator.authenticate(source.token("rsa", **said)) is not None) == known
 
 
+@pytest.mark.parametrize(("leeway", "known"), [("0", False), ("300", True)])
+async def test_the_leeway_is_the_environments(
+    source: Issuer, monkeypatch: pytest.MonkeyPatch, leeway: str, known: bool
+) -> None:
+    for name, value in {"LEEWAY_SECONDS": leeway, "TENANT_CLAIM": "org", "SCOPE_CLAIM": "permissions"}.items():
+        monkeypatch.setenv(f"AUTH_{name}", value)
+    authenticator = issuer_of(AuthSettings(issuer=ISSUER, audience=AUDIENCE, jwks_url=source.url))
+    assert authenticator is not None
+    expired = {"exp": int(time.time()) - 100, "tenant": None, "scope": None}
+    caller = await authenticator.authenticate(source.token("rsa", **expired, org="globex", permissions="read"))
+    assert (caller is not None) == known
+    assert caller is None or (caller.tenant, caller.scopes) == ("globex", {"read"})
+
+
 async def test_without_settings_a_token_has_the_same_leeway(source: Issuer) -> None:
     authenticator = JwtAuthenticator(KeySet(source.url, HandClock()), issuer=ISSUER, audience=AUDIENCE)
     assert await authenticator.authenticate(source.token("rsa", exp=int(time.time()) - 25)) is not None

@@ -16,9 +16,10 @@ from servicekit.errors import Unavailable
 from servicekit.web.auth import COOKIE, Authenticator
 
 _STYLE: Final = (
+    ":root{color-scheme:light dark}"
     "body{font:16px/1.6 Inter,system-ui,-apple-system,Segoe UI,Roboto,Liberation Sans,sans-serif;"
-    "max-width:34rem;margin:18vh auto;padding:0 1.25rem;"
-    "color-scheme:light dark}h1{font-size:1.4rem;letter-spacing:-.01em}code{font-size:.95em}p{margin:.75rem 0}"
+    "max-width:34rem;margin:18vh auto;padding:0 1.25rem}"
+    "h1{font-size:1.4rem;letter-spacing:-.01em}code{font-size:.95em}p{margin:.75rem 0}"
     "form{display:flex;flex-wrap:wrap;gap:.5rem;margin:1.2rem 0}label{flex-basis:100%;font-size:.85rem}"
     "input,button{font:inherit;padding:.45rem .7rem;border-radius:8px;border:1px solid #8888}input{flex:1;min-width:0}"
     "button{background:#1f6456;color:#fff;cursor:pointer}"

@@ -1,0 +1,79 @@
+"""Every page in light and dark: enough contrast, every control reached by Tab, and its focus visible."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from typing import Any
+
+import pytest
+import pytest_asyncio
+from chromium import expect, launched, needs_chromium, opened
+from perceivable import faint_texts, tab_stops
+from running_stack import RunningStack, exchange, message, running_stack
+from served import served
+
+pytestmark = needs_chromium
+PAGES = (
+    "/",
+    "/?period=7d",
+    "/dashboard/feedback",
+    "/dashboard/conversation?tenant=acme&project=support&conversation=c1",
+    "/dashboard/agent?agent=bot",
+    "/dashboard/calibration",
+    "/dashboard/sessions",
+    "/dashboard/audit",
+    "/dashboard/nothing",
+)
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="session")
+async def stack(postgres_url: str) -> AsyncIterator[RunningStack]:
+    async with running_stack(postgres_url) as running:
+        await running.publish(
+            *exchange("c1", "t1", agent="bot"),
+            message("q2", "c1", content="No, that is wrong.", occurredAt="2026-01-01T10:01:00Z"),
+        )
+        await running.quiet()
+        body = {"reaction": "not_ok", "text": "Not what I asked.", "tags": ["wrong"], "correction": "Leipzig."}
+        async with running.client() as http:
+            answer = await http.post("/conversations/acme/support/c1/turns/t1/feedback", json=body)
+            assert answer.status_code == 202, answer.text
+        await running.quiet()
+        yield running
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="session")
+async def browser() -> AsyncIterator[Any]:
+    async with launched() as chromium:
+        yield chromium
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+async def test_every_page_of_the_dashboard(stack: RunningStack, browser: Any, scheme: str) -> None:
+    async with served(stack.app()) as url, opened(browser, color_scheme=scheme) as (page, _):
+        await page.goto(url)
+        assert await faint_texts(page) == []
+        assert len(await tab_stops(page)) == 3, "token, sign in, open the page"
+        await page.fill("#token", "all")
+        await page.keyboard.press("Enter")
+        await page.wait_for_selector("main[data-zone]")
+        [cookie] = [one for one in await page.context.cookies() if one["value"] == "all"]
+        assert (cookie["httpOnly"], cookie["sameSite"], cookie["secure"]) == (True, "Strict", False)
+        for path in PAGES:
+            await page.goto(url + path)
+            assert await faint_texts(page) == [], path
+            await tab_stops(page)
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+async def test_the_thumbs(stack: RunningStack, browser: Any, scheme: str) -> None:
+    async with served(stack.app()) as url, opened(browser, color_scheme=scheme) as (page, _):
+        await page.context.add_cookies([{"name": "agent_feedback_token", "value": "all", "url": url}])
+        await page.goto(f"{url}/widget")
+        await page.get_by_role("button", name="Start a conversation").click()
+        first = page.locator("agent-feedback-thumbs").first
+        await first.get_by_role("button", name="Bad answer").click()
+        await first.get_by_role("button", name="Wrong").click()
+        await expect(first.get_by_role("status")).to_have_text("Thank you.")
+        assert await faint_texts(page) == []
+        assert 'textarea. ""' in await tab_stops(page)
