@@ -10,7 +10,7 @@ from typing import Any, Final
 
 import asyncpg
 
-import feedback.service
+import feedback.store_choice
 import inference.service
 from agent_feedback_kit.sessions.record import opaque
 from contracts.instants import DAY
@@ -91,7 +91,7 @@ INFERENCE: Final = Asked(
 
 FEEDBACK: Final = Asked(
     "feedback",
-    feedback.service.MIGRATIONS,
+    feedback.store_choice.MIGRATIONS,
     (
         f"""insert into turns (tenant, project, conversation_id, turn_id, agent_id, agent_message_id, answer_version,
                 user_id, user_at)

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import chat_bridge.parts
-import feedback.service
+import feedback.store_choice
 import reporting.service
 from feedback.store_postgres import PostgresStore
 from feedback.where import states_of
@@ -71,7 +71,7 @@ _SLOTS = json.dumps(
 async def measure(url: str) -> dict[str, Any]:
     """Fill the tables, then follow events as the command does; milliseconds."""
     chat = await open_pool(url, "chat_bridge", chat_bridge.parts.MIGRATIONS, by_key=True)
-    store = await open_pool(url, "feedback", feedback.service.MIGRATIONS, by_key=True)
+    store = await open_pool(url, "feedback", feedback.store_choice.MIGRATIONS, by_key=True)
     reports = await open_pool(url, "reporting", reporting.service.MIGRATIONS, by_key=True)
     topics = {"topic": "chat.message.reaction.ingested", "feedback": "null"}
     await chat.execute(_JOURNAL.format(**topics), RECORDS, timeout=3_600)

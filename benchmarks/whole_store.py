@@ -26,8 +26,8 @@ import asyncpg
 from benchmarks.workload import scratch
 from contracts.instants import DAY, SECOND
 from feedback.model import Entry, Key, Payload, Record, Stamp
-from feedback.service import MIGRATIONS as STORE_MIGRATIONS
 from feedback.store import Save
+from feedback.store_choice import MIGRATIONS as STORE_MIGRATIONS
 from feedback.store_postgres import PostgresStore
 from reporting.exports.cases import cases
 from reporting.exports.examples import Format

@@ -124,6 +124,10 @@ class Service:
         )
         self.subscriptions.append(Subscription(delivery, self.context.clock, self.context.on_commit))
 
+    def subscription(self, group: Consumer) -> Subscription:
+        """Return the subscription of `group`. Raises StopIteration if the service does not consume it."""
+        return next(one for one in self.subscriptions if one.group == group)
+
     def every(self, periodic: Periodic) -> None:
         self._periodics.append(periodic)
 

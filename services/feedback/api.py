@@ -17,11 +17,9 @@ from servicekit.errors import LogFull, Unavailable
 from servicekit.web.auth import Caller, caller_of
 from servicekit.web.direct import DirectRoute
 from servicekit.web.log_writer import trace_headers
-from servicekit.web.permissions import ANY_TOKEN, Permissions
 from servicekit.web.refusals import RETRY_SECONDS, documented, invalid, refusal, refusal_of, require_media_type
 
 TURN_FEEDBACK = "/conversations/{tenant}/{project}/{conversation_id:segment}/turns/{turn_id:segment}/feedback"
-PERMISSIONS: Permissions = {("POST", TURN_FEEDBACK): ANY_TOKEN}
 JSON = "application/json"
 
 

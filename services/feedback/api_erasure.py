@@ -11,19 +11,16 @@ from pydantic import BaseModel, Field
 from contracts.base import Id, Name
 from contracts.feedback import FeedbackErasureRequested, FeedbackKeeper
 from contracts.instants import format_instant
-from contracts.scopes import ADMIN
 from contracts.topics import ERASURE_REQUESTED
 from feedback.erasure_status import ErasureStatuses
 from servicekit.clock import Clock
 from servicekit.errors import LogFull, Unavailable
 from servicekit.log.messages import Message
 from servicekit.web.log_writer import LogWriter, trace_headers
-from servicekit.web.permissions import Permissions, needs
 from servicekit.web.refusals import documented, refusal, refusal_of
 
 PERSON = "/tenants/{tenant}/users/{user_id:segment}"
 ERASURE = "/tenants/{tenant}/erasures/{request_id:segment}"
-PERMISSIONS: Permissions = {("DELETE", PERSON): needs(ADMIN), ("GET", ERASURE): needs(ADMIN)}
 
 
 class AcceptedErasure(BaseModel):

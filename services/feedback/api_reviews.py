@@ -14,7 +14,6 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from contracts.base import Id, Name, Reaction, Text
 from contracts.instants import format_instant
-from contracts.scopes import REVIEW as REVIEW_SCOPE
 from feedback.api import AcceptedFeedback
 from feedback.registry import TurnKey
 from feedback.store import Store
@@ -23,11 +22,9 @@ from servicekit.error_kinds import in_words, is_transient
 from servicekit.errors import LogFull, Unavailable
 from servicekit.web.auth import Caller, caller_of
 from servicekit.web.log_writer import trace_headers
-from servicekit.web.permissions import Permissions, needs
 from servicekit.web.refusals import RETRY_SECONDS, documented, invalid, refusal, refusal_of, require_media_type
 
 REVIEWS: Final = "/conversations/{tenant}/{project}/{conversation_id:segment}/turns/{turn_id:segment}/reviews"
-PERMISSIONS: Permissions = {("POST", REVIEWS): needs(REVIEW_SCOPE)}
 JSON: Final = "application/json"
 FORM: Final = "application/x-www-form-urlencoded"
 _PAGE: Final = re.compile(r"/dashboard/(?:conversation|audit)\?[\x21-\x7e]*")

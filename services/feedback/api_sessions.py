@@ -14,13 +14,11 @@ from contracts.scopes import ON_BEHALF
 from feedback.sessions import SessionEnd, Sessions
 from servicekit.errors import Unavailable
 from servicekit.web.auth import Caller, caller_of
-from servicekit.web.permissions import ANY_TOKEN, Permissions
 from servicekit.web.refusals import documented, invalid, refusal, refusal_of, require_media_type
 
 JSON = "application/json"
 THREAD_END = "/api/threads/{thread_id:segment}/end"
 MEMORY_STATUS = "/api/memory/status"
-PERMISSIONS: Permissions = {("POST", THREAD_END): ANY_TOKEN, ("GET", MEMORY_STATUS): ANY_TOKEN}
 
 
 class GivenEnd(BaseModel):

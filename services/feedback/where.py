@@ -8,16 +8,13 @@ from uuid import UUID
 
 from contracts.feedback import FeedbackErasureRequested
 from contracts.ids import revision_event_id
-from contracts.scopes import READ
 from feedback.model import Record
 from feedback.reward import change_of
 from feedback.store import Store
 from servicekit.log.outcome import Ignored
 from servicekit.web.journal import WHERE, FeedbackState
-from servicekit.web.permissions import Permissions, needs
 
 PATH: Final = WHERE + "feedback"
-PERMISSIONS: Permissions = {("GET", PATH): needs(READ)}
 
 
 def feedback_of(rewards: Mapping[str, float], event: Any) -> UUID | None:

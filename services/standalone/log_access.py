@@ -11,9 +11,9 @@ from urllib.parse import urlsplit
 from aiokafka.admin import AIOKafkaAdminClient
 
 from contracts.topics import Consumer
-from feedback.service import open_store
 from feedback.settings import FeedbackSettings
 from feedback.store import Store
+from feedback.store_choice import open_store
 from servicekit.db.pools import shown, wait_for_database
 from servicekit.log.cluster import Bootstrap, cluster_at
 from servicekit.log.messages import Producer

@@ -11,8 +11,8 @@ from urllib.parse import urlsplit
 import asyncpg
 
 import chat_bridge.service
-import feedback.retention
 import feedback.service
+import feedback.store_choice
 import inference.retention
 import inference.service
 import reporting.retention
@@ -31,7 +31,7 @@ from standalone.log_access import database_answers
 Say = Callable[[str], None]
 _SERVICES: tuple[tuple[Any, Any, type[Any]], ...] = (
     (chat_bridge.service, chat_bridge.service.PROGRAM, ChatBridgeSettings),
-    (feedback.service, feedback.retention, FeedbackSettings),
+    (feedback.service, feedback.service.PROGRAM, FeedbackSettings),
     (inference.service, inference.retention, InferenceSettings),
     (reporting.service, reporting.retention, ReportingSettings),
 )
@@ -86,6 +86,6 @@ def _tables(url: str | None) -> list[_Tables]:
         tables.append(_Tables(main.PROGRAM.name, database, folder, retention.expiries(settings)))
     store = url or read_settings(FeedbackSettings).store_url
     if urlsplit(store).scheme.startswith("postgres"):
-        expiries = feedback.retention.store_expiries(read_settings(FeedbackSettings))
-        tables.append(_Tables("feedback", store, feedback.service.MIGRATIONS, expiries))
+        expiries = feedback.service.PROGRAM.expiries(read_settings(FeedbackSettings), "store_pool")
+        tables.append(_Tables("feedback", store, feedback.store_choice.MIGRATIONS, expiries))
     return tables

@@ -61,7 +61,7 @@ class Stack:
         of_reporting = read_settings(ReportingSettings, **where)
         built = await together(
             chat_bridge.service.PROGRAM.build(of_bridge, around),
-            feedback.service.build(of_feedback, around),
+            feedback.service.PROGRAM.build(of_feedback, around),
             inference.service.build(of_inference, around),
             reporting.service.build(of_reporting, around, self.health, self.where),
         )

@@ -12,7 +12,7 @@ from command import COMMAND, agent_feedback
 from erasures import erased
 from running_stack import RunningStack, exchange
 
-from feedback.service import open_store
+from feedback.store_choice import open_store
 from feedback.store_postgres import PostgresStore
 from reporting.generation import Generation
 from servicekit.errors import StartError

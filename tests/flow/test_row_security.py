@@ -13,7 +13,7 @@ import pytest_asyncio
 from neighbours import NEIGHBOURS, OURS, chat_events
 from running_stack import RunningStack, running_stack
 
-from feedback.service import MIGRATIONS as FEEDBACK
+from feedback.store_choice import MIGRATIONS as FEEDBACK
 from inference.service import MIGRATIONS as INFERENCE
 from reporting.service import MIGRATIONS as REPORTING
 from servicekit.db.pools import open_pool

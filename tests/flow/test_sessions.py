@@ -20,9 +20,9 @@ import agent_feedback_kit as kit
 from agent_feedback_kit.sessions.record import SessionFeedbackRecord, opaque
 from contracts.feedback import FeedbackSessionCreated
 from contracts.topics import SESSION_CREATED
-from feedback.service import MIGRATIONS
 from feedback.sessions import SessionAnnouncer
 from feedback.sessions_postgres import PostgresSessions
+from feedback.store_choice import MIGRATIONS
 from servicekit.db.pools import open_pool
 from servicekit.log.messages import Message, Producer, Written
 from servicekit.service import ServiceContext

@@ -11,8 +11,8 @@ import pytest
 from mongo_server import mongo_server
 
 from feedback.mongo_connection import client_of, database_of
-from feedback.service import MIGRATIONS
 from feedback.store import Store
+from feedback.store_choice import MIGRATIONS
 from feedback.store_memory import MemoryStore
 from feedback.store_mongo import MongoStore
 from feedback.store_postgres import PostgresStore

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from feedback_events import record
 
-from feedback.service import open_store
 from feedback.store import Save
+from feedback.store_choice import open_store
 from feedback.store_memory import MemoryStore
 from feedback.store_mongo import MongoStore
 from feedback.store_postgres import PostgresStore

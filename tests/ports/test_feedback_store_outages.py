@@ -31,8 +31,8 @@ from pymongo.errors import (
 from contracts.erasure import Person
 from feedback.mongo_connection import client_of, database_of, wait_until_up
 from feedback.mongo_failures import told_apart
-from feedback.service import MIGRATIONS
 from feedback.store import Save, Store
+from feedback.store_choice import MIGRATIONS
 from feedback.store_mongo import MongoStore
 from feedback.store_postgres import PostgresStore
 from servicekit.db.pools import open_pool

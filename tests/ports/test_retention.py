@@ -14,8 +14,6 @@ import feedback.service
 import inference.service
 import reporting.service
 from chat_bridge.settings import ChatBridgeSettings
-from feedback.retention import expiries as feedback_expiries
-from feedback.retention import store_expiries
 from feedback.settings import FeedbackSettings
 from inference.retention import expiries as inference_expiries
 from inference.settings import InferenceSettings
@@ -29,7 +27,13 @@ from standalone.purge import purge
 
 EVERY = {
     "chat_bridge": (chat_bridge.service, chat_bridge.service.PROGRAM.expiries(ChatBridgeSettings())),
-    "feedback": (feedback.service, [*feedback_expiries(FeedbackSettings()), *store_expiries(FeedbackSettings())]),
+    "feedback": (
+        feedback.service,
+        [
+            *feedback.service.PROGRAM.expiries(FeedbackSettings()),
+            *feedback.service.PROGRAM.expiries(FeedbackSettings(), "store_pool"),
+        ],
+    ),
     "inference": (inference.service, inference_expiries(InferenceSettings())),
     "reporting": (reporting.service, reporting_expiries(ReportingSettings(message_days=30, feedback_days=30))),
 }

@@ -80,7 +80,7 @@ async def pair(own_database: str, tmp_path: Path) -> AsyncIterator[Pair]:
         settings = FeedbackSettings(broker=kafka.bootstrap, database_url=own_database, store_url=own_database)
         for wrong_by in (HOUR, -HOUR):
             around = ServiceContext(kafka.bootstrap, clock=WrongClock(wrong_by), observers=[seen.append])
-            service = await feedback.service.build(settings, around)
+            service = await feedback.service.PROGRAM.build(settings, around)
             parts.push_async_callback(service.stop)
             await service.start()
             services.append(service)

@@ -20,8 +20,8 @@ from contracts.topics import CHAT_REPLY, EXPLICIT_RECEIVED, FEEDBACK_CREATED
 from feedback.announce import message_of
 from feedback.emojis import DEFAULT_REWARDS
 from feedback.handlers import FeedbackHandler
-from feedback.service import open_store
 from feedback.store import Store
+from feedback.store_choice import open_store
 from servicekit.log.dead_letters import dead_letter
 from servicekit.log.messages import Message
 from servicekit.log.producer import BatchProducer

@@ -53,7 +53,7 @@ async def test_an_unknown_turn_is_unknown_once_all_is_read(postgres_url: str, tm
         settings = FeedbackSettings(
             broker=kafka.bootstrap, database_url=postgres_url, store_url="memory://", turn_seconds=10
         )
-        service = await feedback.service.build(settings, ServiceContext(kafka.bootstrap))
+        service = await feedback.service.PROGRAM.build(settings, ServiceContext(kafka.bootstrap))
         try:
             await service.start()
             async with asyncio.timeout(60):

@@ -24,7 +24,6 @@ import reporting.service
 from chat_bridge.parking import Parking
 from chat_bridge.settings import ChatBridgeSettings
 from chat_bridge.store_postgres import PostgresStore
-from feedback.retention import store_expiries
 from feedback.settings import FeedbackSettings
 from inference.settings import InferenceSettings
 from reporting.settings import ReportingSettings
@@ -39,7 +38,10 @@ SERVICES: Mapping[str, tuple[Any, Callable[[], Sequence[Expiry]]]] = {
     "chat_bridge": (chat_bridge.service, lambda: chat_bridge.service.PROGRAM.expiries(ChatBridgeSettings())),
     "feedback": (
         feedback.service,
-        lambda: [*feedback.service.expiries(FeedbackSettings()), *store_expiries(FeedbackSettings())],
+        lambda: [
+            *feedback.service.PROGRAM.expiries(FeedbackSettings()),
+            *feedback.service.PROGRAM.expiries(FeedbackSettings(), "store_pool"),
+        ],
     ),
     "inference": (inference.service, lambda: inference.service.expiries(InferenceSettings())),
     "reporting": (

@@ -9,12 +9,9 @@ from typing import Final
 from fastapi import APIRouter
 
 from servicekit.web.documents import Document
-from servicekit.web.permissions import PUBLIC, Permissions
 
 _FOLDER: Final = Path(__file__).parent
-PERMISSIONS: Final[Permissions] = {
-    ("GET", path): PUBLIC for path in ("/widget", "/widget.js", "/widget-demo.js", "/widget-demo.css")
-}
+FILES: Final = ("/widget", "/widget.js", "/widget-demo.js", "/widget-demo.css")
 SHARED: Final = {"Access-Control-Allow-Origin": "*", "Cross-Origin-Resource-Policy": "cross-origin"}
 _POLICY: Final = (
     "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; base-uri 'none'; "

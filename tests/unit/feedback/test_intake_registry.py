@@ -15,7 +15,7 @@ from reporting_events import reply
 from contracts.chat import ChatMessageIngested
 from feedback.registry import RegisteredTurn, TurnKey, collapse, newest_roles, role_of, turn_of
 from feedback.registry_postgres import PostgresRegistry
-from feedback.service import MIGRATIONS
+from feedback.store_choice import MIGRATIONS
 from servicekit.db.pools import open_pool
 from servicekit.db.row_security import EVERY_TENANT, tenant_in_sight
 

@@ -12,8 +12,8 @@ import pytest_asyncio
 
 from agent_feedback_kit.sessions.record import SessionFeedbackRecord, format_time, opaque
 from contracts.erasure import Erasure, Person
-from feedback.service import MIGRATIONS
 from feedback.sessions_postgres import PostgresSessions
+from feedback.store_choice import MIGRATIONS
 from feedback.turn_erasures import TurnErasures
 from servicekit.clock import SystemClock
 from servicekit.db.pools import open_pool

@@ -15,7 +15,7 @@ from contracts.instants import format_instant
 from contracts.topics import BY_NAME
 from feedback.registry import RegisteredTurn, Role, TurnKey
 from feedback.registry_postgres import PostgresRegistry
-from feedback.service import MIGRATIONS
+from feedback.store_choice import MIGRATIONS
 from feedback.turn_erasures import TurnErasures
 from feedback.turns import TurnHandler
 from servicekit.db.pools import open_pool

@@ -1,0 +1,111 @@
+"""Parts of the feedback service: the resources that its page connects (`service.py`)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property, partial
+
+import asyncpg
+
+from feedback import where
+from feedback.erasure_status import ErasureStatusHandler, PostgresErasureStatuses
+from feedback.handlers import FeedbackHandler
+from feedback.registry_postgres import PostgresRegistry
+from feedback.sessions import SessionAnnouncer, Sessions
+from feedback.sessions_postgres import PostgresSessions
+from feedback.settings import FeedbackSettings
+from feedback.store import Store
+from feedback.store_choice import MIGRATIONS, open_store
+from feedback.store_postgres import PostgresStore
+from feedback.submission import ExplicitIntake
+from feedback.turn_erasures import TurnErasures
+from feedback.turns import TurnHandler
+from servicekit.log.journal import Journal, JournalReader
+from servicekit.log.reach import Reach
+from servicekit.pseudonyms import ErasureSettings, Pseudonyms
+from servicekit.service import Service
+from servicekit.settings import read_settings
+from servicekit.web.journal import WhereLookup
+from servicekit.web.log_writer import LogWriter
+
+
+@dataclass(frozen=True)
+class FeedbackParts:
+    """Open resources of the feedback service. `reads` is the pool of HTTP reads, kept to one tenant at a time."""
+
+    settings: FeedbackSettings
+    service: Service
+    store: Store
+    pool: asyncpg.Pool
+    reads: asyncpg.Pool
+    turn_erasures: TurnErasures
+    journal: Journal
+    log: LogWriter
+    announcer: SessionAnnouncer
+    sessions: Sessions
+    lookup: WhereLookup
+
+    @property
+    def store_pool(self) -> asyncpg.Pool | None:
+        """Connections of the store, if it is in PostgreSQL."""
+        return self.store.pool if isinstance(self.store, PostgresStore) else None
+
+    def feedback_handler(self) -> FeedbackHandler:
+        settings = self.settings
+        return FeedbackHandler(self.store, self.service.producer, settings.rewards, settings.project_rewards)
+
+    def turn_handler(self) -> TurnHandler:
+        return TurnHandler(PostgresRegistry(self.pool), self.turn_erasures)
+
+    def erasure_status_handler(self) -> ErasureStatusHandler:
+        return ErasureStatusHandler(PostgresErasureStatuses(self.pool), self.turn_erasures)
+
+    @cached_property
+    def intake(self) -> ExplicitIntake:
+        """Intake of judgements and reviews, which waits for the group `feedback_turns` to read unknown turns."""
+        context, settings = self.service.context, self.settings
+        reach = Reach(self.service.subscription("feedback_turns"), context.bootstrap, seconds=settings.log_seconds)
+        self.service.resources.push_async_callback(reach.close)
+        return ExplicitIntake(
+            PostgresRegistry(self.reads),
+            reach,
+            self.log,
+            context.clock,
+            wait_seconds=settings.turn_seconds,
+            judge_at=context.judge_at,
+        )
+
+
+async def open_parts(settings: FeedbackSettings, service: Service) -> FeedbackParts:
+    """Open the parts for `service`: its store, its database and the pool of its HTTP reads. Raises StartError."""
+    context = service.context
+    store = await open_store(settings.store_url, service)
+    pool = await service.open_database(settings.database_url, MIGRATIONS)
+    reads = await service.open_reads(settings, MIGRATIONS, by_key=True)
+    every_reward = {emoji: value for one in settings.project_rewards.values() for emoji, value in one.items()}
+    ratings = PostgresSessions(pool)
+    announcer = SessionAnnouncer(ratings, service.producer)
+    sessions = Sessions(
+        PostgresRegistry(reads),
+        ratings,
+        PostgresSessions(reads),
+        announcer,
+        context.clock,
+        seconds=settings.session_seconds,
+        days=settings.session_days,
+    )
+    lookup = service.lookups["where feedback"] = WhereLookup(JournalReader(reads), partial(where.states_of, store))
+    service.facts["totals"] = store.totals
+    return FeedbackParts(
+        settings=settings,
+        service=service,
+        store=store,
+        pool=pool,
+        reads=reads,
+        turn_erasures=TurnErasures(pool, Pseudonyms(read_settings(ErasureSettings))),
+        journal=Journal(pool, partial(where.feedback_of, every_reward | dict(settings.rewards))),
+        log=LogWriter(service.producer, room=context.room, seconds=settings.log_seconds),
+        announcer=announcer,
+        sessions=sessions,
+        lookup=lookup,
+    )

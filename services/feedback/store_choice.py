@@ -1,0 +1,43 @@
+"""Choice of the feedback store by the scheme of its URL."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from feedback.store import Store
+from feedback.store_memory import MemoryStore
+from feedback.store_postgres import PostgresStore
+from servicekit.errors import StartError
+from servicekit.service import Service
+
+MIGRATIONS = Path(__file__).parent / "migrations"
+
+
+async def open_store(url: str, service: Service) -> Store:
+    """Open the store that the scheme of `url` selects. Raises StartError for an unknown scheme."""
+    match urlsplit(url).scheme:
+        case "postgresql" | "postgres":
+            return PostgresStore(await service.open_database(url, MIGRATIONS))
+        case "mongodb" | "mongodb+srv":
+            return await _open_mongo(url, service)
+        case "memory":
+            return MemoryStore()
+        case scheme:
+            raise StartError(
+                f"FEEDBACK_STORE_URL must start with postgresql://, mongodb:// or memory://, not {scheme}://."
+            )
+
+
+async def _open_mongo(url: str, service: Service) -> Store:
+    # PyMongo takes 10 MB of memory: import it only if a MongoDB is configured.
+    from feedback.mongo_connection import client_of, database_of, wait_until_up
+    from feedback.store_mongo import MongoStore
+
+    client = client_of(url)
+    service.resources.push_async_callback(client.close)
+    await wait_until_up(client, url, service.context.say)
+    store = MongoStore(database_of(client))
+    await store.make_indexes()
+    service.probe(store.ping)
+    return store
