@@ -20,10 +20,10 @@ from servicekit.allocator import share_one_arena
 from servicekit.error_kinds import in_words, is_transient
 from servicekit.errors import StartError
 from servicekit.interrupts import raise_again
-from standalone.broker_watch import BrokerLost
 from standalone.embedded.local_kafka import LocalKafkaError
 from standalone.embedded.memory_broker import MemoryBrokerError
 from standalone.embedded.postgres import EmbeddedPostgresError
+from standalone.outage_watch import DependencyLost
 
 T = TypeVar("T")
 FAILED = 1
@@ -69,7 +69,7 @@ def show(text: str) -> None:
 
 
 def run(work: Coroutine[Any, Any, T]) -> T:
-    """Run `work`. A failed start exits with code 3 and a lost broker with code 1, each with one sentence."""
+    """Run `work`. A failed start exits with code 3, a lost broker or database with code 1; each prints one sentence."""
     raise_again()
     share_one_arena()
     try:
@@ -77,7 +77,7 @@ def run(work: Coroutine[Any, Any, T]) -> T:
     except (StartError, EmbeddedPostgresError, LocalKafkaError, MemoryBrokerError) as error:
         say(str(error), "red")
         raise typer.Exit(NOT_STARTED) from None
-    except BrokerLost as error:
+    except DependencyLost as error:
         say(str(error), "red")
         raise typer.Exit(FAILED) from None
     except KeyboardInterrupt:

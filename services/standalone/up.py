@@ -28,12 +28,12 @@ from servicekit.web.auth import AnyOf, Authenticator
 from servicekit.web.server import HttpServer
 from servicekit.web.settings import HttpSettings
 from standalone.api import SURFACE, routers_of
-from standalone.broker_watch import while_answered
 from standalone.embedded.holdback import Holdback
 from standalone.embedded.holding_producer import HoldingProducer
 from standalone.embedded.postgres import EmbeddedPostgres
 from standalone.fates import Outcomes, write_fates
 from standalone.log import facts_of_log, open_log
+from standalone.outage_watch import broker_at, database_at, while_answered
 from standalone.replay import Account, replay
 from standalone.sample import write_sample
 from standalone.stack import Stack
@@ -131,8 +131,9 @@ async def up(options: Options, console: Console, say: Say) -> dict[str, Any] | N
             return await once_answered(lambda: summary(stack, account, outcomes, time.monotonic() - began), say)
 
         work = taken_in()
-        if options.patience is not None and options.broker != "memory":
-            work = while_answered(work, stack.intake.bootstrap, options.patience)
+        if options.patience is not None:
+            brokers = [] if options.broker == "memory" else [broker_at(stack.intake.bootstrap)]
+            work = while_answered(work, [database_at(stack.database_url), *brokers], options.patience)
         facts = await _unless(stopping, asyncio.create_task(work))
         if facts is None:
             return None

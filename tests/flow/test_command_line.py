@@ -9,8 +9,9 @@ import signal
 import socket
 import subprocess
 import sys
+from asyncio.subprocess import PIPE
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AsyncExitStack, contextmanager
 from functools import partial
 from importlib import metadata
 from pathlib import Path
@@ -21,6 +22,9 @@ import asyncpg
 import httpx
 import pytest
 from command import COMMAND, agent_feedback, serving, state_folder
+from server_folders import server_folder
+
+from standalone.embedded.postgres import EmbeddedPostgres
 
 LOOKING = """
 select pid from pg_stat_activity
@@ -179,6 +183,49 @@ async def test_a_batch_gives_up_on_what_does_not_answer(command: tuple[str, ...]
     assert "secret" not in ended.err
 
 
+@pytest.mark.parametrize("whose", ["embedded, killed", "your own, frozen"])
+@pytest.mark.skipif(not Path("/proc/self/task").is_dir(), reason="children are looked up in /proc")
+async def test_a_batch_run_whose_database_is_lost_ends_with_a_sentence(whose: str, tmp_path: Path) -> None:
+    file = tmp_path / "events.jsonl"
+    file.write_text(
+        "".join(json.dumps(GOOD | {"eventId": f"e{n}", "messageId": f"m{n}"}) + "\n" for n in range(50_000))
+    )
+    lose = signal.SIGKILL if "killed" in whose else signal.SIGSTOP
+    async with AsyncExitStack() as parts:
+        state = await parts.enter_async_context(state_folder())
+        arguments = ["up", "--exit", "--state", str(state), "--replay", str(file)]
+        own: EmbeddedPostgres | None = None
+        if "own" in whose:
+            folder = Path(parts.enter_context(server_folder()))
+            own = await parts.enter_async_context(EmbeddedPostgres(folder / "data"))
+            arguments += ["--database", own.url]
+        process = await asyncio.create_subprocess_exec(COMMAND, *arguments, stdout=PIPE, stderr=PIPE)
+        assert process.stderr is not None
+        lost: list[int] = []
+        try:
+            async with asyncio.timeout(60):
+                await _line(process.stderr, "Ready after")
+            if own is None:
+                lost = [pid for pid in _children(process.pid) if _is_postgres(pid)]
+            elif own.pid is not None:
+                lost = [own.pid, *_children(own.pid)]
+            assert lost
+            for pid in lost:
+                os.kill(pid, lose)
+            async with asyncio.timeout(90):
+                out, err = await process.communicate()
+        finally:
+            for pid in lost if own is not None else ():
+                os.kill(pid, signal.SIGCONT)
+            if process.returncode is None:
+                process.kill()
+    last = err.decode().strip().splitlines()[-1]
+    assert last.startswith("The database at postgresql://"), err.decode()
+    assert last.endswith("has not answered for 20 s: stopped before the end of the input.")
+    assert (process.returncode, out) == (1, b"")
+    assert "Traceback" not in err.decode()
+
+
 async def test_a_log_that_begins_anew_beside_a_store_that_stays_is_told(tmp_path: Path) -> None:
     file = tmp_path / "events.jsonl"
     thumb = {name: GOOD[name] for name in ("tenant", "project", "messageId", "conversationId", "occurredAt")}
@@ -204,7 +251,7 @@ async def test_a_second_ctrl_c_ends_a_stop_that_waits_for_a_frozen_database() ->
         try:
             async with asyncio.timeout(60):
                 await _line(process.stderr, "Serving")
-                frozen = [pid for pid in _children(process.pid) if "postgres" in Path(f"/proc/{pid}/comm").read_text()]
+                frozen = [pid for pid in _children(process.pid) if _is_postgres(pid)]
                 assert frozen
                 for pid in frozen:
                     os.kill(pid, signal.SIGSTOP)
@@ -221,6 +268,10 @@ async def test_a_second_ctrl_c_ends_a_stop_that_waits_for_a_frozen_database() ->
 async def _line(stream: asyncio.StreamReader, words: str) -> None:
     while words not in (line := (await stream.readline()).decode()):
         assert line, f"it ended without saying {words!r}"
+
+
+def _is_postgres(pid: int) -> bool:
+    return "postgres" in Path(f"/proc/{pid}/comm").read_text()
 
 
 def _children(pid: int) -> list[int]:

@@ -1,0 +1,103 @@
+"""Detection of a lost broker or database during a batch run. Without it the services would wait forever."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import Awaitable, Callable, Collection, Coroutine
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Final, Never, TypeVar
+
+import asyncpg
+from aiokafka.admin import AIOKafkaAdminClient
+from aiokafka.errors import KafkaError
+
+from servicekit.db.pools import shown
+from servicekit.log.cluster import Bootstrap, client_options
+
+T = TypeVar("T")
+PROBE_SECONDS: Final = 2.0
+"""Interval between two probes, and the timeout of one probe."""
+
+
+class DependencyLost(Exception):
+    """The broker or the database stopped answering during a batch run."""
+
+
+@dataclass(frozen=True, slots=True)
+class Dependency:
+    """A server that a run needs. `answers` returns False, within PROBE_SECONDS, if the server does not answer."""
+
+    name: str
+    answers: Callable[[], Awaitable[bool]]
+
+
+def broker_at(bootstrap: Bootstrap) -> Dependency:
+    """Return the broker at `bootstrap`."""
+    return Dependency(f"broker at {bootstrap}", partial(_broker_answers, bootstrap))
+
+
+def database_at(url: str) -> Dependency:
+    """Return the database at `url`."""
+    return Dependency(f"database at {shown(url)}", partial(_database_answers, url))
+
+
+async def while_answered(work: Coroutine[Any, Any, T], needed: Collection[Dependency], seconds: float) -> T:
+    """Return the result of `work`.
+
+    Raises DependencyLost if one of `needed` stops answering for `seconds` before `work` ends.
+    """
+    task = asyncio.create_task(work)
+    watches = [asyncio.create_task(_watched(one, seconds)) for one in needed]
+    try:
+        done, _ = await asyncio.wait({task, *watches}, return_when=asyncio.FIRST_COMPLETED)
+        if task in done:
+            return task.result()
+        logging.disable()  # otherwise the services' shutdown errors would bury the reason
+        return next(watch for watch in watches if watch in done).result()
+    finally:
+        task.cancel()
+        for watch in watches:
+            watch.cancel()
+
+
+async def _watched(dependency: Dependency, seconds: float) -> Never:
+    """Probe until cancelled. Raises DependencyLost once the dependency has not answered for `seconds`."""
+    answered = time.monotonic()
+    while True:
+        if await dependency.answers():
+            answered = time.monotonic()
+        elif time.monotonic() - answered >= seconds:
+            raise DependencyLost(
+                f"The {dependency.name} has not answered for {seconds:.0f} s: stopped before the end of the input."
+            )
+        await asyncio.sleep(PROBE_SECONDS)
+
+
+async def _broker_answers(bootstrap: Bootstrap) -> bool:
+    """Return True if the broker answers a metadata request."""
+    admin = AIOKafkaAdminClient(**client_options(bootstrap), request_timeout_ms=int(PROBE_SECONDS * 1000))
+    try:
+        async with asyncio.timeout(PROBE_SECONDS):
+            await admin.start()
+            return True
+    except (KafkaError, OSError, TimeoutError):
+        return False
+    finally:
+        await admin.close()
+
+
+async def _database_answers(url: str) -> bool:
+    """Return True if the database accepts a connection, or refuses it for another reason than a start or stop."""
+    try:
+        connection = await asyncpg.connect(url, timeout=PROBE_SECONDS)
+    except (asyncpg.OperatorInterventionError, asyncpg.PostgresConnectionError):
+        return False
+    except asyncpg.PostgresError:
+        return True
+    except (asyncpg.InterfaceError, OSError, TimeoutError):
+        return False
+    connection.terminate()
+    return True
