@@ -1,8 +1,8 @@
-"""Correction detection: what a message says about the previous turn, by rules alone.
+"""Correction rules: the verdict of a message on the previous turn, by patterns alone.
 
-The order and the constants are the specification's: explicit rejection 0.9; the same request reworded, confidence =
-similarity; abandonment 0.85; continuation, thanks or an action taken 0.7; else neutral 0.5. What answers the agent's
-own question or offer is no feedback on its work.
+The order and the constants come from the specification: explicit rejection 0.9; rephrased request, confidence =
+similarity; abandonment 0.85; continuation, thanks or action 0.7; otherwise neutral 0.5. A response to the agent's own
+question or offer is not feedback on its work.
 """
 
 from __future__ import annotations
@@ -38,35 +38,35 @@ REPHRASED_ABOVE: Final = 0.8
 ABANDONED: Final = 0.85
 CONTINUED: Final = 0.7
 UNSURE: Final = 0.5
-#: The pattern of a dislike in the first person.
+#: Name of the pattern for a dislike in the first person.
 TASTE: Final = "en.not_my_taste"
-#: Said of a rejection that is likely, and that something else speaks against announcing.
+#: Confidence of a probable rejection that must not be announced.
 HELD: Final = ANNOUNCED_FROM - 0.01
-#: The same request: how probable the same intent must be beside the similarity.
+#: Minimum probability of the same intent, in addition to the similarity, for a rephrased request.
 SAME_INTENT: Final = 0.7
-#: Silence after which only an explicit rejection still speaks about the answer.
+#: Silence after which only an explicit rejection is feedback on the answer, in microseconds.
 SESSION_TIMEOUT_US: Final = 30 * 60 * 1_000_000
-#: Messages of so few words can't be a reworded request.
+#: Minimum number of words of a rephrased request.
 REWORDED_WORDS: Final = 3
 
-#: A message of more words than that is not decided by a word of approval in it.
+#: Maximum number of words of a message that an approval decides alone.
 APPROVAL_WORDS: Final = 10
 _OPPOSING: Final[frozenset[Kind]] = frozenset(
     {"cue_reject", "cue_no", "cue_but", "cue_taste", "cue_other", "cue_repeat", "cue_clarify", "cue_ask"}
 )
 
 
-#: What says thanks, yes or goodbye is no request, however often it is said.
+#: Kinds of thanks, agreement and farewell: a message with one of them is not a rephrased request.
 _NO_REQUEST: Final[frozenset[Kind]] = frozenset({"thanks", "action", "cue_yes", "cue_bye", "acknowledge", "postpone"})
 
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A decision about the previous turn.
+    """Verdict of the rules on the previous turn.
 
-    `certain`: a rule alone decides, nothing speaks against it. `approves`: an acceptance that praises or takes the
-    answer; one that only builds on it doesn't. `firm`: it stands whatever the learned layer makes of it, to which
-    any question speaks against a rejection, and a taste is an answer.
+    `certain`: a rule decides alone, and nothing contradicts it. `approves`: the acceptance praises or takes the answer,
+    instead of only building on it. `firm`: the learned layer may not override it. That layer takes questions and
+    statements of taste for no rejection.
     """
 
     feedback: Feedback
@@ -84,7 +84,7 @@ NEUTRAL: Final = Call("neutral", UNSURE)
 
 
 def correct(evidence: Evidence) -> Call:
-    """The first rule that holds, in the order of the specification."""
+    """Return the verdict of the first matching rule, in the order of the specification."""
     if not evidence.answered or evidence.message.empty:
         return NEUTRAL
     approvals = evidence.names("thanks", "action")
@@ -102,7 +102,7 @@ def correct(evidence: Evidence) -> Call:
 
 
 def _repeated(evidence: Evidence) -> Call | None:
-    """The request before the answer again: in other words, word for word, or of something else."""
+    """Return the verdict on a repeated request: rephrased, word for word, or about something else."""
     if resent(evidence):
         return Call("neutral", UNSURE, None, ("rule.resent",), certain=True)
     if not _alike(evidence):
@@ -116,7 +116,7 @@ def _repeated(evidence: Evidence) -> Call | None:
 
 
 def _left(evidence: Evidence) -> Call | None:
-    """Giving up on the request."""
+    """Return a rejection if the person gives up."""
     abandoned = evidence.names("abandon")
     if not abandoned:
         return None
@@ -124,7 +124,7 @@ def _left(evidence: Evidence) -> Call | None:
 
 
 def _taken(evidence: Evidence, approvals: tuple[str, ...]) -> Call:
-    """Agreement with what the agent asked, thanks, taking the answer, building on it, or a topic of its own."""
+    """Return the verdict on agreement, thanks, taking the answer, building on it, or a new topic."""
     if agrees(evidence):
         return Call("accepted", CONTINUED, None, ("rule.agrees",), certain=True)
     if closes(evidence):
@@ -151,7 +151,7 @@ def _taken(evidence: Evidence, approvals: tuple[str, ...]) -> Call:
 
 
 def reworded(evidence: Evidence) -> bool:
-    """The request before the answer, asked again in other words: alike, of the same intent, and no mere reply."""
+    """Return True if the message asks the previous request again in other words."""
     return _alike(evidence) and may_reword(evidence)
 
 
@@ -161,7 +161,7 @@ def _alike(evidence: Evidence) -> bool:
 
 
 def may_reword(evidence: Evidence) -> bool:
-    """Return True if the message can reword the request, however alike the two are. Measured in English only."""
+    """Return True if the message may rephrase the request, whatever their similarity. English only."""
     return (
         evidence.language == "en"
         and not _NO_REQUEST & evidence.kinds
@@ -175,14 +175,14 @@ def may_reword(evidence: Evidence) -> bool:
 
 
 def _explicit(evidence: Evidence) -> tuple[str, ...]:
-    """Names of the explicit rejections, without those that the message itself or the agent's question disarm."""
+    """Return the names of explicit rejections, without those that a veto or the agent's question disarms."""
     names = evidence.names("reject", "reject_stated")
     if names and "veto" in evidence.kinds and len(names) < 2:
         return ()
     if asked_openly(evidence):
         names = evidence.names("reject")
     elif "agent_suggests" in evidence.answer_kinds:
-        # "Have you seen it?" "No, I ..." tells: only what is said against the thing itself turns it down.
+        # After "Have you seen it?", "No, I ..." is an answer. Only a rejection of the suggestion itself counts.
         names = tuple(name for name in names if name != "en.no_correction")
     if not judges_taste(evidence):
         names = tuple(name for name in names if name != TASTE)
@@ -200,10 +200,10 @@ def _explicit(evidence: Evidence) -> tuple[str, ...]:
 
 
 def _outweighs(evidence: Evidence, rejections: tuple[str, ...]) -> bool:
-    """More than one rejection beats a polite word, and so does a plain one with a "but": "thanks, but that's wrong"."""
+    """Return True if rejections outweigh an approval: two of them, or a plain one with a "but"."""
     return len(rejections) > 1 or {"cue_but", "reject"} <= evidence.kinds
 
 
 def _unopposed(evidence: Evidence, approved: bool) -> bool:
-    """A short word of approval with nothing against it; in a longer message it may be about anything."""
+    """Return True for a short approval without contradiction. In a longer message it may be about anything."""
     return approved and len(evidence.message.words) <= APPROVAL_WORDS and not _OPPOSING & evidence.kinds

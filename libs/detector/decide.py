@@ -1,4 +1,4 @@
-"""Choice of the decider: a rule alone, the learned layer, or, without one, the gate agent."""
+"""Selection of the decider: a rule alone, the learned layer, or the gate if there is no learned layer."""
 
 from __future__ import annotations
 
@@ -17,24 +17,24 @@ from detector.model import CorrectionType, DecidedBy, Feedback, GateCall
 from detector.patterns import Kind
 from detector.requests import other_request
 
-#: A rule's rejection stands unless the learned layer finds it less likely than this,
+#: Probability of a rejection below which the learned layer overrides a rule's rejection.
 CONTRADICTED: Final = 0.4
-#: and its approval unless that finds a rejection as likely as this.
+#: Probability of a rejection from which the learned layer overrides a rule's approval.
 REFUSED: Final = 0.8
 
 _COMPLAINT: Final[frozenset[Kind]] = frozenset(
     {"reject", "reject_stated", "abandon", "cue_reject", "cue_no", "cue_repeat", "cue_other"}
 )
 _SAID: Final[frozenset[Kind]] = frozenset({"reject", "abandon"})
-#: What makes a question after some words the same request again, or a complaint.
+#: Kinds that make a question at the end of a message a repeated request or a complaint.
 _AGAIN: Final[frozenset[Kind]] = _COMPLAINT - {"cue_reject"} | {"cue_but", "cue_clarify", "restate"}
 
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """A verdict without its target. `look_back`: the target must be located, it needn't be the previous turn.
+    """Verdict without its target. `look_back`: the target may be an earlier turn and must be located.
 
-    `settled` as in `Verdict`.
+    `settled`: see `Verdict`.
     """
 
     feedback: Feedback
@@ -49,9 +49,9 @@ class Decision:
 
 
 def decide(evidence: Evidence, opinion: Opinion | None) -> Decision:
-    """The decision of the rules where they are certain, else that of the learned layer, or of the gate without one.
+    """Return the rules' decision if it is certain, else that of the learned layer, or of the gate without one.
 
-    What a client wrote is no feedback, and an approval that something in the message speaks against is none.
+    Text written by a client is neutral. The gate reads an approval with a contradiction in the same message as neutral.
     """
     if evidence.message.by_machine:
         return Decision("neutral", UNSURE, None, ("rule.machine_text",), "rules", "neutral", settled=True)
@@ -74,7 +74,7 @@ def _decided(evidence: Evidence, opinion: Opinion | None) -> Decision:
 
 
 def answers_question(evidence: Evidence) -> bool:
-    """Return True if a message answers a bare question of the agent and rejects nothing explicitly."""
+    """Return True if a message answers a bare question of the agent without an explicit rejection."""
     return question_alone(evidence) and not _SAID & evidence.kinds
 
 
@@ -84,7 +84,7 @@ def announceable(evidence: Evidence) -> bool:
 
 
 def _contradicts(opinion: Opinion, call: Call) -> bool:
-    """A short thanks is taken back by a likely rejection alone; what answers the agent's question by nothing."""
+    """Return True if the learned layer overrides the rule. A rule's approval needs a likelier rejection."""
     if call.firm:
         return False
     if call.approves:
@@ -143,19 +143,21 @@ def _learned(call: Call, evidence: Evidence, opinion: Opinion) -> Decision:
 
 
 def _held(evidence: Evidence, opinion: Opinion, fired: tuple[str, ...]) -> tuple[float, tuple[str, ...]]:
-    """A rejection under the announcing threshold where it may as well be a request or an answer of its own."""
+    """Return the confidence and the rules of a rejection, held below the announcement threshold if the message may be a
+    request or an answer.
+    """
     sure = opinion.confidence
     if sure >= ANNOUNCED_FROM and answers_question(evidence):
         return HELD, ("rule.answers_question", *fired)
     if sure >= ANNOUNCED_FROM and other_request(evidence) and not _COMPLAINT & evidence.kinds:
-        # Asking the same of something else is no complaint; asking again with a detail changed may be one.
+        # The same question about something else is not a complaint; the same one with a changed detail may be.
         return HELD, ("rule.other_request", *fired)
     if sure >= ANNOUNCED_FROM and orders_on(evidence) and not _COMPLAINT & evidence.kinds:
         return HELD, ("rule.orders_on", *fired)
     if sure >= ANNOUNCED_FROM and (regrets(evidence) or says_aside(evidence)) and not _SAID & evidence.kinds:
         return HELD, ("rule.about_the_matter", *fired)
     if sure >= ANNOUNCED_FROM and not evidence.answer.words and not evidence.message.failed:
-        # Code alone was answered: nothing is known of it, and the layer was taught with answers in words.
+        # The layer was trained on answers in words and does not read code.
         return HELD, ("rule.nothing_said", *fired)
     asks = told_and_asked(evidence) and opinion.correction_type != "rephrased" and not _AGAIN & evidence.kinds
     return (min(sure, UNSURE), ("rule.asks_on", *fired)) if asks else (sure, fired)

@@ -1,4 +1,4 @@
-"""The composition: neighbourhoods in, verdicts out, a batch at a time."""
+"""Composition of the detector: turns a batch of neighbourhoods into verdicts."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ from detector.rewording import Rewordings, Scale
 from detector.second_look import SecondLook
 from detector.version import version
 
-#: The longest part of a message that a verdict quotes.
+#: Maximum length of a message that a verdict quotes.
 QUOTE: Final = 10_000
 
 _REACTION: Final[dict[Feedback, Reaction | None]] = {"rejected": "not_ok", "accepted": "ok", "neutral": None}
 
 
 class JudgedExchange(NamedTuple):
-    """An exchange with its evidence, the learned layer's opinion and the decision."""
+    """Exchange with its evidence, the learned layer's opinion and the decision."""
 
     exchange: Exchange
     evidence: Evidence
@@ -40,11 +40,11 @@ class JudgedExchange(NamedTuple):
 
 
 class Detector:
-    """Judges human messages. A pure function of its input: no clock, no randomness, no network.
+    """Judge of human messages. A pure function of its input: no clock, no randomness, no network.
 
-    `layer` None means rules and gate alone. A layer only speaks about vectors of the embedder it was taught with, and
-    about English, the language it was taught in. `rewordings` compares requests as sentences, `second` reads likely
-    rejections as sentences; None: by words. `version`: see `contracts.detectors`.
+    `layer`: None means rules and gate only. A layer needs vectors of the embedder that it was trained with, and reads
+    English only. `rewordings` compares requests and `second` judges likely rejections by sentence vectors; None means
+    word vectors. `version`: see `contracts.detectors`.
     """
 
     def __init__(
@@ -72,10 +72,9 @@ class Detector:
 
     @classmethod
     def default(cls, encoder: SentenceEncoder | None = None) -> Detector:
-        """WordLlama vectors from its wheel and the committed weights; loads in about half a second.
+        """Return a detector with WordLlama vectors and the committed weights. Loading takes about half a second.
 
-        With a sentence encoder, that compares a message with the request before it, and looks again at what may be a
-        rejection where its weights are for that encoder.
+        `encoder` compares requests. It also judges likely rejections again if the weights were trained with it.
         """
         if encoder is None:
             return cls(WordLlamaEmbedder(), Layer.load(), IntentModel.load())
@@ -86,22 +85,22 @@ class Detector:
 
     @classmethod
     def rules_only(cls) -> Detector:
-        """Without the learned layer."""
+        """Return a detector without the learned layer."""
         return cls(WordLlamaEmbedder(), intent=IntentModel.load())
 
     def judge(self, items: Sequence[Neighbourhood]) -> list[Verdict]:
-        """One verdict for each item, in the same order."""
+        """Return one verdict per item, in the same order."""
         judged = self._judge([Exchange.of(item) for item in items])
         older = self._older(judged)
         return [self._verdict(*older.get(row, (one, None))) for row, one in enumerate(judged)]
 
     def locate(self, item: Neighbourhood, top_k: int = TOP_K) -> tuple[Target, ...]:
-        """The agent messages that a message is most likely about, best first, whatever it says about them."""
+        """Return the agent messages that a message is most probably about, best first, whatever its verdict."""
         x = Exchange.of(item)
         return self._ranked(x, self._reader.read([x]).evidence[0], top_k)
 
     def target(self, item: Neighbourhood, message_id: str | None = None) -> Target | None:
-        """The agent message that feedback is about: that of `message_id` if given, else the likeliest."""
+        """Return the agent message that feedback is about: `message_id`'s if given, else the most probable one."""
         [judged] = self._judge([Exchange.of(item)])
         if message_id is not None:
             ranked = self._ranked(judged.exchange, judged.evidence, NEIGHBOURHOOD)
@@ -110,7 +109,7 @@ class Detector:
         return named[0] if named else _addressed(judged)
 
     def same_intent(self, left: str, right: str) -> float:
-        """Probability in [0, 1] that two requests want the same."""
+        """Return the probability in [0, 1] that two requests have the same intent."""
         return (self._rewordings or self._reader).same_intent(left, right)
 
     def _judge(self, exchanges: Sequence[Exchange]) -> list[JudgedExchange]:
@@ -126,7 +125,7 @@ class Detector:
         ]
 
     def _opinions(self, read: Read) -> list[Opinion | None]:
-        """The learned layer's opinions; none where it has nothing to go by."""
+        """Return the learned layer's opinion of each exchange, None if it is in no language that the layer reads."""
         if self._layer is None:
             return [None] * len(read.evidence)
         known = features.matrix(read.evidence)

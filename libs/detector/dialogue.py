@@ -9,17 +9,17 @@ from detector.evidence import Evidence
 from detector.patterns import Kind
 from detector.text import Prepared
 
-#: Below this likeness to the exchange before it, a request is a new topic.
+#: Similarity to the previous exchange below which a request is a new topic.
 UNRELATED: Final = 0.2
-#: A message with fewer words names no topic of its own.
+#: Minimum number of words of a message with a topic.
 TOPIC_WORDS: Final = 2
-#: A yes or no to the agent's question is said in so few words; what stands in more is something else.
+#: Maximum number of words of a yes or no to the agent's question.
 REPLY_WORDS: Final = 8
-#: A request typed again is that short; a longer one that comes back word for word was sent again.
+#: Maximum number of words of a request that was typed again; a longer identical one was sent again.
 TYPED_WORDS: Final = 6
-#: An agent's message of so few words is its question; in a longer one the question is a courtesy at its end.
+#: Maximum number of words of an agent's message that is its question. A longer one ends with a courtesy.
 QUESTION_WORDS: Final = 40
-#: A question with so many words before it and in it tells something first.
+#: Minimum number of words of a message that tells something and then asks.
 TOLD_WORDS: Final = 15
 
 _AGAINST: Final[frozenset[Kind]] = frozenset({"reject", "abandon", "cue_but", "cue_ask", "cue_other", "cue_repeat"})
@@ -39,37 +39,37 @@ _SPEAKS: Final[frozenset[Kind]] = frozenset(
 )
 
 
-#: What stands for something in the request or the answer.
+#: Pronouns for something in the request or the answer.
 _TAKES_UP: Final = frozenset({"it", "they", "them", "he", "she", "him", "her"})
 _YOU: Final = frozenset({"you", "your", "you're", "you've"})
 _POINTS: Final = frozenset({"this", "that", "these", "those"})
-#: What is sorry about the news.
+#: Expressions of regret about the answer's content.
 _SORRY: Final = re.compile(
     r"^(?:(?:oh|ah|aw+|damn|well)[,.! ]+)*(?:too bad|oh no|no[,.!]+ i (?:hate|hated|wanted)|bummer"
     r"|(?:what|such|that's|that is)(?: a| so| really| too)* (?:pity|shame|bummer|sad|bad news))\b"
 )
 _ASIDE: Final = re.compile(r"\b(?:by the way|btw|fyi)\b")
-#: What asks for something once more.
+#: Words that ask to repeat something.
 _ONCE_MORE: Final = frozenset({"again", "please", "once", "more"})
-#: What asks for time: "no, let me check first" changes no detail of what is to be confirmed.
+#: Expressions that ask for time ("no, let me check first"). They change no detail of a confirmation.
 _WAITS: Final = re.compile(
     r"\b(?:let me (?:check|think|see|ask|look)|hold on|not yet|(?:a|one) (?:sec|second|moment|minute)\b"
     r"|(?:need|have|want) to (?:check|think|ask))\b"
 )
-#: How an order opens.
+#: First words of an order.
 _ORDERS: Final = frozenset({("please",), ("feel",), ("go",), ("continue",), ("proceed",), ("let's",), ("lets",)})
 
 
 def asked_openly(evidence: Evidence) -> bool:
-    """The agent asks for something other than a confirmation, or whether there is anything else, and suggests nothing.
+    """Return True if the agent asks an open question: not for confirmation, not "anything else?", not a suggestion.
 
-    "How about this one?" suggests: what is said against it turns it down.
+    A negative reply to a suggestion ("How about this one?") rejects it.
     """
     return _asked(evidence) and "agent_suggests" not in evidence.answer_kinds
 
 
 def question_alone(evidence: Evidence) -> bool:
-    """The agent's message is little more than a question: what follows answers it, whatever it sounds like."""
+    """Return True if the agent's message is little more than a question, so that the next message answers it."""
     return _asked(evidence) and len(evidence.answer.words) <= QUESTION_WORDS
 
 
@@ -79,7 +79,7 @@ def _asked(evidence: Evidence) -> bool:
 
 
 def declines(evidence: Evidence) -> bool:
-    """ "Not now", "no thanks" to something that the agent proposed to do: nothing is said about its work."""
+    """Return True if the person declines an action that the agent proposed ("not now"), which is not feedback."""
     if "agent_proposes" not in evidence.answer_kinds or "agent_closes" in evidence.answer_kinds:
         return False
     short = len(evidence.message.words) <= REPLY_WORDS
@@ -88,7 +88,7 @@ def declines(evidence: Evidence) -> bool:
 
 
 def agrees(evidence: Evidence) -> bool:
-    """A short yes to what the agent proposed or wanted confirmed."""
+    """Return True for a short yes to a proposal or a request for confirmation."""
     if not {"agent_proposes", "agent_confirms"} & evidence.answer_kinds or "agent_closes" in evidence.answer_kinds:
         return False
     short = len(evidence.message.words) <= REPLY_WORDS
@@ -97,7 +97,7 @@ def agrees(evidence: Evidence) -> bool:
 
 
 def closes(evidence: Evidence) -> bool:
-    """A short "no, that's all" to an agent that asks whether there is anything else."""
+    """Return True for a short "no, that's all" to an agent that asks for further requests."""
     short = len(evidence.message.words) <= REPLY_WORDS
     done = {"cue_no", "postpone", "veto", "cue_bye"} & evidence.kinds
     return bool(short and done and "agent_closes" in evidence.answer_kinds) and not (
@@ -106,20 +106,24 @@ def closes(evidence: Evidence) -> bool:
 
 
 def asks_on(evidence: Evidence) -> tuple[str, ...]:
-    """A question after an answer, in a language that the learned layer doesn't read: it mostly builds on the answer."""
+    """Return the patterns of a question after an answer, which mostly builds on it. For languages without a learned
+    layer.
+    """
     foreign = evidence.language != "en" and "cue_ask" in evidence.kinds
     against = {"reject", "reject_stated", "abandon", "cue_clarify", "cue_repeat", "cue_no"} & evidence.kinds
     return ("rule.asks_on",) if foreign and not against and "agent_asks" not in evidence.answer_kinds else ()
 
 
 def told_and_asked(evidence: Evidence) -> bool:
-    """Something is told, and then a question asked: negative words in it are about the matter, not the answer."""
+    """Return True if the message tells something and ends with a question. Its negative words concern the topic, not
+    the answer.
+    """
     said = evidence.message
     return said.text.endswith("?") and len(said.words) > TOLD_WORDS
 
 
 def turned_by_no(evidence: Evidence) -> bool:
-    """ "No, on Saturday" where the agent asked for a confirmation."""
+    """Return True if the person corrects a detail to be confirmed: "No, on Saturday"."""
     return (
         "agent_confirms" in evidence.answer_kinds
         and "cue_no" in evidence.kinds
@@ -132,7 +136,7 @@ def turned_by_no(evidence: Evidence) -> bool:
 
 
 def bare_no(evidence: Evidence) -> bool:
-    """ "No" to an answer that asks nothing."""
+    """Return True for a "no" to an answer without a question."""
     return (
         "cue_no" in evidence.kinds
         and len(evidence.message.words) <= 2
@@ -142,7 +146,7 @@ def bare_no(evidence: Evidence) -> bool:
 
 
 def restated(evidence: Evidence) -> bool:
-    """ "I want gaming laptops" after an answer on laptops: what was asked for, and something more."""
+    """Return True if the message repeats the request with an addition: "I want gaming laptops" after laptops."""
     if "restate" not in evidence.kinds or {"agent_asks", "agent_fails"} & evidence.answer_kinds:
         return False
     named = evidence.message.words[-1]
@@ -151,7 +155,7 @@ def restated(evidence: Evidence) -> bool:
 
 
 def meant_so(evidence: Evidence) -> bool:
-    """ "I wanted to know when it ended" after an answer: the request again, as it was meant."""
+    """Return True if the message states the intended request again: "I wanted to know when it ended"."""
     if "meant" not in evidence.kinds or "agent_asks" in evidence.answer_kinds:
         return False
     again = evidence.message.content & evidence.request.content
@@ -159,47 +163,48 @@ def meant_so(evidence: Evidence) -> bool:
 
 
 def judges_taste(evidence: Evidence) -> bool:
-    """A dislike is about the answer where that recommends something, or where "it" takes it up; "my job" is talk."""
+    """Return True if a dislike concerns the answer: the answer recommends something, or a pronoun refers to it."""
     recommended = {"agent_suggests", "agent_offers"} & evidence.answer_kinds
     return bool(recommended) or not (_TAKES_UP | _POINTS).isdisjoint(evidence.message.words)
 
 
 def puzzled(evidence: Evidence) -> bool:
-    """ "What are you talking about?" and nothing more: the answer was not understood. Measured in English alone."""
+    """Return True for "What are you talking about?" and nothing else. Measured in English only."""
     short = len(evidence.message.words) <= REPLY_WORDS
     return evidence.language == "en" and short and "cue_clarify" in evidence.kinds and "thanks" not in evidence.kinds
 
 
 def asks_agent(evidence: Evidence) -> bool:
-    """A question about the agent itself: small talk, which says nothing about its answer."""
+    """Return True for a question about the agent itself. Such small talk is not feedback."""
     asks = "ask_agent" in evidence.kinds and "agent_asks" not in evidence.answer_kinds
     return asks and not {"thanks", "cue_want"} & evidence.kinds
 
 
 def orders_on(evidence: Evidence) -> bool:
-    """An order without a complaint: the next step, more likely than a repair."""
+    """Return True for an order without a complaint: probably the next step, not a correction."""
     return evidence.message.words[:1] in _ORDERS
 
 
 def regrets(evidence: Evidence) -> bool:
-    """ "Too bad, I wanted to go out": sorry about what the answer tells, not about the answer, nor to the agent."""
+    """Return True for regret about the answer's content, not about the answer: "Too bad, I wanted to go out"."""
     return bool(_SORRY.search(evidence.message.text)) and _YOU.isdisjoint(evidence.message.words)
 
 
 def says_aside(evidence: Evidence) -> bool:
-    """ "By the way, we eat no fish": told on the side, so not about the answer."""
+    """Return True for an aside, which is not about the answer: "By the way, we eat no fish"."""
     return bool(_ASIDE.search(evidence.message.text)) and _YOU.isdisjoint(evidence.message.words)
 
 
 def acknowledges(evidence: Evidence) -> bool:
-    """ "Ok", "hmm": read, and nothing more, where the agent asked nothing."""
+    """Return True for an acknowledgement ("ok", "hmm") of a message without a question."""
     return "acknowledge" in evidence.kinds and not {"agent_asks", "agent_proposes"} & evidence.answer_kinds
 
 
 def resent(evidence: Evidence) -> bool:
-    """The request again word for word, as after a reply that was cut off, or with an "again": it turns nothing down.
+    """Return True if the message repeats the request word for word without rejecting the answer.
 
-    Except after an answer that failed, or of a few words that were typed again, without an "again", after a whole one.
+    Examples are a request sent again after a truncated answer, and one with an "again". A short request typed again
+    after a complete answer, or any after a failed answer, does reject it.
     """
     asked, said = evidence.request, evidence.message
     more = "again" in said.words and "again" not in asked.words
@@ -218,7 +223,7 @@ def _without(text: Prepared, words: frozenset[str]) -> list[str]:
 
 
 def new_topic(evidence: Evidence) -> bool:
-    """A request of its own that has nothing to do with the exchange before it."""
+    """Return True for a request that is unrelated to the exchange before it."""
     said = evidence.message.content
     return (
         evidence.relatedness < UNRELATED
@@ -232,7 +237,7 @@ def new_topic(evidence: Evidence) -> bool:
 
 
 def _bare_request(evidence: Evidence) -> bool:
-    """A few words without a pronoun, as they are typed into a search box, or an order."""
+    """Return True for a few words without a pronoun, as in a search box, or an order."""
     return len(evidence.message.words) <= REPLY_WORDS and not {"i", "it", "that", "this", "you", "they"} & set(
         evidence.message.words[:3]
     )

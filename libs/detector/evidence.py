@@ -11,13 +11,13 @@ from detector.text import Prepared
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """Everything a decision rests on.
+    """Input of a decision.
 
-    `similarity` is the cosine of message and previous request in [0, 1], the other two similarities likewise of message
-    and answer, and of request and answer; `same_intent` the probability that both ask for the same thing; `silence` the
-    microseconds since the agent's message, never negative (a clock that went backwards counts as no silence).
-    `sentences` says the same of message and previous request by whole sentences, where they were compared that way.
-    `language` the message's; `answered` is False where the message is addressed to no answer.
+    `similarity` is the cosine of message and previous request in [0, 1]; the other similarities are those of message
+    and answer, and of request and answer. `same_intent` is the probability that message and request have the same
+    intent. `silence` is the time since the agent's message in microseconds, 0 if the clock went backwards. `sentences`
+    compares message and request by sentence vectors, if they were compared. `language` is the message's. `answered` is
+    False if the message is not addressed to an answer.
     """
 
     message: Prepared
@@ -42,9 +42,9 @@ class Evidence:
 
     @property
     def relatedness(self) -> float:
-        """Likeness of the message to the exchange before it, in [0, 1]."""
+        """Return the similarity of the message to the exchange before it, in [0, 1]."""
         return max(self.similarity, self.answer_similarity)
 
     def names(self, *wanted: Kind) -> tuple[str, ...]:
-        """Names of the patterns of the wanted kinds that fired on the message."""
+        """Return the names of the message's patterns of the given kinds."""
         return tuple(p.name for p in self.found if p.kind in wanted)

@@ -59,22 +59,22 @@ class Exchange:
 
     @property
     def request(self) -> str:
-        """The text of the question behind the answer; empty if unknown or if the answer is not the writer's own."""
+        """Text of the question behind the answer; empty if unknown or if the answer is not to the writer."""
         return self.address.request.text if self.address.request else ""
 
     @property
     def answered(self) -> Message | None:
-        """The answer that the message is judged against, or None."""
+        """Answer that the message is judged against, or None."""
         return self.address.answered
 
     @property
     def answer(self) -> str:
-        """The text of the answer, or an empty text."""
+        """Text of the answer, or an empty text."""
         return self.answered.text if self.answered else ""
 
     @property
     def aside(self) -> str | None:
-        """The text of another person's message since the answer that no agent has answered, or None."""
+        """Text of another person's message since the answer that no agent has answered, or None."""
         return self.address.aside.text if self.address.aside else None
 
     @property

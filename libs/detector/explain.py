@@ -1,4 +1,4 @@
-"""A verdict for a person: what a message says about an answer, and why."""
+"""Explanation of a verdict for people."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _HOW: Final = {
 def explain(
     message: str, previous_user: str = "", previous_assistant: str = "", detector: Detector | None = None
 ) -> Verdict:
-    """The verdict on a message after one exchange, each text a minute after the one before."""
+    """Return the verdict on a message after one exchange. The texts are a minute apart."""
     said = [("human", previous_user), ("agent", previous_assistant)]
     before = tuple(
         Message(
@@ -46,7 +46,7 @@ def explain(
 
 
 def render(verdict: Verdict) -> str:
-    """The verdict as plain text, a few lines."""
+    """Return the verdict as a few lines of plain text."""
     if verdict.status_only:
         head = "A new topic: the earlier turn's status becomes accepted, nothing is announced"
     else:

@@ -1,4 +1,4 @@
-"""The numbers that the learned layer looks at: rules that fired, how the three texts relate, and their vectors."""
+"""Input features of the learned layer: matched patterns, relations of the three texts, and words."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ seen watch check let's i'm i'll i'd i've it's that's don't didn't doesn't isn't 
 about for from with without in on at to of than then now if because before after up out first second last next
 new old many much long step
 """
-#: Words without a topic. How a person speaks is in them; what about is not, so they carry over to any subject.
+#: Words without a topic. They show how a person speaks, so they generalise to other subjects.
 CLOSED: Final = tuple(_WORDS.split())
 
 _PLACE: Final = {word: number for number, word in enumerate(CLOSED)}
@@ -76,7 +76,7 @@ def names() -> tuple[str, ...]:
 
 
 def matrix(evidence: Sequence[Evidence]) -> Matrix:
-    """Shape (len(evidence), WIDTH); counts and shares, mostly in [0, 1]."""
+    """Return the features, shape (len(evidence), WIDTH). They are counts and shares, mostly in [0, 1]."""
     out = np.zeros((len(evidence), WIDTH), dtype=np.float32)
     if not evidence:
         return out
@@ -95,7 +95,7 @@ def matrix(evidence: Sequence[Evidence]) -> Matrix:
 
 
 def relate(e: Evidence) -> tuple[float, ...]:
-    """The values of `RELATIONS` for one exchange."""
+    """Return the values of `RELATIONS` for one exchange."""
     message, request, answer = e.message, e.request, e.answer
     text, answered = message.text, answer.text
     message_words, request_words, answer_words = message.content, request.content, answer.content

@@ -1,6 +1,6 @@
-"""The gate agent: is a message feedback on the agent's work at all, which reaction, how sure.
+"""Gate: decides if a message is feedback on the agent's work, with which reaction and confidence.
 
-Asked where correction detection abstains; stricter than it: a plain follow-up question is no feedback.
+It is used if no correction rule matches. It is stricter than they are: a follow-up question is not feedback.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from detector.evidence import Evidence
 from detector.model import GateCall
 from detector.patterns import Kind
 
-#: One cue alone is a hint, two agreeing cues are a leaning; neither is sure enough to be announced.
+#: Confidence of a single cue. Even two agreeing cues (`LEANING`) stay below the announcement threshold.
 HINT: Final = 0.62
 LEANING: Final = 0.68
 
@@ -23,7 +23,7 @@ _FOR: Final[frozenset[Kind]] = frozenset({"cue_praise", "cue_yes"})
 
 @dataclass(frozen=True, slots=True)
 class GateVerdict:
-    """The gate's reading of a message, with the confidence in it and the rules behind it."""
+    """The gate's reading of a message, with its confidence and rules."""
 
     call: GateCall
     confidence: float
@@ -31,7 +31,7 @@ class GateVerdict:
 
 
 def of_correction(call: Call) -> GateVerdict:
-    """The gate's reading where correction detection has spoken."""
+    """Return the gate's reading of a verdict by rules."""
     if call.feedback == "rejected":
         return GateVerdict("not_ok", ABANDONED if call.correction_type == "abandonment" else EXPLICIT, call.rules)
     if call.approves:
@@ -40,7 +40,7 @@ def of_correction(call: Call) -> GateVerdict:
 
 
 def gate(evidence: Evidence) -> GateVerdict:
-    """The gate's own reading, from cues that say too little about the previous turn."""
+    """Return the gate's reading of the cues in a message that no rule decides."""
     if not evidence.answered or evidence.message.empty:
         return GateVerdict("neutral", UNSURE)
     against = _AGAINST & evidence.kinds

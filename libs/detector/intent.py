@@ -1,7 +1,8 @@
 """Similarity of two requests beyond shared words.
 
-Each word looks for its nearest word in the other message, so that "cheap" meets "inexpensive", and a changed name,
-number or question word is missed on its side. What is found counts alike; the scale is taught on pairs of our own.
+Each word is matched with the nearest word of the other message, so that "cheap" matches "inexpensive", and a changed
+name, number or question word remains unmatched. The measures have equal weight; their scale is trained on pairs written
+for this project.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from detector.encoders.embedder import Vectors
 from detector.text import STOP
 
 WEIGHTS: Final = Path(__file__).parent / "weights" / "intent.json"
-#: Words looked at on each side; questions longer than that have said what they want.
+#: Maximum number of words compared per message.
 WORDS: Final = 60
 
 NAMES: Final = ("flat_cosine", "aligned", "content_least", "rest")
@@ -28,7 +29,7 @@ Floats = npt.NDArray[np.float64]
 
 
 class Sameness(NamedTuple):
-    """`similarity` is a cosine in [0, 1], `same_intent` the probability in [0, 1] that two texts want the same."""
+    """Cosine in [0, 1] of two texts, and the probability in [0, 1] that they have the same intent."""
 
     similarity: float
     same_intent: float
@@ -36,23 +37,23 @@ class Sameness(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A message for comparison: its distinct words, in order, with their vectors, shape (words, dimension)."""
+    """Message to compare: its distinct words in order, and their vectors, shape (words, dimension)."""
 
     words: tuple[str, ...]
     vectors: Vectors
 
 
 def distinct(words: Sequence[str]) -> tuple[str, ...]:
-    """The words once each, in order, at most `WORDS`."""
+    """Return the distinct words in order, at most `WORDS`."""
     return tuple(dict.fromkeys(words))[:WORDS]
 
 
 def compare(left: Asked, right: Asked) -> tuple[float, ...]:
-    """The values of `NAMES`; all zero where one of the two says nothing.
+    """Return the values of `NAMES`; all zero if one message is empty.
 
-    `flat_cosine`: cosine of the sums of word vectors, each shortened to the root of its length, so that one rare word
-    can't outweigh all; `aligned`: how well all words find each other, both ways; `content_least`: how well the
-    words with a topic do, on the side where they do worse; `rest`: cosine of what the two do not share.
+    `flat_cosine`: cosine of the sums of word vectors, each scaled to the square root of its length, so that one rare
+    word does not dominate. `aligned`: how well all words match, in both directions. `content_least`: how well words
+    with a topic match, in the worse direction. `rest`: cosine of the words that the two do not share.
     """
     if not left.words or not right.words:
         return (0.0,) * len(NAMES)
@@ -83,7 +84,7 @@ def compare(left: Asked, right: Asked) -> tuple[float, ...]:
 
 
 def _rest(left: Asked, right: Asked) -> float:
-    """1 where nothing is left on either side, 1/2 where on one."""
+    """Return the cosine of the unshared words; 1 if neither side has any, 1/2 if only one has."""
     shared = set(left.words) & set(right.words)
     rows_left = [row for row, word in enumerate(left.words) if word not in shared]
     rows_right = [row for row, word in enumerate(right.words) if word not in shared]
@@ -96,20 +97,20 @@ def _rest(left: Asked, right: Asked) -> float:
 
 @dataclass(frozen=True)
 class IntentModel:
-    """Weights of shape (len(NAMES),)."""
+    """Weights of the measures, shape (len(NAMES),)."""
 
     weights: Floats
     bias: float
 
     @classmethod
     def load(cls, path: Path = WEIGHTS) -> IntentModel:
-        """Reads the committed weights; refuses those of other features."""
+        """Read the committed weights. Raises ValueError if they are for other features."""
         stored = json.loads(path.read_text(encoding="utf-8"))
         if tuple(stored["features"]) != NAMES:
             raise ValueError(f"{path} was made for other features: run `make train`")
         return cls(np.asarray(stored["weights"], dtype=np.float64), float(stored["bias"]))
 
     def same(self, left: Asked, right: Asked) -> float:
-        """Probability in [0, 1] that the two want the same."""
+        """Return the probability in [0, 1] that the two have the same intent."""
         score = float(np.asarray(compare(left, right)) @ self.weights) + self.bias
         return round(float(1 / (1 + np.exp(-score))), 6)

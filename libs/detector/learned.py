@@ -1,7 +1,7 @@
-"""The learned layer: a linear model over rules, relations and vectors, with calibrated probabilities.
+"""Learned layer: a linear model over patterns, relations and vectors, with calibrated probabilities.
 
-A linear model generalised best to subjects outside of its training data (docs/detector_operations.md). Its weights
-are a small file, and the features behind a decision can be named.
+A linear model generalised best to subjects outside of its training data (docs/detector_operations.md). Its weights are
+a small file, and the features behind a decision can be named.
 """
 
 from __future__ import annotations
@@ -21,20 +21,20 @@ from detector.encoders.embedder import Vectors
 from detector.model import CorrectionType, Feedback, GateCall
 
 WEIGHTS: Final = Path(__file__).parent / "weights" / "exchange.json"
-#: The same with a sentence encoder's vector of the message in place of the sum of its words.
+#: Weights of the layer with a sentence vector of the message instead of its word vector.
 SENTENCE_WEIGHTS: Final = Path(__file__).parent / "weights" / "exchange_sentences.json"
-#: Vectors have length 1, so one number in them is small beside a rule that is 0 or 1.
+#: Factor of vectors, which have length 1, so that they weigh as much as features of 0 or 1.
 VECTOR_SCALE: Final = 3.0
-#: A feature that lifts a class by less than this is no reason.
+#: Minimum contribution of a feature to a class that is named as a reason.
 WORTH_NAMING: Final = 0.1
-#: Rows multiplied at once: so few that no thread is woken to share the work, which costs more than it saves.
+#: Rows per matrix product: few enough that numpy starts no threads, which would cost more time.
 AT_ONCE: Final = 32
-#: Features named as reasons, at most.
+#: Maximum number of features named as reasons.
 NAMED: Final = 3
 
 Numbers = npt.NDArray[np.float64]
 
-#: What a message can be. Three ways to reject, two to accept, and nothing.
+#: Readings of a message: three kinds of rejection, two of acceptance, and none.
 CLASSES: Final = ("explicit", "rephrased", "abandonment", "approval", "follow_up", "none")
 _REJECTED, _ACCEPTED = slice(0, 3), slice(3, 5)
 _TYPES: Final[tuple[CorrectionType, ...]] = ("explicit", "rephrased", "abandonment")
@@ -42,7 +42,8 @@ _TYPES: Final[tuple[CorrectionType, ...]] = ("explicit", "rephrased", "abandonme
 
 @dataclass(frozen=True, slots=True)
 class Opinion:
-    """Probabilities of the `CLASSES`, summing to 1, and the features that spoke most for the likeliest reading.
+    """Probabilities of the `CLASSES`, summing to 1, and the features with the largest contribution to the most probable
+    one.
 
     `announce`: the probabilities of a rejection and of an approval from which they are announced.
     """
@@ -53,22 +54,22 @@ class Opinion:
 
     @property
     def rejected(self) -> float:
-        """Probability that the answer is turned down."""
+        """Probability that the message rejects the answer."""
         return sum(self.probabilities[_REJECTED])
 
     @property
     def accepted(self) -> float:
-        """Probability that the answer is taken or built on."""
+        """Probability that the message accepts the answer or builds on it."""
         return sum(self.probabilities[_ACCEPTED])
 
     @property
     def neutral(self) -> float:
-        """Probability that the message says nothing about the answer."""
+        """Probability that the message is not feedback on the answer."""
         return self.probabilities[5]
 
     @property
     def feedback(self) -> Feedback:
-        """The likeliest of the three."""
+        """The most probable of rejected, accepted and neutral."""
         options: tuple[tuple[float, Feedback], ...] = (
             (self.neutral, "neutral"),
             (self.accepted, "accepted"),
@@ -78,12 +79,12 @@ class Opinion:
 
     @property
     def correction_type(self) -> CorrectionType:
-        """The likeliest way of rejecting, if it is one."""
+        """The most probable type of rejection."""
         return max(zip(self.probabilities[_REJECTED], _TYPES, strict=True))[1]
 
     @property
     def gate(self) -> GateCall:
-        """The stricter reading: a follow-up question is no feedback."""
+        """Stricter reading, in which a follow-up question is not feedback."""
         options: tuple[tuple[float, GateCall], ...] = (
             (self.neutral + self.probabilities[4], "neutral"),
             (self.probabilities[3], "ok"),
@@ -101,23 +102,23 @@ class Opinion:
         return self.of(self.feedback)
 
     def without_rejection(self) -> Opinion:
-        """The same, with the probability of a rejection counted as saying nothing."""
+        """Return the same opinion with the probability of a rejection added to that of no feedback."""
         *_, approval, follow_up, none = self.probabilities
         return replace(self, probabilities=(0.0, 0.0, 0.0, approval, follow_up, none + self.rejected))
 
     def of(self, feedback: Feedback) -> float:
-        """Probability of one of the three."""
+        """Return the probability of rejected, accepted or neutral."""
         return {"rejected": self.rejected, "accepted": self.accepted, "neutral": self.neutral}[feedback]
 
 
 @dataclass(frozen=True)
 class Layer:
-    """The weights. `weights` has shape (features + dimensions of message and answer, classes).
+    """Weights of the model, shape (features + dimensions of message and answer, classes).
 
-    `embedder` made the vectors of messages; those of answers are WordLlama's, of `answer_dimension`.
+    `embedder` names the embedder of messages; answers have WordLlama's vectors of `answer_dimension`.
 
-    `temperature` and `announce` were fitted on domains left out of the training in turn: the former makes the
-    probabilities calibrated; the latter are the probabilities from which rejections and approvals are announced.
+    `temperature` calibrates the probabilities; `announce` holds the probabilities from which rejections and approvals
+    are announced. Both were fitted on domains that were left out of training in turn.
     """
 
     embedder: str
@@ -129,7 +130,7 @@ class Layer:
 
     @classmethod
     def load(cls, path: Path = WEIGHTS) -> Layer:
-        """Reads the committed weights; refuses those of other features."""
+        """Read the committed weights. Raises ValueError if they are for other features."""
         stored = json.loads(path.read_text(encoding="utf-8"))
         if tuple(stored["features"]) != features.names() or tuple(stored["classes"]) != CLASSES:
             raise ValueError(f"{path} was made for other features or classes: run `make train`")
@@ -148,13 +149,13 @@ class Layer:
 
     @cached_property
     def _lifts(self) -> Numbers:
-        """Shape (classes, inputs): what an input lifts a class by over the average of all."""
+        """Contribution of each input to a class relative to the average of all classes, shape (classes, inputs)."""
         return np.ascontiguousarray((self.weights - self.weights.mean(axis=1, keepdims=True)).T)
 
     def opinions(self, known: features.Matrix, messages: Vectors, answers: Vectors) -> list[Opinion]:
-        """One opinion for each row of features; the vectors are those of its message and its answer, row by row."""
+        """Return one opinion per row of features. `messages` and `answers` are the vectors of the same rows."""
         inputs = assemble(known, messages, answers)
-        # Rounded, so that the last bits of a matrix product don't depend on what else is in the batch.
+        # Rounded, so that the last bits of a matrix product do not depend on the rest of the batch.
         rounded = np.round(probabilities(self._scores(inputs), self.temperature), 6)
         reasons = self._reasons(inputs, rounded.argmax(axis=1))
         return [Opinion(tuple(row), why, self.announce) for row, why in zip(rounded.tolist(), reasons, strict=True)]
@@ -164,7 +165,7 @@ class Layer:
         return np.concatenate(pieces) + self.bias
 
     def _reasons(self, inputs: Numbers, winners: npt.NDArray[np.intp]) -> list[tuple[str, ...]]:
-        """For each row the `NAMED` features that lifted its likeliest class most over the average of all."""
+        """Return for each row up to `NAMED` features with the largest contribution to its most probable class."""
         lift = inputs * self._lifts[winners]
         cut = features.WIDTH
         answer = lift.shape[1] - self.answer_dimension
@@ -182,12 +183,12 @@ class Layer:
 
 
 def assemble(known: features.Matrix, messages: Vectors | Numbers, answers: Vectors) -> Numbers:
-    """The model's inputs, shape (rows, features + dimensions of messages and answers)."""
+    """Return the model's inputs, shape (rows, features + dimensions of messages and answers)."""
     return np.hstack((known, VECTOR_SCALE * messages, VECTOR_SCALE * answers), dtype=np.float64)
 
 
 def probabilities(scores: Numbers, temperature: float) -> Numbers:
-    """Softmax of scores times temperature, row by row."""
+    """Return the softmax of scores times temperature for each row."""
     scaled = scores * temperature
     raised = np.exp(scaled - scaled.max(axis=1, keepdims=True))
     shares: Numbers = raised / raised.sum(axis=1, keepdims=True)
@@ -195,7 +196,7 @@ def probabilities(scores: Numbers, temperature: float) -> Numbers:
 
 
 def on_scale(probability: float, announce: float) -> float:
-    """A probability bent, evenly on both sides, so that `announce` becomes the announcing threshold."""
+    """Scale a probability linearly on either side of `announce`, which becomes the announcement threshold."""
     if probability < announce:
         return probability / announce * ANNOUNCED_FROM
     return ANNOUNCED_FROM + (probability - announce) / (1 - announce) * (1 - ANNOUNCED_FROM)

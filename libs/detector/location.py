@@ -1,4 +1,4 @@
-"""Location of the earlier agent message that a feedback is about."""
+"""Location of the earlier agent message that feedback is about."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ RECENCY_WEIGHT: Final = 0.15
 TOP_K: Final = 5
 MAX_AGE_US: Final = 365 * 24 * 3600 * 1_000_000
 
-#: Share of the likeness that comes from shared words; the rest is the cosine. High, because a message that names
-#: nothing ("I don't like it") must not wander off to an earlier answer for a few hundredths of cosine.
+#: Share of shared words in the similarity; the rest is the cosine. High, so that a message without names ("I don't like
+#: it") does not move to an earlier answer for a small difference in cosine.
 WORDS: Final = 0.8
 
 
@@ -27,24 +27,25 @@ work works working worked like liked love loved hate help helps helpful answer a
 again never earlier before previous first last one ok okay yes bug problem broken fails failed fail idea try really
 actually sorry please well done sounds sound looks look seems seem thing things else recommend suggest way lot bit
 """
-#: Words that judge an answer or point at one, and name nothing in it.
+#: Words that judge an answer or refer to one without naming its content.
 JUDGING: Final = frozenset(_JUDGING.split())
-#: What such a word counts beside another: it may still stand in a title.
+#: Weight of such a word relative to others: it may be part of a title.
 JUDGED: Final = 0.75
 
 
 def named(message: Prepared) -> frozenset[str]:
-    """The words of a message that may name what an answer was about."""
+    """Return the words of a message that may name the content of an answer."""
     return message.content - JUDGING
 
 
 def likeness(
     message: Prepared, candidates: Sequence[Prepared], cosines: Sequence[float], requests: Sequence[Prepared] = ()
 ) -> list[float]:
-    """Likeness in [0, 1] of a message to each candidate, from shared words, rare ones first, and the cosines.
+    """Return the similarity in [0, 1] of a message to each candidate, from shared words, rare ones first, and the
+    cosines.
 
-    `requests` are what the candidates answer: where no answer holds a word that the message names, "the SQL query" may
-    stand there.
+    `requests` are the questions behind the candidates. They are compared if no answer has a word that the message
+    names.
     """
     words = named(message)
     if requests and not any(c.content & words for c in candidates):
@@ -52,7 +53,7 @@ def likeness(
     else:
         shared = [c.content & message.content for c in candidates]
     seen = Counter(chain.from_iterable(shared))
-    # Summed with fsum, which doesn't depend on the order of a set.
+    # fsum does not depend on the order of a set.
     weights = {
         word: math.log1p(len(candidates) / (seen[word] or 1)) * (JUDGED if word in JUDGING else 1.0)
         for word in message.content
@@ -72,11 +73,11 @@ def score(similarity: float, turns_back: int) -> float:
 def locate(
     candidates: Sequence[Message], similarity: Sequence[float], now: int, top_k: int = TOP_K
 ) -> tuple[Target, ...]:
-    """The `top_k` best targets, best first.
+    """Return the `top_k` best targets, best first.
 
-    `candidates` are agent messages in order of time, `similarity` their likeness to the judged message in [0, 1].
-    Recency falls with the number of agent messages in between: 1 for the latest, 1/2, 1/3, ... A candidate older than
-    365 days before `now` is none; one that lies in the future (a clock that went backwards) is kept.
+    `candidates` are agent messages by time, `similarity` their similarity to the judged message in [0, 1]. Recency is 1
+    for the latest agent message, then 1/2, 1/3, ... Candidates more than 365 days older than `now` are excluded; later
+    ones than `now` (a clock that went backwards) are included.
     """
     scored = [
         target

@@ -1,4 +1,4 @@
-"""Texts that a client sends in a person's place: its buttons, commands with their output, and its notices."""
+"""Texts that a client program writes in a person's name: buttons, commands with their output, notices."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from typing import Final
 
-#: Client -> beginnings of what it writes; `\Z` where nothing may follow, since a person goes on after some of them.
+#: Client to the beginnings of its texts; `\Z` if nothing may follow, because people continue some of them.
 _WRITTEN: Final[Mapping[str, tuple[str, ...]]] = {
     "any": (r"/[a-z][\w:.-]*\s*\Z",),
     "Claude Code": (

@@ -1,4 +1,4 @@
-"""Approvals that something in the same message speaks against: a failure, a status code, a negation, irony."""
+"""Approvals that the same message contradicts: by a failure, a status code, a negation or irony."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Final
 
 from detector.evidence import Evidence
 
-#: A program's failure, and what an agent may have done that nobody is thankful for.
+#: Failures of a program, and harmful actions of an agent.
 _HARM: Final = re.compile(
     r"\b(?:error\w*|errors?|fail(?:s|ed|ing|ures?)?|crash(?:es|ed|ing)?|exceptions?|broken?|breaks|breaking|bugs?"
     r"|traceback|timeouts?|wrong|missing|worse|useless|delet(?:ed|ing)|lost|losing|wip(?:ed|ing)|ruin(?:ed|ing)"
@@ -15,7 +15,7 @@ _HARM: Final = re.compile(
 )
 _STATUS: Final = re.compile(r"\b(?:http |status |code |an? |returns? |gives? |gets? )[45]\d\d\b|\bexit(?:s|ed)? [1-9]")
 _NEGATED: Final = re.compile(r"\b(?:not|never|nothing|nobody|cannot|\w+n't|dont|doesnt|didnt|isnt|cant|wont)\b")
-#: Where a negation is praise, and a failure is over.
+#: Negations that are praise, and failures that have been repaired.
 _HARMLESS: Final = re.compile(
     r"\b(?:not bad|not a problem|nothing else|never mind|can't (?:complain|thank)|couldn't (?:be|have|ask)|why not"
     r"|if not|(?:no|without|zero|0) (?:more |any |further )?(?:errors?|failures?|bugs?"
@@ -33,7 +33,7 @@ _IRONY: Final = re.compile(
 
 
 def mixed(evidence: Evidence) -> bool:
-    """Return True if the message's approval may be none: it tells of a failure, denies, or is ironic."""
+    """Return True if the message may contradict its approval: it mentions a failure, negates, or is ironic."""
     said = _HARMLESS.sub(" ", evidence.message.text)
     if evidence.message.failed or _HARM.search(said) or _STATUS.search(said) or _IRONY.search(said):
         return True

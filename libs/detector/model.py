@@ -1,7 +1,6 @@
-"""The vocabulary of the decisions: what is judged, and what is said about it.
+"""Values of the detector: what is judged, and the verdicts.
 
-Everything here is a value. Times are integer microseconds since the epoch, scores and confidences lie in [0, 1]
-unless a field says otherwise.
+Times are integer microseconds since the epoch. Scores and confidences are in [0, 1] unless a field says otherwise.
 """
 
 from __future__ import annotations
@@ -18,11 +17,11 @@ Feedback = Literal["rejected", "accepted", "neutral"]
 Reaction = Literal["ok", "not_ok"]
 GateCall = Literal["ok", "not_ok", "neutral"]
 CorrectionType = Literal["explicit", "rephrased", "abandonment"]
-#: The rule that found a target: the message's reply (`named`), the latest answer to its writer in the thread or in the
+#: Rule that found a target: the message's reply (`named`), the latest answer to its writer in the thread or in the
 #: channel, or words that only an older answer has.
 TargetRule = Literal["named", "thread", "own_latest", "older_named"]
 
-#: How many earlier messages of a conversation a verdict may depend on. Later or older ones never matter.
+#: Maximum number of earlier messages of a conversation that a verdict depends on.
 NEIGHBOURHOOD: Final = 24
 
 
@@ -75,12 +74,11 @@ class Target:
 class Verdict:
     """Verdict of one human message on an agent's answer.
 
-    `confidence` is the specification's constant where `decided_by` is "rules", a calibrated probability where it
-    is "learned" (of approval where `gate` says ok), and the model's own word where it is "llm". `rules` names the
-    patterns and rules that fired, `scores` the numbers behind the decision.
-    `status_only`: a new unrelated topic, which marks the earlier turn as accepted 0.5 and is never announced.
-    `encoder`: the sentence encoder that the detector had; None: it went by words alone, and announces less surely.
-    `settled`: a rule alone decided, or there was nothing to decide; of any other verdict a language model may be asked.
+    `confidence` is the specification's constant if `decided_by` is "rules", a calibrated probability if it is "learned"
+    (of approval if `gate` is ok), and the model's own value if it is "llm". `rules` names the matching patterns and
+    rules, `scores` the numbers behind the decision. `status_only`: a new topic, which sets the earlier turn to accepted
+    0.5 and is never announced. `encoder`: the detector's sentence encoder; None: it used word vectors only. `settled`:
+    a rule decided alone, or there was nothing to decide; a language model may be asked about any other verdict.
     """
 
     feedback: Feedback
@@ -108,5 +106,5 @@ class Verdict:
 
     @property
     def status(self) -> Feedback:
-        """Return the status that the verdict gives its target: a rejection too doubtful to be announced gives none."""
+        """Status that the verdict gives its target. A rejection below the announcement threshold gives none."""
         return "neutral" if self.feedback == "rejected" and self.confidence < ANNOUNCED_FROM else self.feedback

@@ -1,4 +1,4 @@
-"""Texts to evidence: prepares, matches and embeds the texts of a whole batch, each text once."""
+"""Conversion of texts to evidence: prepares, matches and embeds each text of a batch once."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ from detector.patterns import Kind, Pattern, agent_hits, human_hits, kinds
 from detector.referring import speaks_of
 from detector.text import Prepared, prepare
 
-#: Texts remembered from batch to batch, and their characters: a conversation's messages come again with each new one.
+#: Limits of the cache in texts and characters. The messages of a conversation occur again in later batches.
 REMEMBERED: Final = 16_384
 REMEMBERED_LENGTH: Final = 8_000_000
-#: Below this cosine two requests are not the same, whatever their words.
+#: Minimum cosine of two requests that may be the same.
 WORTH_ALIGNING: Final = 0.6
 
 
 @dataclass(frozen=True, slots=True)
 class Read:
-    """A batch that has been read: one evidence an exchange, and the vectors of messages, requests and answers."""
+    """Batch after reading: evidence of each exchange, and the vectors of messages, requests and answers."""
 
     exchanges: tuple[Exchange, ...]
     evidence: tuple[Evidence, ...]
@@ -37,7 +37,7 @@ class Read:
 
 
 class _Preparations(dict[str, Prepared]):
-    """`prepare`, remembered."""
+    """Cache of `prepare`."""
 
     def __missing__(self, text: str) -> Prepared:
         known = self[text] = prepare(text)
@@ -45,7 +45,7 @@ class _Preparations(dict[str, Prepared]):
 
 
 class Reader:
-    """Remembers what it has prepared and matched, so that a text is read once; forgets all when it has read much."""
+    """Reader with a cache of prepared, matched and embedded texts. A full cache is emptied."""
 
     def __init__(self, embedder: Embedder, intent: IntentModel | None = None) -> None:
         self.embedder = embedder
@@ -60,7 +60,7 @@ class Reader:
         self._vectors: Vectors = np.zeros((0, embedder.dimension), dtype=np.float32)
 
     def read(self, exchanges: Sequence[Exchange]) -> Read:
-        """Evidence of every exchange; all new texts of the batch are embedded in one call."""
+        """Return the evidence of each exchange. All new texts of the batch are embedded in one call."""
         texts = dict.fromkeys(text for x in exchanges for text in (x.message.text, x.request, x.answer))
         texts.update(dict.fromkeys(c.text for x in exchanges for c in x.candidates))
         self._learn(texts)
@@ -74,7 +74,7 @@ class Reader:
 
     @property
     def name(self) -> str:
-        """See `Embedder.name`: a reader is one, with a memory."""
+        """See `Embedder.name`. A reader is an embedder with a cache."""
         return self.embedder.name
 
     @property
@@ -88,7 +88,7 @@ class Reader:
         return self._vectors[[self._place[text] for text in texts]]
 
     def _learn(self, texts: Collection[str]) -> None:
-        """Embeds the texts that are new, after forgetting everything if they would be too many."""
+        """Embed the new texts, after emptying the cache if they exceed its limits."""
         fresh = [text for text in texts if text not in self._place]
         length = sum(map(len, fresh))
         if len(self._place) + len(fresh) > REMEMBERED or self._length + length > REMEMBERED_LENGTH:
@@ -139,13 +139,13 @@ class Reader:
         return speaks_of(self.prepared(x.message.text), language, found, self.prepared(x.answer), aside)
 
     def _same_intent(self, message: Prepared, request: Prepared, cosine: float) -> float:
-        """Of an embedder without word vectors, or without a model, the cosine itself."""
+        """Return the probability of the same intent; without word vectors or a model, the cosine."""
         if self._intent is None or not isinstance(self.embedder, WordLlamaEmbedder):
             return cosine
         return self._compared(message, request, self.embedder.words) if cosine >= WORTH_ALIGNING else 0.0
 
     def same_intent(self, left: str, right: str) -> float:
-        """Probability in [0, 1] that two requests want the same."""
+        """Return the probability in [0, 1] that two requests have the same intent."""
         if self._intent is None or not isinstance(self.embedder, WordLlamaEmbedder):
             vectors = self.embedder.embed([left, right])
             return float(_cosine(vectors[:1], vectors[1:])[0])
@@ -158,7 +158,9 @@ class Reader:
         return self._intent.same(Asked(first, words.matrix[rows[0]]), Asked(second, words.matrix[rows[1]]))
 
     def _language(self, x: Exchange) -> str:
-        """That of the message; of one that says too little about it, that of the answer, the request, else English."""
+        """Return the message's language; for a message too short to tell, that of the answer, of the request, or
+        English.
+        """
         for text in (x.message.text, x.answer, x.request):
             if text and (language := self._spoken(text)):
                 return language
@@ -185,7 +187,7 @@ class Reader:
 
 
 def _cosine(left: Vectors, right: Vectors) -> Vectors:
-    """Row by row, in [0, 1]; rounded, so that the last bits don't depend on what else is in the batch."""
+    """Return the cosine of each row in [0, 1], rounded so that the last bits do not depend on the rest of the batch."""
     product = np.einsum("ij,ij->i", left, right, dtype=np.float64)
     rounded: Vectors = np.round(np.clip(product, 0.0, 1.0), 6)
     return rounded

@@ -1,4 +1,4 @@
-"""Distinction of similarly worded requests: another number, another comparison, another thing."""
+"""Differences between similarly worded requests: another number, another comparison, another thing."""
 
 from __future__ import annotations
 
@@ -17,15 +17,17 @@ _MORE: Final = frozenset(_MORE_THAN.split())
 
 
 def swapped(evidence: Evidence) -> bool:
-    """Most words of the request again, with one or two others in place of some."""
+    """Return True if the message has most words of the request, with one or two replaced."""
     asked, said = evidence.request.content, evidence.message.content
     fresh = said - asked
     return bool(fresh and asked - said and len(fresh) <= 2 and 2 * len(asked & said) >= len(asked))
 
 
 def other_request(evidence: Evidence) -> bool:
-    """The same asked of something else: another figure, over for under, or "Rome" where "Paris" stood and the answer
-    had dealt with Paris."""
+    """Return True if the message asks the same about something else.
+
+    Examples are another number, "under" for "over", and "Rome" for "Paris" if the answer was about Paris.
+    """
     left_out = evidence.request.content - evidence.message.content
     return (
         other_numbers(evidence)
@@ -35,18 +37,18 @@ def other_request(evidence: Evidence) -> bool:
 
 
 def takes_up(evidence: Evidence) -> bool:
-    """Words of the answer that the request didn't hold: the message goes on from there, however alike the two are."""
+    """Return True if the message has words of the answer that the request lacks, so that it builds on the answer."""
     return bool((evidence.message.content - evidence.request.content) & evidence.answer.content)
 
 
 def other_numbers(evidence: Evidence) -> bool:
-    """Figures on both sides, and on each one that the other lacks."""
+    """Return True if each side has a number that the other lacks."""
     asked, said = evidence.request.numbers, evidence.message.numbers
     return bool(asked - said and said - asked)
 
 
 def turned_round(evidence: Evidence) -> bool:
-    """A comparison or negation on one side whose opposite stands on the other."""
+    """Return True if one side has a comparison or negation and the other its opposite."""
     asked, said = frozenset(evidence.request.words), frozenset(evidence.message.words)
     only_asked, only_said = asked - said, said - asked
     return bool((only_asked & _LESS and only_said & _MORE) or (only_asked & _MORE and only_said & _LESS))

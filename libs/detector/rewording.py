@@ -1,4 +1,4 @@
-"""A second look, by whole sentences, at messages that may be the previous request in other words."""
+"""Comparison, by sentence vectors, of messages that may rephrase the previous request."""
 
 from __future__ import annotations
 
@@ -22,25 +22,25 @@ WEIGHTS: Final = Path(__file__).parent / "weights" / "sentences.json"
 
 @dataclass(frozen=True, slots=True)
 class Scale:
-    """Turns a cosine of sentences into the probability that they want the same; taught on pairs of our own."""
+    """Scale from a cosine of sentences to the probability of the same intent, fitted on our own pairs."""
 
     weight: float
     bias: float
 
     @classmethod
     def load(cls, path: Path = WEIGHTS) -> Scale:
-        """Reads the committed scale."""
+        """Read the committed scale."""
         stored = json.loads(path.read_text(encoding="utf-8"))
         return cls(float(stored["weight"]), float(stored["bias"]))
 
     def sameness(self, cosine: float) -> Sameness:
-        """Rounded, so that the last bits don't depend on what else was compared."""
+        """Return the cosine with its probability, rounded so that the last bits do not depend on other comparisons."""
         similarity = round(min(1.0, max(0.0, cosine)), 4)
         return Sameness(similarity, round(1 / (1 + float(np.exp(-self.weight * similarity - self.bias))), 6))
 
 
 class Rewordings:
-    """Compares requests by a sentence encoder."""
+    """Comparison of requests by a sentence encoder."""
 
     def __init__(self, encoder: Embedder, scale: Scale) -> None:
         self._encoder = encoder
@@ -52,7 +52,7 @@ class Rewordings:
         return self._encoder.name
 
     def compared(self, evidence: Sequence[Evidence]) -> tuple[Evidence, ...]:
-        """The same evidence, with `sentences` where a look is worth its time; one call of the encoder for all."""
+        """Return the evidence with `sentences` for messages worth the comparison. Calls the encoder once for all."""
         rows = [row for row, one in enumerate(evidence) if _worth_comparing(one)]
         alike = self.alike([(evidence[row].message.text, evidence[row].request.text) for row in rows])
         compared = dict(zip(rows, alike, strict=True))
@@ -61,12 +61,12 @@ class Rewordings:
         )
 
     def same_intent(self, left: str, right: str) -> float:
-        """Probability in [0, 1] that two requests want the same."""
+        """Return the probability in [0, 1] that two requests have the same intent."""
         [sameness] = self.alike([(prepare(left).text, prepare(right).text)])
         return sameness.same_intent
 
     def alike(self, pairs: Sequence[tuple[str, str]]) -> list[Sameness]:
-        """Of each pair of prepared texts, in order."""
+        """Return the comparison of each pair of prepared texts, in order."""
         if not pairs:
             return []
         texts = {text: row for row, text in enumerate(dict.fromkeys(text for pair in pairs for text in pair))}

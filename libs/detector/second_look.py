@@ -1,8 +1,7 @@
-"""A second opinion on messages that may be rejections, by a sentence encoder's vector of what is said.
+"""Second judgement of messages that may be rejections, by a sentence encoder's vector of the message.
 
-It takes ten times as long as the first, so it is asked where it can change what is said of the answer. A
-rejection too unlikely to be looked at again is none, nor is a doubtful one in an answer to the agent's own question:
-when in doubt, a verdict abstains.
+It takes ten times as long as the first, so it is limited to messages whose verdict it may change. An improbable
+rejection becomes neutral, and so does a doubtful one in an answer to the agent's own question.
 """
 
 from __future__ import annotations
@@ -18,17 +17,17 @@ from detector.evidence import Evidence
 from detector.features import Matrix
 from detector.learned import Layer, Opinion
 
-#: A rejection that is this likely to the first look is looked at again.
+#: Minimum probability of a rejection that is judged again.
 LIKELY: Final = 0.45
-#: One that is likelier than this to the first look stands: the second takes away right ones with the wrong.
+#: Probability from which a rejection stands. Above it, the second judgement also removed correct ones.
 SURE: Final = 0.9
-#: A rule that hears an approval is doubted from this likelihood of a rejection on; one that hears a rejection never.
+#: Minimum probability of a rejection that questions a rule's approval. A rule's rejection is never questioned.
 DOUBTFUL: Final = 0.7
 
 
 @dataclass(frozen=True)
 class SecondLook:
-    """The encoder, and a layer that was taught with its vectors."""
+    """Sentence encoder, and the layer that was trained with its vectors."""
 
     encoder: Embedder
     layer: Layer
@@ -42,9 +41,9 @@ class SecondLook:
     def revised(
         self, evidence: Sequence[Evidence], opinions: Sequence[Opinion | None], known: Matrix, answers: Vectors
     ) -> list[Opinion | None]:
-        """The opinions, with the second in place of the first where one is taken.
+        """Return the opinions, each replaced by the second one if the message was judged again.
 
-        `known`: the features of the evidence; `answers`: the vectors of its answers. Row by row.
+        `known` are the features of the evidence, `answers` the vectors of its answers, in the same order.
         """
         rows = [row for row, opinion in enumerate(opinions) if opinion and worth_a_look(evidence[row], opinion)]
         revised = [opinion and abstaining(one, opinion) for one, opinion in zip(evidence, opinions, strict=True)]
@@ -56,14 +55,14 @@ class SecondLook:
         return revised
 
     def embed(self, evidence: Sequence[Evidence]) -> Vectors:
-        """Vectors of what the messages say, shape (len(evidence), dimension); each text is read once."""
+        """Return the vectors of the messages, shape (len(evidence), dimension). Each distinct text is embedded once."""
         places = {text: place for place, text in enumerate(dict.fromkeys(one.message.said for one in evidence))}
         vectors = self.encoder.embed(list(places))
         return vectors[[places[one.message.said] for one in evidence]]
 
 
 def worth_a_look(evidence: Evidence, opinion: Opinion) -> bool:
-    """Return True if the second pass may change the verdict."""
+    """Return True if the second judgement may change the verdict."""
     if not LIKELY <= opinion.rejected < SURE or not evidence.message.said:
         return False
     call = correct(evidence)
@@ -73,8 +72,9 @@ def worth_a_look(evidence: Evidence, opinion: Opinion) -> bool:
 
 
 def abstaining(evidence: Evidence, opinion: Opinion) -> Opinion:
-    """The opinion, unless what it finds likeliest is a rejection that is unlikely, or only a likely one in an answer to
-    the agent's question: then it says nothing.
+    """Return the opinion with an improbable rejection counted as neutral.
+
+    In an answer to the agent's bare question, a rejection below SURE counts as neutral.
     """
     if opinion.feedback != "rejected" or opinion.rejected >= SURE:
         return opinion

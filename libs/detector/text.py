@@ -1,4 +1,4 @@
-"""The text that the rules see: capped, without code, markup and quotations, in one spelling of quotes and spaces."""
+"""Text as the rules read it: shortened, without code, markup and quotations, with normalised quotes and spaces."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from typing import Final
 
 from detector.machine_text import by_machine
 
-#: Characters of a message that are looked at; a longer one keeps its head and its tail, where verdicts are said.
+#: Characters kept of the beginning and the end of a long message, where verdicts usually are.
 HEAD: Final = 1200
 TAIL: Final = 400
-#: A text of more words is looked at for cues in its first sentences, so many words at most, and in its last one.
+#: Number of words above which only the first sentences and the last one are searched for cues, with their limits.
 SAID: Final = 45
 OPENING: Final = 30
 CLOSING: Final = 15
@@ -24,7 +24,7 @@ _INLINE_CODE = re.compile(r"`[^`\n]{1,200}`")
 _TAG = re.compile(r"</?[a-zA-Z][^<>]{0,200}>")
 _QUOTED_LINE = re.compile(r"(?m)^[ \t]{0,3}>[^\n]*$")
 _URL = re.compile(r"https?://[^\s]{1,500}")
-#: A line that a program wrote: a stack trace, a log, a compiler's complaint.
+#: Lines written by a program: stack traces, logs, compiler messages.
 _MACHINE = re.compile(
     r"^\s*(?:File \"|at [\w.$<>/]{2,80}\s?\(|Traceback\b|[\^~|\s]{3,}$|\d+ \|"
     r"|\[?\d{4}-\d\d-\d\d[T ]|\d\d:\d\d:\d\d|(?:npm|yarn|pnpm) (?:ERR|WARN|error)|-->|={5,}|-{5,}|\+{3,}"
@@ -48,22 +48,21 @@ been am do does did have has had can could will would should of in on at to for 
 yes so if as by about what which who when where why how there here please just i'm it's that's don't didn't
 i'd i'll i've
 """
-#: Words too common to say what a text is about.
+#: Words too frequent to tell the subject of a text.
 STOP: Final = frozenset(_STOP.split())
 _DIGIT = re.compile(r"\d")
-#: What a text holds in which something may have to be taken out.
+#: Substrings of texts from which something may have to be removed.
 _ODD: Final = ("<", "`", ">", "~", "http")
 
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
-    """A message as the rules see it.
+    """Message as the rules read it.
 
-    `text` is lower-case, `words` its words in order, `content` those with a topic, `numbers` the figures in it,
-    `coded` whether code was taken out, `failed` whether a program's error message was; `by_machine` whether a
-    client wrote the message in a person's place.
-    `said` and `said_words` are text and words of the first and the last sentence where there are many: what is said
-    about an answer stands there, and a cue must not get likelier the longer a message is.
+    `text` is in lower case, `words` its words in order, `content` those with a topic, `numbers` its numbers. `coded`:
+    code was removed. `failed`: a program's error message was removed. `by_machine`: a client program wrote the message.
+    `said` and `said_words` are the text and words of the first and last sentences of a long message: feedback is
+    usually there, and long messages would otherwise match more cues.
     """
 
     text: str
@@ -78,19 +77,21 @@ class Prepared:
 
     @property
     def empty(self) -> bool:
-        """No letter or digit in any script (nothing at all, emoji only, punctuation only), and no program's error."""
+        """True without a letter or digit in any script (such as only emoji or punctuation) and without a program's
+        error.
+        """
         return not self.words and not self.failed
 
 
 def cap(text: str) -> str:
-    """At most HEAD + TAIL characters, so that a 100 kB message costs no more than a long one."""
+    """Return at most HEAD + TAIL characters, so that the cost of long messages is bounded."""
     if len(text) <= HEAD + TAIL:
         return text
     return f"{text[:HEAD]}\n{text[-TAIL:]}"
 
 
 def prepare(text: str) -> Prepared:
-    """Never fails, whatever the text; lone surrogates and control characters are let through as they are."""
+    """Prepare a text. Accepts any text; lone surrogates and control characters are kept."""
     shown = cap(text)
     coded = "```" in shown
     if any(map(shown.__contains__, _ODD)):
@@ -121,7 +122,7 @@ def prepare(text: str) -> Prepared:
 
 
 def _without_machine_lines(text: str) -> tuple[str, bool]:
-    """The text without lines that a program wrote, and whether one of them reports an error."""
+    """Return the text without lines written by a program, and True if one of them reports an error."""
     kept, failed = [], False
     for line in text.split("\n"):
         if _MACHINE.match(line):
@@ -132,7 +133,7 @@ def _without_machine_lines(text: str) -> tuple[str, bool]:
 
 
 def _ends(text: str) -> tuple[str, tuple[str, ...]]:
-    """The first sentences, up to `OPENING` words or the end of the one that reaches them, and the last one, cut."""
+    """Return the first sentences, up to the end of the one that reaches `OPENING` words, and the shortened last one."""
     sentences = [s for s in _SENTENCE_END.split(text) if s.strip()]
     opening: list[str] = []
     while sentences and len(opening) < OPENING // 2:

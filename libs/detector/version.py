@@ -1,4 +1,4 @@
-"""Version of a detector: the date of its weights, and a digest of all that its verdicts depend on."""
+"""Version of a detector: the date of its weights, and a digest of everything that its verdicts depend on."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ HOME: Final = Path(__file__).parent
 DATE: Final = Path("weights", "date.txt")
 """The date of weights and patterns, relative to the package: data, because copying changes the times of files."""
 _APART: Final = frozenset({"evaluation", "explain.py", "version.py"})
-"""Files and folders that no verdict depends on."""
+"""Files and folders that do not affect verdicts."""
 
 
 def version(parts: tuple[str, ...], *, encoder: str | None, home: Path = HOME) -> str:

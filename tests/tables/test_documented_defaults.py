@@ -222,7 +222,7 @@ STATED = (
     of_setting(TEXTS, "| none | 730 and 180 days", "FEEDBACK_SESSION_DAYS", 180),
     of_setting(TEXTS, "last one (`INFERENCE_CONVERSATION_DAYS`)", "INFERENCE_CONVERSATION_DAYS", 365),
     of_setting(TEXTS, "730 days (`INFERENCE_TURN_DAYS`)", "INFERENCE_TURN_DAYS", 730),
-    of_setting(TEXTS, "digests and the model's verdict | 30 days", "INFERENCE_GATE_ANSWER_DAYS", 30),
+    of_setting(TEXTS, "digests and the model's verdicts | 30 days", "INFERENCE_GATE_ANSWER_DAYS", 30),
     of_setting(TEXTS, "7 days (`REPORTING_WEBHOOK_DAYS`)", "REPORTING_WEBHOOK_DAYS", 7),
     of_setting(TEXTS, "(`ARTIFACT_STORE_URL`, off by default)", "REPORTING_ARTIFACT_STORE_URL", UNSET),
     of_setting(TEXTS, "receivers of webhooks (off by default)", "REPORTING_WEBHOOKS", UNSET),
