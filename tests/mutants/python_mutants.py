@@ -78,7 +78,8 @@ class _Maker:
             case ast.Constant(value=bool(value)):
                 yield self._replaced(self._start(node), self._end(node), str(not value), "constant")
             case ast.Constant(value=int(value)):
-                yield self._replaced(self._start(node), self._end(node), str(value + 1), "constant")
+                after = value + 1 if value < 10 else value * 10
+                yield self._replaced(self._start(node), self._end(node), str(after), "constant")
             case ast.Constant(value=float(value)):
                 yield self._replaced(self._start(node), self._end(node), repr(value * 2 or 1.0), "constant")
             case ast.Constant(value=str()) | ast.JoinedStr():
@@ -103,7 +104,8 @@ class _Maker:
 
     def _deleted(self, node: ast.stmt) -> Iterator[Mutant]:
         start, end = self._start(node), self._end(node)
-        if not self._text[start:end].removeprefix("await ").startswith(_REPORTING):
+        text = self._text[start:end].removeprefix("await ")
+        if not text.startswith(_REPORTING) and ".labels(" not in text:
             yield self._replaced(start, end, "pass", "deleted statement")
 
     def _between(self, left: ast.expr, right: ast.expr, symbol: str, other: str, kind: str) -> Iterator[Mutant]:
@@ -147,10 +149,15 @@ def _skipped(tree: ast.Module) -> set[int]:
                 skip(node.annotation)
             case ast.FunctionDef() | ast.AsyncFunctionDef():
                 skip(node.returns)
+            case ast.ClassDef():  # slots and frozen: a type checker's matter
+                for decorator in node.decorator_list:
+                    skip(decorator)
             case ast.If(test=ast.Name(id="TYPE_CHECKING")):
                 skip(node)
             case ast.Call() if ast.unparse(node.func).startswith(("log.", "Field", "metrics.", "documented")):
                 skip(node)
+            case ast.Call(func=ast.Attribute(value=ast.Call(func=ast.Attribute(attr="labels")))):
+                skip(node)  # a metric that was imported by its name
             case ast.JoinedStr():
                 for value in node.values:
                     skip(value)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 import subprocess
 import tomllib
 from collections import defaultdict
@@ -37,20 +38,27 @@ def equivalents(path: Path = EQUIVALENTS) -> set[tuple[str, str, str]]:
     return {(one["file"], one["before"], one["after"]) for one in tomllib.loads(path.read_text("utf-8"))["equivalent"]}
 
 
+def unobservable(path: Path = EQUIVALENTS) -> re.Pattern[str]:
+    """Return the pattern of lines whose breakage changes no result."""
+    return re.compile("|".join(f"(?:{one['line']})" for one in tomllib.loads(path.read_text("utf-8"))["unobservable"]))
+
+
 def sample(count: int, seed: str, covered: CoverageMap, named: str = "") -> list[Mutant]:
     """Return `count` mutants of files whose path holds `named`, or as many as there are.
 
     Packages take turns. Within one, a mutant's chance is by its line and by how rare its operator is there.
     """
     rng = random.Random(seed)
-    known = equivalents()
+    known, changes_no_result = equivalents(), unobservable()
     packages: dict[str, list[tuple[float, Mutant]]] = defaultdict(list)
     for file in product_files():
         if named not in file:
             continue
         text = (ROOT / file).read_text("utf-8")
-        mutants = [one for one in python_mutants(file, text) if (file, *one.changed_lines(text)) not in known]
-        packages[package_of(file)] += [(_weight(one, covered), one) for one in mutants]
+        for mutant in python_mutants(file, text):
+            before, after = mutant.changed_lines(text)
+            if (file, before, after) not in known and not changes_no_result.search(before):
+                packages[package_of(file)].append((_weight(mutant, covered), mutant))
     return _in_turn({package: _ranked(found, rng) for package, found in sorted(packages.items())}, count)
 
 

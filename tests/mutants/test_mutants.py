@@ -12,7 +12,7 @@ from mutants.__main__ import Result, confirmed, report
 from mutants.coverage_map import CoverageMap
 from mutants.mutant import ROOT, Mutant
 from mutants.python_mutants import python_mutants
-from mutants.sampling import equivalents, package_of, product_files, sample
+from mutants.sampling import equivalents, package_of, product_files, sample, unobservable
 from mutants.tree import Tree
 
 CAUSE = "libs/servicekit/log/records.py"
@@ -34,6 +34,7 @@ def lines_of(text: str) -> set[tuple[str, str]]:
         ("a = not b", "condition", "a = b"),
         ("a = 7 * DAY", "arithmetic", "a = 7 // DAY"),
         ("a = 7 * DAY", "constant", "a = 8 * DAY"),
+        ("a = 30", "constant", "a = 300"),
         ("a = True", "constant", "a = False"),
         ("def f():\n    return a", "return value", "return None"),
         ("def f():\n    if a: g()", "negated condition", "if not (a): g()"),
@@ -55,7 +56,14 @@ def test_each_operator(text: str, kind: str, line: str) -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ['"""Not 1 < 2."""', "def f(a: Literal[1]) -> int: ...", "assert a < b", "def f():\n    log.info('x', n=1)"],
+    [
+        '"""Not 1 < 2."""',
+        "def f(a: Literal[1]) -> int: ...",
+        "assert a < b",
+        "def f():\n    log.info('x', n=1)",
+        "@dataclass(frozen=True)\nclass A: ...",
+        "def f():\n    READ.labels('a').inc(2)",
+    ],
 )
 def test_nothing_is_broken_that_no_test_could_notice(text: str) -> None:
     assert lines_of(text) == set()
@@ -92,6 +100,12 @@ def test_equivalent_mutants_are_left_out() -> None:
     for mutant in (one for file in sorted({file for file, _, _ in known}) for one in _of_file(file)):
         text = (ROOT / mutant.file).read_text("utf-8")
         assert (mutant.file, *mutant.changed_lines(text)) not in known
+
+
+def test_what_changes_no_result_is_left_out() -> None:
+    pattern = unobservable()
+    assert pattern.search("_AT_ONCE: Final = 5_000") and pattern.search("BATCH = 500")
+    assert not pattern.search("SWEEP_SECONDS: Final = 3_600.0") and not pattern.search("TEXT_LIMIT = 10_000")
 
 
 def _of_file(file: str) -> list[Mutant]:
