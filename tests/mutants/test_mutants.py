@@ -148,6 +148,22 @@ def test_a_mutant_is_noticed_in_a_copy_and_the_tree_stays_whole(tree: Tree) -> N
         of(condition, "").applied_to("")
 
 
+@pytest.mark.parametrize(
+    ("file", "before", "after", "test"),
+    [
+        ("libs/agentkit/agent_feedback_kit/timeline/refresh.py", '"[NEW FEEDBACKS]"', '"[NEW]"',
+         "tests/unit/agentkit/test_timeline.py"),
+        ("libs/contracts/murmur2.py", "_SEED: Final = 0", "_SEED: Final = 1", "tests/contracts/test_partitioner.py"),
+        ("services/feedback/reward.py", "INFERRED_VALUES[verdict]", "0.0", "tests/unit/feedback/test_reward.py"),
+    ],
+)  # fmt: skip
+def test_the_copys_code_is_tested_wherever_it_lies(tree: Tree, file: str, before: str, after: str, test: str) -> None:
+    text = (ROOT / file).read_text("utf-8")
+    start = text.index(before)
+    mutant = Mutant(file, start, start + len(before), after, "by hand", text.count("\n", 0, start) + 1, before)
+    assert tree.test([test], mutant, 120).failed
+
+
 def test_a_test_that_fails_without_the_mutant_notices_nothing(tree: Tree) -> None:
     folder = tree.folder / "tests" / "unit" / "servicekit"
     for name, text in (

@@ -91,15 +91,17 @@ class Tree:
         self._pytest.close()
 
     def _environment(self) -> dict[str, str]:
-        roots = os.pathsep.join(str(self.folder / name) for name in ("libs", "services"))
+        roots = os.pathsep.join(str(self.folder / name) for name in ("libs", "libs/agentkit", "services"))
         # Without bytecode files: two versions of a file of the same size and second would share one.
         return {**os.environ, "PYTHONPATH": roots, "PYTHONDONTWRITEBYTECODE": "1"}
 
     def _check_imports(self) -> None:
-        command = [sys.executable, "-c", "import servicekit, reporting; print(servicekit.__file__, reporting.__file__)"]
+        names = ("agent_feedback_kit", "servicekit", "reporting")
+        printed = "; ".join(f"import {name}; print({name}.__file__)" for name in names)
+        command = [sys.executable, "-c", printed]
         done = subprocess.run(
             command, cwd=self.folder, env=self._environment(), capture_output=True, text=True, timeout=60
         )
         places = done.stdout.split()
-        if len(places) != 2 or not all(Path(place).is_relative_to(self.folder) for place in places):
+        if len(places) != len(names) or not all(Path(place).is_relative_to(self.folder) for place in places):
             raise RuntimeError(f"the copy's tests would not import the copy's code, but {' '.join(places)}")
