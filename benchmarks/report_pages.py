@@ -26,6 +26,7 @@ from contracts.ids import feedback_id
 from contracts.instants import DAY
 from reporting.pages.overview import overview
 from reporting.pages.view import View
+from reporting.parts import MIGRATIONS
 from reporting.projection import FeedbackRow, person_slot
 from reporting.queries.breakdown import breakdown
 from reporting.queries.calibration import calibration
@@ -37,7 +38,6 @@ from reporting.queries.search import found
 from reporting.queries.turns import turns_with_feedbacks
 from reporting.rollups import Rollups
 from reporting.selection import ConversationKey, Filters, Project, TimeSpan
-from reporting.service import MIGRATIONS
 from reporting.store_postgres import PostgresReadModels
 from servicekit.db.pools import open_pool
 from servicekit.garbage_collection import tune_gc

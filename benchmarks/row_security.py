@@ -24,6 +24,7 @@ import uvloop
 
 from benchmarks.row_security_lookups import FEEDBACK, INFERENCE, Ask, Asked
 from contracts.instants import DAY
+from reporting.parts import MIGRATIONS
 from reporting.queries.artifacts import KINDS, Search, artifacts
 from reporting.queries.calibration import calibration
 from reporting.queries.conversations import conversations_in_period
@@ -32,7 +33,6 @@ from reporting.queries.satisfaction import ranking, summary
 from reporting.queries.search import search
 from reporting.queries.turns import turns_with_feedbacks
 from reporting.selection import ConversationKey, Filters, Project, TimeSpan
-from reporting.service import MIGRATIONS
 from servicekit.db.pools import open_pool
 from servicekit.db.row_security import tenant_in_sight
 from standalone.embedded.postgres import EmbeddedPostgres

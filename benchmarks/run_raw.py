@@ -15,8 +15,8 @@ from benchmarks.jobs import Job, answer
 from benchmarks.log import log_with
 from contracts.chat import ChatMessageIngested
 from contracts.ids import partition_of
+from reporting.parts import MIGRATIONS
 from reporting.projection import MessageRow, message_row
-from reporting.service import MIGRATIONS
 from servicekit.db.pools import open_pool
 from servicekit.log.messages import Message
 

@@ -15,7 +15,7 @@ from typing import Any
 
 import chat_bridge.parts
 import feedback.store_choice
-import reporting.service
+import reporting.parts
 from feedback.store_postgres import PostgresStore
 from feedback.where import states_of
 from reporting.api_where import counted
@@ -72,7 +72,7 @@ async def measure(url: str) -> dict[str, Any]:
     """Fill the tables, then follow events as the command does; milliseconds."""
     chat = await open_pool(url, "chat_bridge", chat_bridge.parts.MIGRATIONS, by_key=True)
     store = await open_pool(url, "feedback", feedback.store_choice.MIGRATIONS, by_key=True)
-    reports = await open_pool(url, "reporting", reporting.service.MIGRATIONS, by_key=True)
+    reports = await open_pool(url, "reporting", reporting.parts.MIGRATIONS, by_key=True)
     topics = {"topic": "chat.message.reaction.ingested", "feedback": "null"}
     await chat.execute(_JOURNAL.format(**topics), RECORDS, timeout=3_600)
     await store.execute(_JOURNAL.format(topic="feedback.reaction.received", feedback=_ID), RECORDS, timeout=3_600)

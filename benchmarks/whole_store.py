@@ -33,8 +33,8 @@ from reporting.exports.cases import cases
 from reporting.exports.examples import Format
 from reporting.exports.files import as_jsonl, examples
 from reporting.mirror.adopting import mark_more, set_store
+from reporting.parts import MIGRATIONS
 from reporting.selection import Filters, Project, TimeSpan
-from reporting.service import MIGRATIONS
 from servicekit.db.pools import open_pool
 from servicekit.garbage_collection import tune_gc
 from standalone.embedded.postgres import EmbeddedPostgres

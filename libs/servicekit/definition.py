@@ -49,6 +49,8 @@ class Reads(Generic[P]):
     handler: Callable[[P], Handler]
     journal: Callable[[P], Journal] | None = None
     erases_itself: bool = False
+    around: Callable[[Handler, Any], Handler] | None = None
+    """Wraps the erasing handler, its first argument; the second is the handler within."""
     if_set: str = ""
 
     @property
@@ -85,6 +87,7 @@ class Keeps:
     """Retention of a table: a row expires `days` after its column `since`; `days` names the setting.
 
     `only` is a further SQL condition about the expired row `r`; `{moment}` in it stands for the oldest kept time.
+    `which` says in words which rows it selects.
     `pool` names the service's part with the table's connections; the table is not there if that part is None.
     """
 
@@ -93,6 +96,7 @@ class Keeps:
     since: str
     unit: Literal["timestamp", "microseconds", "milliseconds"] = "timestamp"
     only: str = ""
+    which: str = ""
     pool: str = "pool"
 
     def expiry(self, settings: Any) -> Expiry:
@@ -167,7 +171,8 @@ class ServiceDefinition(Generic[P]):
         if reads.group in ERASURE_REQUESTED.consumers and not reads.erases_itself:
             assert self.erases.erasures is not None, f"{reads.group} erases nothing"
             receipts = service.producer if self.erases.receipts is None else self.erases.receipts(parts)
-            handler = ErasingHandler(handler, self.erases.erasures(parts), receipts, self.name)
+            erasing = ErasingHandler(handler, self.erases.erasures(parts), receipts, self.name)
+            handler = erasing if reads.around is None else reads.around(erasing, handler)
         return handler if reads.journal is None else JournalingHandler(handler, reads.journal(parts))
 
 

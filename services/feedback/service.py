@@ -57,8 +57,13 @@ PROGRAM: ServiceDefinition[FeedbackParts] = ServiceDefinition(
         Keeps("erasure_requests", "erasure_status_days", "requested_at", "microseconds"),
         # A stub, the ids that an erasure leaves, prevents its revision from decreasing. Once the topics have deleted
         # the records up to the erasure, a record created again has a greater revision without the stub.
-        Keeps("feedback", "stub_days", "revision", "milliseconds", only="r.slots is null", pool="store_pool"),
+        Keeps(
+            *("feedback", "stub_days", "revision", "milliseconds"),
+            only="r.slots is null",
+            which="stubs that an erasure leaves",
+            pool="store_pool",
+        ),
     ],
-    erases=Erases("a person's feedback up to a stub of its ids, their role, and their id in turns and ratings"),
+    erases=Erases("feedback up to a stub of its ids, roles, and the person's id in turns and ratings"),
 )
 """The feedback service as it is started, alone or with the other services."""

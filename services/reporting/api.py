@@ -9,7 +9,6 @@ from fastapi import APIRouter, Depends, Path, Query
 
 from contracts.base import Id, Name
 from contracts.instants import DAY
-from contracts.scopes import DETECT, READ
 from reporting.bodies import ArtifactsBody, LatestBody, PeriodBody, SearchBody, TurnsBody
 from reporting.queries.artifacts import Artifacts, artifacts
 from reporting.queries.conversations import ConversationsInPeriod, conversations_in_period
@@ -19,7 +18,6 @@ from reporting.queries.turns import TurnsWithFeedbacks, turns_with_feedbacks
 from reporting.selection import ConversationKey, Project
 from servicekit.clock import Clock
 from servicekit.web.auth import Caller, caller_of
-from servicekit.web.permissions import ANY_TOKEN, Permissions, needs
 from servicekit.web.refusals import documented
 
 TenantPath = Annotated[Name, Path(examples=["acme"])]
@@ -28,14 +26,6 @@ ConversationPath = Annotated[Id, Path(examples=["c-42"])]
 TurnPath = Annotated[Id, Path(examples=["t-7"])]
 PROJECT = "/conversations/{tenant}/{project}"
 CONVERSATION = PROJECT + "/{conversation_id:segment}"
-PERMISSIONS: Permissions = {
-    ("POST", PROJECT + "/feedback/conversations-in-period"): needs(READ),
-    ("POST", PROJECT + "/feedback/search"): needs(READ),
-    ("POST", PROJECT + "/feedback/artifacts"): needs(READ),
-    ("POST", CONVERSATION + "/turns-with-feedbacks"): needs(READ),
-    ("POST", CONVERSATION + "/feedback/latest"): needs(READ, DETECT),
-    ("GET", CONVERSATION + "/turns/{turn_id:segment}/feedback"): ANY_TOKEN,
-}
 FAILURES = (
     documented(400, "The body is not readable, or the cursor or watermark belongs to another query.")
     | documented(401, "No valid access token.")

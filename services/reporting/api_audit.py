@@ -11,7 +11,6 @@ from fastapi.responses import RedirectResponse
 from pydantic import Field, ValidationError
 
 from contracts.instants import format_instant
-from contracts.scopes import READ, REVIEW
 from reporting.answers import ResponseModel, Time
 from reporting.api import FAILURES, PROJECT, ProjectPath, TenantPath
 from reporting.audit.figures import VERDICTS, Audit, accuracy, corrected, pooled
@@ -22,17 +21,11 @@ from reporting.questions import WindowQuestion
 from reporting.selection import Project, TimeSpan
 from servicekit.clock import Clock
 from servicekit.web.auth import caller_of
-from servicekit.web.permissions import Permissions, needs
 from servicekit.web.refusals import invalid, refusal, require_media_type
 
 AUDIT: Final = PROJECT + "/audit"
 DRAWS: Final = AUDIT + "/draws"
 PAGE: Final = "/dashboard/audit"
-PERMISSIONS: Permissions = {
-    ("GET", AUDIT): needs(READ),
-    ("GET", DRAWS): needs(REVIEW),
-    ("POST", DRAWS): needs(REVIEW),
-}
 JSON, FORM = "application/json", "application/x-www-form-urlencoded"
 
 

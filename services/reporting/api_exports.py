@@ -11,7 +11,6 @@ from fastapi import APIRouter, Depends, Path, Query
 from fastapi.responses import StreamingResponse
 from pydantic import Field
 
-from contracts.scopes import READ
 from reporting.api import FAILURES, PROJECT, ProjectPath, TenantPath
 from reporting.bodies import FilterBody
 from reporting.exports.cases import cases
@@ -28,11 +27,9 @@ from reporting.exports.files import (
 from reporting.queries.projects import is_known
 from reporting.selection import Filters, Project
 from servicekit.web.auth import caller_of
-from servicekit.web.permissions import Permissions, needs
 from servicekit.web.refusals import documented, refusal
 
 EXPORT = PROJECT + "/exports/{wanted:segment}"
-PERMISSIONS: Permissions = {("GET", EXPORT): needs(READ)}
 
 
 class ExportQuestion(FilterBody):

@@ -7,7 +7,6 @@ from typing import Annotated
 import asyncpg
 from fastapi import APIRouter, Depends, Query
 
-from contracts.scopes import READ
 from reporting.api import FAILURES, PROJECT, ProjectPath, TenantPath
 from reporting.queries.calibration import Calibration, calibration
 from reporting.queries.reasons import Reasons, reasons
@@ -17,17 +16,9 @@ from reporting.questions import CalibrationQuestion, Listed, RankingQuestion, Se
 from reporting.selection import Project
 from servicekit.clock import Clock
 from servicekit.web.auth import caller_of
-from servicekit.web.permissions import Permissions, needs
 
 SESSIONS = "/conversations/{tenant}/sessions"
 """Path without a project: only tokens for all of the tenant's projects may use it."""
-PERMISSIONS: Permissions = {
-    ("POST", SESSIONS): needs(READ),
-    ("GET", PROJECT + "/feedback/summary"): needs(READ),
-    ("GET", PROJECT + "/feedback/agents"): needs(READ),
-    ("GET", PROJECT + "/feedback/calibration"): needs(READ),
-    ("GET", PROJECT + "/feedback/reasons"): needs(READ),
-}
 
 
 def figures_router(pool: asyncpg.Pool, clock: Clock) -> APIRouter:

@@ -10,17 +10,14 @@ from pydantic import BaseModel, Field
 
 from contracts.base import Name
 from contracts.instants import format_instant
-from contracts.scopes import ADMIN
 from reporting.api import FAILURES, TenantPath
 from reporting.webhooks.endpoints import WebhookEndpoint
 from reporting.webhooks.store import Deliveries
 from servicekit.clock import Clock
-from servicekit.web.permissions import Permissions, needs
 from servicekit.web.refusals import documented, refusal
 
 WEBHOOKS = "/tenants/{tenant}/webhooks"
 REPLAY = WEBHOOKS + "/{endpoint:segment}/replay"
-PERMISSIONS: Permissions = {("GET", WEBHOOKS): needs(ADMIN), ("POST", REPLAY): needs(ADMIN)}
 
 
 class Standing(BaseModel):

@@ -9,15 +9,12 @@ from uuid import UUID
 import asyncpg
 from fastapi import APIRouter, Depends, Query
 
-from contracts.scopes import READ
 from reporting.api import FAILURES, ProjectPath, TenantPath
 from servicekit.log.journal import FOUND_LIMIT
 from servicekit.web.auth import caller_of
 from servicekit.web.journal import WHERE, FeedbackState, WhereFound
-from servicekit.web.permissions import Permissions, needs
 
 PATH: Final = WHERE + "reports"
-PERMISSIONS: Permissions = {("GET", PATH): needs(READ)}
 _FIND: Final = """
 select f.feedback_id, f.revision, exists (
     select from effective e where e.feedback_id = f.feedback_id and e.tenant = $1 and e.project = $2) as counted

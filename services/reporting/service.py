@@ -1,122 +1,92 @@
-"""Composition root of the reporting service."""
+"""Reporting's page: what it reads, serves, does on a schedule, keeps and erases."""
 
 from __future__ import annotations
 
-from functools import partial
-from pathlib import Path
-
-import asyncpg
-
-from reporting import api, api_audit, api_exports, api_figures, api_webhooks, api_where
-from reporting.api import conversations_router
-from reporting.api_audit import audit_router
-from reporting.api_exports import exports_router
-from reporting.api_figures import figures_router
-from reporting.api_webhooks import webhooks_router
-from reporting.erasure import ReportingErasures
-from reporting.handlers import ProjectionHandler
-from reporting.mirror.adopting import set_store
-from reporting.mirror.mirror import ArtifactReplicator
-from reporting.mirror.object_store import ObjectStore
-from reporting.mirror.receipts import HeldReceipts
-from reporting.pages import routes as pages
-from reporting.pages.routes import Health, Where, pages_router
-from reporting.queries.counts import totals
-from reporting.retention import expiries
-from reporting.rollups import Rollups
+from contracts.scopes import ADMIN, DETECT, READ, REVIEW
+from reporting.api import CONVERSATION, PROJECT, conversations_router
+from reporting.api_audit import AUDIT, DRAWS, audit_router
+from reporting.api_exports import EXPORT, exports_router
+from reporting.api_figures import SESSIONS, figures_router
+from reporting.api_webhooks import REPLAY, WEBHOOKS, webhooks_router
+from reporting.api_where import PATH as WHERE_REPORTS
+from reporting.api_where import where_router
+from reporting.pages.routes import PAGES, REFUSED_PAGES, pages_router
+from reporting.pages.session import SIGN_IN
+from reporting.parts import ReportingParts, open_parts
 from reporting.settings import ReportingSettings
-from reporting.store_postgres import PostgresReadModels
-from reporting.webhooks.courier import Courier
-from reporting.webhooks.endpoints import read_endpoints
-from reporting.webhooks.handlers import ErasureRequestHandler, WebhookHandler
-from reporting.webhooks.store import Deliveries
-from servicekit.launcher import Program
-from servicekit.log.erasing import ErasingHandler
-from servicekit.log.messages import Producer
-from servicekit.service import Periodic, Service, ServiceContext
-from servicekit.web.application import Surface
-from servicekit.web.permissions import merged
+from reporting.webhooks.handlers import ErasureRequestHandler
+from servicekit.definition import Erases, Every, Keeps, Reads, Serves, ServiceDefinition
+from servicekit.web.permissions import ANY_TOKEN, PUBLIC, needs
 
-MIGRATIONS = Path(__file__).parent / "migrations"
-ROLLUP_SECONDS = 5.0
-"""Interval between updates of the roll-ups."""
-MIRROR_SECONDS = 2.0
-"""Interval between replications of changed artifacts to the object store."""
-WEBHOOK_SECONDS = 1.0
-"""Interval between polls for due deliveries."""
-
-
-async def build(
-    settings: ReportingSettings, context: ServiceContext, health: Health | None = None, where: Where | None = None
-) -> Service:
-    """Build the service, ready to start; its database is open and fully migrated.
-
-    `health` supplies the dashboard's panel on the whole platform; without it the panel says that it has no data.
-    `where` follows events through the other services of the process.
-    """
-    service = Service("reporting", context)
-    pool = await service.open_database(settings.database_url, MIGRATIONS, size=settings.pool_size)
-    service.expire(pool, expiries(settings))
-    store = PostgresReadModels(pool)
-    await store.adopt()
-    rollups = Rollups(pool, context.clock)
-    service.every(Periodic("rollups", ROLLUP_SECONDS, rollups.catch_up))
-    service.watched.append(lambda: rollups.warnings)
-    erasures = ReportingErasures(pool)
-    receipts = await _mirroring(settings, service, pool)
-    service.consume("reporting", ErasingHandler(ProjectionHandler(store), erasures, receipts, "reporting"))
-    deliveries = Deliveries(pool)
-    endpoints = read_endpoints(settings.webhooks) if settings.webhooks else []
-    if endpoints:
-        events = WebhookHandler(endpoints, deliveries, context.clock)
-        erasing = ErasingHandler(events, erasures, service.producer, "reporting")
-        service.consume("webhooks", ErasureRequestHandler(erasing, events))
-    for endpoint in endpoints:
-        courier = Courier(endpoint, deliveries, context.clock)
-        service.resources.push_async_callback(courier.close)
-        service.every(Periodic(f"webhook {endpoint.name}", WEBHOOK_SECONDS, courier.deliver))
-    # A generic plan may cost a hundred times as much: a common tag is best found by time, a rare one by the tag.
-    reads = await service.open_reads(settings, MIGRATIONS, plan_anew=True)
-    service.routers.append(conversations_router(reads, context.clock, settings.artifact_store_url))
-    service.lookups["where reports"] = partial(api_where.counted, reads)
-    service.routers.append(api_where.where_router(reads))
-    service.routers.append(figures_router(reads, context.clock))
-    service.routers.append(exports_router(reads))
-    service.routers.append(audit_router(reads, pool, context.clock))
-    service.routers.append(webhooks_router(endpoints, deliveries, context.clock))
-    service.routers.append(pages_router(reads, context.clock, health, settings.trace_url_template, where))
-    service.facts["report"] = partial(totals, pool)
-    return service
-
-
-async def _mirroring(settings: ReportingSettings, service: Service, pool: asyncpg.Pool) -> Producer:
-    """Set up replication of artifacts, if the settings name a store.
-
-    Returns the producer of erasure receipts. With a store, receipts are held until the store has deleted the objects.
-    """
-    url, turn_logs = settings.artifact_store_url, settings.artifact_turn_logs
-    objects = None if url is None else ObjectStore(url)
-    await set_store(pool, url, turn_logs=turn_logs)
-    if objects is None:
-        return service.producer
-    receipts = HeldReceipts(pool, service.producer)
-    mirror = ArtifactReplicator(pool, objects, receipts, service.context.clock, turn_logs=turn_logs)
-    service.every(Periodic("artifacts", MIRROR_SECONDS, mirror.catch_up))
-    service.watched.append(lambda: mirror.warnings)
-    return receipts
-
-
-SURFACE = Surface(
-    merged(
-        api.PERMISSIONS,
-        api_audit.PERMISSIONS,
-        api_figures.PERMISSIONS,
-        api_exports.PERMISSIONS,
-        api_webhooks.PERMISSIONS,
-        api_where.PERMISSIONS,
-        pages.PERMISSIONS,
+PROGRAM: ServiceDefinition[ReportingParts] = ServiceDefinition(
+    "reporting",
+    ReportingSettings,
+    open_parts,
+    reads=[
+        Reads("reporting", ReportingParts.projection_handler),
+        # Receivers have the person's text too, so the request goes to them as well.
+        Reads("webhooks", ReportingParts.webhook_handler, around=ErasureRequestHandler, if_set="webhooks"),
+    ],
+    serves=[
+        Serves(
+            lambda parts: conversations_router(
+                parts.reads, parts.service.context.clock, parts.settings.artifact_store_url
+            ),
+            {
+                ("POST", PROJECT + "/feedback/conversations-in-period"): needs(READ),
+                ("POST", PROJECT + "/feedback/search"): needs(READ),
+                ("POST", PROJECT + "/feedback/artifacts"): needs(READ),
+                ("POST", CONVERSATION + "/turns-with-feedbacks"): needs(READ),
+                ("POST", CONVERSATION + "/feedback/latest"): needs(READ, DETECT),
+                ("GET", CONVERSATION + "/turns/{turn_id:segment}/feedback"): ANY_TOKEN,
+            },
+        ),
+        Serves(lambda parts: where_router(parts.reads), {("GET", WHERE_REPORTS): needs(READ)}),
+        Serves(
+            lambda parts: figures_router(parts.reads, parts.service.context.clock),
+            {
+                ("POST", SESSIONS): needs(READ),
+                ("GET", PROJECT + "/feedback/summary"): needs(READ),
+                ("GET", PROJECT + "/feedback/agents"): needs(READ),
+                ("GET", PROJECT + "/feedback/calibration"): needs(READ),
+                ("GET", PROJECT + "/feedback/reasons"): needs(READ),
+            },
+        ),
+        Serves(lambda parts: exports_router(parts.reads), {("GET", EXPORT): needs(READ)}),
+        Serves(
+            lambda parts: audit_router(parts.reads, parts.pool, parts.service.context.clock),
+            {("GET", AUDIT): needs(READ), ("GET", DRAWS): needs(REVIEW), ("POST", DRAWS): needs(REVIEW)},
+        ),
+        Serves(
+            lambda parts: webhooks_router(parts.endpoints, parts.deliveries, parts.service.context.clock),
+            {("GET", WEBHOOKS): needs(ADMIN), ("POST", REPLAY): needs(ADMIN)},
+        ),
+        Serves(
+            lambda parts: pages_router(
+                parts.reads, parts.service.context.clock, parts.health, parts.settings.trace_url_template, parts.where
+            ),
+            {("GET", path): needs(READ) for path in PAGES} | {("POST", SIGN_IN): PUBLIC},
+        ),
+    ],
+    every=[
+        Every("rollups", 5, lambda parts: parts.rollups.catch_up),
+        Every("artifacts", 2, ReportingParts.replicate_artifacts, if_set="artifact_store_url"),
+        Every("webhook", 1, ReportingParts.couriers, if_set="webhooks"),
+    ],
+    keeps=[
+        Keeps("messages", "message_days", "occurred_at", "microseconds"),
+        Keeps("feedbacks", "feedback_days", "occurred_at", "microseconds"),
+        Keeps("sessions", "feedback_days", "recorded_at", "microseconds"),
+        Keeps("deliveries", "webhook_days", "created_at", "microseconds"),
+        # Rows of `forgotten` stop older announcements from restoring erased feedback. They are not needed once the
+        # topics' retention has removed those announcements. Revisions are log times in milliseconds.
+        Keeps("forgotten", "tombstone_days", "revision", "milliseconds"),
+    ],
+    erases=Erases(
+        "texts and senders of messages, feedback, and webhook deliveries",
+        lambda parts: parts.erasures,
+        receipts=lambda parts: parts.receipts,
     ),
-    refused_pages=pages.REFUSED_PAGES,
+    refused_pages=REFUSED_PAGES,
 )
-PROGRAM = Program("reporting", ReportingSettings, build, SURFACE)
-"""Program that runs the service in its own process."""
+"""Reporting as it is started, alone or with the other services."""

@@ -15,7 +15,6 @@ import feedback.service
 import feedback.store_choice
 import inference.retention
 import inference.service
-import reporting.retention
 import reporting.service
 from chat_bridge.settings import ChatBridgeSettings
 from feedback.settings import FeedbackSettings
@@ -33,7 +32,7 @@ _SERVICES: tuple[tuple[Any, Any, type[Any]], ...] = (
     (chat_bridge.service, chat_bridge.service.PROGRAM, ChatBridgeSettings),
     (feedback.service, feedback.service.PROGRAM, FeedbackSettings),
     (inference.service, inference.retention, InferenceSettings),
-    (reporting.service, reporting.retention, ReportingSettings),
+    (reporting.service, reporting.service.PROGRAM, ReportingSettings),
 )
 
 

@@ -11,8 +11,8 @@ from pydantic import ValidationError
 from feedback.announce import announcement
 from feedback.store import Store
 from reporting.generation import Generation, Switched, serving
+from reporting.parts import MIGRATIONS
 from reporting.projection import feedback_row
-from reporting.service import MIGRATIONS
 from servicekit.complaints import sentence
 from servicekit.db.pools import open_pool
 from servicekit.errors import StartError

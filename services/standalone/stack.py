@@ -63,7 +63,7 @@ class Stack:
             chat_bridge.service.PROGRAM.build(of_bridge, around),
             feedback.service.PROGRAM.build(of_feedback, around),
             inference.service.build(of_inference, around),
-            reporting.service.build(of_reporting, around, self.health, self.where),
+            reporting.service.PROGRAM.build(of_reporting, around, self.health, self.where),
         )
         self.services = {service.name: service for service in built}
         if self._holdback is not None:

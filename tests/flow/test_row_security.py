@@ -15,7 +15,7 @@ from running_stack import RunningStack, running_stack
 
 from feedback.store_choice import MIGRATIONS as FEEDBACK
 from inference.service import MIGRATIONS as INFERENCE
-from reporting.service import MIGRATIONS as REPORTING
+from reporting.parts import MIGRATIONS as REPORTING
 from servicekit.db.pools import open_pool
 from servicekit.db.row_security import tenant_in_sight
 

@@ -12,7 +12,7 @@ from reporting_client import client
 from reporting_events import START, feedback, message
 
 from reporting.pages.routes import pages_router
-from reporting.service import SURFACE
+from reporting.service import PROGRAM
 from servicekit.clock import FixedClock, SystemClock
 from servicekit.web.answering import REQUEST_SECONDS
 from servicekit.web.application import application, guarded
@@ -37,7 +37,7 @@ def guarded_by(source: Issuer, seconds: float = REQUEST_SECONDS) -> httpx.AsyncC
 
     source.add("rsa")
     authenticator = JwtAuthenticator(KeySet(source.url, SystemClock(), seconds=20), issuer=ISSUER, audience=AUDIENCE)
-    guard = guarded(application(ready), authenticator, SURFACE, seconds=seconds)
+    guard = guarded(application(ready), authenticator, PROGRAM.surface, seconds=seconds)
     cookies = {COOKIE: source.token("rsa", scope="read")}
     return httpx.AsyncClient(transport=httpx.ASGITransport(guard), base_url="http://reporting", cookies=cookies)
 

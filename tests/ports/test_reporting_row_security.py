@@ -15,7 +15,7 @@ from reporting_events import START, batch, feedback, message
 from reporting.api import conversations_router
 from reporting.handlers import ProjectionHandler
 from reporting.pages.routes import pages_router
-from reporting.service import MIGRATIONS
+from reporting.parts import MIGRATIONS
 from reporting.store_postgres import PostgresReadModels
 from servicekit.clock import FixedClock
 from servicekit.db.pools import open_pool

@@ -17,7 +17,6 @@ from chat_bridge.settings import ChatBridgeSettings
 from feedback.settings import FeedbackSettings
 from inference.retention import expiries as inference_expiries
 from inference.settings import InferenceSettings
-from reporting.retention import expiries as reporting_expiries
 from reporting.settings import ReportingSettings
 from servicekit.clock import SystemClock
 from servicekit.db.pools import open_pool
@@ -25,6 +24,7 @@ from servicekit.db.retention import BATCH, Expiry, Retention
 from servicekit.errors import StartError
 from standalone.purge import purge
 
+reporting_expiries = reporting.service.PROGRAM.expiries
 EVERY = {
     "chat_bridge": (chat_bridge.service, chat_bridge.service.PROGRAM.expiries(ChatBridgeSettings())),
     "feedback": (

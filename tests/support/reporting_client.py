@@ -9,7 +9,7 @@ from fastapi import APIRouter
 from starlette.types import ASGIApp
 
 from contracts.scopes import ALL_SCOPES
-from reporting.service import SURFACE
+from reporting.service import PROGRAM
 from servicekit.web.application import application as servicekit_application
 from servicekit.web.application import guarded
 from servicekit.web.auth import Caller
@@ -32,7 +32,7 @@ def application(routers: Sequence[APIRouter]) -> ASGIApp:
     app = servicekit_application(_ready)
     for router in routers:
         app.include_router(router)
-    return guarded(app, Tokens(), SURFACE)
+    return guarded(app, Tokens(), PROGRAM.surface)
 
 
 async def _ready() -> None:

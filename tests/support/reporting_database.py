@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 
 import asyncpg
 
-from reporting.service import MIGRATIONS
+from reporting.parts import MIGRATIONS
 from servicekit.db.pools import open_pool
 
 

@@ -46,7 +46,7 @@ SERVICES: Mapping[str, tuple[Any, Callable[[], Sequence[Expiry]]]] = {
     "inference": (inference.service, lambda: inference.service.expiries(InferenceSettings())),
     "reporting": (
         reporting.service,
-        lambda: reporting.service.expiries(ReportingSettings(message_days=40, feedback_days=50)),
+        lambda: reporting.service.PROGRAM.expiries(ReportingSettings(message_days=40, feedback_days=50)),
     ),
 }
 
@@ -154,7 +154,7 @@ async def test_reports_keep_messages_feedback_and_sessions_unless_told_otherwise
     await pool.execute("truncate messages, feedbacks, sessions, deliveries, forgotten cascade")
     for table, column in (("messages", "occurred_at"), ("feedbacks", "occurred_at"), ("sessions", "recorded_at")):
         await insert(pool, table, {column: 1})
-    swept = Retention("reporting", pool, FixedClock(NOW), reporting.service.expiries(ReportingSettings()))
+    swept = Retention("reporting", pool, FixedClock(NOW), reporting.service.PROGRAM.expiries(ReportingSettings()))
     assert await swept.sweep() == {}
 
 

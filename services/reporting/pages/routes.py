@@ -12,7 +12,7 @@ from fastapi.responses import RedirectResponse, StreamingResponse
 from fastapi.routing import APIRoute
 from pydantic import ValidationError
 
-from contracts.scopes import READ, REVIEW
+from contracts.scopes import REVIEW
 from reporting.api_audit import DRAWS, figures
 from reporting.api_audit import PAGE as AUDIT
 from reporting.audit.queries import pending
@@ -34,7 +34,6 @@ from servicekit.error_kinds import is_transient
 from servicekit.logging import logger
 from servicekit.web.answering import failed
 from servicekit.web.auth import Caller
-from servicekit.web.permissions import PUBLIC, Permissions, needs
 
 __all__ = ["Health", "pages_router"]
 log = logger("reporting")
@@ -43,9 +42,8 @@ LIST, AGENT, CALIBRATION = "/dashboard/feedback", "/dashboard/agent", "/dashboar
 SESSIONS: Final = "/dashboard/sessions"
 WHERE: Final = "/dashboard/where"
 CSV, JSONL = LIST + ".csv", LIST + ".jsonl"
-_PAGES: Final = (FRONT, LIVE, CONVERSATION, LIST, CSV, JSONL, AGENT, CALIBRATION, AUDIT, SESSIONS, WHERE, ASSET)
-PERMISSIONS: Permissions = {("GET", path): needs(READ) for path in _PAGES} | {("POST", SIGN_IN): PUBLIC}
-REFUSED_PAGES = dict.fromkeys(_PAGES, refused_page)
+PAGES: Final = (FRONT, LIVE, CONVERSATION, LIST, CSV, JSONL, AGENT, CALIBRATION, AUDIT, SESSIONS, WHERE, ASSET)
+REFUSED_PAGES = dict.fromkeys(PAGES, refused_page)
 ZONE_COOKIE: Final = "agent_feedback_zone"
 _NO_PROJECT: Final = ("There is nothing here", "The project does not exist, or this token is not valid for it.")
 _PAGE: Final = 50

@@ -1,0 +1,107 @@
+"""Figures of the code's structure, as a Markdown table: `python -m benchmarks.house`. Needs git, starts nothing."""
+
+from __future__ import annotations
+
+import ast
+import re
+import subprocess
+import tomllib
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+SERVICES = ("chat_bridge", "feedback", "inference", "reporting")
+SQL = re.compile(r"\s*(--.*\n\s*)*(select|insert into|update|delete from|with|create|alter|drop|comment on|from)\s")
+OPENINGS = re.compile(r"(What|How|Whether|Which|Where|Who|Why)\b")
+Figure = tuple[str, str]
+
+
+def parsed(folder: str) -> Iterator[tuple[Path, ast.Module]]:
+    """Yield the Python modules in `folder` that git knows, with their syntax trees."""
+    names = subprocess.run(
+        ["git", "ls-files", f"{folder}/*.py"], cwd=ROOT, capture_output=True, text=True, check=True
+    ).stdout.split()
+    for name in names:
+        path = ROOT / name
+        if path.exists():
+            yield path, ast.parse(path.read_text("utf-8"))
+
+
+def of_servicekit(tree: ast.Module) -> set[tuple[str, str]]:
+    """Return (module, name) of everything that a module imports from servicekit."""
+    return {
+        (node.module, one.name)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ImportFrom) and node.module and node.module.split(".")[0] == "servicekit"
+        for one in node.names
+    }
+
+
+def imports(tree: ast.Module) -> int:
+    """Return the number of import statements, without `from __future__`."""
+    return sum(
+        isinstance(node, ast.Import) or (isinstance(node, ast.ImportFrom) and node.module != "__future__")
+        for node in tree.body
+    )
+
+
+def sql_lines(tree: ast.Module) -> int:
+    """Return the lines of string literals that begin with an SQL statement and span several lines."""
+    return sum(
+        node.end_lineno - node.lineno + 1
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Constant | ast.JoinedStr) and node.end_lineno is not None
+        if node.end_lineno > node.lineno and SQL.match(_text(node))
+    )
+
+
+def _text(node: ast.Constant | ast.JoinedStr) -> str:
+    value = node.value if isinstance(node, ast.Constant) else getattr((node.values or [None])[0], "value", "")
+    return value if isinstance(value, str) else ""
+
+
+def docstrings(tree: ast.Module) -> list[str]:
+    """Return the docstrings of a module, its classes and functions."""
+    documented = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
+    found = (ast.get_docstring(node) for node in ast.walk(tree) if isinstance(node, documented))
+    return [one for one in found if one]
+
+
+def figures() -> Sequence[Figure]:
+    """Return the figures, each with its name."""
+    trees = {path: tree for folder in ("libs", "services") for path, tree in parsed(folder)}
+    known: set[tuple[str, str]] = set()
+    for service in SERVICES:
+        for path, tree in trees.items():
+            if ROOT / "services" / service in path.parents:
+                known |= of_servicekit(tree)
+    modules = {module for module, _ in known}
+    roots = [imports(trees[ROOT / "services" / service / "service.py"]) for service in SERVICES]
+    sql = [lines for tree in trees.values() if (lines := sql_lines(tree))]
+    texts = [text for tree in trees.values() for text in docstrings(tree)]
+    opened = sum(OPENINGS.match(text) is not None for text in texts)
+    classes = Counter(node.name for tree in trees.values() for node in ast.walk(tree) if isinstance(node, ast.ClassDef))
+    contracts = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["tool"]["importlinter"]["contracts"]
+    pure = next(one for one in contracts if one["name"] == "Decisions are pure")["source_modules"]
+    files = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True).stdout.split()
+    lines = sum(len(path.read_text("utf-8").splitlines()) for path in trees)
+    return (
+        ("servicekit names that the services import", f"{len(known)}, from {len(modules)} modules"),
+        ("import statements of the services' pages", ", ".join(map(str, roots))),
+        ("modules and packages held to be pure", str(len(pure))),
+        ("SQL inside Python", f"{sum(sql)} lines in {len(sql)} files"),
+        ("docstrings that open with What, How, Whether, Which, Where, Who or Why", f"{opened} of {len(texts)}"),
+        ("class names defined more than once", str(sum(count > 1 for count in classes.values()))),
+        ("files in git / lines of product Python", f"{len(files)} / {lines:,}"),
+    )
+
+
+def main() -> None:
+    print("| figure | now |\n|---|---|")
+    for name, value in figures():
+        print(f"| {name} | {value} |")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,118 @@
+"""Parts of reporting: the resources that its page connects (`service.py`)."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+import asyncpg
+
+from reporting.api_where import counted
+from reporting.erasure import ReportingErasures
+from reporting.handlers import ProjectionHandler
+from reporting.mirror.adopting import set_store
+from reporting.mirror.mirror import ArtifactReplicator
+from reporting.mirror.object_store import ObjectStore
+from reporting.mirror.receipts import HeldReceipts
+from reporting.pages.routes import Health, Where
+from reporting.queries.counts import totals
+from reporting.rollups import Rollups
+from reporting.settings import ReportingSettings
+from reporting.store_postgres import PostgresReadModels
+from reporting.webhooks.courier import Courier
+from reporting.webhooks.endpoints import WebhookEndpoint, read_endpoints
+from reporting.webhooks.handlers import WebhookHandler
+from reporting.webhooks.store import Deliveries
+from servicekit.log.messages import Producer
+from servicekit.service import Service
+
+MIGRATIONS = Path(__file__).parent / "migrations"
+
+
+@dataclass(frozen=True, slots=True)
+class ReportingParts:
+    """Open resources of reporting. `reads` is the pool of HTTP reads; `mirror` is None without an object store.
+
+    `health` supplies the dashboard's panel on the whole platform; without it the panel says that it has no data.
+    `where` follows events through the other services of the process.
+    """
+
+    settings: ReportingSettings
+    service: Service
+    pool: asyncpg.Pool
+    reads: asyncpg.Pool
+    store: PostgresReadModels
+    erasures: ReportingErasures
+    rollups: Rollups
+    mirror: ArtifactReplicator | None
+    receipts: Producer
+    """Producer of erasure receipts. With an object store, receipts are held until the store has deleted the objects."""
+    deliveries: Deliveries
+    endpoints: Sequence[WebhookEndpoint]
+    health: Health | None
+    where: Where | None
+
+    def projection_handler(self) -> ProjectionHandler:
+        return ProjectionHandler(self.store)
+
+    def webhook_handler(self) -> WebhookHandler:
+        return WebhookHandler(self.endpoints, self.deliveries, self.service.context.clock)
+
+    def replicate_artifacts(self) -> Callable[[], Awaitable[object]]:
+        assert self.mirror is not None
+        return self.mirror.catch_up
+
+    def couriers(self) -> Mapping[str, Callable[[], Awaitable[object]]]:
+        """Return the delivery to each webhook endpoint by the endpoint's name."""
+        couriers = {one.name: Courier(one, self.deliveries, self.service.context.clock) for one in self.endpoints}
+        for courier in couriers.values():
+            self.service.resources.push_async_callback(courier.close)
+        return {name: courier.deliver for name, courier in couriers.items()}
+
+
+async def open_parts(
+    settings: ReportingSettings, service: Service, health: Health | None = None, where: Where | None = None
+) -> ReportingParts:
+    """Open the parts for `service`: its database, the pool of HTTP reads and the object store. Raises StartError."""
+    pool = await service.open_database(settings.database_url, MIGRATIONS, size=settings.pool_size)
+    # A generic plan may cost a hundred times as much: a common tag is best found by time, a rare one by the tag.
+    reads = await service.open_reads(settings, MIGRATIONS, plan_anew=True)
+    store = PostgresReadModels(pool)
+    await store.adopt()
+    rollups = Rollups(pool, service.context.clock)
+    mirror, receipts = await _mirror(settings, service, pool)
+    for warned in (rollups, mirror):
+        if warned is not None:
+            service.watched.append(partial(getattr, warned, "warnings"))
+    service.lookups["where reports"] = partial(counted, reads)
+    service.facts["report"] = partial(totals, pool)
+    return ReportingParts(
+        settings=settings,
+        service=service,
+        pool=pool,
+        reads=reads,
+        store=store,
+        erasures=ReportingErasures(pool),
+        rollups=rollups,
+        mirror=mirror,
+        receipts=receipts,
+        deliveries=Deliveries(pool),
+        endpoints=read_endpoints(settings.webhooks) if settings.webhooks else [],
+        health=health,
+        where=where,
+    )
+
+
+async def _mirror(
+    settings: ReportingSettings, service: Service, pool: asyncpg.Pool
+) -> tuple[ArtifactReplicator | None, Producer]:
+    """Return the replication of artifacts, if the settings name a store, and the producer of erasure receipts."""
+    url, turn_logs = settings.artifact_store_url, settings.artifact_turn_logs
+    objects = None if url is None else ObjectStore(url)
+    await set_store(pool, url, turn_logs=turn_logs)
+    if objects is None:
+        return None, service.producer
+    receipts = HeldReceipts(pool, service.producer)
+    return ArtifactReplicator(pool, objects, receipts, service.context.clock, turn_logs=turn_logs), receipts

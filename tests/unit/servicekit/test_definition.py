@@ -1,0 +1,129 @@
+"""A service built from its definition: which handlers erase, where receipts go, and what settings leave out."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+from logs import RecordingLog, example, raw
+from unit_handlers import NoWork
+
+from contracts.erasure import ErasedAt, Erasure, Person
+from contracts.feedback import FeedbackErasureRequested
+from servicekit.definition import Erases, Every, Keeps, Reads, ServiceDefinition
+from servicekit.log.erasing import ErasingHandler
+from servicekit.log.handler import Handler
+from servicekit.log.outcome import STORED, Outcome
+from servicekit.log.records import Received, read
+from servicekit.service import Periodic, Service, ServiceContext
+
+REQUEST = "feedback.erasure.requested"
+
+
+class Counting(NoWork):
+    async def handle(self, batch: Sequence[Received[Any]]) -> Sequence[Outcome]:
+        return [STORED] * len(batch)
+
+
+class NoLedger:
+    async def note(self, erasures: Collection[Erasure]) -> set[Person]:
+        return {one.person for one in erasures}
+
+    async def erased_at(self, people: Collection[Person]) -> ErasedAt:
+        return {}
+
+    async def erase(self, erased: ErasedAt) -> int:
+        return 0
+
+
+@dataclass
+class SomeSettings:
+    endpoint: str = ""
+    seconds: float = 7
+    days: float = 30
+
+
+@dataclass
+class Parts:
+    receipts: RecordingLog = field(default_factory=RecordingLog)
+    pool: object = None
+
+    def counting(self) -> Counting:
+        return Counting()
+
+
+@dataclass
+class Built:
+    """Handlers by group and periodic work of a built service, of which nothing runs."""
+
+    parts: Parts
+    handlers: dict[str, Handler]
+    periodics: list[Periodic]
+
+
+async def built(monkeypatch: pytest.MonkeyPatch, settings: SomeSettings, **lines: Any) -> Built:
+    result = Built(Parts(), {}, [])
+    monkeypatch.setattr(Service, "consume", lambda _, group, handler: result.handlers.update({group: handler}))
+    monkeypatch.setattr(Service, "every", lambda _, periodic: result.periodics.append(periodic))
+
+    async def opens(_: SomeSettings, __: Service) -> Parts:
+        return result.parts
+
+    erases: Erases[Parts] = Erases("nothing", lambda _: NoLedger(), receipts=lambda parts: parts.receipts)
+    definition = ServiceDefinition("reporting", SomeSettings, opens, erases, **lines)
+    await definition.build(settings, ServiceContext("localhost:1"))
+    return result
+
+
+async def test_every_group_confirms_erasures_by_the_producer_of_receipts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Receipts that wait for an object store must not be overtaken by another group of the same service."""
+    groups = ("reporting", "webhooks")
+    service = await built(monkeypatch, SomeSettings(), reads=[Reads(group, Parts.counting) for group in groups])
+    request = read(raw(REQUEST, example(REQUEST, "erasure")), {REQUEST: FeedbackErasureRequested})
+    for count, group in enumerate(groups, start=1):
+        await service.handlers[group].handle([request])
+        assert len(service.parts.receipts.messages) == count, group
+
+
+async def test_a_handler_is_wrapped_only_if_its_group_reads_erasures_that_it_leaves_to_others(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    reads = [
+        Reads("reporting", Parts.counting),
+        Reads("feedback_turns", Parts.counting),
+        Reads("feedback", Parts.counting, erases_itself=True),
+    ]
+    handlers = (await built(monkeypatch, SomeSettings(), reads=reads)).handlers
+    assert {group: type(one) for group, one in handlers.items()} == {
+        "reporting": ErasingHandler,
+        "feedback_turns": Counting,
+        "feedback": Counting,
+    }
+
+
+async def test_a_line_whose_setting_is_not_set_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def work() -> None: ...
+
+    lines: dict[str, Any] = {
+        "reads": [Reads("webhooks", Parts.counting, if_set="endpoint")],
+        "every": [
+            Every("courier", "seconds", lambda _: {"a": work, "b": work}, if_set="endpoint"),
+            Every("sweep", 5, lambda _: work),
+        ],
+    }
+    without = await built(monkeypatch, SomeSettings(), **lines)
+    assert (list(without.handlers), [(one.name, one.seconds) for one in without.periodics]) == ([], [("sweep", 5)])
+    with_it = await built(monkeypatch, SomeSettings("https://hooks.example"), **lines)
+    assert list(with_it.handlers) == ["webhooks"]
+    assert [(one.name, one.seconds) for one in with_it.periodics] == [("courier a", 7), ("courier b", 7), ("sweep", 5)]
+
+
+def test_a_line_names_its_handler_by_the_function_that_makes_it() -> None:
+    assert Reads("reporting", Parts.counting).kind is Counting
+
+
+def test_an_expiry_compares_times_in_the_unit_of_its_column() -> None:
+    condition = Keeps("t", "days", "at", "milliseconds", only="r.gone < {moment}").expiry(SomeSettings()).condition
+    assert condition == "r.at < $1::bigint / 1000 and r.gone < to_timestamp($1::bigint / 1e6)"
