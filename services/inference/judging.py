@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
+from time import monotonic
 from typing import NamedTuple
 
 from contracts.detectors import version_of
@@ -23,8 +24,11 @@ from servicekit.log.messages import Message as Record
 from servicekit.log.messages import Producer
 from servicekit.log.records import Headers
 
-JUDGED_AT_ONCE = 500
-"""Messages judged without letting anything else run: well under a second."""
+BLOCKED_SECONDS = 0.25
+"""Time that judging may block the event loop. A consumer whose heartbeats wait for its session timeout loses its
+partitions, and its commit with them: the same batch would come again without end."""
+FIRST_PIECE, LARGEST_PIECE = 16, 256
+"""Messages judged at once: at first, and at the most. Larger pieces are hardly faster."""
 ReadStretches = Callable[[], Awaitable[Sequence[Stretch]]]
 
 
@@ -63,6 +67,7 @@ class Judging:
         self.version = gate.version(detector.version) if gate else detector.version
         """Version of the detector with its gate, see `contracts.detectors`."""
         self.judged = 0
+        self._piece = FIRST_PIECE
         self._turns = turns
         self._producer = producer
         self._gate = gate
@@ -124,12 +129,20 @@ class Judging:
                 yield Record(INFERRED_RECEIVED.name, INFERRED_RECEIVED.key(event), value, headers(placed.indexed))
 
     async def _judge(self, neighbourhoods: Sequence[Neighbourhood]) -> list[Verdict]:
-        """Piece by piece, so that heartbeats get through while a long conversation is judged again."""
+        """Judge in pieces sized by the machine's speed, so that heartbeats get through between them."""
         verdicts: list[Verdict] = []
-        for start in range(0, len(neighbourhoods), JUDGED_AT_ONCE):
-            verdicts += self.detector.judge(neighbourhoods[start : start + JUDGED_AT_ONCE])
+        while len(verdicts) < len(neighbourhoods):
+            began, piece = monotonic(), neighbourhoods[len(verdicts) : len(verdicts) + self._piece]
+            verdicts += self.detector.judge(piece)
+            self._piece = next_piece(len(piece), monotonic() - began)
             await asyncio.sleep(0)
         return verdicts
+
+
+def next_piece(judged: int, seconds: float) -> int:
+    """Return how many messages to judge at once after `judged` took `seconds`: at most twice as many."""
+    fitting = judged * BLOCKED_SECONDS / max(seconds, BLOCKED_SECONDS / 2)
+    return min(LARGEST_PIECE, max(1, int(fitting)))
 
 
 def _emission(placed: Placed, target: Target) -> Emission:
