@@ -21,6 +21,10 @@ CorrectionType = Literal["explicit", "rephrased", "abandonment"]
 #: channel, or words that only an older answer has.
 TargetRule = Literal["named", "thread", "own_latest", "older_named"]
 
+#: Reason for which a verdict is not announced: the message judges no answer; no answer is found that it is about; a
+#: new topic or a follow-up accepts the answer silently; the confidence is below `ANNOUNCED_FROM`.
+HeldBack = Literal["no_feedback", "no_answer", "topic_change", "follow_up", "below_threshold"]
+
 #: Maximum number of earlier messages of a conversation that a verdict depends on.
 NEIGHBOURHOOD: Final = 24
 
@@ -101,8 +105,20 @@ class Verdict:
 
         A follow-up question builds on an answer and says nothing about its quality.
         """
-        speaks = self.feedback == "rejected" or (self.feedback == "accepted" and self.gate == "ok")
-        return speaks and not self.status_only and self.target is not None and self.confidence >= ANNOUNCED_FROM
+        return self.held_back is None
+
+    @property
+    def held_back(self) -> HeldBack | None:
+        """Return the reason for which the verdict is not announced; None if it is."""
+        if self.feedback == "neutral":
+            return "no_feedback"
+        if self.target is None:
+            return "no_answer"
+        if self.status_only:
+            return "topic_change"
+        if self.feedback == "accepted" and self.gate != "ok":
+            return "follow_up"
+        return None if self.confidence >= ANNOUNCED_FROM else "below_threshold"
 
     @property
     def status(self) -> Feedback:

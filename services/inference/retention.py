@@ -9,7 +9,7 @@ _IN_CONVERSATION = "n.conversation_id = r.conversation_id and n.tenant = r.tenan
 
 
 def expiries(settings: InferenceSettings) -> list[Expiry]:
-    """Return the expiries of conversations, turns, verdicts and the language model's answers.
+    """Return the expiries of conversations, turns, verdicts, the language model's answers and outcomes.
 
     A conversation goes as a whole, once its last message is too old: `evaluation` counts its messages, and must not
     fall while any of them may be judged again.
@@ -21,4 +21,5 @@ def expiries(settings: InferenceSettings) -> list[Expiry]:
         Expiry("verdicts", settings.turn_days, f"r.stored_at < {moment} and {quiet}"),
         Expiry("turns", settings.turn_days, f"r.stored_at < {moment} and {quiet}"),
         Expiry("gate_answers", settings.gate_answer_days, f"r.settled_at < {moment}"),
+        Expiry("journal", settings.journal_days, f"r.noted_at < {moment}"),
     ]

@@ -13,7 +13,8 @@ import asyncpg
 from detector.detector import Detector
 from detector.encoders.choice import sentence_encoder
 from detector.encoders.minilm_files import ModelMissing
-from inference.api import PERMISSIONS, inference_router
+from inference import api, where
+from inference.api import inference_router
 from inference.detector_group import LOOK_SECONDS, DetectorGroup
 from inference.erasure import InferenceErasures
 from inference.handlers import ConversationHandler
@@ -35,12 +36,15 @@ from servicekit.clock import Clock, SystemClock
 from servicekit.errors import StartError
 from servicekit.launcher import Program
 from servicekit.log.erasing import ErasingHandler
+from servicekit.log.journal import Journal, JournalingHandler, JournalReader
 from servicekit.log.messages import Producer
 from servicekit.log.reach import Reach, read_up
 from servicekit.pseudonyms import ErasureSettings, Pseudonyms
 from servicekit.service import Periodic, Service, ServiceContext
 from servicekit.settings import read_settings
 from servicekit.web.application import Surface
+from servicekit.web.journal import WhereLookup, where_router
+from servicekit.web.permissions import merged
 
 MIGRATIONS = Path(__file__).parent / "migrations"
 
@@ -61,14 +65,18 @@ async def build(settings: InferenceSettings, context: ServiceContext) -> Service
     group = DetectorGroup(pool, events.judging.version, lambda: events.judging.judged)
     service.every(Periodic("detectors", LOOK_SECONDS, group.look, delay=LOOK_SECONDS))
     service.watched.append(lambda: group.warnings)
-    service.consume("inference", ErasingHandler(events, erasures, service.producer, "inference"))
+    erasing = ErasingHandler(events, erasures, service.producer, "inference")
+    journal = Journal(pool)
+    service.consume("inference", JournalingHandler(erasing, journal, where.is_noted))
     reach = Reach(service.subscriptions[-1], context.bootstrap)
     service.resources.push_async_callback(reach.close)
-    service.consume(
-        "inference_status", ErasingHandler(UserReactionHandler(turns), erasures, service.producer, "inference")
-    )
+    reactions = ErasingHandler(UserReactionHandler(turns), erasures, service.producer, "inference")
+    service.consume("inference_status", JournalingHandler(reactions, journal, where.is_noted))
     reads = await service.open_reads(settings, MIGRATIONS)
-    service.routers.append(
+    lookup = WhereLookup(JournalReader(reads), verdicts=partial(where.judged, reads))
+    service.lookups["where inference"] = lookup
+    service.routers += [
+        where_router(where.PATH, lookup, "inference"),
         inference_router(
             PostgresStore(reads),
             PostgresTurnSearch(reads, vectors),
@@ -76,8 +84,8 @@ async def build(settings: InferenceSettings, context: ServiceContext) -> Service
             context.clock,
             gate,
             partial(read_up, reach, context.clock, settings.index_seconds),
-        )
-    )
+        ),
+    ]
     return service
 
 
@@ -124,5 +132,6 @@ def _gate(
     return LlmGate(asking, answers, detector, model=settings.gate_model, seconds=settings.gate_batch_seconds)
 
 
+PERMISSIONS = merged(api.PERMISSIONS, where.PERMISSIONS)
 PROGRAM = Program("inference", InferenceSettings, build, Surface(PERMISSIONS))
 """The service as it is started on its own."""

@@ -28,7 +28,8 @@ class InferenceSettings(ReadSettings):
     `index_seconds` is how long `detect` waits for what the log held at the request to be indexed.
 
     Kept, in days after the conversation's last message came in (0: for ever): `conversation_days` its texts,
-    `turn_days` its turns and verdicts; `gate_answer_days` after the answer, what the language model said.
+    `turn_days` its turns and verdicts; `gate_answer_days` after the answer, what the language model said;
+    `journal_days` after the outcome, events without effect (`where`).
     """
 
     model_config = SettingsConfigDict(env_prefix="INFERENCE_")
@@ -39,6 +40,7 @@ class InferenceSettings(ReadSettings):
     conversation_days: float = Field(default=365, ge=0)
     turn_days: float = Field(default=730, ge=0)
     gate_answer_days: float = Field(default=30, ge=0)
+    journal_days: float = Field(default=7, ge=0)
     gate_url: str = Field(default="", pattern=r"^(https?://[^\x00-\x20@?#]+)?$")
     gate_model: str = ""
     gate_key: Annotated[SecretStr, AfterValidator(_sendable)] = SecretStr("")

@@ -21,6 +21,7 @@ from feedback.api_reviews import reviews_router
 from feedback.api_sessions import sessions_router
 from feedback.where import PATH as WHERE_FEEDBACK
 from inference.api import inference_router
+from inference.where import PATH as WHERE_INFERENCE
 from reporting.api import conversations_router
 from reporting.api_audit import audit_router
 from reporting.api_exports import exports_router
@@ -47,6 +48,7 @@ ROUTERS: tuple[Callable[..., APIRouter], ...] = (
     webhooks_router,
     inference_router,
     lambda: where_router(WHERE_CHAT, WhereLookup(_NO_JOURNAL), "ingest"),
+    lambda: where_router(WHERE_INFERENCE, WhereLookup(_NO_JOURNAL), "inference"),
     lambda: where_router(WHERE_FEEDBACK, WhereLookup(_NO_JOURNAL), "feedback"),
     where_reports_router,
 )

@@ -6,40 +6,57 @@ from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+from contracts.announced_from import ANNOUNCED_FROM
+from contracts.topics import CHAT_MESSAGE, CHAT_REPLY
+
 MOST_IDS: Final = 100
 """Ids of one request, so that its address stays below every server's limit."""
 Params = Sequence[tuple[str, str]]
 Ask = Callable[[str, Params], Awaitable[Mapping[str, Any]]]
-"""Called with a service's part of the path (`chat`, `feedback`, `reports`) and the parameters; returns the answer."""
+"""Called with a service's part of the path (`chat`, `feedback`, `inference`, `reports`) and the parameters; returns the
+answer."""
+Facts = Mapping[str, Any]
+_MESSAGE_TOPICS: Final = (CHAT_MESSAGE.name, CHAT_REPLY.name)
+_HELD_BACK: Final = {
+    "no_feedback": "it judges no answer",
+    "no_answer": "no answer is found that it is about",
+    "topic_change": "a new topic accepts the answer silently",
+    "follow_up": "a follow-up accepts the answer silently",
+    "below_threshold": f"the confidence is below {ANNOUNCED_FROM:.2f}",
+}
 
 
 @dataclass(frozen=True)
 class Way:
-    """The records of the bridge and of the feedback service, and the state of the feedback records that they change."""
+    """Knowledge of all services about an event: records with their outcomes, verdicts, and states of feedback records.
 
-    chat: Sequence[Mapping[str, Any]]
-    feedback: Sequence[Mapping[str, Any]]
-    stored: Mapping[str, Mapping[str, Any]]
-    counted: Mapping[str, Mapping[str, Any]]
+    `judged` has inference's messages; `records` the records of each service that keeps a journal.
+    """
+
+    records: Mapping[str, Sequence[Facts]]
+    judged: Sequence[Facts]
+    stored: Mapping[str, Facts]
+    counted: Mapping[str, Facts]
 
     @property
     def found(self) -> bool:
-        return bool(self.chat or self.feedback)
+        return any(self.records.values()) or bool(self.judged)
 
     def steps(self) -> list[dict[str, str]]:
-        """Return one step a record, the oldest first: service, coordinates, outcome, and what that led to."""
-        rows = [("chat_bridge", one) for one in self.chat] + [("feedback", one) for one in self.feedback]
-        rows.sort(key=lambda row: row[1]["noted_at"])
-        return [self._step(service, one) for service, one in rows]
+        """Return the steps, the oldest first: service, record or message, outcome, and what that led to."""
+        rows = [(one["noted_at"], self._step(service, one)) for service, found in self.records.items() for one in found]
+        rows += [(one["noted_at"], _verdict(one)) for one in self.judged]
+        return [step for _, step in sorted(rows, key=lambda row: row[0])]
 
-    def _step(self, service: str, one: Mapping[str, Any]) -> dict[str, str]:
+    def _step(self, service: str, one: Facts) -> dict[str, str]:
         why = ": ".join(part for part in (one["reason"], one["detail"]) if part)
         return {
             "service": service,
             "record": one["at"],
             "event_id": one["event_id"],
+            "conversation_id": one["conversation_id"] or "",
             "outcome": f"{one['outcome']} ({why})" if why else one["outcome"],
-            "feedback": self._feedback(one["feedback_id"]),
+            "feedback": self._feedback(one["feedback_id"]) if service == "feedback" else "",
             "noted_at": one["noted_at"],
         }
 
@@ -61,29 +78,61 @@ class Way:
     def facts(self) -> dict[str, Any]:
         """Return everything as the services said it."""
         return {
-            "chat_bridge": list(self.chat),
-            "feedback": list(self.feedback),
+            **{service: list(found) for service, found in self.records.items()},
+            "judged": list(self.judged),
             "stored": list(self.stored.values()),
             "reported": list(self.counted.values()),
         }
 
 
 async def way_of(ask: Ask, id_: str, *, is_message: bool) -> Way:
-    """Follow an event, or all events about a message, through the services: three requests at most."""
+    """Follow an event, or all events about a message, through the services: four requests at most."""
     name = "message_id" if is_message else "event_id"
     chat = (await ask("chat", [(name, id_)]))["records"]
-    wanted: list[tuple[str, str]] = [(name, id_)]
-    wanted += [("cause", one) for one in _some(row["cause"] for row in chat)]
     # A verdict is read out of a message; it names that message, not the record.
-    spoken = (row["message_id"] for row in chat if row["at"].startswith("chat.message.ingested:") and row["message_id"])
-    wanted += [("message_id", one) for one in _some(spoken)]
-    answer = await ask("feedback", wanted)
-    places = {(row["conversation_id"]) for row in chat}
-    records = [one for one in answer["records"] if not places or one["conversation_id"] in places]
+    messages = _some(row["message_id"] for row in chat if row["at"].split(":")[0] in _MESSAGE_TOPICS)
+    wanted = [(name, id_), *(("message_id", one) for one in messages if one and (name, one) != (name, id_))]
+    causes = [("cause", one) for one in _some(row["cause"] for row in chat)]
+    places = {row["conversation_id"] for row in chat}
+
+    def here(found: Sequence[Facts]) -> list[Facts]:
+        return [one for one in found if not places or one["conversation_id"] in places]
+
+    inferred = await ask("inference", wanted)
+    answer = await ask("feedback", [*wanted, *causes])
+    records = here(answer["records"])
     ids = {row["feedback_id"] for row in records if row["feedback_id"]}
     stored = {one["feedback_id"]: one for one in answer["feedbacks"] if one["feedback_id"] in ids}
     reported = await ask("reports", [("feedback_id", one) for one in _some(stored)]) if stored else {"feedbacks": []}
-    return Way(chat, records, stored, {one["feedback_id"]: one for one in reported["feedbacks"]})
+    return Way(
+        {"chat_bridge": chat, "inference": here(inferred["records"]), "feedback": records},
+        [one for one in here(inferred["judged"]) if one["role"] == "human"],
+        stored,
+        {one["feedback_id"]: one for one in reported["feedbacks"]},
+    )
+
+
+def _verdict(one: Facts) -> dict[str, str]:
+    """Return the step of a message that inference has indexed."""
+    if one["verdict"] is None:
+        said = "indexed, not judged"
+    else:
+        said = f"judged {one['verdict']} at {one['confidence']:.2f} by {one['decided_by']}"
+        if one["announced"]:
+            said = f"{said}, announced"
+        else:
+            said = f"{said}, not announced: {_HELD_BACK.get(one['held_back'], 'no reason is kept')}"
+    if one["detector"] is not None:
+        said = f"{said} (detector {one['detector']}, epoch {one['epoch']})"
+    return {
+        "service": "inference",
+        "record": f"message {one['message_id']}",
+        "event_id": "",
+        "conversation_id": one["conversation_id"],
+        "outcome": said,
+        "feedback": "",
+        "noted_at": one["noted_at"],
+    }
 
 
 def _some(ids: Any) -> Collection[str]:

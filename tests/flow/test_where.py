@@ -11,6 +11,8 @@ from erasures import erased
 from running_stack import RunningStack, exchange, message
 from served import served
 
+from contracts.detectors import precedence
+from inference.handlers import indexed
 from standalone.where import Params, Way, way_of
 
 WORDS = "zanzibar"
@@ -36,7 +38,7 @@ def reaction(event: str, conversation: str, name: str = "t1-answer", emoji: str 
 
 async def only(stack: RunningStack, event: str) -> Any:
     found = await way(stack, event)
-    assert len(found.chat) == 1, found.facts()
+    assert len(found.records["chat_bridge"]) == 1, found.facts()
     return found
 
 
@@ -44,8 +46,8 @@ async def test_a_reaction_is_followed_to_the_reports(stack: RunningStack) -> Non
     await stack.publish(*exchange("w-1", "t1"), reaction("w-1-r", "w-1"))
     await stack.quiet()
     found = await only(stack, "w-1-r")
-    assert found.chat[0]["at"].startswith("chat.message.reaction.ingested:")
-    assert (found.chat[0]["outcome"], found.feedback[0]["outcome"]) == ("stored", "stored")
+    assert found.records["chat_bridge"][0]["at"].startswith("chat.message.reaction.ingested:")
+    assert (found.records["chat_bridge"][0]["outcome"], found.records["feedback"][0]["outcome"]) == ("stored", "stored")
     (stored,) = found.stored.values()
     (counted,) = found.counted.values()
     assert (stored["state"], counted["state"], stored["revision"]) == ("live", "counted", counted["revision"])
@@ -61,9 +63,39 @@ async def test_a_verdict_is_found_by_its_message_and_by_the_messages_event(stack
     await stack.publish(*exchange("w-2", "t1"), said)
     await stack.quiet()
     for found in (await way(stack, "w-2-m", is_message=True), await way(stack, said["eventId"])):
-        assert [one["outcome"] for one in found.chat] == ["stored"]
-        assert [one["at"].split(":")[0] for one in found.feedback] == ["feedback.inferred.received"]
+        assert [one["outcome"] for one in found.records["chat_bridge"]] == ["stored"]
+        assert [one["at"].split(":")[0] for one in found.records["feedback"]] == ["feedback.inferred.received"]
         assert [one["state"] for one in found.counted.values()] == ["counted"]
+
+
+@pytest.mark.parametrize(
+    ("content", "verdict", "held_back"),
+    [
+        ("And when does it close?", "accepted", "follow_up"),
+        ("No, that is wrong.", "rejected", None),
+        ("", "neutral", "no_feedback"),
+    ],
+)
+async def test_a_verdict_says_why_it_is_not_announced(
+    stack: RunningStack, content: str, verdict: str, held_back: str | None
+) -> None:
+    said = message("w-v-m", f"w-v-{verdict}", turn="t2", content=content, occurredAt="2026-01-01T10:00:09Z")
+    await stack.publish(*exchange(said["conversationId"], "t1"), said)
+    await stack.quiet()
+    found = await way(stack, said["eventId"])
+    (judged,) = found.judged
+    assert (judged["verdict"], judged["announced"], judged["held_back"]) == (verdict, held_back is None, held_back)
+    assert precedence(judged["detector"]) > ""
+    (step,) = [one for one in found.steps() if one["service"] == "inference"]
+    assert f"judged {verdict} at {judged['confidence']:.2f}" in step["outcome"]
+    assert ("announced" if held_back is None else "not announced: ") in step["outcome"]
+    assert len(found.records["feedback"]) == (held_back is None)
+
+
+async def test_an_answer_has_no_verdict(stack: RunningStack) -> None:
+    await stack.publish(*exchange("w-11", "t1"))
+    await stack.quiet()
+    assert (await way(stack, "t1-answer", is_message=True)).judged == []
 
 
 @pytest.mark.parametrize(
@@ -81,19 +113,44 @@ async def test_an_outcome_names_its_rule(stack: RunningStack, fields: Any, outco
     await stack.publish(*exchange("w-3", "t1"), reaction(event, "w-3", **fields))
     await stack.quiet()
     found = await only(stack, event)
-    last = (found.feedback or found.chat)[0]
+    last = (found.records["feedback"] or found.records["chat_bridge"])[0]
     assert (last["outcome"], last["reason"]) == (outcome, reason)
     assert found.stored == {}
+
+
+async def test_inferences_own_dead_letters_and_ignored_records_are_named(
+    stack: RunningStack, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def failing(event: Any) -> Any:
+        return 1 / 0 if event.message_id == "w-12-m" else indexed(event)
+
+    monkeypatch.setattr("inference.handlers.indexed", failing)
+    broken = message("w-12-m", "w-12", turn="t2", occurredAt="2026-01-01T10:00:09Z")
+    await stack.publish(*exchange("w-12", "t1"), broken)
+    await stack.quiet()
+    found = await only(stack, broken["eventId"])
+    assert [one["outcome"] for one in found.records["chat_bridge"]] == ["stored"]
+    (refused,) = found.records["inference"]
+    assert (refused["outcome"], refused["reason"], refused["message_id"]) == ("dead_lettered", "bug", "w-12-m")
+    await erased(stack, "eve")
+    late = message("w-12-late", "w-12", senderId="eve", occurredAt="2026-01-01T10:00:09Z")
+    await stack.publish(late)
+    await stack.quiet()
+    (ignored,) = (await only(stack, late["eventId"])).records["inference"]
+    assert (ignored["outcome"], ignored["reason"]) == ("ignored", "erased")
 
 
 async def test_what_was_parked_is_followed_once_its_message_comes(stack: RunningStack) -> None:
     await stack.publish(reaction("w-4-r", "w-4"))
     await stack.quiet()
-    assert (await only(stack, "w-4-r")).chat[0]["outcome"] == "parked"
+    assert (await only(stack, "w-4-r")).records["chat_bridge"][0]["outcome"] == "parked"
     await stack.publish(*exchange("w-4", "t1"))
     await stack.quiet()
     found = await only(stack, "w-4-r")
-    assert (found.chat[0]["outcome"], [one["state"] for one in found.counted.values()]) == ("stored", ["counted"])
+    assert (found.records["chat_bridge"][0]["outcome"], [one["state"] for one in found.counted.values()]) == (
+        "stored",
+        ["counted"],
+    )
 
 
 async def test_a_repeated_event_keeps_its_first_outcome_and_shows_the_repetition(stack: RunningStack) -> None:
@@ -101,8 +158,8 @@ async def test_a_repeated_event_keeps_its_first_outcome_and_shows_the_repetition
     await stack.publish(reaction("w-5-r", "w-5"))
     await stack.quiet()
     found = await way(stack, "w-5-r")
-    assert len({one["at"] for one in found.chat}) == 2
-    assert sorted(one["outcome"] for one in found.feedback) == ["stored", "unchanged"]
+    assert len({one["at"] for one in found.records["chat_bridge"]}) == 2
+    assert sorted(one["outcome"] for one in found.records["feedback"]) == ["stored", "unchanged"]
 
 
 async def test_a_superseded_and_an_erased_feedback_are_told_apart(stack: RunningStack) -> None:
@@ -121,12 +178,17 @@ async def test_others_projects_and_tenants_see_nothing_and_own_tokens_need_the_s
     await stack.quiet()
     found = await only(stack, "w-7-r")
     ids = "&".join(f"feedback_id={one}" for one in found.stored)
-    asked = ("chat?event_id=w-7-r", f"feedback?event_id=w-7-r&cause={found.chat[0]['at']}", f"reports?{ids}")
+    asked = (
+        "chat?event_id=w-7-r",
+        f"feedback?event_id=w-7-r&cause={found.records['chat_bridge'][0]['at']}",
+        f"reports?{ids}",
+        "inference?message_id=t1-question",
+    )
     for question in asked:
         async with stack.client("all") as http:
             for place in ("globex/support", "acme/sales"):
                 answer = (await http.get(f"/conversations/{place}/where/{question}")).json()
-                assert answer == {"records": [], "feedbacks": []}, json.dumps(answer)
+                assert answer == {"records": [], "feedbacks": [], "judged": []}, json.dumps(answer)
         async with stack.client("ann") as http:
             assert (await http.get(f"/conversations/acme/support/where/{question}")).status_code == 403
         async with stack.client("gus") as http:

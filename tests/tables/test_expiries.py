@@ -84,6 +84,7 @@ LIMITS = [
     Limit("chat_bridge", "refused", "refused_at", 7, "microseconds"),
     Limit("chat_bridge", "journal", "noted_at", 7),
     Limit("feedback", "journal", "noted_at", 7),
+    Limit("inference", "journal", "noted_at", 7),
     Limit("feedback", "turns", "stored_at", 730),
     Limit("feedback", "people", "stored_at", 730),
     Limit("feedback", "session_feedback", "recorded_at", 180, also=RATING),

@@ -535,6 +535,34 @@ export interface JournalRecord {
   noted_at: string;
 }
 
+/** A message in inference's index with the verdict held of it. */
+export interface JudgedMessage {
+  /** The message. */
+  message_id: string;
+  /** Its conversation. */
+  conversation_id: string;
+  /** `human` or `agent`; an agent's message has no verdict. */
+  role: string;
+  /** `rejected`, `accepted` or `neutral`; null if not judged. */
+  verdict?: string | null;
+  /** Its confidence, 0 to 1. */
+  confidence?: number | null;
+  /** The turn whose status it sets, if any. */
+  turn_id?: string | null;
+  /** `rules`, `learned` or `llm`. */
+  decided_by?: string | null;
+  /** The detector's version; null for release 0.1.0. */
+  detector?: string | null;
+  /** The epoch of the judgement. */
+  epoch?: number | null;
+  /** The verdict is announced on `feedback.inferred.received`. */
+  announced?: boolean;
+  /** Why it is not: `no_feedback` (it judges no answer), `no_answer` (no answer is found that it is about), `topic_change` or `follow_up` (it accepts the answer silently), `below_threshold` (its confidence is below 0.70). */
+  held_back?: string | null;
+  /** Time of the verdict, RFC 3339; of the message if there is none. */
+  noted_at: string;
+}
+
 /** One item per turn, oldest change first, at most 2 MiB of text. */
 export interface Latest {
   /** The conversation, also called thread. */
@@ -1211,6 +1239,8 @@ export interface WhereFound {
   records: JournalRecord[];
   /** The feedback records that these records change. */
   feedbacks: FeedbackState[];
+  /** Of inference: the messages asked for. */
+  judged?: JudgedMessage[];
 }
 
 export interface Window {
@@ -1608,6 +1638,18 @@ export interface Operations {
     answer: Detected;
   };
   "GET /conversations/{tenant}/{project}/where/chat": {
+    query: {
+      /** Records with these event ids. */
+      event_id?: string[];
+      /** Records that are, or are about, these messages. */
+      message_id?: string[];
+      /** Records that derive from the chat records at these coordinates. */
+      cause?: string[];
+    };
+    body: undefined;
+    answer: WhereFound;
+  };
+  "GET /conversations/{tenant}/{project}/where/inference": {
     query: {
       /** Records with these event ids. */
       event_id?: string[];

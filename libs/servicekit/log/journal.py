@@ -1,4 +1,4 @@
-"""A table of what became of each record of a consumer group, by event id, message id and coordinates; no content.
+"""A table of the outcomes of a consumer group's records, by event id, message id and coordinates; no content.
 
 Each service that keeps one has the table `journal` in a migration of its own.
 """
@@ -125,16 +125,21 @@ class JournalReader:
 
 
 class JournalingHandler(Handler):
-    """`inner`, whose outcomes are noted in a journal before the batch is committed."""
+    """`inner`, whose outcomes are noted in a journal before the batch is committed.
 
-    def __init__(self, inner: Handler, journal: Journal) -> None:
+    `is_noted` selects the outcomes; dead letters are always noted.
+    """
+
+    def __init__(self, inner: Handler, journal: Journal, is_noted: Callable[[Outcome], bool] = lambda _: True) -> None:
         self._inner = inner
         self._journal = journal
+        self._is_noted = is_noted
         self.takes_tombstones = inner.takes_tombstones
 
     async def handle(self, batch: Sequence[Any]) -> Sequence[Outcome]:
         outcomes = await self._inner.handle(batch)
-        await self._journal.note(batch, outcomes)
+        noted = [index for index, outcome in enumerate(outcomes) if self._is_noted(outcome)]
+        await self._journal.note([batch[index] for index in noted], [outcomes[index] for index in noted])
         return outcomes
 
     async def commit_lost(self, batch: Sequence[Any]) -> None:

@@ -40,6 +40,28 @@ class FeedbackState(BaseModel):
     )
 
 
+class JudgedMessage(BaseModel):
+    """A message in inference's index with the verdict held of it."""
+
+    message_id: str = Field(description="The message.")
+    conversation_id: str = Field(description="Its conversation.")
+    role: str = Field(description="`human` or `agent`; an agent's message has no verdict.")
+    verdict: str | None = Field(default=None, description="`rejected`, `accepted` or `neutral`; null if not judged.")
+    confidence: float | None = Field(default=None, description="Its confidence, 0 to 1.")
+    turn_id: str | None = Field(default=None, description="The turn whose status it sets, if any.")
+    decided_by: str | None = Field(default=None, description="`rules`, `learned` or `llm`.")
+    detector: str | None = Field(default=None, description="The detector's version; null for release 0.1.0.")
+    epoch: int | None = Field(default=None, description="The epoch of the judgement.")
+    announced: bool = Field(default=False, description="The verdict is announced on `feedback.inferred.received`.")
+    held_back: str | None = Field(
+        default=None,
+        description="Why it is not: `no_feedback` (it judges no answer), `no_answer` (no answer is found that it is"
+        " about), `topic_change` or `follow_up` (it accepts the answer silently), `below_threshold` (its confidence is"
+        " below 0.70).",
+    )
+    noted_at: str = Field(description="Time of the verdict, RFC 3339; of the message if there is none.")
+
+
 class JournalRecord(BaseModel):
     """The outcome of one record of the log."""
 
@@ -60,6 +82,7 @@ class WhereFound(BaseModel):
 
     records: list[JournalRecord] = Field(description=f"The latest first, at most {FOUND_LIMIT}.")
     feedbacks: list[FeedbackState] = Field(description="The feedback records that these records change.")
+    judged: list[JudgedMessage] = Field(default=[], description="Of inference: the messages asked for.")
 
 
 def _ids(description: str) -> Any:
@@ -70,16 +93,22 @@ States = Callable[[str, str, Collection[str]], Awaitable[Sequence[FeedbackState]
 """Called with tenant, project and feedback ids."""
 
 
-async def _no_states(_: str, __: str, ___: Collection[str]) -> Sequence[FeedbackState]:
+Verdicts = Callable[[str, str, Collection[str]], Awaitable[Sequence[JudgedMessage]]]
+"""Called with tenant, project and message ids."""
+
+
+async def _nothing(_: str, __: str, ___: Collection[str]) -> Sequence[Any]:
     return ()
 
 
 class WhereLookup:
-    """Answers for one service: its journal's records, and the state of the feedback records that they change."""
+    """Answers for one service: its journal's records, the state of the feedback records that they change, and the
+    verdicts on messages."""
 
-    def __init__(self, reader: JournalReader, states: States = _no_states) -> None:
+    def __init__(self, reader: JournalReader, states: States = _nothing, verdicts: Verdicts = _nothing) -> None:
         self._reader = reader
         self._states = states
+        self._verdicts = verdicts
 
     async def __call__(
         self, tenant: str, project: str, events: Collection[str], messages: Collection[str], causes: Collection[str]
@@ -87,7 +116,8 @@ class WhereLookup:
         rows = await self._reader.find(tenant, project, events, messages, causes)
         known = dict.fromkeys(str(row["feedback_id"]) for row in rows if row["feedback_id"] is not None)
         states = await self._states(tenant, project, known)
-        return WhereFound(records=[_record(row) for row in rows], feedbacks=list(states))
+        judged = await self._verdicts(tenant, project, messages)
+        return WhereFound(records=[_record(row) for row in rows], feedbacks=list(states), judged=list(judged))
 
 
 def where_router(path: str, lookup: WhereLookup, tag: str) -> APIRouter:

@@ -72,7 +72,7 @@ SAME_TURN: Final = "({0}.tenant, {0}.project, {0}.conversation_id, {0}.turn_id)"
 ON_TURN: Final = f"{SAME_TURN.format('t')} = {SAME_TURN.format('k')}"
 VERDICT: Final = (
     *("tenant", "project", "conversation_id", "turn_id", "message_id", "detected_in_turn_id", "status", "confidence"),
-    *("correction_type", "decided_by", "announced", "at", "evaluation", "epoch", "judged_by"),
+    *("correction_type", "decided_by", "announced", "at", "evaluation", "epoch", "judged_by", "held_back"),
 )
 _VERDICT_TYPES: Final = {"confidence": "float8", "announced": "boolean"} | dict.fromkeys(
     ("at", "evaluation", "epoch"), "bigint"

@@ -135,6 +135,7 @@ def _verdict_row(placed: Placed, verdict: Verdict, detector: str) -> tuple[Any, 
         stamp.evaluation,
         stamp.epoch,
         stamp.judged_by,
+        verdict.held_back,
     )
 
 

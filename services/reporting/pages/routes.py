@@ -226,7 +226,8 @@ def pages_router(
         view, steps = visit.view, None
         if where is not None and view.id is not None:
             steps = await where(*visit.at, view.id, view.of == "message")
-        return visit.page("where.html", known_where=where is not None, steps=steps)
+        conversation = next((one["conversation_id"] for one in steps or () if one["conversation_id"]), None)
+        return visit.page("where.html", known_where=where is not None, steps=steps, conversation=conversation)
 
     async def show_conversation(request: Request) -> Response:
         caller: Caller = request.state.caller

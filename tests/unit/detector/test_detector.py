@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import Any
+
 import pytest
 
 from detector.detector import Detector
-from detector.model import Message, Neighbourhood, Verdict
+from detector.model import Message, Neighbourhood, Target, Verdict
 
 MINUTE = 60_000_000
 
@@ -94,3 +97,22 @@ def test_a_batch_is_judged_as_its_items_would_be_alone(detector: Detector) -> No
     assert together == [detector.judge([item])[0] for item in items]
     assert together == Detector.default().judge(items)
     assert detector.judge([]) == []
+
+
+@pytest.mark.parametrize(
+    ("fields", "held_back"),
+    [
+        ({}, None),
+        ({"feedback": "neutral"}, "no_feedback"),
+        ({"target": None}, "no_answer"),
+        ({"feedback": "accepted", "gate": "ok", "status_only": True}, "topic_change"),
+        ({"feedback": "accepted", "gate": "neutral"}, "follow_up"),
+        ({"feedback": "accepted", "gate": "ok"}, None),
+        ({"confidence": 0.69}, "below_threshold"),
+    ],
+)
+def test_a_verdict_that_is_not_announced_says_why(fields: dict[str, Any], held_back: str | None) -> None:
+    target = Target("t1", "a1", "bot", 0.9, 0.9, 0.9, 1)
+    verdict = Verdict("rejected", "not_ok", 0.7, "explicit", "no", target, (), "rules", "not_ok")
+    one = replace(verdict, **fields)
+    assert (one.held_back, one.emitted) == (held_back, held_back is None)

@@ -1,0 +1,61 @@
+"""Look-up of the verdicts on messages, announced or not."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from typing import Any, Final
+
+import asyncpg
+
+from contracts.detectors import version_of
+from contracts.instants import format_instant
+from contracts.scopes import READ
+from inference.turns.user_reactions import NO_REACTION
+from servicekit.log.outcome import Ignored, Outcome
+from servicekit.web.journal import WHERE, JudgedMessage
+from servicekit.web.permissions import Permissions, needs
+
+PATH: Final = WHERE + "inference"
+PERMISSIONS: Permissions = {("GET", PATH): needs(READ)}
+_FIND: Final = """
+select m.message_id, m.conversation_id, m.role, v.status, v.confidence, v.turn_id, v.decided_by, v.judged_by, v.epoch,
+    v.announced, v.held_back, (extract(epoch from coalesce(v.stored_at, m.stored_at)) * 1000000)::bigint as noted_at
+from messages m left join verdicts v using (message_id, conversation_id, tenant, project)
+where m.message_id = any($3::text[]) and m.tenant = $1 and m.project = $2
+order by m.conversation_id, m.message_id limit 200
+"""
+
+
+def is_noted(outcome: Outcome) -> bool:
+    """Return True if the journal gets a record of this outcome. Of the others the verdict tells."""
+    return isinstance(outcome, Ignored) and outcome != NO_REACTION
+
+
+async def judged(
+    pool: asyncpg.Pool, tenant: str, project: str, message_ids: Collection[str]
+) -> Sequence[JudgedMessage]:
+    """Return a project's indexed messages with these ids and the verdicts held of them."""
+    rows = await pool.fetch(_FIND, tenant, project, list(message_ids)) if message_ids else []
+    return [_judged(row) for row in rows]
+
+
+def _judged(row: Any) -> JudgedMessage:
+    message = {"message_id": row["message_id"], "conversation_id": row["conversation_id"], "role": row["role"]}
+    noted_at = format_instant(row["noted_at"])
+    if row["status"] is None:
+        return JudgedMessage(**message, noted_at=noted_at)
+    held_back = None if row["announced"] else row["held_back"]
+    # The status of a doubtful rejection is neutral, because it marks no turn.
+    doubtful = held_back == "below_threshold" and row["status"] == "neutral"
+    return JudgedMessage(
+        **message,
+        verdict="rejected" if doubtful else row["status"],
+        confidence=row["confidence"],
+        turn_id=row["turn_id"],
+        decided_by=row["decided_by"],
+        detector=version_of(row["judged_by"]),
+        epoch=row["epoch"],
+        announced=row["announced"],
+        held_back=held_back,
+        noted_at=noted_at,
+    )
