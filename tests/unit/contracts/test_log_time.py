@@ -48,17 +48,16 @@ def test_an_erasure_counts_for_the_logs_time() -> None:
     assert at_log_time(erasure(at=-3_600), LOG, 0).occurred_at == LOG
 
 
-def test_a_rating_is_never_later_than_the_log() -> None:
-    def rating(at: int) -> FeedbackSessionCreated:
-        return FeedbackSessionCreated(
-            event_id="e", occurred_at=at, tenant="acme", id=UUID(int=7),
-            session_id_opaque="0" * 64, user_id_or_null=None, recorded_at=at, label="positive", turn_count_at_end=1,
-            source="api_end",
-        )  # fmt: skip
-
-    late = at_log_time(rating(LATER), LOG, 0)
-    assert (late.occurred_at, late.recorded_at) == (LOG, LOG)
-    assert at_log_time(rating(START), LOG, 0) == rating(START)
+@pytest.mark.parametrize("occurred_at", [START, LOG, LATER])
+@pytest.mark.parametrize("recorded_at", [START, LOG, LATER])
+def test_neither_time_of_a_rating_is_later_than_the_log(occurred_at: int, recorded_at: int) -> None:
+    rating = FeedbackSessionCreated(
+        event_id="e", occurred_at=occurred_at, tenant="acme", id=UUID(int=7), session_id_opaque="0" * 64,
+        user_id_or_null=None, recorded_at=recorded_at, label="positive", turn_count_at_end=1, source="api_end",
+    )  # fmt: skip
+    timed = at_log_time(rating, LOG, 0)
+    assert (timed.occurred_at, timed.recorded_at) == (min(occurred_at, LOG), min(recorded_at, LOG))
+    assert timed.label == "positive"
 
 
 def test_what_producers_say_of_chats_stays_as_it_is() -> None:

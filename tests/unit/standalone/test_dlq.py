@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import replace
 from io import StringIO
+from typing import Any
 
 import pytest
 from aiokafka import ConsumerRecord
@@ -122,6 +123,13 @@ def test_what_is_sent_again_is_the_record_as_it_was() -> None:
     theirs = message_again(letter(b"\xff\x00", headers=(CAUSE,)))
     assert theirs == Message(CHAT_REPLY.name, "acme/p/c1", b"\xff\x00", [LOGGED])
     assert message_again(letter(key=None, headers=())) == Message(CHAT_REPLY.name, None, b"{broken", [LOGGED])
+
+
+@pytest.mark.parametrize("name", ["cause", "traceparent", "timestamp"])
+def test_a_header_without_a_value_is_not_sent_again(name: str) -> None:
+    headers: Any = ((name, None), (name, b"7"))
+    ours = replace(letter(), headers=headers)
+    assert [value for _, value in message_again(ours).headers] == [b"7"]
 
 
 async def test_equal_letters_are_sent_once_and_empty_ones_never() -> None:

@@ -1,0 +1,80 @@
+"""The last answer as the caller of `detect` gives it, joined with what is indexed."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from detector.model import Message
+from inference.previous import SOME_AGENT, LastAnswer
+from inference.store import ConversationKey
+from inference.turns.rules import Turn, TurnKey
+
+WHERE = ConversationKey("acme", "support", "c1")
+NOW = Message("m9", "t9", "ann", "human", None, "No, that's wrong.", 1_000_000, thread_id="th")
+ANSWER = LastAnswer("m8", "At nine.", "t8", "bot", "lookup", "When does it open?")
+
+
+def said(message_id: str, turn: str, role: str, at: int) -> Message:
+    agent = "bot" if role == "agent" else None
+    return Message(message_id, turn, agent or "ann", role, agent, "text", at)  # type: ignore[arg-type]
+
+
+EARLIER = (said("m1", "t1", "human", 10), said("m2", "t1", "agent", 20))
+
+
+@pytest.mark.parametrize("before", [(), EARLIER], ids=["first", "later"])
+def test_the_exchange_comes_right_before_the_message(before: tuple[Message, ...]) -> None:
+    joined = ANSWER.added_to(before, NOW)
+    assert joined[: len(before)] == before
+    question, answer = joined[len(before) :]
+    assert (question.role, question.sender_id, question.text) == ("human", "ann", "When does it open?")
+    assert (answer.message_id, answer.role, answer.agent_id, answer.text) == ("m8", "agent", "bot", "At nine.")
+    assert question.turn_id == answer.turn_id == "t8"
+    assert question.thread_id == answer.thread_id == "th"
+    times = [one.at for one in (*joined, NOW)]
+    assert times == sorted(set(times)), "in this order, none at the same time"
+
+
+@pytest.mark.parametrize(
+    ("before", "added"),
+    [
+        ([said("m8", "t8", "agent", 20)], 0),
+        ([said("m7", "t8", "human", 20)], 1),
+        ([said("m7", "t7", "human", 20)], 2),
+        ([said("m7", "t8", "agent", 20)], 2),
+    ],
+    ids=["answer known", "question known", "another turn's question", "another answer of the turn"],
+)
+def test_only_what_is_missing_is_added(before: list[Message], added: int) -> None:
+    joined = ANSWER.added_to(before, NOW)
+    assert len(joined) == len(before) + added
+    assert [one.message_id for one in joined].count("m8") == 1
+
+
+def test_without_a_question_or_an_agent_the_answer_stands_alone() -> None:
+    [answer] = LastAnswer("m8", "At nine.").added_to((), NOW)
+    assert (answer.turn_id, answer.agent_id, answer.role) == ("m8", SOME_AGENT, "agent")
+
+
+def turn(turn_id: str, agent_message_id: str, at: int = 20) -> Turn:
+    return replace(
+        ANSWER.first_of([], WHERE, NOW)[0], key=TurnKey(*WHERE, turn_id), agent_message_id=agent_message_id, at=at
+    )
+
+
+def test_the_answers_turn_is_the_newest() -> None:
+    old = [turn("t7", "m7"), turn("t6", "m6", 10)]
+    first, *rest = ANSWER.first_of(old, WHERE, NOW)
+    assert rest == old
+    assert (first.key, first.agent_message_id, first.agent_id) == (TurnKey(*WHERE, "t8"), "m8", "bot")
+    assert (first.user_id, first.user_text, first.assistant_text) == ("ann", "When does it open?", "At nine.")
+    assert first.strategy == "lookup"
+    assert first.at is not None and max(one.at or 0 for one in old) < first.at < NOW.at
+    assert LastAnswer("m8", "At nine.").first_of([], WHERE, NOW)[0].agent_id == SOME_AGENT
+
+
+@pytest.mark.parametrize("known", [turn("t8", "m7"), turn("t7", "m8")], ids=["its turn", "its message"])
+def test_a_turn_that_is_known_comes_once(known: Turn) -> None:
+    assert ANSWER.first_of([known], WHERE, NOW) == [known]
