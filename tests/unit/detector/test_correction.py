@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
+import numpy as np
 import pytest
 
 from contracts.announced_from import ANNOUNCED_FROM
 from detector.correction import SESSION_TIMEOUT_US, correct
 from detector.decide import decide
+from detector.dialogue import asks_agent
 from detector.evidence import Evidence
 from detector.gate import gate
 from detector.learned import Opinion, on_scale
 from detector.model import Target, Verdict
 from detector.patterns import agent_hits, human_hits, kinds
-from detector.second_look import abstaining, worth_a_look
+from detector.second_look import SecondLook, abstaining, worth_a_look
 from detector.text import prepare
 
 
@@ -207,28 +211,79 @@ def test_the_point_fitted_for_announcing_is_the_threshold_on_the_scale() -> None
     assert (points[0], points[100]) == (0.0, pytest.approx(1.0))
 
 
-@pytest.mark.parametrize(
-    ("message", "answer", "rejected", "looked_at"),
-    [
-        ("the tunnel", "It opened in 1932.", 0.46, True),
-        ("the tunnel", "It opened in 1932.", 0.44, False),
-        ("the tunnel", "It opened in 1932.", 0.89, True),
-        ("the tunnel", "It opened in 1932.", 0.9, False),
-        ("the tunnel", "What is your favourite sight?", 0.89, False),
-        ("you misunderstood", "What is your favourite sight?", 0.89, False),
-        ("that's wrong", "It opened in 1932.", 0.5, False),
-        ("yes, please", "Would you like me to book it?", 0.89, False),
-        ("thanks a lot", "It opened in 1932.", 0.69, False),
-        ("thanks a lot", "It opened in 1932.", 0.71, True),
-        ("no, not now", "Would you like me to book it?", 0.89, False),
-        ("```\ncode\n```", "It opened in 1932.", 0.89, False),
-    ],
-)
+LOOKS = [
+    ("the tunnel", "It opened in 1932.", 0.46, True),
+    ("the tunnel", "It opened in 1932.", 0.44, False),
+    ("the tunnel", "It opened in 1932.", 0.89, True),
+    ("the tunnel", "It opened in 1932.", 0.9, False),
+    ("the tunnel", "What is your favourite sight?", 0.89, False),
+    ("you misunderstood", "What is your favourite sight?", 0.89, False),
+    ("that's wrong", "It opened in 1932.", 0.5, False),
+    ("yes, please", "Would you like me to book it?", 0.89, False),
+    ("thanks a lot", "It opened in 1932.", 0.69, False),
+    ("thanks a lot", "It opened in 1932.", 0.71, True),
+    ("no, not now", "Would you like me to book it?", 0.89, False),
+    ("```\ncode\n```", "It opened in 1932.", 0.89, False),
+]
+"""A message, the answer before it, the first judgement's share of a rejection, and if a second judgement is taken."""
+
+
+@pytest.mark.parametrize(("message", "answer", "rejected", "looked_at"), LOOKS)
 def test_a_second_look_is_taken_where_it_can_change_what_is_said(
     message: str, answer: str, rejected: float, looked_at: bool
 ) -> None:
     opinion = Opinion((rejected, 0.0, 0.0, 0.0, 0.0, 1 - rejected), ())
     assert worth_a_look(evidence(message, answer), opinion) is looked_at
+
+
+def test_of_a_batch_the_second_look_reads_what_it_can_change_each_text_once() -> None:
+    second = Opinion((0.0, 0.0, 0.0, 0.9, 0.0, 0.1), ())
+    read: list[str] = []
+    rows: list[tuple[int, ...]] = []
+
+    class Encoder:
+        name = "second"
+
+        def embed(self, texts: Sequence[str]) -> Any:
+            read.extend(texts)
+            return np.array([[len(text), 1.0] for text in texts], dtype=np.float32)
+
+    class SecondLayer:
+        embedder = "second"
+
+        def opinions(self, known: Any, messages: Any, answers: Any) -> list[Opinion]:
+            rows.append(tuple(known[:, 0].astype(int).tolist()))
+            assert len(known) == len(messages) == len(answers)
+            assert np.array_equal(known, answers)
+            return [second] * len(known)
+
+    seen = [evidence(message, answer) for message, answer, _, _ in LOOKS]
+    opinions = [Opinion((share, 0.0, 0.0, 0.0, 0.0, 1 - share), ()) for _, _, share, _ in LOOKS]
+    places = np.arange(len(LOOKS), dtype=np.float32).reshape(-1, 1)
+    look = SecondLook(Encoder(), SecondLayer())  # type: ignore[arg-type]
+    revised = look.revised([*seen, seen[0]], [*opinions, None], np.append(places, [[99]], axis=0), places)
+    expected = [number for number, (_, _, _, looked_at) in enumerate(LOOKS) if looked_at]
+    assert rows == [tuple(expected)]
+    assert sorted(read) == sorted({LOOKS[number][0] for number in expected})
+    assert [one is second for one in revised] == [*(looked_at for _, _, _, looked_at in LOOKS), False]
+    assert revised[-1] is None
+    for number, (one, opinion) in enumerate(zip(seen, opinions, strict=True)):
+        assert number in expected or revised[number] == abstaining(one, opinion)
+    assert look.revised(seen[1:2], opinions[1:2], places[:1], places[:1]) == [abstaining(seen[1], opinions[1])]
+    assert len(rows) == 1, "nothing to read, nothing asked"
+
+
+@pytest.mark.parametrize(
+    ("message", "answer", "asks"),
+    [
+        ("do you like music?", "It opened in 1932.", True),
+        ("do you like music?", "What is your favourite sight?", False),
+        ("thanks! do you like music?", "It opened in 1932.", False),
+        ("does it open on Mondays?", "It opened in 1932.", False),
+    ],
+)
+def test_a_question_about_the_agent_itself(message: str, answer: str, asks: bool) -> None:
+    assert asks_agent(evidence(message, answer)) is asks
 
 
 def test_a_rejection_too_unlikely_for_a_second_look_says_nothing() -> None:
