@@ -7,7 +7,7 @@ import os
 import subprocess
 import sys
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from coverage import CoverageData
@@ -96,28 +96,48 @@ def record(arguments: Sequence[str]) -> int:
     return status
 
 
-def write_map(root: Path) -> None:
-    """Merge the data files of the last recording, made in `root`, into the map."""
+def write_map(root: Path, folder: Path = FOLDER) -> None:
+    """Merge the data files of the last recording, made in `root`, into the map in `folder`.
+
+    A process that a test starts imports its modules within the test. Such a line still counts as run at import.
+    """
     found: dict[str, dict[int, set[str]]] = defaultdict(lambda: defaultdict(set))
+    at_import: dict[str, set[int]] = defaultdict(set)
+    of_others: list[CoverageData] = []
     seconds: dict[str, float] = defaultdict(float)
-    for path in sorted(FOLDER.glob("coverage.*")):
+    for path in sorted(folder.glob("coverage.*")):
         if path.suffix == ".json":
             for test, taken in json.loads(path.read_text("utf-8")).items():
                 seconds[function_of(test)] += taken
             continue
         data = CoverageData(str(path))
         data.read()
-        for measured in data.measured_files():
-            file = str(Path(measured).relative_to(root))
-            for line, contexts in data.contexts_by_lineno(measured).items():
-                found[file][line] |= {function_of(context) for context in contexts if context}
+        if "" not in data.measured_contexts():
+            of_others.append(data)
+            continue
+        for file, line, contexts in _contexts(data, root):
+            found[file][line] |= contexts - {""}
+            if contexts == {""}:
+                at_import[file].add(line)
+    for data in of_others:
+        for file, line, contexts in _contexts(data, root):
+            if line not in at_import[file]:
+                found[file][line] |= contexts
     names = sorted({test for by_line in found.values() for tests in by_line.values() for test in tests})
     numbers = {name: number for number, name in enumerate(names)}
     lines = {
         file: {line: sorted(numbers[test] for test in tests) for line, tests in by_line.items()}
         for file, by_line in found.items()
     }
-    MAP.write_text(json.dumps({"tests": names, "seconds": seconds, "lines": lines}), "utf-8")
+    (folder / MAP.name).write_text(json.dumps({"tests": names, "seconds": seconds, "lines": lines}), "utf-8")
+
+
+def _contexts(data: CoverageData, root: Path) -> Iterator[tuple[str, int, set[str]]]:
+    """Yield the file, the line and the tests that run it; "" stands for what runs outside of any test."""
+    for measured in data.measured_files():
+        file = str(Path(measured).relative_to(root))
+        for line, contexts in data.contexts_by_lineno(measured).items():
+            yield file, line, {function_of(context) for context in contexts}
 
 
 def function_of(test: str) -> str:

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import ast
+import os
+import subprocess
+import sys
 from collections import Counter
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
 from mutants.__main__ import Result, confirmed, report
-from mutants.coverage_map import CoverageMap
+from mutants.coverage_map import CoverageMap, write_map
 from mutants.mutant import ROOT, Mutant
 from mutants.python_mutants import python_mutants
 from mutants.sampling import equivalents, package_of, product_files, sample, unobservable
@@ -188,3 +192,25 @@ def test_sources_that_change_during_a_run_are_named(tree: Tree, capsys: pytest.C
     assert run.error == f"{CAUSE} has changed since the mutant was made."
     assert report([Result(gone, "error", run.error, 1, 0.0)], 80, as_json=False) == 1
     assert f"{CAUSE} changed during the run: at its line 1, 'old' became 'new'." in capsys.readouterr().out
+
+
+def test_lines_of_processes_that_tests_start_are_recorded(tmp_path: Path) -> None:
+    started = tmp_path / "test_starts.py"
+    started.write_text(
+        "import subprocess, sys, contracts.murmur2\n"
+        "def test_starts_a_process():\n"
+        "    subprocess.run([sys.executable, '-c', 'from contracts.murmur2 import murmur2; murmur2(bytes(5))'],"
+        " check=True)\n",
+        "utf-8",
+    )
+    environment = {**os.environ, "MUTANTS_COVERAGE": str(tmp_path / "coverage"), "PYTHONPATH": "tests"}
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "mutants.recording", "-p", "no:cacheprovider", str(started)]
+    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    write_map(ROOT, tmp_path)
+    covered = CoverageMap.read(tmp_path / "map.json")
+    text = (ROOT / "libs/contracts/murmur2.py").read_text("utf-8").splitlines()
+    [within] = [number for number, line in enumerate(text, 1) if line.strip().startswith("return ")][-1:]
+    [imported] = [number for number, line in enumerate(text, 1) if line.startswith("_MASK")]
+    assert covered.is_executed("libs/contracts/murmur2.py", within)
+    assert not covered.is_executed("libs/contracts/murmur2.py", imported)

@@ -7,8 +7,11 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pydantic import TypeAdapter, ValidationError
 
-from contracts.instants import format_instant, parse_instant
+from contracts.instants import LAST, Instant, format_instant, parse_instant
+
+ADAPTER = TypeAdapter(Instant)
 
 
 @pytest.mark.parametrize("text", ["9999-12-31T23:59:59-23:59", "9999-12-31T23:59:59.999999-00:01"])
@@ -32,3 +35,21 @@ def test_microseconds_and_text_are_those_of_the_datetime(since):
     moment = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=since)
     text = f"{moment:%Y-%m-%dT%H:%M:%S}.{moment.microsecond:06d}Z"
     assert (format_instant(since), parse_instant(text)) == (text, since)
+
+
+@pytest.mark.parametrize("text", ["1970-01-01T00:00:00Z", "2026-01-01T10:00:00.5+01:00"])
+def test_text_is_read_in_python_and_json(text):
+    assert ADAPTER.validate_python(text) == ADAPTER.validate_json(f'"{text}"') == parse_instant(text)
+
+
+@pytest.mark.parametrize(
+    ("value", "is_time"), [(0, True), (LAST, True), (-1, False), (LAST + 1, False), (True, False), (1.0, False)]
+)
+def test_a_number_of_microseconds_is_a_time_in_python_alone(value, is_time):
+    if is_time:
+        assert ADAPTER.validate_python(value) == value
+    else:
+        with pytest.raises(ValidationError):
+            ADAPTER.validate_python(value)
+    with pytest.raises(ValidationError):
+        ADAPTER.validate_json(str(value).lower())
