@@ -59,7 +59,7 @@ def conversations_router(pool: asyncpg.Pool, clock: Clock, artifact_store_url: s
 
     @router.post(PROJECT + "/feedback/search")
     async def find(tenant: TenantPath, project: ProjectPath, body: SearchBody) -> FoundFeedbacks:
-        """List feedback records that match every given filter, newest first."""
+        """List feedback records that match every given filter, replies to answers included, newest first."""
         return await search(pool, Project(tenant, project), body.span, body.filters, body.limit, body.cursor)
 
     @router.post(PROJECT + "/feedback/artifacts")

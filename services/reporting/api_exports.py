@@ -45,7 +45,9 @@ class ExportQuestion(FilterBody):
         """Return the filters with the default origins; `detector` exports all machine verdicts, overruled or not."""
         if wanted == "detector":
             return replace(self.filters, origins=("machine",), overruled=True)
-        return self.filters if self.origin or self.everyone else replace(self.filters, origins=("user", "reviewer"))
+        found = self.filters if self.origin or self.everyone else replace(self.filters, origins=("user", "reviewer"))
+        # A reply is not a verdict, so it makes no example of the other formats.
+        return found if wanted == "events" or found.feedback_type else replace(found, feedback_type="verdict")
 
 
 def exports_router(pool: asyncpg.Pool) -> APIRouter:

@@ -18,7 +18,8 @@ PATH: Final = WHERE + "reports"
 _FIND: Final = """
 select f.feedback_id, f.revision, exists (
     select from effective e where e.feedback_id = f.feedback_id and e.tenant = $1 and e.project = $2) as counted
-from feedbacks f where f.feedback_id = any($3::uuid[]) and f.tenant = $1 and f.project = $2
+from (select * from feedbacks union all select * from replies) f
+where f.feedback_id = any($3::uuid[]) and f.tenant = $1 and f.project = $2
 order by f.feedback_id
 """
 
@@ -47,7 +48,7 @@ def where_router(pool: asyncpg.Pool) -> APIRouter:
         tenant: TenantPath,
         project: ProjectPath,
         feedback_id: Annotated[
-            list[UUID], Query(max_length=FOUND_LIMIT, description="Feedback records; a reply has none here.")
+            list[UUID], Query(max_length=FOUND_LIMIT, description="Feedback records; a reply never counts.")
         ],
     ) -> WhereFound:
         """Say which revision of feedback records the reports hold, and whether they count. `records` is empty."""

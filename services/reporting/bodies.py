@@ -6,11 +6,11 @@ from typing import Annotated, Literal, Self
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints, model_validator
 
-from contracts.base import Confidence, DecidedBy, FeedbackType, Id, Label, Origin, Reaction
+from contracts.base import Confidence, DecidedBy, Id, Label, Origin, Reaction
 from contracts.instants import DAY, Instant
 from reporting.cursor import CURSOR_LIMIT
 from reporting.queries.artifacts import KINDS, Operator, Search
-from reporting.selection import ALWAYS, Filters, GivenBy, TimeSpan
+from reporting.selection import ALWAYS, Filters, FoundType, GivenBy, TimeSpan
 
 
 def _text_only(value: object) -> object:
@@ -106,7 +106,7 @@ class LatestBody(Paged):
 
 
 class FilterBody(RequestBody):
-    """Filters, all of which must match; without any, all effective feedback of the project matches."""
+    """Filters, all of which must match; without any, all effective feedback and all replies of the project match."""
 
     agent_id: Id | None = Field(default=None, description="The agent that answered.")
     agent_version: Label | None = Field(default=None, description="The agent's version.")
@@ -115,7 +115,10 @@ class FilterBody(RequestBody):
     origin: Origin | None = Field(
         default=None, description="`user` for people, `machine` for inferred verdicts, `reviewer` for reviews."
     )
-    feedback_type: FeedbackType | None = Field(default=None, description="`reaction`, `explicit` or `inferred`.")
+    feedback_type: FoundType | None = Field(
+        default=None,
+        description="`reaction`, `explicit`, `inferred`, `implicit` for replies, or `verdict` for all except replies.",
+    )
     tag: Label | None = Field(default=None, description="A reason: a tag, or a machine verdict's correction type.")
     min_confidence: Confidence | None = Field(default=None, description="Minimum confidence, 0 to 1.")
     text: Annotated[str, StringConstraints(min_length=1, max_length=200, pattern=r"^[^\x00]+$")] | None = Field(
@@ -166,7 +169,7 @@ class FilterBody(RequestBody):
 
 
 class SearchBody(FilterBody, Paged):
-    """Search with filters, all of which must match; without any, all effective feedback of the project matches."""
+    """Search with filters, all of which must match; without any, all effective feedback and all replies match."""
 
     model_config = ConfigDict(
         json_schema_extra={

@@ -7,6 +7,7 @@ from typing import Final
 from contracts.erasure import ERASURE_MARGIN, ErasedAt
 from contracts.instants import DAY
 from reporting.rollups import WAIT_FOR_COUNT
+from reporting.store_postgres import IS_LIVE
 from servicekit.db.erasure_ledger import ErasureLedger
 
 SENDER: Final = "nullif(sender_id, '') as sender_id"
@@ -21,11 +22,14 @@ update messages set content = '', sender_id = '' where (message_id, conversation
       and substring(version from 2 for 8) <= int8send($3::bigint)
     limit $4)
 """
-_DELETE_FEEDBACKS: Final = """
-delete from feedbacks where feedback_id in (
-    select feedback_id from feedbacks
-    where tenant = $1 and user_id = $2 and reaction is not null and occurred_at <= $3 limit $4)
+_DELETE_FEEDBACKS: Final = [
+    f"""
+delete from {table} where feedback_id in (
+    select feedback_id from {table}
+    where tenant = $1 and user_id = $2 and {is_live} and occurred_at <= $3 limit $4)
 """
+    for table, is_live in IS_LIVE.items()
+]
 _DROP_DELIVERIES: Final = """
 delete from deliveries where (endpoint, subject) in (
     select endpoint, subject from deliveries
@@ -54,7 +58,7 @@ class ReportingErasures(ErasureLedger):
         """
         changed = 0
         for (tenant, user_id), at in sorted(erased.items()):
-            for statement in (_BLANK_MESSAGES, _DELETE_FEEDBACKS, _DROP_DELIVERIES):
+            for statement in (_BLANK_MESSAGES, *_DELETE_FEEDBACKS, _DROP_DELIVERIES):
                 changed += await self._repeated(statement, tenant, user_id, at + ERASURE_MARGIN)
         for tenant in {tenant for tenant, _ in erased}:
             async with self._pool.acquire() as connection, connection.transaction():

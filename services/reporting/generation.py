@@ -1,6 +1,6 @@
-"""Rebuild of the table `feedbacks` in a second table, whose rows then replace the current ones in one transaction.
+"""Rebuild of the feedback tables in second tables, whose rows then replace the current ones in one transaction.
 
-Until then readers see the current rows. A rebuild that stops half way leaves a table that the next rebuild drops.
+Until then readers see the current rows. A rebuild that stops half way leaves tables that the next rebuild drops.
 """
 
 from __future__ import annotations
@@ -15,33 +15,42 @@ from contracts.erasure import ERASURE_MARGIN
 from reporting.database import Connection
 from reporting.projection import FeedbackRow
 from reporting.rollups import HOUR
-from reporting.store_postgres import FEEDBACK_COLUMNS, GIVEN_FEEDBACKS, REPLACED_FEEDBACK, given_feedbacks
+from reporting.store_postgres import (
+    FEEDBACK_COLUMNS,
+    FEEDBACK_TABLES,
+    GIVEN_FEEDBACKS,
+    IS_LIVE,
+    REPLACED_FEEDBACK,
+    FeedbackTable,
+    by_table,
+    given_feedbacks,
+)
 from servicekit.errors import StartError
 
 _SWITCH_SECONDS: Final = 3_600.0
 _COLUMNS: Final = ", ".join(FEEDBACK_COLUMNS)
 _LOCK: Final = "select pg_try_advisory_lock(hashtext('agent-feedback rebuild'))"
 _BEGIN: Final = """
-drop table if exists feedbacks_rebuilt;
-create unlogged table feedbacks_rebuilt (like feedbacks including defaults, primary key (feedback_id));
+drop table if exists {table}_rebuilt;
+create unlogged table {table}_rebuilt (like {table} including defaults, primary key (feedback_id));
 """
-_ADD: Final = f"insert into feedbacks_rebuilt ({_COLUMNS}) {GIVEN_FEEDBACKS}"
+_ADD: Final = f"insert into {{table}}_rebuilt ({_COLUMNS}) {GIVEN_FEEDBACKS}"
 # Concurrent erasures wait for the switch and then find the new rows; earlier erasures are applied to the new rows.
 _NOBODY_ERASES: Final = "lock table forgotten, erasures in share mode"
 _LEAVE_OUT_ERASED: Final = f"""
-delete from feedbacks_rebuilt r
+delete from {{table}}_rebuilt r
 where exists (select from forgotten f where f.feedback_id = r.feedback_id and f.revision >= r.revision)
    or exists (select from erasures e where e.tenant = r.tenant and e.user_id = r.user_id
-              and r.reaction is not null and r.occurred_at <= e.erased_at + {ERASURE_MARGIN})
+              and r.{{is_live}} and r.occurred_at <= e.erased_at + {ERASURE_MARGIN})
 """
 _OLD: Final = "pg_visible_in_snapshot({0}.written_by, $1::text::pg_snapshot)"
 _REMOVE: Final = f"""
-delete from feedbacks held
-where {_OLD.format("held")} and not exists (select from feedbacks_rebuilt r where r.feedback_id = held.feedback_id)
+delete from {{table}} held
+where {_OLD.format("held")} and not exists (select from {{table}}_rebuilt r where r.feedback_id = held.feedback_id)
 """
 _REPLACE: Final = f"""
-insert into feedbacks as held ({_COLUMNS})
-select {_COLUMNS} from feedbacks_rebuilt order by feedback_id
+insert into {{table}} as held ({_COLUMNS})
+select {_COLUMNS} from {{table}}_rebuilt order by feedback_id
 on conflict (feedback_id) do update set {REPLACED_FEEDBACK}
 where held.revision < excluded.revision or ({_OLD.format("held")} and
     ({", ".join(f"held.{name}" for name in FEEDBACK_COLUMNS)}) is distinct from
@@ -58,10 +67,10 @@ select distinct tenant, project, hour from (
 
 @dataclass(frozen=True, slots=True)
 class Switched:
-    """Number of rows that a switch removed (absent from the rebuilt table) and replaced (inserted or changed)."""
+    """Number of rows that a switch removed (absent from the rebuilt tables) and replaced (inserted or changed)."""
 
-    removed: int
-    replaced: int
+    removed: int = 0
+    replaced: int = 0
 
 
 class Generation:
@@ -72,38 +81,44 @@ class Generation:
         self._begun = ""
 
     async def begin(self) -> None:
-        """Create the empty table. Raises StartError if another rebuild is running."""
+        """Create the empty tables. Raises StartError if another rebuild is running."""
         if not await self._connection.fetchval(_LOCK):
             raise StartError("Another rebuild of the reports is running: wait until it ends, or stop it.")
-        await self._connection.execute(_BEGIN)
+        for table in FEEDBACK_TABLES:
+            await self._connection.execute(_BEGIN.format(table=table))
         self._begun = await self._connection.fetchval("select pg_current_snapshot()::text")
 
     async def add(self, rows: Sequence[FeedbackRow]) -> None:
-        """Add feedback records to the rebuilt table."""
-        if rows:
-            await self._connection.execute(_ADD, *given_feedbacks(rows))
+        """Add feedback records to the rebuilt tables."""
+        for table, some in by_table(rows).items():
+            await self._connection.execute(_ADD.format(table=table), *given_feedbacks(some))
 
     async def switch(self) -> Switched:
-        """Replace the contents of `feedbacks` with the rebuilt rows, in one transaction.
+        """Replace the contents of the feedback tables with the rebuilt rows, in one transaction.
 
         Feedback that was erased since `begin` stays erased. A row that the projection has written since `begin` is
         replaced only by a higher revision. All hours are marked stale, so that their roll-ups are counted again.
         """
-        connection = self._connection
-        async with connection.transaction():
-            await connection.execute(_NOBODY_ERASES, timeout=_SWITCH_SECONDS)
-            await connection.execute(_LEAVE_OUT_ERASED, timeout=_SWITCH_SECONDS)
-            removed = await connection.execute(_REMOVE, self._begun, timeout=_SWITCH_SECONDS)
-            replaced = await connection.execute(_REPLACE, self._begun, timeout=_SWITCH_SECONDS)
-            await connection.execute(_RECOUNT, timeout=_SWITCH_SECONDS)
-            await connection.execute("drop table feedbacks_rebuilt")
-        return Switched(_count(removed), _count(replaced))
+        switched = Switched()
+        async with self._connection.transaction():
+            await self._connection.execute(_NOBODY_ERASES, timeout=_SWITCH_SECONDS)
+            for table in FEEDBACK_TABLES:
+                await self._run(_LEAVE_OUT_ERASED, table)
+                removed = await self._run(_REMOVE, table, self._begun)
+                replaced = await self._run(_REPLACE, table, self._begun)
+                await self._run("drop table {table}_rebuilt", table)
+                switched = Switched(switched.removed + removed, switched.replaced + replaced)
+            await self._connection.execute(_RECOUNT, timeout=_SWITCH_SECONDS)
+        return switched
+
+    async def _run(self, statement: str, table: FeedbackTable, *values: str) -> int:
+        """Run a statement on a feedback table. Return the number of rows that it changed."""
+        made = statement.format(table=table, is_live=IS_LIVE[table])
+        status = await self._connection.execute(made, *values, timeout=_SWITCH_SECONDS)
+        count = status.rpartition(" ")[2]
+        return int(count) if count.isdigit() else 0
 
 
 async def serving(pool: asyncpg.Pool) -> bool:
     """Return True if the read model contains any feedback."""
-    return bool(await pool.fetchval("select exists (select from feedbacks)"))
-
-
-def _count(status: str) -> int:
-    return int(status.rpartition(" ")[2])
+    return bool(await pool.fetchval("select exists (select from feedbacks) or exists (select from replies)"))

@@ -8,7 +8,6 @@ from typing import Any, Final, get_args
 from contracts.feedback import FeedbackCreated, FeedbackSessionCreated
 from contracts.versions import MessageEvent
 from reporting.projection import (
-    ENGAGEMENT,
     feedback_outcomes,
     feedback_row,
     forgotten_of,
@@ -41,16 +40,14 @@ class ProjectionHandler(Handler, tombstones=True):
         # Compare types: isinstance on a pydantic model takes longer than making the row.
         messages = [message_row(event) for event in events if event is not None and type(event) in _MESSAGES]
         feedbacks = [feedback_row(event) for event in events if type(event) is FeedbackCreated]
-        countable = [row for row in feedbacks if row is not None]
-        applied = await self._store.apply(merged_messages(messages), newest_feedbacks(countable))
+        applied = await self._store.apply(merged_messages(messages), newest_feedbacks(feedbacks))
         ended = (forgotten_of(received) for received in batch if isinstance(received, Tombstone))
         if forgotten := [one for one in ended if one is not None]:
             await self._store.forget(forgotten)
         rated = [session_row(event) for event in events if type(event) is FeedbackSessionCreated]
         kept = await self._store.rate(rated) if rated else set()
         of_messages = iter(message_outcomes(messages, applied.written))
-        of_countable = iter(feedback_outcomes(countable, applied.before))
-        of_feedbacks = iter([ENGAGEMENT if row is None else next(of_countable) for row in feedbacks])
+        of_feedbacks = iter(feedback_outcomes(feedbacks, applied.before))
         of_sessions = iter([STORED if row.id in kept else UNCHANGED for row in rated])
 
         def outcome(event: Any) -> Outcome:

@@ -18,7 +18,6 @@ from contracts.versions import MessageEvent, message_in, place_of, version_of
 from servicekit.log.outcome import STORED, UNCHANGED, Ignored, Outcome
 from servicekit.log.records import Tombstone, revision_named
 
-ENGAGEMENT = Ignored("engagement")
 SUPERSEDED = Ignored("superseded")
 
 MessageKey = tuple[str, str, str, str]
@@ -26,7 +25,7 @@ MessageKey = tuple[str, str, str, str]
 
 
 class FeedbackRow(NamedTuple):
-    """Row of the table `feedbacks`; readers see the fields from `slot` on.
+    """Row of the table `feedbacks` or, for a reply, of `replies`; readers see the fields from `slot` on.
 
     Each review has its own slot: the newest live review of a turn counts, whoever wrote it. An overruled verdict has
     the `reaction` null, like every cleared record, and the machine's reaction in `overruled_reaction`.
@@ -75,7 +74,13 @@ class FeedbackRow(NamedTuple):
     def shown(self) -> tuple[object, ...]:
         return self[3:]
 
+    @property
+    def is_reply(self) -> bool:
+        return self.feedback_type == REPLY
 
+
+REPLY: Final = "implicit"
+"""Feedback type of replies: engagement, not a verdict."""
 _SLOT: Final = FeedbackRow._fields.index("slot")
 _VALUES: Final = attrgetter(*(name for name in FeedbackRow._fields if name != "slot"))
 
@@ -159,12 +164,10 @@ def session_row(event: FeedbackSessionCreated) -> SessionRow:
     return SessionRow(event.tenant, event.id, event.recorded_at, event.label, event.turn_count_at_end)
 
 
-def feedback_row(event: FeedbackCreated) -> FeedbackRow | None:
-    """Return the row of a feedback record; None for a reply, because engagement is not a verdict and is not counted."""
-    if event.feedback_type == "implicit":
-        return None
+def feedback_row(event: FeedbackCreated) -> FeedbackRow:
+    """Return the row of a feedback record."""
     slot = event.feedback_id
-    if event.origin == "user" and event.source != REVIEW:
+    if event.origin == "user" and event.source != REVIEW and event.feedback_type != REPLY:
         slot = person_slot(event.tenant, event.project, event.conversation_id, event.turn_id, event.user_id)
     announced = _VALUES(event)
     row = FeedbackRow._make((*announced[:_SLOT], slot, *announced[_SLOT:]))

@@ -34,6 +34,8 @@ Bucket = Literal["hour", "day", "week"]
 WIDTHS: Final[dict[Bucket, int]] = {"hour": 60 * MINUTE, "day": DAY, "week": 7 * DAY}
 SHIFTS: Final[dict[Bucket, int]] = {"hour": 0, "day": 0, "week": 4 * DAY}
 """Start of the first full bucket, from the epoch: weeks begin on Monday, and the epoch was a Thursday."""
+FoundType = FeedbackType | Literal["verdict"]
+"""Type of feedback to list; `verdict` is every type except replies (`implicit`), which are not verdicts."""
 GivenBy = Literal["person", "agent"]
 """Whoever gave a feedback, or wrote what the machine judged: a person, or an agent (user type `agent`)."""
 
@@ -52,7 +54,7 @@ class Filters:
     model: str | None = None
     reaction: Reaction | None = None
     origins: tuple[Origin, ...] | None = None
-    feedback_type: FeedbackType | None = None
+    feedback_type: FoundType | None = None
     reason: str | None = None
     min_confidence: float | None = None
     text: str | None = None
@@ -65,8 +67,20 @@ class Filters:
 
     @property
     def view(self) -> str:
-        """Return the database view to query with these filters."""
+        """Return the database view of the verdicts that match these filters; figures count nothing else."""
         return "effective_or_overruled" if self.overruled else "effective"
+
+    @property
+    def has_verdicts(self) -> bool:
+        """Return True if verdicts may match these filters."""
+        return self.feedback_type != "implicit"
+
+    @property
+    def has_replies(self) -> bool:
+        """Return True if replies may match these filters. They have no verdict, reason or detector."""
+        of_verdicts = self.reaction or self.reason or self.detector or self.decided_by or self.overruled
+        by_people = self.origins is None or "user" in self.origins
+        return self.feedback_type in (None, "implicit") and by_people and not of_verdicts
 
 
 NONE_GIVEN: Final = Filters()
@@ -76,7 +90,7 @@ _CLAUSES: Final = {
     "model": "e.model = ${at}",
     "reaction": "e.reaction = ${at}",
     "origins": "e.origin = any(${at}::text[])",
-    "feedback_type": "e.feedback_type = ${at}",
+    "feedback_type": "(e.feedback_type = ${at} or ${at}::text = 'verdict')",
     "reason": "e.tags <> '{{}}' and e.tags @> array[${at}::text]",
     "min_confidence": "e.confidence >= ${at}",
     "text": "(e.text ilike ${at} or e.correction ilike ${at})",

@@ -76,6 +76,7 @@ PROGRAM: ServiceDefinition[ReportingParts] = ServiceDefinition(
     keeps=[
         Keeps("messages", "message_days", "occurred_at", "microseconds"),
         Keeps("feedbacks", "feedback_days", "occurred_at", "microseconds"),
+        Keeps("replies", "feedback_days", "occurred_at", "microseconds"),
         Keeps("sessions", "feedback_days", "recorded_at", "microseconds"),
         Keeps("deliveries", "webhook_days", "created_at", "microseconds"),
         # Rows of `forgotten` stop older announcements from restoring erased feedback. They are not needed once the

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final, get_args, get_type_hints
+from typing import Final, Literal, get_args, get_type_hints
 from uuid import UUID
 
 import asyncpg
@@ -41,8 +41,12 @@ def _replaced(columns: Sequence[str]) -> str:
     return ", ".join(f"{name} = excluded.{name}" for name in columns)
 
 
+FeedbackTable = Literal["feedbacks", "replies"]
+FEEDBACK_TABLES: Final[tuple[FeedbackTable, ...]] = get_args(FeedbackTable)
+IS_LIVE: Final[dict[FeedbackTable, str]] = {"feedbacks": "reaction is not null", "replies": "value is not null"}
+"""SQL condition of records that are not cleared, by table; each has an index of those rows."""
 _LOCK_FEEDBACKS: Final = f"""
-select {", ".join(FEEDBACK_COLUMNS)} from feedbacks where feedback_id = any($1::uuid[]) order by feedback_id for update
+select {", ".join(FEEDBACK_COLUMNS)} from {{}} where feedback_id = any($1::uuid[]) order by feedback_id for update
 """
 GIVEN_FEEDBACKS: Final = f"""
 select {_selected(FEEDBACK_COLUMNS)} from unnest({_arrays(FeedbackRow)}) as new ({", ".join(FEEDBACK_COLUMNS)})
@@ -50,7 +54,7 @@ select {_selected(FEEDBACK_COLUMNS)} from unnest({_arrays(FeedbackRow)}) as new 
 """Select of the rows that are passed as the parameters from `given_feedbacks`."""
 REPLACED_FEEDBACK: Final = f"{_replaced(FEEDBACK_COLUMNS[1:])}, written_by = pg_current_xact_id()"
 _WRITE_FEEDBACKS: Final = f"""
-insert into feedbacks as held ({", ".join(FEEDBACK_COLUMNS)})
+insert into {{}} as held ({", ".join(FEEDBACK_COLUMNS)})
 {GIVEN_FEEDBACKS}
 where not exists (select from forgotten f where f.feedback_id = new.feedback_id and f.revision >= new.revision)
 on conflict (feedback_id) do update
@@ -81,6 +85,8 @@ with gone as (
     insert into forgotten as f (feedback_id, revision) select * from gone order by feedback_id
     on conflict (feedback_id) do update
     set revision = greatest(f.revision, excluded.revision), written_by = pg_current_xact_id()
+), replied as (
+    delete from replies held using gone where held.feedback_id = gone.feedback_id and held.revision <= gone.revision
 )
 delete from feedbacks held using gone where held.feedback_id = gone.feedback_id and held.revision <= gone.revision
 """
@@ -93,9 +99,10 @@ _SAME_SERVER: Final = """
 select system_identifier = (select system_identifier from pg_control_system()) from database_server
 """
 _ADOPT: Final = (
-    "update feedbacks set written_by = '0' where written_by >= pg_snapshot_xmax(pg_current_snapshot())",
-    "update forgotten set written_by = '0' where written_by >= pg_snapshot_xmax(pg_current_snapshot())",
-    "update stale_hours set written_by = '0' where written_by >= pg_snapshot_xmax(pg_current_snapshot())",
+    *(
+        f"update {table} set written_by = '0' where written_by >= pg_snapshot_xmax(pg_current_snapshot())"
+        for table in (*FEEDBACK_TABLES, "forgotten", "stale_hours")
+    ),
     "delete from database_server",
     "insert into database_server select system_identifier from pg_control_system()",
 )
@@ -125,7 +132,9 @@ class PostgresReadModels:
                 return Applied({}, await self._write_messages(connection, messages))
         async with self._pool.acquire() as connection, connection.transaction():
             written = await self._write_messages(connection, messages)
-            before = await self._write_feedbacks(connection, feedbacks)
+            before: dict[UUID, FeedbackRow] = {}
+            for table, rows in by_table(feedbacks).items():
+                before |= await self._write_feedbacks(connection, table, rows)
         return Applied(before, written)
 
     async def forget(self, forgotten: Sequence[Forgotten]) -> None:
@@ -140,10 +149,21 @@ class PostgresReadModels:
         written = await connection.fetch(_WRITE_MESSAGES, *zip(*rows, strict=True))
         return {(row[0], row[1], row[2], row[3]) for row in written}
 
-    async def _write_feedbacks(self, connection: Connection, rows: Sequence[FeedbackRow]) -> dict[UUID, FeedbackRow]:
-        held = await connection.fetch(_LOCK_FEEDBACKS, [row.feedback_id for row in rows])
-        await connection.execute(_WRITE_FEEDBACKS, *given_feedbacks(rows))
+    async def _write_feedbacks(
+        self, connection: Connection, table: FeedbackTable, rows: Sequence[FeedbackRow]
+    ) -> dict[UUID, FeedbackRow]:
+        held = await connection.fetch(_LOCK_FEEDBACKS.format(table), [row.feedback_id for row in rows])
+        await connection.execute(_WRITE_FEEDBACKS.format(table), *given_feedbacks(rows))
         return {row["feedback_id"]: FeedbackRow(*row.values())._replace(tags=tuple(row["tags"])) for row in held}
+
+
+def by_table(rows: Sequence[FeedbackRow]) -> dict[FeedbackTable, list[FeedbackRow]]:
+    """Return the rows of each table that has any, in the tables' order."""
+    found: dict[FeedbackTable, list[FeedbackRow]] = {
+        "feedbacks": [row for row in rows if not row.is_reply],
+        "replies": [row for row in rows if row.is_reply],
+    }
+    return {table: some for table, some in found.items() if some}
 
 
 def given_feedbacks(rows: Sequence[FeedbackRow]) -> list[Sequence[object]]:

@@ -56,8 +56,7 @@ async def rebuild_reporting(
                         result.impossible[record.feedback_id] = sentence(faults)
                         continue
                     result.feedbacks += 1
-                    if row is not None:
-                        rows.append(row)
+                    rows.append(row)
                 await generation.add(rows)
                 progress(len(records))
             result.switched = await generation.switch()

@@ -10,11 +10,12 @@ import asyncpg
 import pytest
 from command import COMMAND, agent_feedback
 from erasures import erased
-from running_stack import RunningStack, exchange
+from running_stack import RunningStack, exchange, message
 
 from feedback.store_choice import open_store
 from feedback.store_postgres import PostgresStore
 from reporting.generation import Generation
+from reporting.store_postgres import FEEDBACK_TABLES
 from servicekit.errors import StartError
 from servicekit.service import Service, ServiceContext
 from standalone.rebuild import rebuild_reporting
@@ -24,6 +25,9 @@ BASE = "/conversations/acme/support"
 
 async def judged(stack: RunningStack, conversation: str, *people: str) -> None:
     await stack.publish(*exchange(conversation, "t1"))
+    replies = [message(f"reply of {one}", conversation, senderId=one, content="And on Sundays?") for one in people]
+    about = {"topic": "chat.message.reply.ingested", "originalMessageId": "t1-answer"}
+    await stack.publish(*[one | about | {"occurredAt": "2026-01-01T10:02:00Z"} for one in replies])
     await stack.quiet()
     async with stack.client() as http:
         for person in people:
@@ -59,6 +63,11 @@ async def damaged(stack: RunningStack, conversation: str) -> None:
             "slot = gen_random_uuid(), user_id = 'nobody'; insert into feedbacks select * from one"
         )
         await connection.execute("update rollups set ok = ok + 7")
+        await connection.execute(f"delete from replies where {here} and user_id = 'bob'")
+        await connection.execute(
+            "create temp table two as select * from replies limit 1; update two set feedback_id = gen_random_uuid(), "
+            "user_id = 'nobody'; insert into replies select * from two"
+        )
     finally:
         await connection.close()
 
@@ -74,8 +83,8 @@ async def test_damaged_reports_become_what_the_store_holds(stack: RunningStack) 
     assert await found(stack) != before
     ended = await agent_feedback(*command(stack))
     assert ended.code == 0, ended.err
-    assert ended.facts["removed"] == 1
-    assert ended.facts["replaced"] == 2
+    assert ended.facts["removed"] == 2
+    assert ended.facts["replaced"] == 3
     assert await found(stack) == before
     assert await totals(stack) == counts
     again = await agent_feedback(*command(stack))
@@ -118,9 +127,9 @@ async def test_the_erased_stay_erased_and_what_came_meanwhile_stays(stack: Runni
     try:
         generation = Generation(connection)
         await generation.begin()
-        rows = await connection.fetch("select * from feedbacks where conversation_id = 'b-3'")
-        columns = ", ".join(rows[0].keys())
-        await connection.execute(f"insert into feedbacks_rebuilt ({columns}) select {columns} from feedbacks")
+        for table in FEEDBACK_TABLES:
+            assert await connection.fetch(f"select from {table} where conversation_id = 'b-3' and user_id = 'ida'")
+            await connection.execute(f"insert into {table}_rebuilt select * from {table}")
         await erased(stack, "ida")
         await judged(stack, "b-4", "kim")
         await stack.quiet()

@@ -89,6 +89,25 @@ async def test_each_filter_of_the_address_narrows_the_list_and_its_files_alike(r
         assert [row["text"] for row in rows] == expected
 
 
+async def test_a_reply_is_listed_as_a_reply_and_counts_for_nothing(read_models, take):
+    await some(take)
+    await take(feedback("r1", kind="implicit", turn="t1", agent="agent-a", user="eve", text="And in May?", at=5))
+    async with visitor(read_models) as http:
+        page = (await http.get("/dashboard/feedback")).text
+        replies = (await http.get("/dashboard/feedback?type=implicit")).text
+        verdicts = (await http.get("/dashboard/feedback?type=verdict")).text
+        transcript = (await http.get(links(page, "Read the conversation")[0])).text
+        overview = (await http.get("/")).text
+        counted = (await http.get(links(overview, "21 Sep 2026, 00:00")[0])).text
+    assert texts(page) == ["And in May?", "three", "two", "one"]
+    assert '<span class="badge reply">Reply</span>' in page
+    assert texts(replies) == ["And in May?"]
+    assert texts(verdicts) == ["three", "two", "one"]
+    assert texts(transcript) == ["one", "And in May?", "two"]
+    assert "**No.**" not in transcript  # the transcript of the reply, with its answer rendered
+    assert texts(counted) == ["two", "one"]
+
+
 async def test_an_ai_critic_is_not_shown_as_a_person(read_models, take):
     await take(feedback("f1", turn="t1", kind="explicit", reaction="not_ok", text="one", at=1, user_type="agent"))
     async with visitor(read_models) as http:

@@ -24,7 +24,7 @@ from servicekit.errors import StartError
 
 NOW = FixedClock(START + 3_600_000_000)
 TENANTS = "select array_agg(distinct tenant order by tenant) from {}"
-SOURCES = ("feedbacks", "messages", "effective", "conv_messages", "erasures")
+SOURCES = ("feedbacks", "replies", "live_replies", "messages", "effective", "conv_messages", "erasures")
 
 
 @pytest.fixture
@@ -34,7 +34,8 @@ async def reads(postgres_url: str) -> AsyncIterator[asyncpg.Pool]:
         for tenant in ("acme", "globex"):
             said = message("m1", turn="t1", content="hello", tenant=tenant)
             given = feedback(f"{tenant} f1", turn="t1", kind="explicit", reaction="ok", tenant=tenant)
-            await ProjectionHandler(PostgresReadModels(pool)).handle(batch(said, given))
+            replied = feedback(f"{tenant} r1", turn="t1", kind="implicit", tenant=tenant)
+            await ProjectionHandler(PostgresReadModels(pool)).handle(batch(said, given, replied))
             await pool.execute("insert into erasures values ($1, 'bob', 'r', 1)", tenant)
         reading = await open_pool(postgres_url, "reporting", MIGRATIONS, size=1, tenants_apart=True)
         yield reading

@@ -30,7 +30,7 @@ async def ask(http, **body):
 
 
 async def names(http, **body) -> list[str]:
-    known = {str(feedback_id(name)): name for name in ("f1", "f2", "f3", "m1", "m2")}
+    known = {str(feedback_id(name)): name for name in ("f1", "f2", "f3", "m1", "m2", "r1", "r2")}
     return [known[item["feedback_id"]] for item in (await ask(http, **body))["items"]]
 
 
@@ -83,6 +83,64 @@ SAID = (
 async def test_each_filter_finds_what_it_says(http, take, body, expected):
     await take(*SAID)
     assert await names(http, **body) == expected
+
+
+REPLIES = (
+    feedback("r1", kind="implicit", turn="t1", agent="a", user="bob", at=1.5, text="And in EUROS?"),
+    feedback("r2", kind="implicit", turn="t3", agent="b", user_type="agent", conversation="c2", at=9, text="Too dear"),
+    feedback("r3", kind="implicit", turn="t3", revision=2, at=10, live=False),
+    feedback("r4", kind="implicit", tenant="globex", at=11),
+)
+
+
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        ({}, ["r2", "m2", "m1", "f3", "f2", "r1", "f1"]),
+        ({"limit": 2}, ["r2", "m2"]),
+        ({"feedback_type": "implicit"}, ["r2", "r1"]),
+        ({"feedback_type": "implicit", "text": "euro"}, ["r1"]),
+        ({"feedback_type": "implicit", "reaction": "ok"}, []),
+        ({"feedback_type": "verdict"}, ["m2", "m1", "f3", "f2", "f1"]),
+        ({"feedback_type": "verdict", "text": "euro"}, ["f2"]),
+        ({"agent_id": "a"}, ["m1", "f2", "r1", "f1"]),
+        ({"given_by": "agent"}, ["r2", "f3"]),
+        ({"origin": "user"}, ["r2", "f3", "f2", "r1", "f1"]),
+        ({"origin": "machine"}, ["m2", "m1"]),
+        ({"origin": "reviewer"}, []),
+        ({"reaction": "neutral"}, ["f3"]),
+        ({"tag": "slow"}, ["f2"]),
+        ({"text": "euro"}, ["f2", "r1"]),
+        ({"text": "too dear"}, ["r2", "f2"]),
+        ({"user_id": "bob"}, ["f2", "r1"]),
+        ({"conversation_id": "c2"}, ["r2", "f3"]),
+        ({"min_confidence": 1.0}, ["r2", "f3", "f2", "r1", "f1"]),
+    ],
+)
+async def test_replies_are_found_like_verdicts_and_never_taken_for_one(http, take, body, expected):
+    await take(*SAID, *REPLIES)
+    assert await names(http, **body) == expected
+
+
+async def test_pages_of_verdicts_and_replies_show_each_once(http, take):
+    await take(*SAID, *REPLIES)
+    for body in ({}, {"text": "o"}):
+        whole = (await ask(http, **body))["items"]
+        shown, cursor = [], None
+        while True:
+            page = await ask(http, limit=1, cursor=cursor, **body)
+            shown += page["items"]
+            if (cursor := page["next_cursor"]) is None:
+                break
+        assert shown == whole
+        assert len(whole) > 1
+
+
+async def test_a_reply_has_its_value_and_no_verdict(http, take):
+    await take(*REPLIES)
+    item = (await ask(http, user_id="bob"))["items"][0]
+    assert (item["reaction"], item["value"], item["feedback_type"], item["origin"]) == (None, 0.4, "implicit", "user")
+    assert (item["text"], item["turn_id"]) == ("And in EUROS?", "t1")
 
 
 async def test_a_found_feedback_has_all_that_one_acts_on(http, take):

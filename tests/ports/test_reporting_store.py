@@ -101,10 +101,28 @@ async def test_two_people_and_two_machines_on_one_turn_all_count(projector, read
     assert await totals(read_models) == counts(conversations=1, user=2, machine=2, ok=2, not_ok=1, neutral=1)
 
 
-async def test_a_reply_is_engagement_and_counts_nowhere(projector, read_models):
-    reply = feedback("f1", kind="implicit", reaction=None)
-    assert await projector.handle(batch(reply)) == [Ignored("engagement")]
+async def test_a_reply_is_kept_and_counts_nowhere(projector, read_models):
+    said = feedback("f1", kind="implicit", revision=2, text="And in May?")
+    assert await projector.handle(batch(said, said)) == [STORED, UNCHANGED]
+    assert await projector.handle(batch(feedback("f1", kind="implicit", text="And?"))) == [Ignored("superseded")]
+    assert await totals(read_models) == counts()
     assert await read_models.fetchval("select count(*) from feedbacks") == 0
+    assert await read_models.fetchval("select count(*) from stale_hours") == 0
+    assert await read_models.fetchval("select text from live_replies") == "And in May?"
+
+
+async def test_a_deleted_reply_is_shown_no_more(projector, read_models):
+    await projector.handle(batch(feedback("f1", kind="implicit", text="And in May?")))
+    await projector.handle(batch(feedback("f1", kind="implicit", revision=2, live=False)))
+    assert await read_models.fetchval("select count(*) from live_replies") == 0
+
+
+async def test_a_forgotten_reply_is_gone_and_stays_gone(projector, read_models):
+    said = feedback("f1", kind="implicit", revision=7, text="And in May?")
+    await projector.handle(batch(said))
+    await projector.handle([tombstone(str(said.feedback_id), "8")])
+    await projector.handle(batch(said))
+    assert await read_models.fetchval("select count(*) from replies") == 0
 
 
 async def test_the_same_ids_in_another_tenant_are_another_persons(projector, read_models):
@@ -167,14 +185,16 @@ async def test_a_reply_event_is_a_message_and_both_are_one(projector, read_model
 
 async def test_outcomes_stand_in_the_batchs_order(projector):
     mixed = batch(
-        feedback("f1", kind="implicit", reaction=None),
+        feedback("f1", kind="implicit", revision=2),
+        feedback("f1", kind="implicit"),
         message("m1"),
         feedback("f2", revision=2, reaction="ok"),
         message("m1"),
         feedback("f2", revision=1, reaction="ok"),
     )
     assert await projector.handle(mixed) == [
-        Ignored("engagement"),
+        STORED,
+        Ignored("superseded"),
         STORED,
         STORED,
         UNCHANGED,

@@ -30,9 +30,8 @@ def ledgers(draw) -> list:
             "conversation": draw(st.sampled_from(["c1", "c2"])),
         }
         for revision in range(1, 1 + draw(st.integers(1, 3))):
-            reaction = None if fixed["kind"] == "implicit" else draw(_REACTIONS)
-            at = draw(st.integers(0, 3))
-            events.append(feedback(f"f{name}", revision=revision, reaction=reaction, at=at, **fixed))
+            said = {"reaction": draw(_REACTIONS), "live": draw(st.booleans()), "at": draw(st.integers(0, 3))}
+            events.append(feedback(f"f{name}", revision=revision, **said, **fixed))
     for name in draw(st.lists(st.sampled_from("xyz"), unique=True, max_size=3)):
         for at in range(draw(st.integers(1, 2))):
             events.append(message(name, content=f"{name} as of {at}", at=at))
@@ -81,11 +80,13 @@ def runner(postgres_url: str) -> Iterator[tuple[asyncio.Runner, object]]:
 
 
 async def _projected(pool, batches) -> tuple:
-    await pool.execute("truncate feedbacks, messages")
+    await pool.execute("truncate feedbacks, replies, messages")
     projector = ProjectionHandler(PostgresReadModels(pool))
     for events in batches:
         await projector.handle(batch(*events))
-    feedbacks = await pool.fetch("select f.*, null as written_by from feedbacks f order by feedback_id")
+    feedbacks = await pool.fetch(
+        "select * from feedbacks union all select * from replies order by feedback_type, feedback_id"
+    )
     messages = await pool.fetch("select * from messages order by conversation_id, message_id")
     shown = [{key: value for key, value in row.items() if key != "written_by"} for row in feedbacks]
     return shown, [dict(row) for row in messages], await totals(pool)

@@ -43,17 +43,33 @@ def announced(choose: random.Random):
             correction_type=choose.choice([None, "explicit", "rephrased"]) if machine else None,
             at=choose.randrange(72) * HOUR,
         )
+        yield feedback(
+            f"r{choose.randrange(60)}",
+            kind="implicit",
+            revision=at + 1,
+            live=choose.random() < 0.8,
+            conversation=f"c{choose.randrange(6)}",
+            turn=f"t{choose.randrange(8)}",
+            user=f"u{choose.randrange(3)}",
+            agent=f"a{choose.randrange(3)}",
+            agent_version=choose.choice([None, "1", "2"]),
+            at=choose.randrange(72) * HOUR,
+        )
 
 
-def effective(events):
-    """The effective and live feedbacks of AT, recounted from the announcements alone."""
+def newest_of(events):
     newest = {}
     for event in events:
         held = newest.get(event.feedback_id)
         if held is None or event.revision > held.revision:
             newest[event.feedback_id] = event
+    return newest.values()
+
+
+def effective(events):
+    """The effective and live feedbacks of AT, recounted from the announcements alone."""
     slots = {}
-    for event in newest.values():
+    for event in newest_of(events):
         if (event.tenant, event.project) != AT:
             continue
         if event.origin == "machine":
@@ -79,19 +95,26 @@ async def test_every_number_equals_a_recount(read_models, seed):
     for begin in range(0, len(events), 50):
         await ProjectionHandler(PostgresReadModels(read_models)).handle(batch(*events[begin : begin + 50]))
     all_of_them = effective(events)
+    replies = [one for one in newest_of(events) if one.feedback_type == "implicit" and one.value is not None]
     span = TimeSpan(START + 10 * HOUR * 1_000_000, START + 60 * HOUR * 1_000_000)
     begins = [span.start + step * 10 * HOUR * 1_000_000 for step in range(5)]
     for filters in (Filters(), Filters(agent_id="a1"), Filters(origins=("machine",)), Filters(agent_version="2")):
-        within = [
-            event
-            for event in all_of_them
-            if span.start <= event.occurred_at < span.end
-            and filters.agent_id in (None, event.agent_id)
-            and (filters.origins is None or event.origin in filters.origins)
-            and filters.agent_version in (None, event.agent_version)
-        ]
+
+        def matching(found, filters=filters):
+            return [
+                event
+                for event in found
+                if span.start <= event.occurred_at < span.end
+                and filters.agent_id in (None, event.agent_id)
+                and (filters.origins is None or event.origin in filters.origins)
+                and filters.agent_version in (None, event.agent_version)
+            ]
+
+        within = matching(all_of_them)
         listed = [row["feedback_id"] async for row in every(read_models, AT, span, filters)]
-        newest_first = sorted(within, key=lambda one: (one.occurred_at, one.feedback_id), reverse=True)
+        newest_first = sorted(
+            [*within, *matching(replies)], key=lambda one: (one.occurred_at, one.feedback_id), reverse=True
+        )
         assert listed == [event.feedback_id for event in newest_first]
         counted = await breakdown(read_models, AT, span, filters, begins)
         for origin in ("user", "machine"):

@@ -11,6 +11,7 @@ from servicekit.log.records import Coordinates, RawRecord, Received
 
 START = 1_790_000_000_000_000
 """The moment that `at=0` means, in microseconds: 2026-09-21T13:33:20Z."""
+REPLY_VALUE = 0.4
 _VALUES = {"ok": 0.6, "not_ok": -0.6, "neutral": 0.0, None: None}
 
 
@@ -32,16 +33,18 @@ def feedback(
     agent: str = "agent-a",
     at: float = 0,
     recorded: float = 0,
+    live: bool = True,
     **fields: Any,
 ) -> FeedbackCreated:
-    """One feedback; `at` and `recorded` count seconds from START."""
+    """One feedback; `at` and `recorded` count seconds from START. A reply (`kind="implicit"`) has its own value."""
+    value = _VALUES[reaction] if kind != "implicit" else REPLY_VALUE if live else None
     values: dict[str, Any] = {
         "event_id": f"{name}-{revision}",
         "occurred_at": START + int(at * 1_000_000),
         "tenant": tenant,
         "project": project,
         "feedback_id": feedback_id(name),
-        "change": "created" if reaction else "cleared",
+        "change": "created" if value is not None else "cleared",
         "revision": revision,
         "recorded_at": START + int(recorded * 1_000_000),
         "conversation_id": conversation,
@@ -54,8 +57,8 @@ def feedback(
         "feedback_type": kind,
         "source": "chat",
         "source_id": name,
-        "reaction": reaction,
-        "value": _VALUES[reaction],
+        "reaction": None if kind == "implicit" else reaction,
+        "value": value,
         "confidence": 1.0,
         "text": None,
         "tags": (),

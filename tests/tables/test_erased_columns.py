@@ -45,6 +45,7 @@ HOLD_WORDS = {
     "reporting.feedbacks.text",
     "reporting.feedbacks.tags",
     "reporting.feedbacks.correction",
+    "reporting.replies.text",
     "reporting.deliveries.event",
     "reporting.rollups.reason",  # tags, counted
 }

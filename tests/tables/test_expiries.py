@@ -97,6 +97,7 @@ LIMITS = [
     Limit("inference", "gate_answers", "settled_at", 30),
     Limit("reporting", "messages", "occurred_at", 40, "microseconds"),
     Limit("reporting", "feedbacks", "occurred_at", 50, "microseconds"),
+    Limit("reporting", "replies", "occurred_at", 50, "microseconds"),
     Limit("reporting", "sessions", "recorded_at", 50, "microseconds"),
     Limit("reporting", "deliveries", "created_at", 7, "microseconds"),
     Limit("reporting", "forgotten", "revision", 30, "milliseconds"),
@@ -152,9 +153,10 @@ async def test_reports_keep_messages_feedback_and_sessions_unless_told_otherwise
     pools: Mapping[str, asyncpg.Pool],
 ) -> None:
     pool = pools["reporting"]
-    await pool.execute("truncate messages, feedbacks, sessions, deliveries, forgotten cascade")
-    for table, column in (("messages", "occurred_at"), ("feedbacks", "occurred_at"), ("sessions", "recorded_at")):
-        await insert(pool, table, {column: 1})
+    await pool.execute("truncate messages, feedbacks, replies, sessions, deliveries, forgotten cascade")
+    for table in ("messages", "feedbacks", "replies"):
+        await insert(pool, table, {"occurred_at": 1})
+    await insert(pool, "sessions", {"recorded_at": 1})
     swept = Retention("reporting", pool, FixedClock(NOW), reporting.service.PROGRAM.expiries(ReportingSettings()))
     assert await swept.sweep() == {}
 

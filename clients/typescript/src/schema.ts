@@ -388,7 +388,7 @@ export interface FoundCandidate {
   conversation_id: string;
 }
 
-/** Effective feedback record. */
+/** Effective feedback record, or a reply to an answer. */
 export interface FoundFeedback {
   /** Id of the record; it never changes. */
   feedback_id: string;
@@ -408,15 +408,15 @@ export interface FoundFeedback {
   user_type: string;
   /** `user`: a person's verdict. `machine`: inferred from a message. `reviewer`: a review. */
   origin: "user" | "machine" | "reviewer";
-  /** `reaction`: an emoji. `explicit`: a judgement. `inferred`: a machine verdict. */
+  /** `reaction`: an emoji. `explicit`: a judgement. `inferred`: a machine verdict. `implicit`: a reply, which counts in no figure. */
   feedback_type: "implicit" | "reaction" | "explicit" | "inferred";
-  /** The verdict. */
-  reaction: "ok" | "not_ok" | "neutral";
+  /** The verdict; null for a reply. */
+  reaction: "ok" | "not_ok" | "neutral" | null;
   /** The reward, -1 to 1. */
   value: number | null;
   /** 0 to 1; 1 for a person's own verdict. */
   confidence: number;
-  /** The person's comment, or the message that the machine judged. */
+  /** The person's comment or reply, or the message that the machine judged. */
   text: string | null;
   /** Reasons for the verdict. */
   tags: string[];
@@ -438,7 +438,7 @@ export interface FoundFeedback {
 
 /** One page of feedback records, newest first, at most 2 MiB of text. With the filter `text`, a page scans at most 10,000 records: it may be empty and still have a `next_cursor`. */
 export interface FoundFeedbacks {
-  /** Effective feedback records, newest first. */
+  /** Feedback records, newest first. */
   items: FoundFeedback[];
   /** Cursor of the next page; null on the last page. */
   next_cursor: string | null;
@@ -963,7 +963,7 @@ export interface Replayed {
   due: number;
 }
 
-/** Search with filters, all of which must match; without any, all effective feedback of the project matches. */
+/** Search with filters, all of which must match; without any, all effective feedback and all replies match. */
 export interface SearchBody {
   /** Maximum number of items in the response. */
   limit?: number;
@@ -979,8 +979,8 @@ export interface SearchBody {
   reaction?: "ok" | "not_ok" | "neutral" | null;
   /** `user` for people, `machine` for inferred verdicts, `reviewer` for reviews. */
   origin?: "user" | "machine" | "reviewer" | null;
-  /** `reaction`, `explicit` or `inferred`. */
-  feedback_type?: "implicit" | "reaction" | "explicit" | "inferred" | null;
+  /** `reaction`, `explicit`, `inferred`, `implicit` for replies, or `verdict` for all except replies. */
+  feedback_type?: "implicit" | "reaction" | "explicit" | "inferred" | "verdict" | null;
   /** A reason: a tag, or a machine verdict's correction type. */
   tag?: string | null;
   /** Minimum confidence, 0 to 1. */
@@ -1499,8 +1499,8 @@ export interface Operations {
       reaction?: "ok" | "not_ok" | "neutral" | null;
       /** `user` for people, `machine` for inferred verdicts, `reviewer` for reviews. */
       origin?: "user" | "machine" | "reviewer" | null;
-      /** `reaction`, `explicit` or `inferred`. */
-      feedback_type?: "implicit" | "reaction" | "explicit" | "inferred" | null;
+      /** `reaction`, `explicit`, `inferred`, `implicit` for replies, or `verdict` for all except replies. */
+      feedback_type?: "implicit" | "reaction" | "explicit" | "inferred" | "verdict" | null;
       /** A reason: a tag, or a machine verdict's correction type. */
       tag?: string | null;
       /** Minimum confidence, 0 to 1. */
@@ -1675,7 +1675,7 @@ export interface Operations {
   };
   "GET /conversations/{tenant}/{project}/where/reports": {
     query: {
-      /** Feedback records; a reply has none here. */
+      /** Feedback records; a reply never counts. */
       feedback_id: string[];
     };
     body: undefined;

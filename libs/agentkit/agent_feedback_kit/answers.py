@@ -6,6 +6,8 @@ from typing import Any, Literal, NotRequired, TypedDict
 
 Reaction = Literal["ok", "not_ok", "neutral"]
 Origin = Literal["user", "machine", "reviewer"]
+FoundType = Literal["implicit", "reaction", "explicit", "inferred", "verdict"]
+"""Type of feedback to find: `implicit` for replies, `verdict` for every type except replies."""
 Status = Literal["accepted", "neutral", "rejected"]
 Label = Literal["positive", "negative", "skip"]
 ExportKind = Literal["kto", "dpo", "sft", "events", "detector"]
@@ -206,7 +208,7 @@ class FoundFeedback(TypedDict):
 
 
 class SearchPage(TypedDict):
-    """Effective feedback, newest first. `next_cursor` is null on the last page."""
+    """Effective feedback and replies, newest first. A reply has no reaction. `next_cursor` is null on the last page."""
 
     items: list[FoundFeedback]
     next_cursor: str | None
@@ -220,7 +222,7 @@ class Filters(TypedDict, total=False):
     model: str
     reaction: Reaction
     origin: Origin
-    feedback_type: str
+    feedback_type: FoundType
     tag: str
     min_confidence: float
     text: str

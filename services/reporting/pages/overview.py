@@ -216,7 +216,8 @@ def _steps(
         votes = counted.steps.get((origin, number), Votes())
         end = begins[number + 1] if number + 1 < len(begins) else span.end
         first, last = (f"{local(moment, view.zone):%Y-%m-%dT%H:%M}" for moment in (max(begin, 0), end - 1))
-        href = link("/dashboard/feedback", period=None, **{"from": first, "to": last}, origin=origin)
+        of_step = {"from": first, "to": last, "origin": origin, "type": view.type or "verdict"}
+        href = link("/dashboard/feedback", period=None, **of_step)
         steps.append(charts.Step(begin, votes.ok, votes.neutral, votes.not_ok, href))
     return steps
 

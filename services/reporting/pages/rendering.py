@@ -31,7 +31,7 @@ REASONS: Final = {
     "abandonment": "gave up",
 }
 """Correction types in words."""
-_TYPE_NAMES: Final = {"reaction": "emoji", "explicit": "explicit", "inferred": "inferred", "implicit": "reply"}
+_TYPE_NAMES: Final = {"reaction": "emoji", "explicit": "explicit", "inferred": "inferred"}
 
 ASSETS: Final = {
     file.name: (file.read_bytes(), _TYPES[file.suffix])

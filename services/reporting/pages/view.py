@@ -9,11 +9,11 @@ from zoneinfo import ZoneInfo
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
-from contracts.base import Confidence, FeedbackType, Id, Label, Name, Origin, Reaction
+from contracts.base import Confidence, Id, Label, Name, Origin, Reaction
 from contracts.instants import DAY, MINUTE
 from reporting.cursor import CURSOR_LIMIT
 from reporting.pages.zones import known_zones, parse_local, zone_of
-from reporting.selection import Filters, GivenBy, Project, TimeSpan
+from reporting.selection import Filters, FoundType, GivenBy, Project, TimeSpan
 
 Period = Literal["24h", "7d", "30d", "90d", "all"]
 PERIODS: Final[dict[Period, tuple[str, int]]] = {
@@ -66,7 +66,7 @@ class View(BaseModel):
     version: Annotated[Label | None, Empty] = None
     model: Annotated[Label | None, Empty] = None
     reaction: Annotated[Reaction | None, Empty] = None
-    type: Annotated[FeedbackType | None, Empty] = None
+    type: Annotated[FoundType | None, Empty] = None
     reason: Annotated[Label | None, Empty] = None
     confidence: Annotated[Confidence | None, Empty] = None
     """Minimum confidence, 0 to 1."""

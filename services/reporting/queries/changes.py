@@ -13,6 +13,8 @@ _CHANGED: Final = f"""
 select exists (
     select from feedbacks f where f.tenant = $1 and f.project = $2 and {UNSEEN.format(row="f", snapshot="$3")}
 ) or exists (
+    select from replies r where r.tenant = $1 and r.project = $2 and {UNSEEN.format(row="r", snapshot="$3")}
+) or exists (
     select from forgotten g where {UNSEEN.format(row="g", snapshot="$3")}
 )
 """

@@ -116,4 +116,5 @@ def _source(
 
 
 def _may_be_rolled(filters: Filters) -> bool:
-    return all(value is None or value is False or name in _ROLLED_FILTERS for name, value in asdict(filters).items())
+    given = {name for name, value in asdict(filters).items() if value not in (None, False)}
+    return given <= {*_ROLLED_FILTERS, *(("feedback_type",) if filters.feedback_type == "verdict" else ())}

@@ -16,10 +16,11 @@ from reporting.answers import ResponseModel, Time
 from reporting.cursor import Moment, decode, encode, question
 from reporting.paging import OVERHEAD, page_of
 from reporting.selection import Filters, Project, TimeSpan, substring, where
+from reporting.store_postgres import IS_LIVE, FeedbackTable
 
 
 class FoundFeedback(ResponseModel):
-    """Effective feedback record."""
+    """Effective feedback record, or a reply to an answer."""
 
     feedback_id: Annotated[UUID, Field(description="Id of the record; it never changes.")]
     conversation_id: Annotated[str, Field(description="The conversation.")]
@@ -34,12 +35,18 @@ class FoundFeedback(ResponseModel):
         Field(description="`user`: a person's verdict. `machine`: inferred from a message. `reviewer`: a review."),
     ]
     feedback_type: Annotated[
-        FeedbackType, Field(description="`reaction`: an emoji. `explicit`: a judgement. `inferred`: a machine verdict.")
+        FeedbackType,
+        Field(
+            description="`reaction`: an emoji. `explicit`: a judgement. `inferred`: a machine verdict. `implicit`: a"
+            " reply, which counts in no figure."
+        ),
     ]
-    reaction: Annotated[Reaction, Field(description="The verdict.")]
+    reaction: Annotated[Reaction | None, Field(description="The verdict; null for a reply.")]
     value: Annotated[float | None, Field(description="The reward, -1 to 1.")]
     confidence: Annotated[float, Field(description="0 to 1; 1 for a person's own verdict.")]
-    text: Annotated[str | None, Field(description="The person's comment, or the message that the machine judged.")]
+    text: Annotated[
+        str | None, Field(description="The person's comment or reply, or the message that the machine judged.")
+    ]
     tags: Annotated[list[str], Field(description="Reasons for the verdict.")]
     correction: Annotated[str | None, Field(description="The answer that the person wanted instead.")]
     correction_type: Annotated[
@@ -62,7 +69,7 @@ class FoundFeedbacks(ResponseModel):
     With the filter `text`, a page scans at most 10,000 records: it may be empty and still have a `next_cursor`.
     """
 
-    items: Annotated[list[FoundFeedback], Field(description="Effective feedback records, newest first.")]
+    items: Annotated[list[FoundFeedback], Field(description="Feedback records, newest first.")]
     next_cursor: Annotated[str | None, Field(description="Cursor of the next page; null on the last page.")]
 
 
@@ -73,22 +80,19 @@ _COLUMNS: Final = """e.feedback_id, e.conversation_id, e.turn_id, e.agent_id, e.
  e.origin, e.feedback_type, e.reaction, e.value, e.confidence, e.text, e.tags, e.correction, e.correction_type, e.emoji,
  e.occurred_at, e.agent_message_id, e.trace_id, e.source, e.reviews, e.overruled_by, e.detector, e.decided_by,
  e.user_type"""
+_PART: Final = f"(select {_COLUMNS} from {{view}} e where {{condition}} order by {{order}} limit {{limit}})"
 # Only records that contain the text are checked for being effective. The last row, `ended_here`, marks the end of a
 # scan that reached its limit.
 _LOOK: Final = """
 with looked as materialized (
-    select e.feedback_id, e.occurred_at, e.text ilike ${pattern} or e.correction ilike ${pattern} as holds
-    from feedbacks e
-    where {condition} and e.reaction is not null
-    order by {order}
-    limit {last} + 1
+    {looked}
 ), hits as materialized (
     select e.feedback_id, e.occurred_at, false as ended_here
     from looked e
-    where e.holds and exists (
+    where e.holds and (e.is_reply or exists (
         select from {view} counted
         where counted.feedback_id = e.feedback_id and counted.tenant = $1 and counted.project = $2
-    )
+    ))
     order by {order}
     limit {limit}
 ), listed as (
@@ -101,11 +105,23 @@ with looked as materialized (
         limit 1 offset {last}
     )
 )
-select {columns}, listed.ended_here
-from listed join feedbacks e using (feedback_id)
-where e.tenant = $1 and e.project = $2
-order by listed.ended_here, {order}
+{rows}
+order by ended_here, {order}
 """
+_LOOKED: Final = """(
+    select e.feedback_id, e.occurred_at, e.text ilike ${pattern} or e.correction ilike ${pattern} as holds,
+           {is_reply} as is_reply
+    from {table} e
+    where {condition} and e.{is_live}
+    order by {order}
+    limit {last}
+)"""
+_ROWS: Final = f"""
+select {_COLUMNS}, listed.ended_here
+from listed join {{table}} e using (feedback_id)
+where e.tenant = $1 and e.project = $2
+"""
+_NOTHING: Final = "select $1::text, $2::text where false"
 _OLDER: Final = " and e.occurred_at <= ${at} and (e.occurred_at, e.feedback_id) < (${at}, ${next})"
 _NEWER: Final = " and e.occurred_at >= ${at} and (e.occurred_at, e.feedback_id) > (${at}, ${next})"
 _ANSWERS: Final = """
@@ -118,7 +134,10 @@ select f.feedback_id, left(coalesce(
        and m.sender_type = 'agent'
      order by m.occurred_at desc, m.sequence desc limit 1)
 ), 280) as answer
-from feedbacks f where f.tenant = $1 and f.project = $2 and f.feedback_id = any($3::uuid[])
+from (select feedback_id, tenant, project, conversation_id, turn_id, agent_message_id from feedbacks
+      union all
+      select feedback_id, tenant, project, conversation_id, turn_id, agent_message_id from replies) f
+where f.tenant = $1 and f.project = $2 and f.feedback_id = any($3::uuid[])
 """
 Place = tuple[int, UUID]
 """Position of a feedback record in the list: its time in microseconds, and its id."""
@@ -189,23 +208,50 @@ def as_answer(row: asyncpg.Record) -> FoundFeedback:
 def _statement(
     at: Project, span: TimeSpan, filters: Filters, limit: int, after: Place | None, *, newer: bool = False
 ) -> tuple[Any, ...]:
+    sources = _sources(filters)
+    if not sources:
+        return _NOTHING, *at
     condition, values = where(at, span, replace(filters, text=None))
     if after is not None:
         condition += (_NEWER if newer else _OLDER).format(at=len(values) + 1, next=len(values) + 2)
         values += after
-    order = "e.occurred_at, e.feedback_id" if newer else "e.occurred_at desc, e.feedback_id desc"
+    order = "occurred_at, feedback_id" if newer else "occurred_at desc, feedback_id desc"
     if filters.text is None:
-        return f"select {_COLUMNS} from {filters.view} e where {condition} order by {order} limit {limit}", *values
-    return (
-        _LOOK.format(
+        parts = [_PART.format(view=view, condition=condition, order=order, limit=limit) for view in sources.values()]
+        return _joined(parts, order, limit), *values
+    looked = [
+        _LOOKED.format(
+            table=table,
+            is_live=IS_LIVE[table],
+            is_reply=table == "replies",
             condition=condition,
-            view=filters.view,
             order=order,
             pattern=len(values) + 1,
-            limit=limit,
-            last=LOOKED_THROUGH - 1,
-            columns=_COLUMNS,
-        ),
-        *values,
-        substring(filters.text),
+            last=LOOKED_THROUGH,
+        )
+        for table in sources
+    ]
+    statement = _LOOK.format(
+        looked=_joined(looked, order, LOOKED_THROUGH),
+        view=filters.view,
+        rows=" union all ".join(_ROWS.format(table=table) for table in sources),
+        order=order,
+        limit=limit,
+        last=LOOKED_THROUGH - 1,
     )
+    return statement, *values, substring(filters.text)
+
+
+def _joined(parts: Sequence[str], order: str, limit: int) -> str:
+    """Return the statement for the first `limit` rows of all parts, which are in the same order."""
+    return parts[0] if len(parts) == 1 else f"{' union all '.join(parts)} order by {order} limit {limit}"
+
+
+def _sources(filters: Filters) -> dict[FeedbackTable, str]:
+    """Return the tables with records that may match the filters, each with the view of those that are listed."""
+    found: dict[FeedbackTable, str] = {}
+    if filters.has_verdicts:
+        found["feedbacks"] = filters.view
+    if filters.has_replies:
+        found["replies"] = "live_replies"
+    return found

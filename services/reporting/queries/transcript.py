@@ -18,8 +18,8 @@ MOST_MESSAGES: Final = 600
 class TranscriptMessage:
     """Message of a transcript; times are in microseconds. `sender_id` is None for an erased person.
 
-    The last agent message of a turn has `ends_turn` set and contains the `reactions` on the turn. `thread` is the
-    message's thread, empty for the channel.
+    The last agent message of a turn has `ends_turn` set and contains the `reactions` on the turn, replies included.
+    `thread` is the message's thread, empty for the channel.
     """
 
     message_id: str
@@ -61,11 +61,13 @@ _AFTER: Final = f"""
 select {_COLUMNS} from messages where {_HERE} and occurred_at >= $4
 order by occurred_at, sequence, message_id limit $5
 """
+_SAID: Final = """feedback_id, turn_id, user_id, origin, feedback_type, reaction, emoji, confidence, text, correction,
+       tags, correction_type, occurred_at, source, reviews, overruled_by, detector, decided_by, user_type"""
 _REACTIONS: Final = f"""
-select feedback_id, turn_id, user_id, origin, feedback_type, reaction, emoji, confidence, text, correction, tags,
-       correction_type, occurred_at, source, reviews, overruled_by, detector, decided_by,
-       user_type
-from effective_or_overruled where {_HERE} order by occurred_at, feedback_id limit 2000
+select {_SAID} from effective_or_overruled where {_HERE}
+union all
+select {_SAID} from live_replies where {_HERE}
+order by occurred_at, feedback_id limit 2000
 """
 
 

@@ -21,8 +21,10 @@ from servicekit.log.outcome import STORED, UNCHANGED, Ignored
 from servicekit.log.records import REVISION, Coordinates, RawRecord, Tombstone
 
 
-def test_a_reply_has_no_row():
-    assert feedback_row(feedback("f1", kind="implicit", reaction=None)) is None
+def test_a_reply_is_alone_in_its_slot():
+    reply, emoji = feedback_row(feedback("f1", kind="implicit")), feedback_row(feedback("f2"))
+    assert (reply.is_reply, emoji.is_reply) == (True, False)
+    assert reply.slot == reply.feedback_id
 
 
 def test_a_persons_feedback_on_a_turn_shares_a_slot_and_a_machines_does_not():
