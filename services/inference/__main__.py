@@ -1,4 +1,4 @@
-"""Runs the service inference on its own."""
+"""Run the service inference as a process."""
 
 from __future__ import annotations
 

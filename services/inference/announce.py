@@ -1,6 +1,6 @@
-"""From a verdict to the event that says it, or takes an earlier one back. Pure.
+"""Conversion of a verdict to the event that announces or retracts it. Pure.
 
-From which confidence on stands in contracts/announced_from.py.
+`contracts/announced_from.py` has the threshold.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ def announcement(
     question_message_id: str | None = None,
     thread_id: str | None = None,
 ) -> FeedbackInferredReceived | None:
-    """The event for a verdict on a human message; None where there is nothing to say and nothing to take back.
+    """Return the event for a verdict on a human message; None if there is nothing to announce or to retract.
 
-    `answer` says how the answer was made that the verdict is about, `question_message_id` what it answers, `thread_id`
-    where it stands, `version` which detector judged.
+    `answer` has the provenance of the answer that the verdict is about, `question_message_id` the question behind it,
+    `thread_id` its thread, and `version` the detector's version.
 
-    A look that finds nothing retracts what an earlier look announced, without the message's text: it may have been
-    edited into something that is no feedback. The event id depends on the feedback, the
-    epoch, the detector and the evaluation only, so that the same look always makes the same event.
+    A retraction does not contain the message's text, which may have been edited into something else. The event id
+    depends only on the feedback, the epoch, the detector and the evaluation, so a repeated judgement gives the same
+    event.
     """
     target = verdict.target if verdict.emitted else None
     if target is None and placed.emitted_turn_id is None:
@@ -76,7 +76,7 @@ def announcement(
 
 
 def silent(verdict: Verdict) -> Verdict:
-    """Return a verdict that says nothing in place of `verdict`."""
+    """Return `verdict` as a neutral one."""
     return replace(verdict, feedback="neutral", reaction=None, confidence=0.5, target=None, decided_by="rules")
 
 

@@ -1,4 +1,4 @@
-"""Inference's HTTP: what is known of a turn, which strategies worked, what a new message says of an answer."""
+"""HTTP routes of inference: metadata of a turn, strategies that worked, and verdicts on new messages."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ PERMISSIONS: Permissions = {
 }
 JSON = "application/json"
 UNNAMED = "new message"
-"""The id of a message that comes without one."""
+"""Id of a message without one."""
 TenantPath = Annotated[Name, Path(examples=["acme"])]
 ProjectPath = Annotated[Name, Path(examples=["support"])]
 ConversationPath = Annotated[Id, Path(examples=["c-42"])]
@@ -53,14 +53,14 @@ EXAMPLES: dict[type[Body], dict[str, Any]] = {
 
 
 def taking(model: type[Body]) -> dict[str, Any]:
-    """A body for a route's OpenAPI document."""
+    """Return the OpenAPI description of a request body."""
     schema = model.model_json_schema(by_alias=False)
     content = {JSON: {"schema": _inlined(schema, schema.get("$defs", {})), "example": EXAMPLES[model]}}
     return {"requestBody": {"required": True, "content": content}}
 
 
 def _inlined(node: Any, definitions: Mapping[str, Any]) -> Any:
-    """A schema with its definitions in place of references: those would not resolve inside an OpenAPI document."""
+    """Return a schema with its definitions inlined, because references would not resolve in an OpenAPI document."""
     match node:
         case {"$ref": str(name)}:
             return _inlined(definitions[name.rsplit("/", 1)[-1]], definitions)
@@ -80,10 +80,10 @@ def inference_router(
     gate: LlmGate | None = None,
     index_read_up: Callable[[float | None], Awaitable[bool]] | None = None,
 ) -> APIRouter:
-    """Return the routes; none of them publishes anything, or keeps more than what a language model answered.
+    """Return the routes. None of them publishes or stores anything, except answers of the language model.
 
-    `index_read_up` waits until the index of conversations holds what the log held at the call, at most so many seconds
-    (None: the service's limit), and returns True if it does. Without it the index fills from no log.
+    `index_read_up` waits, up to the given number of seconds (None: the service's limit), until the index has everything
+    that was in the log at the call, and returns True if it has. It is None if no log fills the index.
     """
     router = APIRouter(dependencies=[Depends(caller_of)], tags=["inference"])
 
@@ -107,7 +107,7 @@ def inference_router(
         openapi_extra=taking(StrategySearch),
     )
     async def search(request: Request, tenant: TenantPath, project: ProjectPath) -> FoundStrategies | Response:
-        """The turns to learn from: none that was rejected, accepted ones first, the best quality first."""
+        """Return turns to learn from, without rejected ones: accepted ones first, then by quality."""
         require_media_type(request, [JSON])
         try:
             body = read_body(StrategySearch, await request.body())
@@ -125,9 +125,9 @@ def inference_router(
         conversation_id: ConversationPath,
         caller: Annotated[Caller, Depends(caller_of)],
     ) -> Detected | Response:
-        """Tell what a new message says of the answers before it, and what the planner of the next should know.
+        """Judge a new message on the answers before it, and advise the planner of the next answer.
 
-        With `strategies`, also how such questions were answered with success: everything that a planner needs.
+        With `strategies` the response also has strategies that worked for such questions.
         """
         require_media_type(request, [JSON])
         try:

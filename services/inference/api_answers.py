@@ -19,7 +19,7 @@ from inference.turns.rules import Turn, metadata_name
 
 
 class FoundTarget(BaseModel):
-    """The agent message a verdict is about: score = 0.85 * similarity + 0.15 * recency, each 0 to 1."""
+    """The agent message that a verdict is about. score = 0.85 * similarity + 0.15 * recency, each 0 to 1."""
 
     model_config = ConfigDict(from_attributes=True, use_attribute_docstrings=True)
 
@@ -29,18 +29,19 @@ class FoundTarget(BaseModel):
     score: float
     """0.85 * similarity + 0.15 * recency."""
     similarity: float
-    """How like the message that turn is, 0 to 1."""
+    """Similarity of that turn to the message, 0 to 1."""
     recency: float
-    """How recent that turn is, 0 to 1."""
+    """Recency of that turn, 0 to 1."""
     turns_back: int
-    """How many turns back it lies; 1 is the last answer."""
+    """Distance in turns; 1 is the last answer."""
     rule: TargetRule
-    """What found it: the message's own reply, the latest answer to its writer in its thread, or in the channel, or
-    words that an older answer alone holds."""
+    """The rule that found it: the message's reply, the latest answer to its writer in its thread or in the channel, or
+    words that only an older answer has.
+    """
 
 
 class FoundCandidate(FoundTarget):
-    """One of the person's turns that the message may be about; the score as of a target."""
+    """A turn of the person that the message may be about. The score is computed as for a target."""
 
     conversation_id: str
 
@@ -57,29 +58,29 @@ class FeedbackResult(BaseModel):
     feedback_type: Feedback
     """rejected, accepted or neutral."""
     confidence: float
-    """How sure that is, 0 to 1, calibrated."""
+    """Calibrated confidence, 0 to 1."""
     correction_type: CorrectionType | None
-    """How the message rejects the answer, where it does: outright, by asking again, or by giving up."""
+    """Type of a rejection: explicit, rephrased or abandonment; null otherwise."""
     user_said: str
     """The message's text."""
     reaction: Reaction | None
-    """The same as a reaction; null where nothing is said."""
+    """The verdict as a reaction; null if the message is not feedback."""
     gate: GateCall
-    """What the gate takes the message for, where the rules of corrections abstain."""
+    """The gate's reading of the message."""
     decided_by: DecidedBy
-    """What decided: rules, the learned layer, or a language model."""
+    """The decider: rules, the learned layer, or a language model."""
     reasons: list[str]
-    """What the message does, in words: what the names in `rules` stand for."""
+    """Descriptions of the message in words, for the names in `rules`."""
     rules: list[str]
-    """The patterns that fired, by name."""
+    """Names of the matching patterns and rules."""
     encoder: str | None
-    """The sentence encoder that reads likely rejections again; null where words alone were read."""
+    """The sentence encoder that judges likely rejections again; null if only word vectors were used."""
     scores: dict[str, float]
-    """The learned layer's probabilities and what else was weighed, by name."""
+    """The learned layer's probabilities and other numbers behind the verdict, by name."""
     new_topic: bool
-    """Whether the message turns to something else: that sets the turn's status and is never announced."""
+    """True if the message starts a new topic, which sets the turn's status and is never announced."""
     would_be_announced: bool
-    """Whether it becomes a feedback once the chat publishes the message."""
+    """True if the verdict is announced once the chat publishes the message."""
 
     @classmethod
     def of(cls, verdict: Verdict) -> FeedbackResult:
@@ -108,7 +109,7 @@ class KnownTurn(BaseModel):
     conversation_id: str
     turn_id: str
     ts: str | None
-    """When its last message was written."""
+    """Time of its last message."""
     user_id: str | None
     agent_id: str | None
     intent: str | None
@@ -118,7 +119,7 @@ class KnownTurn(BaseModel):
     user_feedback_status: Feedback
     feedback_confidence: float
     satisfaction: float
-    """The outcome of the platform's check and the person's feedback in one number, -1 to 1."""
+    """The platform's own check and the person's feedback in one number, -1 to 1."""
     ranking_score: float
 
 
@@ -126,7 +127,7 @@ class FoundStrategy(KnownTurn):
     """A turn to learn from."""
 
     similarity: float | None
-    """How like the text its question is, 0 to 1; null where no text was searched for."""
+    """Similarity of its question to the text, 0 to 1; null without a text."""
 
     @classmethod
     def of(cls, turn: Turn) -> FoundStrategy:
@@ -143,19 +144,19 @@ class Detected(BaseModel):
     model_config = ConfigDict(use_attribute_docstrings=True)
 
     feedback: FeedbackResult
-    """What the message says."""
+    """Verdict of the message."""
     target: FoundTarget | None
-    """The agent's message that it says it of."""
+    """The agent message that the verdict is about."""
     candidates: list[FoundCandidate]
-    """The turns that it may be about, the likeliest first."""
+    """The turns that the message may be about, most probable first."""
     rejections_in_a_row: int
-    """How many of the last answers were rejected one after the other."""
+    """Number of last answers that were rejected one after the other."""
     planner_markdown: str | None
-    """A section for the planner's prompt; null if nothing was said of the last answer and no strategy is listed."""
+    """A section for the planner's prompt; null if the last answer has no feedback and no strategy is listed."""
     answer_not_seen: bool
     """True if the latest messages may be missing: they were not all indexed in time, and `previous` was not given."""
     strategies: list[FoundStrategy]
-    """Strategies that somebody said worked for such questions, best first; empty unless asked for."""
+    """Strategies that worked for such questions, best first; empty unless requested."""
 
     @classmethod
     def of(cls, found: Detection, worked: Sequence[Turn] = (), *, answer_not_seen: bool = False) -> Detected:
@@ -179,11 +180,11 @@ class UserFeedback(BaseModel):
     status: Feedback
     """rejected, accepted or neutral."""
     detected_at: str | None
-    """When that was said; null where nobody has said anything."""
+    """Time of that feedback; null without feedback."""
     detected_in_turn: str | None
-    """The turn whose message said it; null where the person reacted to the turn itself."""
+    """The turn whose message gave the feedback; null if the person reacted to the turn itself."""
     correction_type: str | None
-    """explicit_correction, rephrased_query or abandonment; null where the turn was not rejected."""
+    """explicit_correction, rephrased_query or abandonment; null unless the turn was rejected."""
     confidence: float
     user_said: str | None
 
@@ -200,17 +201,17 @@ class UserFeedback(BaseModel):
 
 
 class TurnMetadata(KnownTurn):
-    """The metadata.json of a turn; where only feedback is known of it, the rest is null."""
+    """The metadata.json of a turn. Fields are null if only feedback on the turn is known."""
 
     agent_message_id: str | None
     rejection_detected_in: str | None
-    """The turn whose message rejected this one."""
+    """The turn whose message rejected this one; null if no message did."""
     correction_type: str | None
     user_said: str | None
     tags: list[str]
     correction: str | None
     judged_by_user: bool
-    """Whether the status is a person's own judgement, not read out of a message."""
+    """True if the status is a person's own judgement instead of a verdict on a message."""
     track_id: str | None
     bundle_id: str | None
     session_id: str
@@ -218,7 +219,7 @@ class TurnMetadata(KnownTurn):
     timestamp: str | None
     """The same as `ts`."""
     user_feedback: UserFeedback
-    """What is made of the answer, and where it was said."""
+    """The feedback on the answer, and its origin."""
 
     @classmethod
     def of(cls, turn: Turn) -> TurnMetadata:

@@ -13,7 +13,7 @@ from inference.previous import LastAnswer
 
 
 class Malformed(Exception):
-    """The body does not read as it must; `faults` are pydantic's complaints."""
+    """The body is invalid; `faults` are pydantic's errors."""
 
     def __init__(self, faults: list[Any]) -> None:
         super().__init__("malformed")
@@ -73,7 +73,7 @@ class NewMessage(Body):
 
 
 class StrategySearch(Body):
-    """Narrows the search to one intent, person or agent, to questions like `text`, or any of these together."""
+    """Search for strategies by intent, person, agent, questions similar to `text`, or any combination."""
 
     intent: Label | None = Field(default=None, description="Only turns whose question was taken for this.")
     user_id: Id | None = Field(default=None, description="Only this person's turns.")
@@ -88,7 +88,7 @@ GivenBody = TypeVar("GivenBody", bound=Body)
 
 
 def read_body(model: type[GivenBody], body: bytes) -> GivenBody:
-    """The value that a JSON body holds. Raises Malformed."""
+    """Return the value of a JSON body. Raises Malformed."""
     try:
         return model.model_validate_json(body)
     except ValidationError as error:

@@ -1,5 +1,4 @@
-"""Judges a message that was just written, for a caller who waits. Publishes nothing, and stores nothing except
-what a language model answered."""
+"""Judgement of a new message for a caller that waits. Stores only answers of the language model."""
 
 from __future__ import annotations
 
@@ -22,17 +21,17 @@ from inference.turns.rules import MachineStatus, Turn, TurnKey, rejections_in_a_
 from inference.turns.store import Looked, TurnSearch
 
 LOOKED_BACK: Final = 10
-"""So many of the latest turns are looked at for rejections in a row."""
+"""Number of latest turns that are checked for consecutive rejections."""
 
 LookBack = Literal["conversation", "user"]
 
 
 @dataclass(frozen=True, slots=True)
 class Detection:
-    """`advice` is about the turn that the message judges, else about the latest; None where no agent has answered.
+    """Result of `detect`. `advice` is about the turn that the message judges, else the latest; None without an answer.
 
-    `candidates` are the turns of the person, in whatever conversation, that the message may be about, best first; none
-    where it says nothing, or where no more than its conversation was looked at.
+    `candidates` are the person's turns, in any conversation, that the message may be about, best first. They are empty
+    if the message is not feedback, or if only its conversation was searched.
     """
 
     verdict: Verdict
@@ -53,11 +52,11 @@ async def detect(
     *,
     names_writer: bool = True,
 ) -> Detection:
-    """The verdict on a message as if it stood in its conversation, at its time; later messages do not count.
+    """Return the verdict on a message as if it were in its conversation at its time. Later messages do not count.
 
-    The verdict rests on the conversation alone, so it is the one that would be announced. Looking back over all the
-    person's turns tells what else it may be about; where nothing was answered in the conversation, the best of them
-    stands for the answer. `previous` counts as the last answer where the conversation's index does not hold it yet.
+    The verdict depends on the conversation alone, so it equals the one that would be announced. Looking back over all
+    turns of the person adds candidates; if the conversation has no answer, the best candidate is used as the answer.
+    `previous` is the last answer if the index does not have it yet.
     """
     place = (message.at, message.message_id)
     thread = message.thread_id or ""
@@ -102,7 +101,7 @@ def _by_a_participant(message: Message, before: Sequence[Message]) -> Message:
 async def _answered_elsewhere(
     turns: TurnSearch, detector: Detector, where: ConversationKey, message: Message
 ) -> Detection:
-    """The best candidate stands for the answer; without a target, for it is none of this conversation's turns."""
+    """Judge the message on the best candidate. There is no target, because the answer is in another conversation."""
     found = await _among_all_turns(turns, where, message)
     best = found[0] if found and found[0].target.similarity >= UNRELATED else None
     about = await turns.find(TurnKey(*best.conversation, best.target.turn_id)) if best else None

@@ -1,4 +1,4 @@
-"""The detectors that judge in the group: tells an operator if they differ."""
+"""Detectors that judge in the consumer group. Warns the operator if they differ."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ _FORGET: Final = "delete from detectors where seen_at < now() - make_interval(da
 
 
 class DetectorGroup:
-    """Notes this process's detector while it judges, and knows which others have judged lately.
+    """Record of this process's detector, and of the others that have judged recently.
 
-    `judged` gives the number of messages that this process has judged.
+    `judged` returns the number of messages that this process has judged.
     """
 
     def __init__(self, pool: asyncpg.Pool, version: str, judged: Callable[[], int]) -> None:
@@ -30,7 +30,7 @@ class DetectorGroup:
         self.versions: Sequence[str] = ()
 
     async def look(self) -> None:
-        """Note this detector if it has judged since the last look, then read which have judged in the last minutes."""
+        """Record this detector if it has judged since the last call, then read which detectors have judged recently."""
         judged = self._judged()
         if judged != self._noted:
             await self._pool.execute(_NOTE, self._version)
@@ -43,7 +43,7 @@ class DetectorGroup:
 
     @property
     def warnings(self) -> Sequence[str]:
-        """A sentence if different detectors have judged in the last minutes."""
+        """Return a warning if different detectors have judged recently."""
         if len(self.versions) < 2:
             return ()
         return (

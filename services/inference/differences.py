@@ -1,4 +1,4 @@
-"""Compares the verdict held of a message with another one, for whoever judges a second time. Pure."""
+"""Differences between the stored verdict of a message and a new one. Pure."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class AnnouncedVerdict(NamedTuple):
 
     @classmethod
     def of(cls, verdict: Verdict) -> AnnouncedVerdict | None:
-        """Return what the verdict announces; None if that is nothing."""
+        """Return the verdict as announced; None if it is not announced."""
         target = verdict.target if verdict.emitted else None
         return cls(verdict.feedback, target.turn_id) if target else None
 
@@ -39,7 +39,7 @@ def difference(before: AnnouncedVerdict | None, after: AnnouncedVerdict | None) 
 
 
 class Example(NamedTuple):
-    """A message whose verdict changes. `text` is for the operator's own terminal alone."""
+    """Message whose verdict changes. `text` may be shown on the operator's own terminal only."""
 
     key: MessageKey
     before: AnnouncedVerdict | None
@@ -49,7 +49,7 @@ class Example(NamedTuple):
 
 @dataclass
 class Differences:
-    """Messages by difference, and up to twenty examples of each difference."""
+    """Number of messages by difference, with up to twenty examples of each."""
 
     counts: Counter[str] = field(default_factory=Counter)
     kept: dict[str, list[Example]] = field(default_factory=dict)

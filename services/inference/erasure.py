@@ -1,4 +1,4 @@
-"""Removes an erased person's words from inference's indexes: messages, questions with their vectors, reactions."""
+"""Erasure of a person's texts from inference's indexes: messages, questions with their vectors, reactions."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from servicekit.db.erasure_ledger import ErasureLedger
 from servicekit.pseudonyms import Pseudonyms
 
 _AT_ONCE: Final = 2_000
-"""Rows changed by one statement, so that none runs into the statement limit."""
-# A version's second to ninth byte are the time it was said (contracts/versions.py). Rows stay: `evaluation` counts a
-# conversation's messages and must not fall. The sender stays, by id or by the pseudonym $4: what others said is
-# understood by who spoke before.
+"""Maximum number of rows per statement, which keeps each below the statement timeout."""
+# Bytes 2 to 9 of a version are its time (contracts/versions.py). Rows stay, because `evaluation` counts a
+# conversation's messages and must not decrease. The sender stays, as id or as the pseudonym $4, because verdicts on
+# others' messages depend on who wrote before.
 _COVERED: Final = """
 m.tenant = $1 and m.sender_id in ($2, $4) and m.role = 'human'
 and substring(m.version from 2 for 8) <= int8send($3::bigint)
 """
-# A verdict that was announced under the id must not be retracted under the pseudonym: the erasure has removed it.
+# The erasure has removed verdicts announced under the id, so they must not be retracted under the pseudonym.
 _BLANK: Final = f"""
 update messages set text = '', sender_id = $4,
     emitted_turn_id = case when sender_id = $4 then emitted_turn_id end,
@@ -51,7 +51,7 @@ class InferenceErasures(ErasureLedger):
         self._pseudonyms = pseudonyms
 
     async def erase(self, erased: ErasedAt) -> int:
-        """Blank these people's messages and questions, and drop their reactions to turns. Returns the rows changed."""
+        """Empty these people's messages and questions, and delete their reactions. Returns the rows changed."""
         changed = 0
         for person, at in sorted(erased.items()):
             covered = *person, at + ERASURE_MARGIN

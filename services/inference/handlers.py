@@ -1,5 +1,4 @@
-"""Takes in messages batch by batch: index them, judge every human message they may bear on,
-note what that makes of the turns, publish the verdicts."""
+"""Handler of chat messages: index a batch, judge affected messages, update turns, publish verdicts."""
 
 from __future__ import annotations
 
@@ -26,11 +25,10 @@ from servicekit.log.records import Received
 
 
 class ConversationHandler(Handler):
-    """The handler of the group `inference`.
+    """Handler of the consumer group `inference`.
 
-    The index is written first and verdicts are judged from it, so that any order of arrival, and a restart in
-    between, ends in the same verdicts. A batch that comes again is judged again: its verdicts may not have been
-    published the first time.
+    It writes the index first and judges from it, so any order of arrival, and any restart, gives the same verdicts. A
+    redelivered batch is judged again, because its verdicts may not have been published.
     """
 
     def __init__(
@@ -49,7 +47,7 @@ class ConversationHandler(Handler):
         return [STORED if message.key in changed else UNCHANGED for message in messages]
 
     async def _stretches(self, arrived: Collection[MessageKey]) -> Sequence[Stretch]:
-        """Return what the `arrived` messages may bear on."""
+        """Return the messages whose verdict the `arrived` messages may change."""
         places = await self._store.places(arrived)
         return stretches_of(await self._store.around(places, NEIGHBOURHOOD), places)
 
@@ -79,7 +77,7 @@ def indexed(event: MessageEvent) -> IndexedMessage:
 
 
 def collapse(messages: Iterable[IndexedMessage]) -> list[IndexedMessage]:
-    """One message per key, whatever order its versions stand in."""
+    """Merge the versions of each message, in any order, to one row per key."""
     kept: dict[MessageKey, IndexedMessage] = {}
     for one in messages:
         held = kept.get(one.key)

@@ -1,4 +1,4 @@
-"""Judges messages of the index and publishes the verdicts: of messages that arrived, and of all of them once more."""
+"""Judgement of indexed messages and publication of verdicts, for arriving messages and for `rejudge`."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Look(NamedTuple):
     questions: Sequence[Facts]
     messages: Mapping[MessageKey, IndexedMessage]
     asked: Mapping[tuple[MessageKey, str], str]
-    """What the target of a message's announced verdict answers, by the message and the target."""
+    """Question behind the target of each announced verdict, by message and target."""
 
     def answer_to(self, placed: Placed, verdict: Verdict) -> IndexedMessage | None:
         """Return the answer that a verdict concerns, if it was read."""
@@ -53,10 +53,10 @@ class Look(NamedTuple):
 
 
 class Judging:
-    """Judges with one detector, and with a language model if `gate` is given.
+    """Judges messages with one detector, and with a language model if `gate` is given.
 
-    What will be announced is noted before the verdict is kept, and read after it: of two processes that judge one
-    message, the one that comes second sees the other's verdict or the other's note.
+    An announcement is noted before the verdict is stored, and the notes are read afterwards. So of two processes that
+    judge one message, the later one sees the other's verdict or note.
     """
 
     def __init__(
@@ -73,8 +73,10 @@ class Judging:
         self._gate = gate
 
     async def look(self, read: ReadStretches) -> Look:
-        """Return verdicts on the dependent human messages of the stretches that `read` gives, and note what is
-        announced of them. Reads and judges again if a message came meanwhile."""
+        """Judge the dependent human messages of the stretches that `read` returns, and note what will be announced.
+
+        Reads and judges again if a message arrived meanwhile.
+        """
         while True:
             stretches = await read()
             pairs = await self.verdicts(stretches)
@@ -87,7 +89,7 @@ class Judging:
                 return Look(pairs, questions, messages, _questions_behind(stretches, targets))
 
     async def verdicts(self, stretches: Sequence[Stretch]) -> list[tuple[Placed, Verdict]]:
-        """Judge the dependent human messages. Writes nothing but answers of the language model."""
+        """Judge the dependent human messages. Writes only answers of the language model."""
         judged = [pair for stretch in stretches for pair in to_judge(stretch)]
         verdicts = await self._judge([neighbourhood for _, neighbourhood in judged])
         if self._gate is not None:
@@ -105,7 +107,7 @@ class Judging:
         facts: Collection[Facts] = (),
         headers: Callable[[IndexedMessage], Headers] = lambda _: (),
     ) -> None:
-        """Keep the verdicts and `facts` in the index of turns, then announce what there is to say or to retract."""
+        """Store the verdicts and `facts` in the index of turns, then publish announcements and retractions."""
         self.judged += len(look.pairs)
         held = await self._turns.take(joined([*facts, *look.questions]), look.pairs, self.version)
         await self._producer.send(list(self._records(look, held, headers)))
@@ -129,7 +131,7 @@ class Judging:
                 yield Record(INFERRED_RECEIVED.name, INFERRED_RECEIVED.key(event), value, headers(placed.indexed))
 
     async def _judge(self, neighbourhoods: Sequence[Neighbourhood]) -> list[Verdict]:
-        """Judge in pieces sized by the machine's speed, so that heartbeats get through between them."""
+        """Judge in pieces sized by the machine's speed, so that heartbeats are sent between them."""
         verdicts: list[Verdict] = []
         while len(verdicts) < len(neighbourhoods):
             began, piece = monotonic(), neighbourhoods[len(verdicts) : len(verdicts) + self._piece]
@@ -167,10 +169,10 @@ def _questions_behind(
 
 
 def _upheld(placed: Placed, verdict: Verdict, version: str, held: HeldVerdict | None) -> tuple[Placed, Verdict, str]:
-    """Return what to announce: the verdict, or the retraction of one that takes precedence and announces nothing.
+    """Return the event to announce: the verdict, or the retraction of a preceding silent one.
 
-    A detector that finds nothing publishes nothing, so whoever announces a verdict after it must retract that in its
-    name; otherwise the verdict of lower precedence would be the only one in the log.
+    A detector that finds nothing publishes nothing. If its verdict takes precedence, the announcement of another
+    detector must be retracted in its name; otherwise only the lower verdict would be in the log.
     """
     if held is None:
         return placed, verdict, version

@@ -13,16 +13,16 @@ from inference.store import Place, Placed, Scope
 
 @dataclass(frozen=True, slots=True)
 class Stretch:
-    """Messages of a scope in order, and the numbers of those that depend on a message which came or changed.
+    """Messages of a scope in order, and the indexes of those that depend on an added or changed message.
 
-    Before each dependent one stands all of its neighbourhood; elsewhere messages may be missing.
+    The complete neighbourhood of each dependent message is included; elsewhere messages may be missing.
     """
 
     rows: Sequence[Placed]
     dependent: Sequence[int]
 
     def before(self, number: int) -> Sequence[Placed]:
-        """The neighbourhood of the dependent message `number`."""
+        """Return the neighbourhood of the dependent message `number`."""
         return self.rows[max(0, number - NEIGHBOURHOOD) : number]
 
 
@@ -44,13 +44,13 @@ def _stretch(rows: Sequence[Placed], scope: Scope, asked: Iterable[tuple[int, st
         first = bisect_left(order, place)
         stands = first < len(order) and order[first] == place
         dependent.update(range(first, min(len(order), first + NEIGHBOURHOOD + stands)))
-    # The message that a thread hangs from depends on the channel.
+    # The root message of a thread depends on the channel.
     dependent = {number for number in dependent if rows[number].indexed.thread == scope.thread}
     return Stretch(rows, sorted(dependent))
 
 
 def to_judge(stretch: Stretch) -> list[tuple[Placed, Neighbourhood]]:
-    """The dependent human messages, each with its neighbourhood."""
+    """Return the dependent human messages, each with its neighbourhood."""
     found: list[tuple[Placed, Neighbourhood]] = []
     for number in stretch.dependent:
         placed = stretch.rows[number]

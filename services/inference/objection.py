@@ -1,4 +1,4 @@
-"""Finds what a person objects to in a message that rejects an answer. Pure."""
+"""Extraction of the objection from a message that rejects an answer. Pure."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ _CLAUSE_END: Final = re.compile(r"(?<=[.!?:;,…])\s+|\s+[-–—]\s+|\n+|(?<=[�
 
 
 def objection(said: str) -> str:
-    """Return `said` on one line without the clauses before the first that names something.
+    """Return `said` on one line, from the first clause that names something.
 
-    "No, that's wrong: I meant the museum." gives "I meant the museum."; a message that names nothing comes back whole.
+    "No, that's wrong: I meant the museum." gives "I meant the museum."; a message that names nothing is returned whole.
     """
     whole = prepare(said)
     language = own_language(whole.text, whole.words) or "en"

@@ -1,4 +1,4 @@
-"""Writes the section about the last answers for the planner of the next one, as Markdown. Pure."""
+"""Markdown section about the last answers for the planner of the next one. Pure."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from inference.objection import objection
 from inference.turns.rules import Turn
 
 QUOTE: Final = 500
-"""Characters of a person's words that are quoted."""
+"""Maximum length of a quoted message."""
 GIST: Final = 120
-"""Characters of a question, an answer or an objection that are quoted."""
+"""Maximum length of a quoted question, answer or objection."""
 RECENT: Final = 5
-"""Turns that the conversation's context shows."""
+"""Number of turns in the conversation's context."""
 CAREFUL_FROM: Final = 2
-"""From so many rejections in a row on, the planner is asked to be more careful."""
+"""Number of consecutive rejections from which the planner is asked for more care."""
 ACCEPTED_FROM: Final = 0.6
-"""Confidence from which a turn is called accepted; a change of topic (0.5) is not."""
+"""Minimum confidence of a turn that is called accepted. A new topic has 0.5."""
 _OUTCOMES: Final[Mapping[str, str]] = {
     "REVISE": "the validation asked for a revision",
     "RETRY": "the validation asked for another try",
@@ -55,9 +55,9 @@ class Advice:
 
 
 def render(advice: Advice | None, worked: Sequence[Turn] = (), *, may_lack_latest: bool = False) -> str | None:
-    """Return the section "2. Gathered Context", or None if nothing was said of the turn and no strategy `worked`.
+    """Return the section "2. Gathered Context", or None if there is neither feedback on the turn nor a strategy.
 
-    `may_lack_latest`: the latest messages may be missing from the advice, which then says so.
+    `may_lack_latest`: the section says that the latest messages may be missing.
     """
     parts = [] if advice is None or _status(advice.turn) == "neutral" else _previous(advice, may_lack_latest)
     if worked:
@@ -66,7 +66,7 @@ def render(advice: Advice | None, worked: Sequence[Turn] = (), *, may_lack_lates
 
 
 def instructions(advice: Advice) -> tuple[str, ...]:
-    """Return what the planner should do, most general first."""
+    """Return the instructions for the planner, most general first."""
     turn, name = advice.turn, _name(advice.turn.key.turn_id)
     match _status(turn):
         case "accepted":
@@ -162,11 +162,11 @@ def _said(turn: Turn) -> str:
 
 
 def _quoted(words: str, limit: int) -> str:
-    """Return the beginning of a text in quotation marks on one line, which nothing in it can leave."""
+    """Return the beginning of a text as a quotation on one line. Its content cannot end the quotation."""
     line = " ".join(words.split()).replace('"', "'")
     return f'"{line if len(line) <= limit else line[:limit].rstrip() + " …"}"'
 
 
 def _name(name: str) -> str:
-    """Return an id or a strategy; as code unless it is made of letters, digits and `_.:/@-`."""
+    """Return an id or a strategy, formatted as code unless it consists of letters, digits and `_.:/@-`."""
     return name if _PLAIN.fullmatch(name) else f"`{' '.join(name.split()).replace('`', chr(39))}`"

@@ -1,4 +1,4 @@
-"""The last answer as the caller of `detect` knows it, before it has come through the log. Pure."""
+"""The last answer as given by the caller of `detect`, before the log delivers it. Pure."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from inference.store import ConversationKey
 from inference.turns.rules import Turn, TurnKey
 
 SOME_AGENT = "agent"
-"""The agent of an answer that comes without one."""
+"""Agent of an answer without one."""
 
 
 @dataclass(frozen=True, slots=True)
 class LastAnswer:
-    """`turn_id` None: the answer is a turn of its own. `question` is what it answers, None where nobody said."""
+    """Last answer and its question. `turn_id` None: the answer is a turn of its own. `question` None: nobody asked."""
 
     message_id: str
     content: str
@@ -29,7 +29,7 @@ class LastAnswer:
         return self.turn_id or self.message_id
 
     def added_to(self, before: Sequence[Message], message: Message) -> tuple[Message, ...]:
-        """`before` with the exchange right before `message`, as far as it is not there."""
+        """Return `before` with the missing parts of the exchange added right before `message`."""
         if any(one.message_id == self.message_id for one in before):
             return tuple(before)
         agent = self.agent_id or SOME_AGENT
@@ -44,7 +44,7 @@ class LastAnswer:
         return (*before, asked, answer)
 
     def first_of(self, latest: Sequence[Turn], where: ConversationKey, message: Message) -> list[Turn]:
-        """`latest` (newest first) with the answer's turn, where that is not among them."""
+        """Return `latest` (newest first) with the answer's turn added if it is missing."""
         key = TurnKey(*where, self.turn)
         if any(one.key == key or one.agent_message_id == self.message_id for one in latest):
             return list(latest)

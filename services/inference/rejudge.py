@@ -1,4 +1,4 @@
-"""Judges stored messages again: in a new epoch, batch by batch, or only to report what would change."""
+"""Second judgement of stored messages, in a new epoch or as a report of the changes."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from inference.store import IndexedMessage, MessageKey, Place, Placed
 from servicekit.log.records import LOG_TIME, Headers
 
 BATCH: Final = 200
-"""Messages judged, announced and noted at once; a stop loses at most these."""
+"""Messages judged, announced and recorded together. Stopping loses at most one batch."""
 
 
 async def what_would_change(
     rejudgements: Rejudgements, judging: Judging, since: int, progress: Callable[[int], None] = lambda _: None
 ) -> Differences:
-    """Compare the verdicts held of messages from `since` on with those of the detector. Announces nothing."""
+    """Compare the stored verdicts of messages from `since` on with the detector's. Announces nothing."""
     found, position = Differences(), BEGINNING
     while page := await rejudgements.page(since, position, BATCH):
         _count(found, page, await judging.verdicts(await _stretches(judging, page)))
@@ -36,16 +36,16 @@ async def rejudge(
     run: Rejudgement,
     progress: Callable[[int], None] = lambda _: None,
 ) -> Differences:
-    """Judge again what is left of `run` and announce every verdict and retraction in its epoch.
+    """Judge the rest of `run` and publish every announcement and retraction in its epoch.
 
-    A batch counts as done once the log has acknowledged it; one that comes again makes the same events.
+    A batch is done when the log has acknowledged it; repeating it gives the same events.
     """
     found, position = Differences(Counter(run.counts)), run.position
     while page := await rejudgements.page(run.since, position, BATCH):
         stored_at = {one.key: one.stored_at for one in page}
 
         def headers(message: IndexedMessage, stored_at: dict[MessageKey, int] = stored_at) -> Headers:
-            # Words count as said when they were stored: an erasure since then covers them.
+            # The texts count as said when they were stored, so that a later erasure covers them.
             return [(LOG_TIME, str(stored_at[message.key]).encode())]
 
         look = await judging.look(lambda page=page: _stretches(judging, page))  # type: ignore[misc]
@@ -59,7 +59,7 @@ async def rejudge(
 
 
 async def _stretches(judging: Judging, page: Sequence[ToJudge]) -> list[Stretch]:
-    """Return the messages of a page with their neighbourhoods; no others are judged."""
+    """Return the messages of a page with their neighbourhoods."""
     places: list[Place] = [one.place for one in page]
     wanted = {one.key for one in page}
     scopes = sorted({place.scope for place in places})

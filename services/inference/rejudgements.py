@@ -1,4 +1,4 @@
-"""Second judgements in PostgreSQL: the epoch of each, how far it has come, and the messages to judge."""
+"""Second judgements in PostgreSQL: their epoch, progress and messages."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from messages m left join verdicts v using (message_id, conversation_id, tenant,
 where m.role = 'human' and m.at >= $1 and ({_ORDER}) > ($2, $3, $4, $5, $6)
 order by {_ORDER} limit $7
 """
-# Never below the seconds since 1970: verdicts of a database that was lost have no higher epoch.
+# At least the seconds since 1970, so that epochs grow even if the database was lost.
 _BEGIN: Final = """
 insert into rejudgements (epoch, since, detector)
 select greatest(coalesce(max(epoch), 0) + 1, extract(epoch from now())::bigint), $1, $2 from rejudgements
@@ -38,13 +38,13 @@ select version from detectors where version <> $1 and seen_at > now() - make_int
 """
 
 Position = tuple[str, str, str, int, str]
-"""Conversation id, tenant, project, time in microseconds and message id of the last message judged again."""
+"""Position after the last judged message: conversation id, tenant, project, microseconds, message id."""
 BEGINNING: Final[Position] = ("", "", "", -(2**63), "")
 
 
 @dataclass(frozen=True, slots=True)
 class ToJudge:
-    """A message to judge again, and what its verdict announces now. `stored_at` in microseconds."""
+    """Message to judge again, and its announced verdict. `stored_at` is in microseconds."""
 
     place: Place
     before: AnnouncedVerdict | None
@@ -62,7 +62,7 @@ class ToJudge:
 
 @dataclass(frozen=True, slots=True)
 class Rejudgement:
-    """A second judgement that has not ended: of messages from `since` on (microseconds), by one detector."""
+    """Unfinished second judgement of messages from `since` on (microseconds), by one detector."""
 
     epoch: int
     since: int
@@ -72,18 +72,18 @@ class Rejudgement:
 
 
 class Rejudgements:
-    """See the migration that adds `rejudgements`. The connection is held for the lock."""
+    """Table `rejudgements`. The connection is reserved for the lock."""
 
     def __init__(self, connection: Any) -> None:
         self._connection = connection
 
     async def lock(self) -> None:
-        """Keep others from judging again as long as the connection lasts. Raises StartError if another one does."""
+        """Hold the lock on second judgements as long as the connection lives. Raises StartError if it is taken."""
         if not await self._connection.fetchval(_LOCK):
             raise StartError("Another `rejudge` is at work on this database: let it end, or end it.")
 
     async def unfinished(self) -> Rejudgement | None:
-        """Return the latest second judgement unless it has ended."""
+        """Return the latest second judgement, or None if it is complete."""
         row = await self._connection.fetchrow(_LATEST)
         if row is None or row["finished_at"] is not None:
             return None
@@ -91,16 +91,16 @@ class Rejudgements:
         return Rejudgement(row["epoch"], row["since"], row["detector"], position, json.loads(row["counts"]))
 
     async def begin(self, since: int, detector: str) -> Rejudgement:
-        """Raise the epoch. Committed on return: verdicts of messages read later have the new one."""
+        """Raise the epoch and commit. Verdicts of messages read later have the new epoch."""
         epoch = await self._connection.fetchval(_BEGIN, since, detector)
         return Rejudgement(epoch, since, detector, BEGINNING, {})
 
     async def page(self, since: int, after: Position, limit: int) -> Sequence[ToJudge]:
-        """Return the next human messages from `since` on, conversation by conversation."""
+        """Return the next human messages from `since` on, grouped by conversation."""
         return [_to_judge(row) for row in await self._connection.fetch(_PAGE, since, *after, limit)]
 
     async def note(self, epoch: int, position: Position, counts: Counter[str]) -> None:
-        """Note how far a second judgement has come."""
+        """Record the progress of a second judgement."""
         await self._connection.execute(_PROGRESS, epoch, json.dumps(position), counts.total(), json.dumps(counts))
 
     async def finish(self, epoch: int) -> None:

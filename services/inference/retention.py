@@ -9,10 +9,10 @@ _IN_CONVERSATION = "n.conversation_id = r.conversation_id and n.tenant = r.tenan
 
 
 def expiries(settings: InferenceSettings) -> list[Expiry]:
-    """Return the expiries of conversations, turns, verdicts, the language model's answers and outcomes.
+    """Return the expiry rules of conversations, turns, verdicts, the language model's answers and outcomes.
 
-    A conversation goes as a whole, once its last message is too old: `evaluation` counts its messages, and must not
-    fall while any of them may be judged again.
+    A conversation expires as a whole after its last message, because `evaluation` counts its messages and must not
+    decrease while they may be judged.
     """
     moment = "to_timestamp($1::bigint / 1e6)"
     quiet = f"not exists (select from messages n where {_IN_CONVERSATION} and n.stored_at >= {moment})"

@@ -50,9 +50,9 @@ MIGRATIONS = Path(__file__).parent / "migrations"
 
 
 async def build(settings: InferenceSettings, context: ServiceContext) -> Service:
-    """The service, connected to its database and ready to start."""
+    """Build the service, connected to its database and ready to start."""
     service = Service("inference", context)
-    # Opened first and so closed last: a question cut off by our own stop must not be settled as unanswered.
+    # Opened first, so it is closed last: a question that our own stop interrupts must not be stored as unanswered.
     endpoint = _open_endpoint(settings, service.resources)
     pool = await service.open_database(settings.database_url, MIGRATIONS, init=take_bytes)
     service.expire(pool, expiries(settings))
@@ -110,7 +110,7 @@ async def open_judging(
     detector: Detector,
     resources: AsyncExitStack,
 ) -> Judging:
-    """Return what judges messages of `pool`'s index beside the service: with its gate, if the settings name one."""
+    """Return a judge of the messages in `pool`'s index for use outside of the service, with its gate if configured."""
     endpoint = _open_endpoint(settings, resources)
     gate = _gate(settings, endpoint, PostgresGateAnswers(pool), detector, SystemClock()) if endpoint else None
     turns = await PostgresTurnIndex.over(pool, TurnVectors(detector.embedder))
@@ -134,4 +134,4 @@ def _gate(
 
 PERMISSIONS = merged(api.PERMISSIONS, where.PERMISSIONS)
 PROGRAM = Program("inference", InferenceSettings, build, Surface(PERMISSIONS))
-"""The service as it is started on its own."""
+"""Program that runs the service alone."""

@@ -18,18 +18,19 @@ def _sendable(key: SecretStr) -> SecretStr:
 
 
 class InferenceSettings(ReadSettings):
-    """`broker` is host:port[,host:port]; `database_url` a PostgreSQL address; `sentence_encoder` see
-    `encoders.sentence_encoder`: let all processes of a group have the same, or verdicts depend on who judges.
+    """Settings of inference. `broker` is host:port[,host:port], `database_url` a PostgreSQL URL.
 
-    `gate_url` is the base address of an OpenAI-compatible endpoint (up to /v1) that `gate_model` is asked at where no
-    rule alone decides; empty: nobody is asked. One question takes at most `gate_seconds`, all those of one batch
-    `gate_batch_seconds`, which stays below the time that a rebalance waits for the batch at work unless set otherwise.
+    `sentence_encoder`: see `encoders.sentence_encoder`. All processes of a group need the same one.
 
-    `index_seconds` is how long `detect` waits for what the log held at the request to be indexed.
+    `gate_url` is the base URL of an OpenAI-compatible endpoint (up to /v1) with the model `gate_model`; empty: no gate.
+    It is asked about messages that no rule decides. `gate_seconds` is the deadline of a question, `gate_batch_seconds`
+    that of a batch; by default it is shorter than the time that a rebalance waits for a batch.
 
-    Kept, in days after the conversation's last message came in (0: for ever): `conversation_days` its texts,
-    `turn_days` its turns and verdicts; `gate_answer_days` after the answer, what the language model said;
-    `journal_days` after the outcome, events without effect (`where`).
+    `index_seconds` limits how long `detect` waits for the index.
+
+    Retention in days after the conversation's last message was stored (0: no limit): `conversation_days` for its texts,
+    `turn_days` for turns and verdicts. `gate_answer_days` after the answer, for answers of the language model;
+    `journal_days` after the outcome, for events without effect (`where`).
     """
 
     model_config = SettingsConfigDict(env_prefix="INFERENCE_")

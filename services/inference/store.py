@@ -12,7 +12,7 @@ from contracts.provenance import NO_PROVENANCE, Provenance
 from detector.model import Message
 
 PLACES_KEPT: Final = 16
-"""Earlier places that are remembered of a message, the latest ones."""
+"""Maximum number of former positions kept per message, latest first."""
 
 
 class ConversationKey(NamedTuple):
@@ -32,10 +32,10 @@ class MessageKey(NamedTuple):
 
 @dataclass(frozen=True)
 class IndexedMessage:
-    """A message in its conversation: what the version that holds says, at the time of the earliest one.
+    """Message of a conversation: the content of its greatest version, at the time of its earliest one.
 
-    `stood_at` holds the times at which it stood before an earlier version came, the latest first; `stood_in` likewise
-    the threads. `user_type` is the person's role as the platform names it.
+    `stood_at` and `stood_in` have its former times and threads, latest first. `user_type` is the person's role in the
+    platform's terms.
     """
 
     conversation: ConversationKey
@@ -48,7 +48,7 @@ class IndexedMessage:
 
     @cached_property
     def thread(self) -> str:
-        """The thread that it stands in; empty: the channel."""
+        """Thread of the message; empty for the channel."""
         return self.message.thread_id or ""
 
     @cached_property
@@ -57,13 +57,13 @@ class IndexedMessage:
 
     @property
     def said(self) -> tuple[object, ...]:
-        """Return the fields that a verdict and its announcement may depend on."""
+        """Fields that a verdict and its announcement depend on."""
         return self.message, self.provenance, self.user_type
 
     def merged(self, other: IndexedMessage) -> IndexedMessage:
-        """The message after another of its versions came; the very same object where that one adds nothing.
+        """Return the message merged with another version; the same object if nothing changes.
 
-        Not every event names reply and thread, so what one names holds; of two the greater.
+        Events may omit reply and thread, so a value given by any version is kept; of two the greater.
         """
         at = min(self.message.at, other.message.at)
         thread = max(self.thread, other.thread)
@@ -84,11 +84,10 @@ class IndexedMessage:
 
 @dataclass(frozen=True, slots=True)
 class Placed:
-    """A message as the index holds it.
+    """Message as read from the index.
 
-    `evaluation` is the number of message versions that its conversation holds, `epoch` the one that verdicts are given
-    in. `emitted_turn_id` and
-    `emitted_agent_id` say what a verdict on it was last announced for, None where none ever was.
+    `evaluation` is the number of message versions in its conversation, `epoch` that of new verdicts. `emitted_turn_id`
+    and `emitted_agent_id` are those of its last announced verdict, None if there was none.
     """
 
     indexed: IndexedMessage
@@ -103,7 +102,7 @@ class Placed:
 
 
 class VerdictStamp(NamedTuple):
-    """Orders the verdicts on one message: the highest holds. `judged_by` is the detector's `precedence`."""
+    """Sort key of the verdicts on one message; the highest counts. `judged_by` is the detector's `precedence`."""
 
     epoch: int
     judged_by: str
@@ -111,7 +110,7 @@ class VerdictStamp(NamedTuple):
 
     @classmethod
     def of(cls, placed: Placed, version: str) -> VerdictStamp:
-        """Return the stamp of a verdict that the detector of this version gives on a message as it was read."""
+        """Return the stamp of a verdict by a detector of this version on a message as read."""
         return cls(placed.epoch, precedence(version), placed.evaluation)
 
 
@@ -125,12 +124,12 @@ class Place(NamedTuple):
 
     @property
     def scope(self) -> Scope:
-        """The thread."""
+        """Thread of the position, or the channel."""
         return Scope(self.conversation, self.thread)
 
 
 class Scope(NamedTuple):
-    """A thread of a conversation with the message it hangs from, or the channel without what stands in its threads."""
+    """Thread with its root message, or the channel without its threads."""
 
     conversation: ConversationKey
     thread: str
@@ -138,7 +137,7 @@ class Scope(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Emission:
-    """A verdict on a message of `sender_id` is about to be announced for this turn."""
+    """Note that a verdict on a message of `sender_id` is about to be announced for this turn."""
 
     key: MessageKey
     sender_id: str
@@ -148,31 +147,31 @@ class Emission:
 
 class Store(Protocol):
     async def index(self, messages: Collection[IndexedMessage]) -> set[MessageKey]:
-        """Merge messages, at most one per key, with what is held: see `IndexedMessage.merged`.
+        """Merge messages, at most one per key, into the index (see `IndexedMessage.merged`) and commit.
 
-        Gives the keys that were added or changed. Committed on return.
+        Returns the keys of added or changed messages.
         """
         ...
 
     async def places(self, keys: Collection[MessageKey]) -> Sequence[Place]:
-        """Return the current and former positions of the known `keys`: messages behind them may depend on them.
+        """Return the current and former positions of the known `keys`. Later messages may depend on them.
 
-        A message that a thread hangs from stands in that thread, too.
+        The root message of a thread has a position in the thread, too.
         """
         ...
 
     async def around(self, places: Collection[Place], reach: int) -> Sequence[Sequence[Placed]]:
-        """For each scope, in order, the messages at these places, with `reach` messages before and after each of them.
+        """Return for each scope the messages at these places, with `reach` messages before and after each.
 
-        In order of (at, message_id), each once. Between two places that are far apart messages are missing. With a
-        thread comes the message it hangs from.
+        Messages are sorted by (at, message_id) and unique. Messages between distant places are missing. A thread
+        includes its root message.
         """
         ...
 
     async def emitting(self, emissions: Collection[Emission]) -> None:
-        """Note what is about to be announced, so that a later look that finds nothing knows what to retract.
+        """Note announcements before they are published, so that a later judgement knows what to retract.
 
-        Nothing is noted of a message that has another sender by now: an erasure has replaced the id meanwhile.
+        Skips messages whose sender has changed, because an erasure has replaced the id.
         """
         ...
 

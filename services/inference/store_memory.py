@@ -1,4 +1,4 @@
-"""An index of conversations that lives and dies with the process: for tests, simulations and a first look."""
+"""Index of conversations in memory, for tests and simulations."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ class MemoryStore:
         return any(self._evaluation(one.indexed.conversation) > one.evaluation for one in looked_at)
 
     def _begun(self, root: IndexedMessage) -> Sequence[str]:
-        """The thread that hangs from a message, if there is one."""
+        """Return the thread that begins with a message, if there is one."""
         name = root.message.message_id
         return [name] if any(h.indexed.thread == name for h in self._held[root.conversation].values()) else []
 

@@ -1,4 +1,4 @@
-"""The index of conversations in PostgreSQL: one statement per step and batch."""
+"""Index of conversations in PostgreSQL, with one statement per step and batch."""
 
 from __future__ import annotations
 
@@ -44,9 +44,9 @@ _ROW: Final = f"""m.message_id, m.at, m.version, m.stood_at, m.emitted_turn_id, 
 _IN: Final = "m.tenant = s.tenant and m.project = s.project and m.conversation_id = s.conversation_id"
 _IN_THREAD: Final = f"{_IN} and hashtextextended(m.thread, 0) = hashtextextended(s.thread, 0) and m.thread = s.thread"
 _ENDLESS: Final = 2**63 - 1
-# From each place on up to the next, and from each back to the one before: no message is read for two places.
+# Between each place and the next, so that no message is read for two places.
 EPOCH: Final = "select coalesce(max(epoch), 0) from rejudgements"
-"""The epoch that verdicts are given in."""
+"""Epoch of new verdicts."""
 _AROUND: Final = f"""
 with places as (
     select *, lag(at, 1, -1::bigint) over w as before_at, lag(message_id, 1, '') over w as before_id,

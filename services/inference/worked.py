@@ -1,4 +1,4 @@
-"""Strategies that somebody said worked, for the planner of the next answer."""
+"""Strategies that worked, for the planner of the next answer."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from inference.turns.rules import Turn
 from inference.turns.store import TurnSearch, Wanted
 
 LOOKED_AT: Final = 50
-"""Turns in which different strategies are looked for."""
+"""Number of turns searched for different strategies."""
 
 
 async def strategies_that_worked(

@@ -231,19 +231,19 @@ export interface Counts {
 
 /** Verdict of a message, the turn that it concerns, and the text for the planner of the next answer. */
 export interface Detected {
-  /** What the message says. */
+  /** Verdict of the message. */
   feedback: FeedbackResult;
-  /** The agent's message that it says it of. */
+  /** The agent message that the verdict is about. */
   target: FoundTarget | null;
-  /** The turns that it may be about, the likeliest first. */
+  /** The turns that the message may be about, most probable first. */
   candidates: FoundCandidate[];
-  /** How many of the last answers were rejected one after the other. */
+  /** Number of last answers that were rejected one after the other. */
   rejections_in_a_row: number;
-  /** A section for the planner's prompt; null if nothing was said of the last answer and no strategy is listed. */
+  /** A section for the planner's prompt; null if the last answer has no feedback and no strategy is listed. */
   planner_markdown: string | null;
   /** True if the latest messages may be missing: they were not all indexed in time, and `previous` was not given. */
   answer_not_seen: boolean;
-  /** Strategies that somebody said worked for such questions, best first; empty unless asked for. */
+  /** Strategies that worked for such questions, best first; empty unless requested. */
   strategies: FoundStrategy[];
 }
 
@@ -308,29 +308,29 @@ export interface FeedbackItem {
 export interface FeedbackResult {
   /** rejected, accepted or neutral. */
   feedback_type: "rejected" | "accepted" | "neutral";
-  /** How sure that is, 0 to 1, calibrated. */
+  /** Calibrated confidence, 0 to 1. */
   confidence: number;
-  /** How the message rejects the answer, where it does: outright, by asking again, or by giving up. */
+  /** Type of a rejection: explicit, rephrased or abandonment; null otherwise. */
   correction_type: "explicit" | "rephrased" | "abandonment" | null;
   /** The message's text. */
   user_said: string;
-  /** The same as a reaction; null where nothing is said. */
+  /** The verdict as a reaction; null if the message is not feedback. */
   reaction: "ok" | "not_ok" | null;
-  /** What the gate takes the message for, where the rules of corrections abstain. */
+  /** The gate's reading of the message. */
   gate: "ok" | "not_ok" | "neutral";
-  /** What decided: rules, the learned layer, or a language model. */
+  /** The decider: rules, the learned layer, or a language model. */
   decided_by: "rules" | "learned" | "llm";
-  /** What the message does, in words: what the names in `rules` stand for. */
+  /** Descriptions of the message in words, for the names in `rules`. */
   reasons: string[];
-  /** The patterns that fired, by name. */
+  /** Names of the matching patterns and rules. */
   rules: string[];
-  /** The sentence encoder that reads likely rejections again; null where words alone were read. */
+  /** The sentence encoder that judges likely rejections again; null if only word vectors were used. */
   encoder: string | null;
-  /** The learned layer's probabilities and what else was weighed, by name. */
+  /** The learned layer's probabilities and other numbers behind the verdict, by name. */
   scores: Record<string, number>;
-  /** Whether the message turns to something else: that sets the turn's status and is never announced. */
+  /** True if the message starts a new topic, which sets the turn's status and is never announced. */
   new_topic: boolean;
-  /** Whether it becomes a feedback once the chat publishes the message. */
+  /** True if the verdict is announced once the chat publishes the message. */
   would_be_announced: boolean;
 }
 
@@ -366,7 +366,7 @@ export interface Figures {
   satisfaction: number | null;
 }
 
-/** One of the person's turns that the message may be about; the score as of a target. */
+/** A turn of the person that the message may be about. The score is computed as for a target. */
 export interface FoundCandidate {
   /** The turn: a person's question and the agent's answer to it. */
   turn_id: string;
@@ -376,13 +376,13 @@ export interface FoundCandidate {
   agent_id: string;
   /** 0.85 * similarity + 0.15 * recency. */
   score: number;
-  /** How like the message that turn is, 0 to 1. */
+  /** Similarity of that turn to the message, 0 to 1. */
   similarity: number;
-  /** How recent that turn is, 0 to 1. */
+  /** Recency of that turn, 0 to 1. */
   recency: number;
-  /** How many turns back it lies; 1 is the last answer. */
+  /** Distance in turns; 1 is the last answer. */
   turns_back: number;
-  /** What found it: the message's own reply, the latest answer to its writer in its thread, or in the channel, or words that an older answer alone holds. */
+  /** The rule that found it: the message's reply, the latest answer to its writer in its thread or in the channel, or words that only an older answer has. */
   rule: "named" | "thread" | "own_latest" | "older_named";
   /** The conversation, also called thread. */
   conversation_id: string;
@@ -455,7 +455,7 @@ export interface FoundStrategy {
   conversation_id: string;
   /** The turn: a person's question and the agent's answer to it. */
   turn_id: string;
-  /** When its last message was written. */
+  /** Time of its last message. */
   ts: string | null;
   /** The person. */
   user_id: string | null;
@@ -473,15 +473,15 @@ export interface FoundStrategy {
   user_feedback_status: "rejected" | "accepted" | "neutral";
   /** How sure that is, 0 to 1. */
   feedback_confidence: number;
-  /** The outcome of the platform's check and the person's feedback in one number, -1 to 1. */
+  /** The platform's own check and the person's feedback in one number, -1 to 1. */
   satisfaction: number;
   /** Quality and feedback in one number, -0.4 to 0.8: quality_score * 0.6 + weight * 0.4. */
   ranking_score: number;
-  /** How like the text its question is, 0 to 1; null where no text was searched for. */
+  /** Similarity of its question to the text, 0 to 1; null without a text. */
   similarity: number | null;
 }
 
-/** The agent message a verdict is about: score = 0.85 * similarity + 0.15 * recency, each 0 to 1. */
+/** The agent message that a verdict is about. score = 0.85 * similarity + 0.15 * recency, each 0 to 1. */
 export interface FoundTarget {
   /** The turn: a person's question and the agent's answer to it. */
   turn_id: string;
@@ -491,13 +491,13 @@ export interface FoundTarget {
   agent_id: string;
   /** 0.85 * similarity + 0.15 * recency. */
   score: number;
-  /** How like the message that turn is, 0 to 1. */
+  /** Similarity of that turn to the message, 0 to 1. */
   similarity: number;
-  /** How recent that turn is, 0 to 1. */
+  /** Recency of that turn, 0 to 1. */
   recency: number;
-  /** How many turns back it lies; 1 is the last answer. */
+  /** Distance in turns; 1 is the last answer. */
   turns_back: number;
-  /** What found it: the message's own reply, the latest answer to its writer in its thread, or in the channel, or words that an older answer alone holds. */
+  /** The rule that found it: the message's reply, the latest answer to its writer in its thread or in the channel, or words that only an older answer has. */
   rule: "named" | "thread" | "own_latest" | "older_named";
 }
 
@@ -1110,13 +1110,13 @@ export interface TurnLog {
   bundle_id: string | null;
 }
 
-/** The metadata.json of a turn; where only feedback is known of it, the rest is null. */
+/** The metadata.json of a turn. Fields are null if only feedback on the turn is known. */
 export interface TurnMetadata {
   /** The conversation, also called thread. */
   conversation_id: string;
   /** The turn: a person's question and the agent's answer to it. */
   turn_id: string;
-  /** When its last message was written. */
+  /** Time of its last message. */
   ts: string | null;
   /** The person. */
   user_id: string | null;
@@ -1134,13 +1134,13 @@ export interface TurnMetadata {
   user_feedback_status: "rejected" | "accepted" | "neutral";
   /** How sure that is, 0 to 1. */
   feedback_confidence: number;
-  /** The outcome of the platform's check and the person's feedback in one number, -1 to 1. */
+  /** The platform's own check and the person's feedback in one number, -1 to 1. */
   satisfaction: number;
   /** Quality and feedback in one number, -0.4 to 0.8: quality_score * 0.6 + weight * 0.4. */
   ranking_score: number;
   /** The agent's message in that turn. */
   agent_message_id: string | null;
-  /** The turn whose message rejected this one. */
+  /** The turn whose message rejected this one; null if no message did. */
   rejection_detected_in: string | null;
   /** How the person rejected the answer: explicitly, by asking again, or by giving up. */
   correction_type: string | null;
@@ -1150,7 +1150,7 @@ export interface TurnMetadata {
   tags: string[];
   /** What the answer should have been, in the person's words. */
   correction: string | null;
-  /** Whether the status is a person's own judgement, not read out of a message. */
+  /** True if the status is a person's own judgement instead of a verdict on a message. */
   judged_by_user: boolean;
   /** The platform's track that the answer belongs to. */
   track_id: string | null;
@@ -1160,7 +1160,7 @@ export interface TurnMetadata {
   session_id: string;
   /** The same as `ts`. */
   timestamp: string | null;
-  /** What is made of the answer, and where it was said. */
+  /** The feedback on the answer, and its origin. */
   user_feedback: UserFeedback;
 }
 
@@ -1209,11 +1209,11 @@ export interface TurnsWithFeedbacks {
 export interface UserFeedback {
   /** rejected, accepted or neutral. */
   status: "rejected" | "accepted" | "neutral";
-  /** When that was said; null where nobody has said anything. */
+  /** Time of that feedback; null without feedback. */
   detected_at: string | null;
-  /** The turn whose message said it; null where the person reacted to the turn itself. */
+  /** The turn whose message gave the feedback; null if the person reacted to the turn itself. */
   detected_in_turn: string | null;
-  /** explicit_correction, rephrased_query or abandonment; null where the turn was not rejected. */
+  /** explicit_correction, rephrased_query or abandonment; null unless the turn was rejected. */
   correction_type: string | null;
   /** How sure it is that the person meant it, 0 to 1. */
   confidence: number;

@@ -11,13 +11,12 @@ from detector.encoders.sentence_transformer import SentenceTransformerEmbedder
 
 
 def sentence_encoder(choice: str, say: Callable[[str], None]) -> SentenceEncoder | None:
-    """The encoder; None where words have to do.
+    """Return the encoder, or None for word vectors only.
 
-    `choice` is `none`; `minilm`, fetched at the first time; `auto`, which is `minilm` where that lies on this machine
-    already, else none; or the name of a sentence-transformers model.
+    `choice` is `none`; `minilm`, downloaded if missing; `auto`, which is `minilm` if it is on this machine and
+    otherwise none; or the name of a sentence-transformers model.
 
-    Raises:
-        ModelMissing: a package or the model that was asked for is missing.
+    Raises ModelMissing if a package or the chosen model is missing.
     """
     try:
         match choice:

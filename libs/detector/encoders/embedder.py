@@ -1,8 +1,8 @@
 """Sentence vectors behind a port.
 
-WordLlama is the default: its weights travel inside its wheel, so nothing is downloaded. Its vectors are sums over
-tokens, which lets this adapter keep the sum of every word it has met and embed a message by adding words up: several
-times faster than tokenising each message, and the words' own vectors come for free (see `similarity`).
+WordLlama is the default. Its weights are in its wheel, so nothing is downloaded. Its vectors are sums over tokens. So
+this adapter caches the sum of every word and embeds a message by adding words, several times faster than tokenising
+each message. The vectors of words are also available (see `intent`).
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from detector.text import prepare
 
 Vectors = npt.NDArray[np.float32]
 
-#: Words kept with their vectors; 256 floats each, so at most 32 MiB. Past it the table starts afresh.
+#: Maximum number of cached words, with 256 floats each: 32 MiB. A full cache is emptied.
 WORD_CACHE: Final = 32_768
-#: Letters of a word that are looked at: base64 in a message is not a word.
+#: Maximum length of a word. Base64 in a message is not a word.
 WORD_LENGTH: Final = 40
 
 
 class Embedder(Protocol):
-    """Turns texts into vectors whose dot product says how alike they are."""
+    """Encoder of texts to vectors whose dot product is the similarity."""
 
     @property
     def name(self) -> str:
@@ -36,14 +36,14 @@ class Embedder(Protocol):
 
     @property
     def dimension(self) -> int:
-        """Numbers a vector has."""
+        """Dimension of a vector."""
 
     def embed(self, texts: Sequence[str]) -> Vectors:
-        """Shape (len(texts), dimension); every row has length 1, or is all zero where the text says nothing."""
+        """Return vectors of shape (len(texts), dimension). Each row has length 1, or is zero for an empty text."""
 
 
 class SentenceEncoder(Embedder, Protocol):
-    """Reads a text as a whole, at a price."""
+    """Slower encoder that reads a text as a whole."""
 
     @property
     def early(self) -> Embedder | None:
@@ -51,7 +51,7 @@ class SentenceEncoder(Embedder, Protocol):
 
 
 def unit_rows(rows: Vectors) -> Vectors:
-    """Rows scaled to length 1; a row without length, or with a number that is none, becomes zero."""
+    """Scale rows to length 1. A row of length zero, or with NaN or infinity, becomes zero."""
     clean = np.nan_to_num(rows, nan=0.0, posinf=0.0, neginf=0.0)
     length = np.linalg.norm(clean, axis=1, keepdims=True)
     scaled: Vectors = np.divide(clean, length, out=np.zeros_like(clean), where=length > 1e-9)
@@ -59,12 +59,12 @@ def unit_rows(rows: Vectors) -> Vectors:
 
 
 def encodable(text: str) -> str:
-    """The text without halves of surrogate pairs, on which tokenizers raise."""
+    """Return the text without lone surrogates, on which tokenizers raise."""
     return text.encode("utf-8", "replace").decode()
 
 
 class WordVectors:
-    """Word -> row of a growing matrix; row 0 is the zero vector."""
+    """Index of words to rows of a growing matrix; row 0 is the zero vector."""
 
     def __init__(self, tokenizer: Any, table: npt.NDArray[np.float16], limit: int = WORD_CACHE) -> None:
         self._tokenizer = tokenizer
@@ -76,11 +76,11 @@ class WordVectors:
 
     @property
     def matrix(self) -> Vectors:
-        """Shape (rows, dimension); valid until the next call of `rows`."""
+        """Matrix of shape (rows, dimension); valid until the next call of `rows`."""
         return self._matrix
 
     def rows(self, words: Sequence[Sequence[str]]) -> list[list[int]]:
-        """For each text's words their rows in `matrix`."""
+        """Return for each text the rows of its words in `matrix`."""
         known = self._rows
         fresh = set(chain.from_iterable(words)).difference(known)
         if fresh:
@@ -106,20 +106,20 @@ class WordVectors:
 
 
 class WordLlamaEmbedder:
-    """256-dimensional vectors of WordLlama, added up word by word. Never touches the network."""
+    """256-dimensional vectors of WordLlama, added up word by word. Does not use the network."""
 
     name = "wordllama-256-words"
 
     def __init__(self) -> None:
         wordllama = _import_quietly("wordllama")
-        # Without cache_dir the loader looks for the weights outside the wheel and would download them.
+        # Without cache_dir the loader searches outside of the wheel and would download the weights.
         model = wordllama.WordLlama.load(cache_dir=Path(wordllama.__file__).parent, disable_download=True)
-        # The weights are published in half precision, so nothing is lost; the package's own copy is twice as large.
+        # The weights are published in half precision, so this is exact; the package's copy is twice as large.
         self.words = WordVectors(model.tokenizer, np.asarray(model.embedding, dtype=np.float16))
 
     @property
     def dimension(self) -> int:
-        """256, the only size that the wheel carries."""
+        """256, the only dimension in the wheel."""
         return int(self.words.matrix.shape[1])
 
     def embed(self, texts: Sequence[str]) -> Vectors:
@@ -127,13 +127,13 @@ class WordLlamaEmbedder:
         return self.embed_words([prepare(t).words for t in texts])
 
     def embed_words(self, texts: Sequence[Sequence[str]]) -> Vectors:
-        """`embed` for texts that are already split into words."""
+        """Embed texts that are already split into words."""
         rows = self.words.rows(texts)
         return unit_rows(summed(self.words.matrix, rows))
 
 
 def _import_quietly(name: str) -> Any:
-    """Imports a package that sets up the root logger, and puts the logger back as it was."""
+    """Import a package that configures the root logger, and restore the logger."""
     root = logging.getLogger()
     handlers, level = list(root.handlers), root.level
     package = import_module(name)
@@ -143,9 +143,9 @@ def _import_quietly(name: str) -> Any:
 
 
 def summed(matrix: Vectors | npt.NDArray[np.float16], rows: Sequence[Sequence[int]]) -> Vectors:
-    """For each list of row numbers the sum of those rows of the matrix, always added in the order given.
+    """Return for each list of row numbers the sum of these rows of the matrix, added in the given order.
 
-    Longest lists first, so that the n-th numbers of all lists that have one are added in one step: several times faster
+    The longest lists come first, so that the n-th rows of all lists are added in one step. This is several times faster
     than one list after the other, or than a segmented sum.
     """
     lengths = np.fromiter(map(len, rows), np.intp, len(rows))
@@ -153,7 +153,7 @@ def summed(matrix: Vectors | npt.NDArray[np.float16], rows: Sequence[Sequence[in
     flat = np.fromiter(chain.from_iterable(rows), np.intp, int(lengths.sum()))
     starts = (np.cumsum(lengths) - lengths)[order]
     sums = np.zeros((len(rows), matrix.shape[1]), dtype=np.float32)
-    # How many lists have an n-th number, for each n.
+    # Number of lists with an n-th element, for each n.
     alive = len(rows) - np.cumsum(np.bincount(lengths))[:-1] if len(rows) else lengths
     for step, count in enumerate(alive.tolist()):
         sums[:count] += matrix[flat[starts[:count] + step]]

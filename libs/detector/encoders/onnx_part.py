@@ -1,7 +1,7 @@
-"""A part of an ONNX model as a model of its own: what one tensor needs, from the inputs or from a tensor on the way.
+"""Extraction of a part of an ONNX model: the nodes that one tensor needs, from the inputs or from another tensor.
 
-ONNX Runtime runs all of a model's nodes, whatever is asked for. A model is a protocol buffer, so its parts are copied
-as they stand; only which of them are taken is decided here.
+ONNX Runtime always runs all nodes of a model. A model is a protocol buffer, so this module copies the needed parts
+unchanged.
 """
 
 from __future__ import annotations
@@ -9,25 +9,23 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-# Numbers of fields in onnx.proto; a field's key also holds how its content is written: as a number or by its length.
+# Field numbers in onnx.proto. A field's key also has its wire type.
 _GRAPH: Final = 7
 _NODE, _INITIALIZER, _INPUT, _OUTPUT, _VALUE_INFO = 1, 5, 11, 12, 13
 _NODE_INPUT, _NODE_OUTPUT = 1, 2
 _VALUE_NAME, _VALUE_TYPE = 1, 2
-#: What is taken where its name is needed, and which field of it is the name.
+#: Field that holds the name, for elements that are copied only if their name is needed.
 _NAMED: Final = {_INITIALIZER: 8, _INPUT: _VALUE_NAME}
-#: A TypeProto: a tensor (field 1) whose elements (field 1) are 32-bit floats (1), of any shape.
+#: TypeProto: a tensor (field 1) whose elements (field 1) are 32-bit floats (1), of any shape.
 _FLOATS: Final = bytes((1 << 3 | 2, 2, 1 << 3, 1))
 _NUMBER, _LENGTH = 0, 2
 
 
 def part(model: bytes, output: str, start: str | None = None) -> bytes:
-    """The model that computes `output` alone; with `start`, a tensor of floats, given that instead of computing it.
+    """Return the model that computes only `output`, from the float tensor `start` if given.
 
-    Its inputs are those of the model's that it reads, and `start`.
-
-    Raises:
-        ValueError: the bytes are no ONNX model, or nothing in it computes `output`.
+    Its inputs are those inputs of the model that it needs, and `start`. Raises ValueError if the bytes are not an ONNX
+    model, or nothing in it computes `output`.
     """
     return b"".join(
         _field(_GRAPH, _part_of(content, output, start)) if number == _GRAPH else bytes(whole)
@@ -74,7 +72,7 @@ def _names(message: memoryview, wanted: int) -> list[str]:
 
 
 def _fields(message: memoryview) -> Iterator[tuple[int, memoryview, memoryview]]:
-    """Number, the field as it stands, and its content, of each field."""
+    """Yield the number, the raw bytes and the content of each field."""
     place = 0
     while place < len(message):
         first = place
@@ -93,7 +91,7 @@ def _fields(message: memoryview) -> Iterator[tuple[int, memoryview, memoryview]]
 
 
 def _number(message: memoryview, place: int) -> tuple[int, int]:
-    """A number written in groups of seven bits, the lowest first, and the place after it."""
+    """Return a varint and the position after it."""
     value = shift = 0
     while place < len(message):
         group = message[place]

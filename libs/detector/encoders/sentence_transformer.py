@@ -12,19 +12,19 @@ from detector.encoders.embedder import Vectors, encodable, unit_rows
 
 
 class SentenceTransformerEmbedder:
-    """Needs the package, and the model's weights on this machine or a network to fetch them by."""
+    """Encoder that needs the package, and the model's weights or a network to download them."""
 
     early = None
 
     def __init__(self, model: str) -> None:
-        """`model` is a name or a folder. Raises ImportError where the package sentence-transformers is missing."""
+        """`model` is a name or a folder. Raises ImportError if the package sentence-transformers is missing."""
         package: Any = import_module("sentence_transformers")
         self._model: Any = package.SentenceTransformer(model, device="cpu")
         self.name = model
         self.dimension = len(self._model.encode("a", show_progress_bar=False))
 
     def embed(self, texts: Sequence[str]) -> Vectors:
-        """See `Embedder.embed`. One text a run, so that none reads differently in other company."""
+        """See `Embedder.embed`. One text per run, so that a vector does not depend on other texts."""
         out: Vectors = np.zeros((len(texts), self.dimension), dtype=np.float32)
         for row, text in enumerate(texts):
             if text.strip():

@@ -1,1 +1,1 @@
-"""Measures the detector on labelled rows."""
+"""Evaluation of the detector on labelled rows."""

@@ -1,4 +1,4 @@
-"""The worst verdicts on labelled rows, side by side with what they should have been."""
+"""The worst verdicts on labelled rows, next to their labels."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from typing import Any, Final
 from detector.evaluation.rows import Row
 from detector.model import Verdict
 
-#: Characters of a text that are shown.
+#: Maximum length of a printed text.
 SHOWN: Final = 160
 
 
 def worst(rows: Sequence[Row], verdicts: Sequence[Verdict], count: int) -> list[dict[str, Any]]:
-    """The `count` wrong verdicts that cost most: announced ones first, then the surest."""
+    """Return the `count` worst errors: announced ones first, then by confidence."""
     wrong = [
         (not v.emitted, -v.confidence, number)
         for number, (row, v) in enumerate(zip(rows, verdicts, strict=True))
@@ -23,7 +23,7 @@ def worst(rows: Sequence[Row], verdicts: Sequence[Verdict], count: int) -> list[
 
 
 def side_by_side(row: Row, verdict: Verdict) -> dict[str, Any]:
-    """A row's label and text beside the verdict; texts are cut."""
+    """Return a row's label and text with the verdict; texts are shortened."""
     return {
         "id": row.get("id"),
         "label": row.get("label"),
@@ -38,7 +38,7 @@ def side_by_side(row: Row, verdict: Verdict) -> dict[str, Any]:
 
 
 def cut(text: str) -> str:
-    """One line of at most `SHOWN` characters."""
+    """Return the text on one line of at most `SHOWN` characters."""
     line = " ".join(text.split())
     return line if len(line) <= SHOWN else line[: SHOWN - 1] + "…"
 

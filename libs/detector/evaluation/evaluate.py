@@ -1,4 +1,4 @@
-"""Measures the detector on the rows of a file; the fields of its first row tell which kind they are."""
+"""Evaluation of the detector on the rows of a file. The fields of its first row determine their kind."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ Report = dict[str, Any]
 
 
 def evaluate(path: Path, detector: Detector | None = None, by: Sequence[By] = (), errors: int = 0) -> Report:
-    """Scores of a JSON-lines file under `kind` and further keys that depend on it.
+    """Return the scores of a JSON-lines file under `kind` and keys that depend on it.
 
-    `by`: groups that labelled messages are scored by, too; `errors`: so many of the worst verdicts on labelled
-    messages and phrases, with the texts. Raises UnknownRows.
+    `by`: additional groupings of labelled messages. `errors`: number of worst verdicts to return with their texts, for
+    labelled messages and phrases. Raises UnknownRows.
     """
     rows = read_rows(path)
     kind = kind_of(rows, path)
@@ -44,7 +44,7 @@ def evaluate(path: Path, detector: Detector | None = None, by: Sequence[By] = ()
 
 
 def score_pairs(rows: Sequence[Row], detector: Detector) -> Report:
-    """Accuracy at probability 0.5 and AUC of "same intent", for each source and over all."""
+    """Return accuracy at probability 0.5 and AUC of "same intent", for each source and overall."""
     truth = [row["same_intent"] in {True, "yes"} for row in rows]
     scores = [detector.same_intent(row["a"], row["b"]) for row in rows]
     sources = [str(row["source"]) for row in rows]
@@ -62,9 +62,9 @@ def score_pairs(rows: Sequence[Row], detector: Detector) -> Report:
 
 
 def score_targets(rows: Sequence[Row], detector: Detector) -> Report:
-    """Share of rows whose best target is one that is meant; the same over rows more than one turn back.
+    """Return the share of rows with a correct best target, overall and for targets more than one turn back.
 
-    `by_verdict` and `by_rules`: the same of the target that a verdict names, over rows with one, or one of a rule.
+    `by_verdict`: the same for targets of verdicts; `by_rules`: for targets found by a rule.
     """
     items = [neighbourhood(row) for row in rows]
     meant = [{f"m{number:06}" for number in row["target_indices"]} for row in rows]
@@ -83,7 +83,7 @@ def score_targets(rows: Sequence[Row], detector: Detector) -> Report:
 def _found(
     targets: Sequence[str | None], meant: Sequence[set[str]], back: Sequence[bool], found_only: bool = False
 ) -> dict[str, float]:
-    """`found_only`: rows without a target don't count."""
+    """Return the share of correct targets. `found_only` leaves out rows without a target."""
     rows = [(t in m, b) for t, m, b in zip(targets, meant, back, strict=True) if t is not None or not found_only]
     right, further = [r for r, _ in rows], [r for r, b in rows if b]
     return {

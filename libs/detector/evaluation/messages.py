@@ -1,4 +1,4 @@
-"""Scores of labelled messages: strict and lenient, by groups, of what is announced, and the time it takes."""
+"""Scores of labelled messages: strict and lenient, by group, of announcements, and the time per message."""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ GROUPS: Final[tuple[By, ...]] = get_args(By)
 
 LABELS: Final = ("rejected", "accepted", "neutral")
 GATES: Final = ("not_ok", "ok", "neutral")
-#: Sources with fewer rows say too little about themselves to count in the mean over sources.
+#: Minimum number of rows of a source in the mean over sources.
 ENOUGH: Final = 20
-#: Words of a message up to which a group of `length` reaches.
+#: Upper bounds of the `length` groups in words.
 LENGTHS: Final = (5, 10, 25, 60)
 
 
 def label_of(verdict: Verdict) -> str:
-    """The label of a verdict. A new topic marks the turn's status only, so as a label it says nothing."""
+    """Return the label of a verdict. A new topic only sets the turn's status, so its label is neutral."""
     return "neutral" if verdict.status_only else verdict.feedback
 
 
 def length_of(row: Row) -> str:
-    """The group of a row by the words of its message, such as "6-10 words"; names sort in order of length."""
+    """Return the length group of a row, such as "6-10 words". Names sort by length."""
     words = len(row["message"].split())
     low = 0
     for high in LENGTHS:
@@ -51,7 +51,7 @@ _NAME_OF: Final[dict[By, Callable[[Row], str]]] = {
 
 
 def score_messages(rows: Sequence[Row], detector: Detector, by: Sequence[By] = (), errors: int = 0) -> Scores:
-    """The scores of `label` and `gate`, over all and by source, at the announcing threshold, and the time."""
+    """Return the scores of `label` and `gate`, overall and by source, at the announcement threshold, and the time."""
     items = [neighbourhood(row) for row in rows]
     verdicts = detector.judge(items)
     labels = [label_of(v) for v in verdicts]
@@ -106,9 +106,9 @@ def _core(rows: Sequence[Row], verdicts: Sequence[Verdict]) -> Scores:
 
 
 def _announced(truth: Sequence[str], verdicts: Sequence[Verdict], name: str) -> dict[str, float]:
-    """Of what is announced: `precision` as the rows come, and where 8 % of messages were of that class.
+    """Return the scores of announcements: `precision` of the rows, and for a share of 8 % of the class.
 
-    `ok` is found by the gate's label, the two others by the label.
+    `ok` uses the gate's label, the others the label.
     """
     wanted = {"ok": "accepted"}.get(name, name)
     said = [v.emitted and v.feedback == wanted for v in verdicts]
@@ -157,7 +157,7 @@ def _macro(truth: Sequence[str], labels: Sequence[str], names: Sequence[str]) ->
 
 
 def _lenient(rows: Sequence[Row], key: str, truth: Sequence[str], labels: Sequence[str], names: Sequence[str]) -> float:
-    """A prediction that a careful person might give counts as right."""
+    """Return the macro-F1 if every prediction that a careful person might give counts as correct."""
     eased = [p if p in row.get(key, ()) else t for row, t, p in zip(rows, truth, labels, strict=True)]
     return _macro(eased, labels, names)
 
@@ -174,7 +174,7 @@ def _gate(rows: Sequence[Row], verdicts: Sequence[Verdict]) -> Scores:
 
 
 def _latency(items: Sequence[Neighbourhood], detector: Detector) -> dict[str, float]:
-    """Milliseconds of judging one message alone."""
+    """Return the milliseconds of judging a single message."""
     spent = []
     for item in items:
         started = time.perf_counter()

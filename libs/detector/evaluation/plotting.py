@@ -1,4 +1,4 @@
-"""The reliability diagram of an evaluation."""
+"""Reliability diagram of an evaluation."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 
 def plot(report: Mapping[str, Any], path: Path) -> None:
-    """Writes a reliability diagram as PNG; needs matplotlib."""
+    """Write a reliability diagram as PNG. Needs matplotlib."""
     figure_module: Any = import_module("matplotlib.figure")
     bins = report["reliability"]
     figure = figure_module.Figure(figsize=(5, 5), dpi=120)

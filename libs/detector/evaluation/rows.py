@@ -1,6 +1,6 @@
-"""Rows of a file to judge: which of the five kinds they are, and what a detector is shown of them.
+"""Rows to evaluate: their kind, and the detector's input.
 
-Rows are read and scored, never kept.
+Rows are read and scored, never stored.
 """
 
 from __future__ import annotations
@@ -13,12 +13,11 @@ from typing import Any, Final, Literal
 from detector.model import Message, Neighbourhood
 
 Row = Mapping[str, Any]
-#: phrases: what must come out, the announced reaction included; messages: a label; pairs: whether two requests want the
-#: same; targets: which answer is meant; unlabelled: messages alone.
+#: Kinds of rows by what they state. Phrases: expected verdict and announced reaction; messages: label; pairs: same
+#: intent or not; targets: the answer meant; unlabelled: nothing.
 RowKind = Literal["phrases", "messages", "pairs", "targets", "unlabelled"]
 
-#: What every row of a kind holds. Messages and phrases may bring `history`, or `previous_user` and
-#: `previous_assistant`, too.
+#: Required fields of each kind. Messages and phrases may have `history`, or `previous_user` and `previous_assistant`.
 NEEDED: Final[Mapping[RowKind, tuple[str, ...]]] = {
     "messages": ("message", "label", "gate", "source"),
     "phrases": ("message", "label", "announced"),
@@ -26,7 +25,7 @@ NEEDED: Final[Mapping[RowKind, tuple[str, ...]]] = {
     "pairs": ("a", "b", "same_intent", "source"),
     "targets": ("message", "history", "target_indices", "assistant_turns_back"),
 }
-#: The first kind whose fields a file's first row holds.
+#: Kinds by their fields; the first that fits a file's first row is its kind.
 _FIELDS: Final[tuple[tuple[RowKind, frozenset[str]], ...]] = (
     ("phrases", frozenset({"message", "label", "announced"})),
     ("messages", frozenset({"message", "label"})),
@@ -38,13 +37,13 @@ _MINUTE: Final = 60_000_000
 
 
 class UnknownRows(ValueError):
-    """The file does not hold rows of one of the kinds; the message says why, without their texts."""
+    """The file does not have rows of a known kind. The message gives the reason without texts."""
 
 
 def read_rows(path: Path, needed: Sequence[str] | None = None) -> list[Row]:
-    """The rows of a JSON-lines file, split at line feeds alone: JSON may hold other line ends.
+    """Return the rows of a JSON-lines file, split only at line feeds, because JSON may contain other line ends.
 
-    Each holds the fields `needed`; without them, those of the kind that the first row is of. Raises UnknownRows.
+    Each row must have the fields `needed`, by default those of the first row's kind. Raises UnknownRows.
     """
     rows: list[Row] = []
     for number, line in enumerate(path.read_bytes().split(b"\n"), start=1):
@@ -67,7 +66,7 @@ def read_rows(path: Path, needed: Sequence[str] | None = None) -> list[Row]:
 
 
 def kind_of(rows: list[Row], path: Path) -> RowKind:
-    """Told by the fields of the first row. Raises UnknownRows."""
+    """Return the kind by the fields of the first row. Raises UnknownRows."""
     for kind, fields in _FIELDS:
         if fields <= rows[0].keys():
             return kind
@@ -78,7 +77,7 @@ def kind_of(rows: list[Row], path: Path) -> RowKind:
 
 
 def neighbourhood(row: Row) -> Neighbourhood:
-    """A row's history and message, a minute apart; `previous_user` and `previous_assistant` stand for a history."""
+    """Return a row's history and message, a minute apart. `previous_*` texts replace a history."""
     before = tuple(
         Message(
             message_id=f"m{number:06}",
@@ -96,7 +95,7 @@ def neighbourhood(row: Row) -> Neighbourhood:
 
 
 def source_of(row: Row) -> str:
-    """The part of `source` before a slash."""
+    """Return the part of `source` before a slash."""
     return str(row["source"]).partition("/")[0]
 
 

@@ -1,4 +1,4 @@
-"""Scores of predictions against labels; numbers only, no rows."""
+"""Scores of predictions by labels."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from typing import Final
 
 import numpy as np
 
-#: Share of messages that reject an answer in real traffic, as the evaluation data's README has it.
+#: Share of rejections among real messages, according to the README of the evaluation data.
 PREVALENCE: Final = 0.08
 BINS: Final = 10
 
 
 def per_class(truth: Sequence[str], predicted: Sequence[str], classes: Sequence[str]) -> dict[str, dict[str, float]]:
-    """Precision, recall and F1 of every class; 0 where there is nothing to divide by."""
+    """Return precision, recall and F1 of every class; 0 for an empty denominator."""
     found = {}
     for name in classes:
         hit = sum(1 for t, p in zip(truth, predicted, strict=True) if t == p == name)
@@ -25,36 +25,38 @@ def per_class(truth: Sequence[str], predicted: Sequence[str], classes: Sequence[
 
 
 def macro_f1(classes: Mapping[str, Mapping[str, float]]) -> float:
-    """Mean F1 over the classes."""
+    """Return the mean F1 over the classes."""
     return float(np.mean([scores["f1"] for scores in classes.values()]))
 
 
 def accuracy(truth: Sequence[str], predicted: Sequence[str]) -> float:
-    """Share of equal pairs."""
+    """Return the share of equal pairs."""
     return sum(1 for t, p in zip(truth, predicted, strict=True) if t == p) / max(1, len(truth))
 
 
 def balanced_accuracy(truth: Sequence[str], predicted: Sequence[str]) -> float:
-    """Mean recall over the classes that occur."""
+    """Return the mean recall over the classes that occur."""
     hits = {name: [p == name for t, p in zip(truth, predicted, strict=True) if t == name] for name in set(truth)}
     return float(np.mean([sum(own) / len(own) for _, own in sorted(hits.items())]))
 
 
 def at_prevalence(recall: float, false_share: float) -> float:
-    """Precision where `PREVALENCE` of the messages are positive; 0 where nothing is called."""
+    """Return the precision if `PREVALENCE` of the messages are positive; 0 without positive predictions."""
     hit, wrong = PREVALENCE * recall, (1 - PREVALENCE) * false_share
     return hit / (hit + wrong) if hit + wrong > 0 else 0.0
 
 
 def called(truth: Sequence[str], positive: Sequence[bool], name: str) -> tuple[float, float]:
-    """Recall of a class and the share of the other rows that are called it."""
+    """Return the recall of a class, and the share of other rows predicted as it."""
     own = [p for t, p in zip(truth, positive, strict=True) if t == name]
     other = [p for t, p in zip(truth, positive, strict=True) if t != name]
     return sum(own) / max(1, len(own)), sum(other) / max(1, len(other))
 
 
 def reliability(confidence: Sequence[float], right: Sequence[bool]) -> list[dict[str, float]]:
-    """Per bin of confidence, lower end out and upper end in: how many, how sure on average, how often right."""
+    """Return count, mean confidence and accuracy per bin of confidence (excluding the lower, including the upper
+    bound).
+    """
     found = []
     sure, hits = np.asarray(confidence, dtype=float), np.asarray(right, dtype=float)
     for number in range(BINS):
@@ -74,13 +76,13 @@ def reliability(confidence: Sequence[float], right: Sequence[bool]) -> list[dict
 
 
 def expected_calibration_error(bins: Sequence[Mapping[str, float]]) -> float:
-    """Mean gap of confidence and accuracy over the bins, by their rows."""
+    """Return the mean difference of confidence and accuracy over the bins, weighted by rows."""
     rows = sum(b["rows"] for b in bins)
     return sum(b["rows"] / rows * abs(b["confidence"] - b["accuracy"]) for b in bins) if rows else 0.0
 
 
 def auc(truth: Sequence[bool], scores: Sequence[float]) -> float:
-    """Chance that a positive scores above a negative, ties half; 0.5 where one of the two is missing."""
+    """Return the probability that a positive scores above a negative, ties half; 0.5 if either class is empty."""
     positive = np.sort([s for t, s in zip(truth, scores, strict=True) if t])
     negative = np.sort([s for t, s in zip(truth, scores, strict=True) if not t])
     if not len(positive) or not len(negative):

@@ -1,4 +1,4 @@
-"""Reports of several files as Markdown tables, bad figures included."""
+"""Evaluation reports of several files as Markdown tables."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _TARGETS = "| targets | rows | right | more than one turn back | right |\n|---|-
 
 
 def markdown(reports: Mapping[str, Report]) -> str:
-    """Tables of reports by the names of their files, one table for each kind of rows."""
+    """Return the reports by file name as Markdown, one table per kind of rows."""
     tables = {
         "messages": (_MESSAGES, _messages),
         "unlabelled": (_UNLABELLED, _unlabelled),

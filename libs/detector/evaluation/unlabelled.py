@@ -1,4 +1,4 @@
-"""Scores without labels of people: how much is announced of messages as they come, and of phrases with a known end."""
+"""Scores without labels: the share of announced messages, and the results of phrases with a known verdict."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ Scores = dict[str, Any]
 
 
 def announced(verdict: Verdict) -> str | None:
-    """The reaction that becomes a feedback: ok, not_ok, or None."""
+    """Return the announced reaction: ok, not_ok, or None."""
     return verdict.reaction if verdict.emitted else None
 
 
 def score_unlabelled(rows: Sequence[Row], detector: Detector) -> Scores:
-    """Shares of the messages that are announced as rejected and as ok, and that are called rejected, by source, too."""
+    """Return the shares of messages announced as rejected or ok, and judged rejected, overall and by source."""
     verdicts = detector.judge([neighbourhood(row) for row in rows])
     sources = [source_of(row) for row in rows]
 

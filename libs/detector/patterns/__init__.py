@@ -1,4 +1,4 @@
-"""The table of patterns, and how a text is matched against it."""
+"""Table of patterns, and matching of texts."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from detector.patterns.screen import Screen
 from detector.patterns.table import Kind, Pattern
 from detector.text import Prepared
 
-#: What a person's message is matched against, by language.
+#: Patterns for people's messages, by language.
 LANGUAGES: Final[dict[str, tuple[Pattern, ...]]] = {
     "en": english.PATTERNS,
     "de": german.PATTERNS,
@@ -32,7 +32,7 @@ LANGUAGES: Final[dict[str, tuple[Pattern, ...]]] = {
     "zh": chinese.PATTERNS,
 }
 
-#: What an agent's message is matched against, by language.
+#: Patterns for agents' messages, by language.
 AGENT: Final[dict[str, tuple[Pattern, ...]]] = {"en": agent_english.PATTERNS, **agent_others.PATTERNS}
 
 __all__ = ["AGENT", "LANGUAGES", "Kind", "Pattern", "agent_hits", "human_hits", "kinds"]
@@ -50,16 +50,16 @@ def _agents(language: str) -> Screen:
 
 
 def human_hits(message: Prepared, language: str = "en") -> tuple[Pattern, ...]:
-    """The patterns of its language that fire on a person's prepared text, in table order; none of another language."""
+    """Return the patterns of `language` that match a person's prepared text, in table order."""
     screen = _people(language)
     return screen.search(message.said) if screen else ()
 
 
 def agent_hits(message: Prepared, language: str = "en") -> tuple[Pattern, ...]:
-    """The patterns for agents' messages that fire on a prepared text, in table order."""
+    """Return the patterns for agents that match a prepared text, in table order."""
     return _agents(language).search(message.said)
 
 
 def kinds(found: Iterable[Pattern]) -> frozenset[Kind]:
-    """The kinds of the given hits."""
+    """Return the kinds of the given patterns."""
     return frozenset(p.kind for p in found)

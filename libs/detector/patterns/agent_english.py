@@ -1,4 +1,4 @@
-"""English: what the agent's message does, for "no" to its question is no verdict."""
+"""English patterns for agents' messages. A "no" to the agent's question is not feedback, for example."""
 
 from __future__ import annotations
 

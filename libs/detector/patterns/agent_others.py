@@ -1,4 +1,4 @@
-"""Languages other than English: what the agent's message does; and what shows in any language."""
+"""Patterns for agents' messages in other languages, and in any language."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ _ASKS: Final = r"[?？][\"')»” ]*$"
 
 
 def _detail(openers: str, questions: str) -> str:
-    """A question that is nothing but a detail, taken for granted: "to Bilbao, from Vigo?". One of `openers` begins it.
+    """Return an expression for a question that consists of an assumed detail: "to Bilbao, from Vigo?".
 
-    Not where a word of `questions` follows: that asks for the detail.
+    One of `openers` begins it. It must not contain a word of `questions`, which would ask for the detail.
     """
     return rf"(?:^|[,.;:¿] ?)(?:{openers}) (?!{questions})[^?,.;]{{1,40}}\?[. ]*$"
 
@@ -137,5 +137,5 @@ PATTERNS: Final[dict[str, tuple[Pattern, ...]]] = {
     ),
 }
 
-#: What shows in any language.
+#: Patterns for any language.
 ANY: Final = table("any", ("agent_asks", "agent_asks", _ASKS))

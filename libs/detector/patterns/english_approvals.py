@@ -1,4 +1,4 @@
-"""English: thanks, praise, taking what was offered, building on it."""
+"""English approvals: thanks, praise, taking an offer, follow-ups."""
 
 from __future__ import annotations
 

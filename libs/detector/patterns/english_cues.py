@@ -1,4 +1,4 @@
-"""English: cues that say something only together with the rest, and what disarms them."""
+"""English cues, which only count together with other evidence, and vetoes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""English: turning an answer down."""
+"""English rejections of an answer."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Final
 
 from detector.patterns.table import Pattern, table
 
-#: Pieces that several patterns share, written `<name>` in them.
+#: Pieces shared by several patterns, which refer to them as `<name>`.
 _PIECES: Final = {
     "it": (
         r"(?:that|this|it|these|those|which|your (?:answer|response|reply|code|solution|suggestion|result"

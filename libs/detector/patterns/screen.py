@@ -1,8 +1,8 @@
-"""A table of patterns that tries on a text only those which RE2 cannot rule out.
+"""Matching of a pattern table in which RE2 first excludes patterns that cannot match.
 
-RE2 looks for many patterns in one pass over the text. It knows no look-around and other word borders than
-Python's `re`, so it is given each expression widened: a wider one matches wherever the pattern does. What it finds is
-then tried with the pattern itself.
+RE2 searches for many patterns in one pass. It has no look-arounds and other word boundaries than Python's `re`, so it
+receives a wider expression for each pattern, which matches wherever the pattern does. `re` then tries the patterns that
+it finds.
 """
 
 from __future__ import annotations
@@ -16,11 +16,12 @@ import re2
 from detector.patterns.table import Pattern
 
 TOGETHER: Final = 5
-"""Patterns in one pass. RE2 builds its automaton as texts need it: that of many patterns is slow to build, for it holds
-what any of them may be in the middle of, and each pass more costs a little on every text."""
+"""Patterns per pass. RE2 builds its automaton on demand: that of many patterns is large and slow to build, and every
+additional pass costs a little on every text.
+"""
 MEMORY: Final = 4 << 20
-"""Bytes that RE2 may take for one pass; where more would be faster it begins anew."""
-#: An escaped character, a class of characters, what opens a look-around, a counted repetition, or one character.
+"""Memory limit of RE2 per pass in bytes. If the automaton exceeds it, RE2 starts to build it again."""
+#: An escaped character, a character class, the start of a look-around, a counted repetition, or one character.
 _TOKEN: Final = re.compile(r"\\.|\[\^?\]?(?:\\.|[^\]\\])*\]|\(\?<?[=!]|\{(?:\d+,?|,\d)\d*\}|.", re.DOTALL)
 _COUNTED: Final = re.compile(r"\{.+\}")
 _CLASS_ESCAPE: Final = re.compile(r"\\[dDsSwW]")
@@ -28,7 +29,7 @@ _ANY: Final = "(?s:.)"
 
 
 class Screen:
-    """Finds what trying every pattern would find."""
+    """Search that finds the same patterns as trying every one."""
 
     def __init__(self, patterns: Sequence[Pattern]) -> None:
         self._patterns = tuple(patterns)
@@ -43,7 +44,7 @@ class Screen:
         self._passes = [_pass(readable[at : at + TOGETHER]) for at in range(0, len(readable), TOGETHER)]
 
     def search(self, text: str) -> tuple[Pattern, ...]:
-        """The patterns that fire on a text, in table order."""
+        """Return the patterns that match a text, in table order."""
         try:
             encoded = text.encode()
             found = [places[n] for looked, places in self._passes for n in looked.Match(encoded) or ()]
@@ -70,7 +71,7 @@ def _reads(source: str) -> bool:
 
 
 def _pass(readable: Sequence[tuple[int, str]]) -> tuple[re2.Set, list[int]]:
-    """RE2's automaton of some patterns, and the place in the table of each."""
+    """Return RE2's automaton of some patterns, and the index of each in the table."""
     looked = re2.Set.SearchSet(_options())
     for _, source in readable:
         looked.Add(source)
@@ -79,11 +80,11 @@ def _pass(readable: Sequence[tuple[int, str]]) -> tuple[re2.Set, list[int]]:
 
 
 def wider(source: str) -> str:
-    """An expression for RE2 that matches somewhere in every text in which `source` does for Python.
+    r"""Return an expression for RE2 that matches every text in which `source` matches for Python.
 
-    Look-arounds, borders of words and ends of the text are left out; classes of characters such as `\\w`, of which the
-    two have different ideas, become any character; a counted repetition (`{0,80}`) becomes any number of times, for an
-    automaton that counts is many times as large.
+    Look-arounds, word boundaries and anchors are removed. Character classes that differ between the two, such as `\w`,
+    become any character. A counted repetition (`{0,80}`) becomes unlimited, because counting makes an automaton many
+    times as large.
     """
     kept: list[str] = []
     depth = 0

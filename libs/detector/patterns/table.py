@@ -63,7 +63,7 @@ Kind = Literal[
 
 @dataclass(frozen=True, slots=True)
 class Pattern:
-    """A named regular expression over lower-case text with single spaces and straight quotes.
+    """Named regular expression over lower-case text with single spaces and straight quotes.
 
     `name` is unique over all languages and starts with the language, so that a verdict can be traced to one line.
     """
@@ -78,9 +78,9 @@ class Pattern:
 
 
 def table(language: str, *rows: tuple[Kind, str, str], pieces: Mapping[str, str] | None = None) -> tuple[Pattern, ...]:
-    """Rows of (kind, short name, regular expression) as patterns named `language.short_name`.
+    """Return rows of (kind, short name, regular expression) as patterns named `language.short_name`.
 
-    `<name>` in an expression stands for the piece of that name.
+    `<name>` in an expression is replaced by the piece of that name.
     """
     found = []
     for kind, name, source in rows:

@@ -1,1 +1,1 @@
-"""A language model that is asked where no rule alone decides."""
+"""Optional language model that judges messages which no rule decides."""

@@ -13,17 +13,18 @@ from detector.model import CorrectionType, GateCall, Target, Verdict
 
 Reason = Literal["explicit", "rephrased", "abandonment", "thanks", "continuation", "none"]
 
-#: How an answer is turned down; for any other reason given, it is so in plain words.
+#: Type of a rejection by its reason; any other reason is an explicit rejection.
 _REJECTED_BY: Final[Mapping[Reason, CorrectionType]] = {"rephrased": "rephrased", "abandonment": "abandonment"}
 
 
 class WrongAnswer(ValueError):
-    """The model has answered, but not what it was asked. Never holds the answer."""
+    """The model's answer does not have the requested form. The error never contains the answer."""
 
 
 class LlmAnswer(BaseModel):
-    """One answer. `confidence` is in [0, 1]; `about` the number of the agent's answer meant, from 1, None for the
-    likeliest."""
+    """Answer of the model. `confidence` is in [0, 1]. `about` is the number, from 1, of the agent's answer that is
+    meant, or None.
+    """
 
     model_config = ConfigDict(frozen=True, strict=True, extra="forbid", hide_input_in_errors=True)
 
@@ -38,7 +39,7 @@ SCHEMA: Final[dict[str, Any]] = LlmAnswer.model_json_schema()
 
 
 def answer_in(completion: bytes, numbered: int) -> LlmAnswer:
-    """The answer in the body of a chat completion about `numbered` answers. Raises WrongAnswer where there is none."""
+    """Return the answer in the body of a chat completion about `numbered` answers. Raises WrongAnswer if invalid."""
     try:
         content = from_json(completion)
     except (ValueError, RecursionError):
@@ -54,7 +55,7 @@ def answer_in(completion: bytes, numbered: int) -> LlmAnswer:
 
 
 def read_answer(content: str) -> LlmAnswer:
-    """Raises WrongAnswer where `content` is not exactly the JSON of the schema."""
+    """Parse the JSON of an answer. Raises WrongAnswer if it does not match the schema."""
     try:
         answer = LlmAnswer.model_validate_json(content)
     except (ValidationError, ValueError, RecursionError):
@@ -68,9 +69,9 @@ def speaks(answer: LlmAnswer) -> bool:
 
 
 def apply_answer(verdict: Verdict, answer: LlmAnswer, target: Target | None) -> Verdict:
-    """The verdict by a model's answer where rules and learned layer came to `verdict`.
+    """Return the verdict by the model's answer, which replaces `verdict` of rules and learned layer.
 
-    A message on a new topic is no feedback either, so what it makes of the earlier turn's status stands.
+    If both find no feedback and `verdict` is a new topic, its status is kept.
     """
     if not speaks(answer) and verdict.status_only:
         return verdict

@@ -1,4 +1,4 @@
-"""Asks an endpoint many questions at once, for a limited time, and leaves it alone while it fails."""
+"""Concurrent questions to an endpoint, with a deadline and a circuit breaker."""
 
 from __future__ import annotations
 
@@ -17,14 +17,15 @@ from servicekit.clock import Clock
 from servicekit.logging import logger
 
 Reason = Literal["slow", "broken", "wrong", "open", "late"]
-"""Why there is no answer: over the limit of one question; no sound HTTP answer; an answer to something else; the
-endpoint is left alone; the time for all questions was over."""
+"""Reason of a missing answer: deadline of the question exceeded, no valid HTTP response, an invalid answer, the circuit
+breaker is open, or deadline of the batch exceeded.
+"""
 
 log = logger("llm_gate")
 
 
 class Unanswered(NamedTuple):
-    """`why` in a few words of our own."""
+    """Missing answer; `why` is in our own words."""
 
     reason: Reason
     why: str = ""
@@ -32,13 +33,15 @@ class Unanswered(NamedTuple):
 
 class Endpoint(Protocol):
     async def complete(self, body: bytes) -> bytes:
-        """The body of a chat completion. Raises Broken or WrongAnswer."""
+        """Return the body of a chat completion. Raises Broken or WrongAnswer."""
         ...
 
 
 class Asking:
-    """One question takes at most `seconds`. At most `at_once` are under way for batches, and as many for callers who
-    wait, so that those never queue behind a batch."""
+    """Client with limits. A question takes at most `seconds`.
+
+    At most `at_once` run for batches, and as many for waiting callers, which therefore never queue behind a batch.
+    """
 
     def __init__(
         self, endpoint: Endpoint, clock: Clock, *, seconds: float, at_once: int, circuit: CircuitBreaker | None = None
@@ -53,7 +56,7 @@ class Asking:
     async def ask(
         self, questions: Sequence[LlmQuestion], until: float, *, batch: bool
     ) -> dict[Digest, LlmAnswer | None]:
-        """An answer to each of the questions, or None; all by `until` in the loop's time."""
+        """Return an answer or None for each question, all before `until` in the loop's time."""
         if not questions:
             return {}
         slots = self._batch_slots if batch else self._waiting_slots
@@ -83,7 +86,7 @@ class Asking:
                 self._circuit.failed(self._clock.monotonic())
                 return Unanswered("broken", str(error))
             except WrongAnswer as error:
-                # It is up. What people write can make a model fail, and must not shut the gate for others.
+                # The endpoint is up. A text that makes the model fail must not open the circuit for other texts.
                 self._circuit.succeeded()
                 return Unanswered("wrong", str(error))
             self._circuit.succeeded()
@@ -91,7 +94,7 @@ class Asking:
 
 
 def _tell(outcomes: Collection[LlmAnswer | Unanswered]) -> None:
-    """Count what became of questions; log what went wrong, once for all of them."""
+    """Count the outcomes, and log failures in one line."""
     failures = [one for one in outcomes if isinstance(one, Unanswered)]
     counts: Counter[str] = Counter(one.reason for one in failures)
     metrics.LLM_GATE.labels("answered").inc(len(outcomes) - len(failures))

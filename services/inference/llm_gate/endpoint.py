@@ -1,4 +1,4 @@
-"""A language model over HTTP, at any endpoint that speaks OpenAI's chat completions."""
+"""Language model over HTTP, at any endpoint with OpenAI's chat completions API."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ import httpx
 from inference.llm_gate.answer import WrongAnswer
 
 ANSWER_LIMIT: Final = 64 * 1024
-"""Bytes of one answer's body."""
+"""Maximum size of a response body in bytes."""
 REFUSED: Final = frozenset({400, 413, 422})
-"""What an endpoint says that is up but will not answer this question: too long, filtered."""
+"""Statuses of an endpoint that is up and rejects this question: too long, filtered."""
 
 
 class Broken(Exception):
-    """The endpoint can't be reached or doesn't answer as one. Holds neither key nor text."""
+    """The endpoint cannot be reached or returns an error. Contains neither key nor text."""
 
 
 class LlmEndpoint:
-    """Asks `url`/chat/completions; `key` is sent as a bearer token. Sets no time limit of its own."""
+    """Client of `url`/chat/completions; `key` is sent as a bearer token. It has no deadline of its own."""
 
     def __init__(self, url: str, key: str | None, connections: int) -> None:
         headers = {"Content-Type": "application/json", "Accept": "application/json", "Accept-Encoding": "identity"}
@@ -35,7 +35,7 @@ class LlmEndpoint:
         )
 
     async def complete(self, body: bytes) -> bytes:
-        """The body of the answer to a request. Raises Broken, or WrongAnswer where this very question is refused."""
+        """Return the body of the response. Raises Broken, or WrongAnswer if this question is rejected."""
         answer = bytearray()
         try:
             async with self._client.stream("POST", self._url, content=body) as response:
@@ -43,7 +43,7 @@ class LlmEndpoint:
                     raise WrongAnswer("refused")
                 if response.status_code != 200:
                     raise Broken(f"status {response.status_code}")
-                # Raw, so that a small compressed body can't become a large one.
+                # Raw, so that a small compressed body cannot expand to a large one.
                 async for chunk in response.aiter_raw():
                     answer += chunk
                     if len(answer) > ANSWER_LIMIT:

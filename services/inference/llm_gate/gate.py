@@ -1,4 +1,4 @@
-"""The LLM gate: a language model is asked where no rule alone decided; rules and learned layer stand in for it."""
+"""LLM gate: asks a language model about messages that no rule decides, with rules and learned layer as fallback."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from inference.store import ConversationKey
 from servicekit import metrics
 
 QUESTIONS_AT_ONCE: Final = 500
-"""Questions held in memory, and settled by one statement."""
+"""Number of questions held in memory and stored by one statement."""
 
 
 class Judged(NamedTuple):
-    """A message, and the verdict of rules and learned layer on it."""
+    """Message with the verdict of rules and learned layer."""
 
     conversation: ConversationKey
     item: Neighbourhood
@@ -30,16 +30,16 @@ class Judged(NamedTuple):
 
 class Locator(Protocol):
     def target(self, item: Neighbourhood, message_id: str | None) -> Target | None:
-        """The agent message that feedback is about: that of `message_id` where it is given, else the likeliest."""
+        """Return the agent message that feedback is about: `message_id`'s if given, else the most probable."""
         ...
 
 
 class LlmGate:
-    """Asks `model`; all questions of one call take at most `seconds`, which is longer than one question may take: else
-    the circuit would never hear of a slow endpoint.
+    """Gate to the language model `model`. All questions of a call take at most `seconds`.
 
-    What became of a question is kept before anybody hears of it and stands for good, so that a redelivery, a restart or
-    another process comes to the same verdict, whatever the model would say by then.
+    `seconds` exceeds the deadline of one question, so that the circuit breaker sees slow responses. The outcome of a
+    question is stored before its verdict is published, and is final. So a redelivery, a restart or another process
+    gives the same verdict.
     """
 
     def __init__(self, asking: Asking, answers: GateAnswers, locator: Locator, *, model: str, seconds: float) -> None:
@@ -54,11 +54,11 @@ class LlmGate:
         return version_with_gate(detector, self._model, Path(__file__).parent)
 
     async def settle(self, judged: Sequence[Judged]) -> list[Verdict]:
-        """The verdicts to announce, in order; a question without an answer in time is settled as unanswered."""
+        """Return the verdicts to announce, in order. A question without an answer in time is stored as unanswered."""
         return await self._reconsider(judged, final=True)
 
     async def look(self, judged: Judged) -> Verdict:
-        """The verdict for a caller who waits; that there was no answer in time settles nothing."""
+        """Return the verdict for a waiting caller. A missing answer is not stored."""
         [verdict] = await self._reconsider([judged], final=False)
         return verdict
 

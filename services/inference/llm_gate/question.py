@@ -13,7 +13,7 @@ from detector.text import cap
 from inference.llm_gate.answer import SCHEMA
 from inference.store import ConversationKey
 
-#: Messages before the judged one that are shown.
+#: Number of messages shown before the judged one.
 SHOWN: Final = 6
 
 INSTRUCTIONS: Final = """\
@@ -35,8 +35,10 @@ again in other words), "abandonment" (it gives up), "thanks" (it thanks, praises
 
 @dataclass(frozen=True, slots=True)
 class LlmQuestion:
-    """A request body, and its digest together with the conversation. `numbered` holds the message ids of the agent's
-    answers shown, in the order of their numbers."""
+    """Request body with its digest, which includes the conversation.
+
+    `numbered` has the message ids of the numbered answers of the agent.
+    """
 
     digest: bytes
     body: bytes
@@ -44,7 +46,7 @@ class LlmQuestion:
 
 
 def question(model: str, where: ConversationKey, item: Neighbourhood) -> LlmQuestion:
-    """The question about a message. A pure function: of no time, and of no message that is not shown."""
+    """Return the question about a message. Depends only on the shown messages."""
     shown = _shown(item)
     numbered = tuple(one.message_id for one in shown if one.role == "agent")
     document = {"conversation": _conversation(shown), "message": cap(item.message.text)}
@@ -62,7 +64,7 @@ def question(model: str, where: ConversationKey, item: Neighbourhood) -> LlmQues
 
 
 def _shown(item: Neighbourhood) -> tuple[Message, ...]:
-    """The latest messages of its thread, and the answer that the judged one is addressed to even if it is older."""
+    """Return the latest messages of its thread, and the answer that it is addressed to, even if older."""
     item = in_scope(item)
     latest = item.before[-SHOWN:]
     answered = addressed(item, questions_of(item.before)).answered

@@ -13,7 +13,7 @@ Digest = bytes
 
 @dataclass(frozen=True, slots=True)
 class NewAnswer:
-    """Outcome of a question; `answer` is None if none came in time, and stays so."""
+    """Final outcome of a question; `answer` is None if none came in time."""
 
     tenant: str
     project: str
@@ -22,9 +22,9 @@ class NewAnswer:
 
 class GateAnswers(Protocol):
     async def known(self, digests: Collection[Digest]) -> Mapping[Digest, LlmAnswer | None]:
-        """Return the stored answers of those `digests` that were settled."""
+        """Return the stored outcomes of those `digests` that have one."""
         ...
 
     async def keep(self, answers: Mapping[Digest, NewAnswer]) -> Mapping[Digest, LlmAnswer | None]:
-        """Settle questions, each unless it was settled before, and say what stands now. Committed on return."""
+        """Store the outcomes of questions without one and commit. Returns the stored outcomes of all."""
         ...

@@ -1,4 +1,4 @@
-"""Answers that live and die with the process: for tests and simulations."""
+"""Answers of the gate in memory, for tests and simulations."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from inference.llm_gate.store import Digest, NewAnswer
 
 
 class MemoryGateAnswers:
-    """See `gate_answers.GateAnswers`."""
+    """See `store.GateAnswers`."""
 
     def __init__(self) -> None:
         self._held: dict[Digest, LlmAnswer | None] = {}

@@ -1,4 +1,4 @@
-"""Answers in PostgreSQL: one statement to look, two to keep, for any number of questions."""
+"""Answers of the gate in PostgreSQL: one statement to read and two to store any number of questions."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _KNOWN = "select digest, answer from gate_answers where digest = any($1::bytea[]
 
 
 class PostgresGateAnswers:
-    """See `gate_answers.GateAnswers`. The pool's connections see the table `gate_answers`."""
+    """See `store.GateAnswers`. The pool's connections see the table `gate_answers`."""
 
     def __init__(self, pool: asyncpg.Pool) -> None:
         self._pool = pool
@@ -27,7 +27,7 @@ class PostgresGateAnswers:
         return {row["digest"]: None if row["answer"] is None else read_answer(row["answer"]) for row in rows}
 
     async def keep(self, answers: Mapping[Digest, NewAnswer]) -> Mapping[Digest, LlmAnswer | None]:
-        # In one order, so that two processes never wait for each other.
+        # Sorted, to avoid deadlocks.
         rows = sorted(answers.items())
         if rows:
             await self._pool.execute(
@@ -37,5 +37,5 @@ class PostgresGateAnswers:
                 [one.project for _, one in rows],
                 [None if one.answer is None else one.answer.model_dump_json() for _, one in rows],
             )
-        # A statement of its own: it sees what another process has committed while the insert waited for it.
+        # A separate statement, to see what another process committed while the insert waited for it.
         return await self.known(answers)

@@ -1,1 +1,1 @@
-"""The index of turns: what is known of each answer and how it was received."""
+"""Index of turns: questions, answers and their feedback."""

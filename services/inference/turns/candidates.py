@@ -1,4 +1,4 @@
-"""Candidates among all answers to a person that a message may be about. Pure."""
+"""Candidates for the answer that a message is about, among all answers to a person. Pure."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from inference.turns.rules import TurnKey
 
 @dataclass(frozen=True, slots=True)
 class Answered:
-    """An answered turn of a person.
+    """Answered turn of a person.
 
-    `turns_back` counts all of the person's answered turns, 1 is the latest; `cosine` of the answer and the message lies
-    in [0, 1], 0 where nothing is known of it.
+    `turns_back` counts the person's answered turns; 1 is the latest. `cosine` of the answer and the message is in [0,
+    1], 0 if unknown.
     """
 
     key: TurnKey
@@ -30,14 +30,14 @@ class Answered:
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A turn that a message may be about, in whatever conversation."""
+    """Turn, in any conversation, that a message may be about."""
 
     conversation: ConversationKey
     target: Target
 
 
 def candidates(text: str, answered: Iterable[Answered], top_k: int = TOP_K) -> tuple[Candidate, ...]:
-    """The `top_k` turns that a message is most likely about, best first; of equal ones the later."""
+    """Return the `top_k` most probable turns of a message, best first. Ties go to the later turn."""
     ordered = sorted(answered, key=lambda one: (one.turns_back, one.key))
     alike = likeness(prepare(text), [prepare(one.text) for one in ordered], [one.cosine for one in ordered])
     found = [

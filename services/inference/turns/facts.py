@@ -17,11 +17,11 @@ from inference.turns.rules import TurnKey
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A person's question. Of two, the one with the greater (version, message_id, text) wins.
+    """Question of a person. Of two, the one with the greater (version, message_id, text) counts.
 
-    `version` is the message's where it names the turn itself. An answer that is a turn of its own answers the latest
-    human message shortly before it, or none (then the other fields are None): there `version` is `looked_at` of the
-    answer's evaluation, below that of any message.
+    `version` is the message's if it names the turn itself. An answer that is a turn of its own answers the latest human
+    message shortly before it, or none (then the other fields are None). Its `version` is `looked_at` of the answer's
+    evaluation, which is below that of any message.
     """
 
     version: bytes
@@ -59,7 +59,7 @@ Ranked = TypeVar("Ranked", Question, Reply)
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """Something known of a turn. `at` is the time of the earliest message known of it."""
+    """Facts about a turn. `at` is the time of its earliest known message."""
 
     key: TurnKey
     at: int | None = None
@@ -73,7 +73,7 @@ class Facts:
         return [text for text in both if text]
 
     def joined(self, other: Facts) -> Facts:
-        """Merge both; of two facts of equal rank, the held one stays."""
+        """Merge both. Of two facts of equal rank, the stored one stays."""
         times = [at for at in (self.at, other.at) if at is not None]
         return replace(
             self,
@@ -84,9 +84,9 @@ class Facts:
 
 
 def facts_of(event: MessageEvent, version: bytes | None = None) -> Facts:
-    """Return a message's facts about the turn that it names; a message without a turn id is its own turn.
+    """Return a message's facts about the turn that it names. A message without a turn id is its own turn.
 
-    `version` is `version_of(event)` where that has been worked out already.
+    `version` is `version_of(event)` if already computed.
     """
     said, version = message_in(event), version or version_of(event)
     key = TurnKey(said.tenant, said.project, said.conversation_id, said.turn_id or said.message_id)
@@ -109,9 +109,9 @@ def facts_of(event: MessageEvent, version: bytes | None = None) -> Facts:
 
 
 def questions_of(stretch: Stretch) -> list[Facts]:
-    """Return the questions of those dependent agent messages that are their own turns, as the detector reads them.
+    """Return the questions of the dependent agent messages that are turns of their own, as the detector reads them.
 
-    None is given, too, for an earlier look may have found a question that a message has moved away from since.
+    An empty question is included, because an earlier judgement may have found one that has moved since.
     """
     found: list[Facts] = []
     for number in stretch.dependent:
@@ -125,7 +125,7 @@ def questions_of(stretch: Stretch) -> list[Facts]:
 
 
 def joined(facts: Iterable[Facts]) -> list[Facts]:
-    """One per turn, by key."""
+    """Merge the facts of each turn, ordered by key."""
     known: dict[TurnKey, Facts] = {}
     for one in facts:
         held = known.get(one.key)
@@ -134,7 +134,9 @@ def joined(facts: Iterable[Facts]) -> list[Facts]:
 
 
 def looked_at(evaluation: int) -> bytes:
-    """Orders what answers were found to answer: the later look holds. Less than any message's version."""
+    """Return the sort key of a question that was found for an answer. Later judgements have greater keys, all below any
+    message's version.
+    """
     return COPY + evaluation.to_bytes(8)
 
 
@@ -144,7 +146,7 @@ def _asked(answer: Placed, question: Placed | None) -> Facts:
     if question is None:
         return Facts(key, question=Question(version))
     message = question.indexed.message
-    # An erased message keeps its sender and no text: the question must not bring the person's id back.
+    # An erased message keeps its sender but no text. The question must not restore the person's id.
     person = message.sender_id if message.text else None
     return Facts(key, question=Question(version, message.message_id, person, message.text))
 

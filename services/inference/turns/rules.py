@@ -1,6 +1,6 @@
-"""Rules of turns: which verdict is shown, how satisfied a turn leaves, how strategies rank, when a session is over.
+"""Rules of turns: the visible verdict, satisfaction, ranking of strategies, and the end of a session.
 
-Pure. Times are microseconds since the epoch; scores and confidences lie in [0, 1] unless said otherwise.
+Pure. Times are microseconds since the epoch; scores and confidences are in [0, 1] unless stated otherwise.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from detector.model import CorrectionType, Feedback
 Outcome = Literal["APPROVE", "REVISE", "RETRY", "FAIL"]
 
 UNJUDGED: Final = 0.5
-"""The confidence of a turn that nobody has said anything about."""
+"""Confidence of a turn without feedback."""
 QUALITY_WEIGHT: Final = 0.6
 STATUS_WEIGHT: Final = 0.4
 _WEIGHT: Final[Mapping[Feedback, float]] = {"rejected": -1.0, "accepted": 0.5, "neutral": 0.0}
@@ -37,7 +37,7 @@ class TurnKey(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class MachineStatus:
-    """The verdict of a later message that stands for a turn: `user_said` is that message's text, `at` its time."""
+    """Verdict of a later message on a turn. `user_said` is that message's text, `at` its time."""
 
     status: Feedback
     confidence: float
@@ -51,7 +51,7 @@ class MachineStatus:
 
 @dataclass(frozen=True, slots=True)
 class UserStatus:
-    """The effective reaction of the person who reacted to a turn last: explicit with its reasons, or an emoji."""
+    """Effective reaction of the person who reacted last: explicit feedback with its reasons, or an emoji."""
 
     status: Feedback
     said: str | None
@@ -62,9 +62,9 @@ class UserStatus:
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """A turn as the index holds it; of one that only feedback is known of, everything but the key may be None.
+    """Turn as stored in the index. If only feedback on it is known, everything except the key may be None.
 
-    `similarity` in [0, 1] is that of its question to the one it was searched by; None where it was not.
+    `similarity` in [0, 1] compares its question with the searched text; None without one.
     """
 
     key: TurnKey
@@ -86,21 +86,21 @@ class Turn:
 
     @property
     def status(self) -> Feedback:
-        """The person's status where there is one, else the machine's."""
+        """The person's status if there is one, else the machine's."""
         if self.user is not None:
             return self.user.status
         return self.machine.status if self.machine else "neutral"
 
     @property
     def confidence(self) -> float:
-        """1 where a person has judged."""
+        """Confidence of the status; 1 if a person has judged."""
         if self.user is not None:
             return 1.0
         return self.machine.confidence if self.machine else UNJUDGED
 
     @property
     def rejection_detected_in(self) -> str | None:
-        """The turn whose message rejected this one; None where no message did, or a person says otherwise."""
+        """Turn whose message rejected this one; None if no message did, or if a person disagrees."""
         rejected = self.machine is not None and self.machine.status == "rejected"
         return self.machine.detected_in_turn_id if self.machine and rejected and self.status == "rejected" else None
 
@@ -111,7 +111,7 @@ class Turn:
 
     @property
     def user_said(self) -> str | None:
-        """The words behind the shown status."""
+        """Text behind the visible status."""
         if self.user is not None:
             same = self.machine is not None and self.machine.status == self.user.status
             return self.user.said or (self.machine.user_said if self.machine and same else None)
@@ -126,7 +126,7 @@ class Turn:
 
     @property
     def detected_in(self) -> str | None:
-        """The turn whose message says what is shown; None where the person reacted to the turn itself."""
+        """Turn whose message gave the visible feedback; None if the person reacted to the turn itself."""
         return self.machine.detected_in_turn_id if self.machine and self.user is None else None
 
     @property
@@ -141,7 +141,7 @@ class Turn:
 
 
 def status_of(reaction: str) -> Feedback:
-    """The status that a person's reaction (ok, not_ok, neutral) gives a turn."""
+    """Return the status that a person's reaction (ok, not_ok, neutral) gives a turn."""
     return _STATUS_OF[reaction]
 
 
@@ -151,7 +151,7 @@ def metadata_name(kind: CorrectionType | None) -> str | None:
 
 
 def satisfaction(outcome: str | None, status: Feedback) -> float:
-    """In [-1, 1]: -1 where rejected; else the outcome's base (0 where none was given), raised by 0.5 where accepted."""
+    """Return -1 for a rejected turn, else the outcome (0 if unknown), plus 0.5 if accepted; in [-1, 1]."""
     if status == "rejected":
         return -1.0
     base = _BASE.get(outcome, 0.0)
@@ -159,13 +159,14 @@ def satisfaction(outcome: str | None, status: Feedback) -> float:
 
 
 def ranking_score(quality: float | None, status: Feedback) -> float:
-    """In [-0.4, 0.8]: quality (0 where none was given) and the status's weight."""
+    """Return the quality (0 if unknown) plus the status's weight, in [-0.4, 0.8]."""
     return round((quality or 0.0) * QUALITY_WEIGHT + _WEIGHT[status] * STATUS_WEIGHT, 6)
 
 
 def ranked(turns: Iterable[Turn], limit: int) -> list[Turn]:
-    """The best turns to learn from: none that was rejected, accepted ones before neutral ones, inside by quality, then
-    by similarity, then the newest."""
+    """Return the best turns to learn from: not rejected, accepted before neutral, then by quality, similarity and
+    recency.
+    """
     found = [one for one in turns if one.status != "rejected"]
     found.sort(
         key=lambda one: (
@@ -180,7 +181,7 @@ def ranked(turns: Iterable[Turn], limit: int) -> list[Turn]:
 
 
 def session_over(last_at: int | None, now: int) -> bool:
-    """Return True if a conversation has been silent for over 30 minutes. A clock that went backwards is no silence."""
+    """Return True if a conversation has been silent for over 30 minutes; False if the clock went backwards."""
     return last_at is not None and now - last_at > SESSION_TIMEOUT_US
 
 

@@ -1,7 +1,7 @@
-"""Answers questions to the index of turns, in PostgreSQL: one turn, the latest, those like a text, strategies.
+"""Queries of the index of turns in PostgreSQL: one turn, the latest, similar ones, strategies.
 
-No strategy of a rejected turn is offered. A rejection below `ANNOUNCED_FROM` marks no turn (`Verdict.status` in
-detector/model.py), so a doubtful one takes no strategy away.
+Strategies of rejected turns are never returned. A rejection below the announcement threshold does not count
+(`Verdict.status` in detector/model.py).
 """
 
 from __future__ import annotations
@@ -18,18 +18,20 @@ from inference.turns.store import Looked, Wanted
 from inference.turns.vectors import TurnVectors
 
 NEAREST, LATEST = 45, 5
-"""So many of a person's turns are read and compared word by word: those nearest by vector, and the latest."""
+"""Numbers of a person's turns that are compared word by word: the nearest by vector, and the latest."""
 LOOKED_AT: Final = 20_000
-"""Turns of a person that are looked at, the latest: a name that many share (a guest's) costs no more."""
+"""Maximum number of a person's turns that are searched, latest first. It bounds the cost of shared ids, such as a
+guest's.
+"""
 ALIKE_FROM: Final = 0.35
-"""From this likeness on a question is like another: three rewordings of four, and three unrelated ones in a hundred."""
+"""Minimum similarity of similar questions. Three of four rephrased questions reach it, and 3 % of unrelated ones."""
 CONSIDERED: Final = 50
-"""Of questions like the one asked, so many are ranked in each group, or as many as are wanted."""
+"""Minimum number of similar questions that are ranked in each group."""
 SCANNED: Final = 10_000
-"""Turns of each group that are compared, the best first: a tenth of a second's work at most."""
+"""Maximum number of turns compared in each group, best first. Takes at most a tenth of a second."""
 
 READ_BACK: Final = 100
-"""Turns or messages that are looked through for the latest turns of a thread, or of the channel without its threads."""
+"""Number of turns or messages searched for the latest turns of a thread, or of the channel without its threads."""
 
 _FIELDS: Final = """t.tenant, t.project, t.conversation_id, t.turn_id, t.user_id, t.user_text, t.agent_id,
     t.agent_message_id, t.assistant_text, t.at, t.intent, t.strategy, t.validation_outcome, t.quality_score, t.track_id,
@@ -47,7 +49,7 @@ _IN: Final = "t.tenant = $1 and t.project = $2 and t.conversation_id = $3"
 _FIND: Final = (
     f"select {_FIELDS} from (select *, null::float8 as similarity from turns) t {_WORDS} where {_IN} and t.turn_id = $4"
 )
-# Turns of a thread are found by its messages; those of the channel among the latest turns of the conversation.
+# Turns of a thread are found by its messages, those of the channel among the latest turns of the conversation.
 _LATEST: Final = f"""
 with near as (
     (select turn_id from turns t where $6 = '' and {_IN} and t.at <= $4 and t.assistant_text is not null
@@ -67,12 +69,12 @@ select {_FIELDS} from (
 order by t.at desc, t.turn_id desc
 """
 _STRATEGIES: Final = "t.tenant = $1 and t.project = $2 and t.strategy is not null"
-# A verdict is announced of an acceptance only if the message thanks, praises or takes the answer.
+# An acceptance is announced only if the message thanks, praises or takes the answer.
 _PRAISED: Final = """ and (t.user_status is not null or exists (
     select from verdicts v where v.message_id = t.machine_message_id and v.conversation_id = t.conversation_id
         and v.tenant = t.tenant and v.project = t.project and v.announced))"""
 _BEST_FIRST: Final = "order by t.quality_score desc nulls last, t.at desc nulls last"
-# The scan of one person's turns is answered by the index alone; turns of one instant are equally far back.
+# The index alone answers the scan of a person's turns. Turns of the same time are equally recent.
 _NEARBY: Final = """
 with question as materialized (select turn_vector($6) as vector), own as materialized (
     select at, rank() over (order by at desc) as turns_back, case when assistant_embedder = $7
@@ -118,7 +120,7 @@ class PostgresTurnSearch:
         return [_answered(row) for row in found]
 
     async def search(self, wanted: Wanted, limit: int) -> Sequence[Turn]:
-        """The first of each group, each found by its own walk along the index of statuses."""
+        """Return the first turns of each group. Each group is a separate scan of the index of statuses."""
         values: list[Any] = [wanted.tenant, wanted.project, limit]
         scope = _STRATEGIES
         for name in ("intent", "user_id", "agent_id"):
@@ -139,7 +141,7 @@ class PostgresTurnSearch:
 
 
 def _alike(vector: str, made_by: str) -> str:
-    """The questions of a group that are like a text, nearest first."""
+    """Return the questions of a group that are similar to a text, nearest first."""
     return f"""(select t.*, near.similarity from (
         select * from (
             select t.tenant, t.project, t.conversation_id, t.turn_id, case when t.user_embedder = {made_by}
@@ -161,7 +163,7 @@ def _answered(row: asyncpg.Record) -> Answered:
 
 
 def _rounded(cosine: float | None) -> float | None:
-    """In [0, 1], to as many digits as do not depend on how a database adds up."""
+    """Return the cosine in [0, 1], rounded so that it does not depend on the database's order of addition."""
     return None if cosine is None else round(min(1.0, max(0.0, cosine)), 4)
 
 

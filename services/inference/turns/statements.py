@@ -17,7 +17,7 @@ REPLY: Final = (
     *("validation_outcome", "quality_score", "track_id", "bundle_id"),
 )
 TAKEN: Final = (*TurnKey._fields, "at", *QUESTION, *REPLY)
-"""What `JOIN` takes a column of; in place of a vector, its place among the packed ones."""
+"""Columns of the rows that `JOIN` receives; a vector is given as an index into the packed ones."""
 _TYPES: Final = (
     {"quality_score": "float8"}
     | dict.fromkeys(("at", "user_vector", "assistant_vector"), "bigint")
@@ -39,7 +39,7 @@ def _wins(version: str, message: str, text: str, than: str) -> str:
 _ASK: Final = ("user_version", "user_message_id", "user_text")
 _ANSWER: Final = ("assistant_version", "agent_message_id", "assistant_text")
 _ASKED, _REPLIED = _wins(*_ASK, ">"), _wins(*_ANSWER, ">")
-# What comes again brings the vector of the present embedder along.
+# A repeated message brings the vector of the current embedder.
 _ASKED_ANEW = f"({_wins(*_ASK, '>=')} and excluded.user_embedder is distinct from t.user_embedder)"
 _REPLIED_ANEW = f"({_wins(*_ANSWER, '>=')} and excluded.assistant_embedder is distinct from t.assistant_embedder)"
 _WHEN: Final = {
@@ -80,7 +80,7 @@ _VERDICT_TYPES: Final = {"confidence": "float8", "announced": "boolean"} | dict.
 _SAID: Final = ", ".join(f"${n}::{_VERDICT_TYPES.get(name, 'text')}[]" for n, name in enumerate(VERDICT, 1))
 _OF_MESSAGE: Final = f"({', '.join(MessageKey._fields)})"
 _STAMP: Final = '({0}.epoch, {0}.judged_by collate "C", {0}.evaluation)'
-# Gives the verdicts that were held of these messages before, and what a verdict on them was last announced for.
+# Returns the previous verdicts of these messages, and the turn for which each was last announced.
 UPSERT_VERDICTS: Final = f"""
 with said as (
     select * from unnest({_SAID}) as k ({", ".join(VERDICT)})
@@ -131,8 +131,8 @@ returning tenant, project, conversation_id, turn_id
 WHOSE: Final = (
     "select tenant, project, conversation_id, turn_id from user_reactions where feedback_id = any($1::uuid[])"
 )
-# Of each person the newest of explicit reactions and live emoji, as reports count them, and of those people the latest;
-# otherwise the newest live review.
+# The newest of explicit reactions and live emoji per person, as in the reports, then the latest of these; otherwise the
+# newest live review.
 BY_PEOPLE: Final = f"""
 update turns t set user_status = k.status, user_feedback_id = k.feedback_id
 from (

@@ -17,10 +17,10 @@ from inference.turns.rules import Turn, TurnKey
 
 @dataclass(frozen=True, slots=True)
 class UserReaction:
-    """A person's explicit feedback or emoji on a turn, or a review of it; the highest revision holds.
+    """A person's explicit feedback or emoji on a turn, or a review of it; the highest revision counts.
 
-    `status` None: retracted. Of one person's the newest counts. If that is an `explicit` one that was retracted, none
-    does; a removed emoji and a retracted review leave the one before. Reviews count if no person's reaction does.
+    `status` None: retracted. The newest of a person counts. If that is a retracted explicit one, none counts; a removed
+    emoji or retracted review uncovers the one before. Reviews count if no person's reaction does.
     """
 
     feedback_id: UUID
@@ -38,10 +38,9 @@ class UserReaction:
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """Filter of turns with a strategy; None matches everything. `text` is a question like the turn's.
+    """Filter of turns with a strategy; None matches everything. `text` is a question similar to the turn's.
 
-    `praised`: only turns that somebody accepted in so many words, or by a reaction; not those that were merely followed
-    up.
+    `praised`: only turns accepted in words or by a reaction, not by a follow-up.
     """
 
     tenant: str
@@ -55,7 +54,7 @@ class Wanted:
 
 @dataclass(frozen=True, slots=True)
 class Looked:
-    """All of a person's turns in a project from `since` to before `until`, both in microseconds."""
+    """Range of a person's turns in a project, from `since` to before `until` in microseconds."""
 
     tenant: str
     project: str
@@ -66,9 +65,9 @@ class Looked:
 
 @dataclass(frozen=True, slots=True)
 class HeldVerdict:
-    """The verdict that was held of a message, and the turn that a verdict on it was last announced for.
+    """Previous verdict of a message, and the turn for which it was last announced.
 
-    `stamp` is `NOTHING_HELD` if none was held.
+    `stamp` is `NOTHING_HELD` without a verdict.
     """
 
     stamp: VerdictStamp
@@ -84,11 +83,11 @@ class TurnIntake(Protocol):
     async def take(
         self, facts: Collection[Facts], judged: Collection[tuple[Placed, Verdict]], detector: str = UNVERSIONED
     ) -> Mapping[MessageKey, HeldVerdict]:
-        """Join facts, at most one per turn, with what is known; let the verdicts stand for the turns they are about.
+        """Merge facts, at most one per turn, apply the verdicts to their turns, and commit.
 
-        `detector` is the version that gave the verdicts. A verdict replaces an earlier one on the same message of no
-        higher stamp; one that says nothing, or names no turn, leaves the turn to whatever else was said of it. Returns
-        what was held of the judged messages before. Committed on return.
+        `detector` is the version that gave the verdicts. A verdict replaces an earlier one on the same message unless
+        that has a higher stamp. A neutral verdict, or one without a turn, leaves the turn to other verdicts. Returns
+        the previous verdicts of the judged messages.
         """
         ...
 
@@ -99,26 +98,26 @@ class TurnSearch(Protocol):
         ...
 
     async def latest(self, where: ConversationKey, until: int, limit: int, thread: str = "") -> Sequence[Turn]:
-        """The answered turns of a thread, or of the channel, from at most `until` (microseconds), newest first."""
+        """Return the answered turns of a thread, or of the channel, up to `until` (microseconds), newest first."""
         ...
 
     async def nearby(self, looked: Looked, text: str) -> Sequence[Answered]:
-        """A person's answered turns whose answers are most like `text`, and the latest ones; about fifty in all."""
+        """Return about fifty answered turns of a person: those with answers most similar to `text`, and the latest."""
         ...
 
     async def search(self, wanted: Wanted, limit: int) -> Sequence[Turn]:
-        """The best turns with a strategy, as `turns.ranked` orders them; none that was rejected.
+        """Return the best turns with a strategy, in the order of `turns.ranked`, without rejected ones.
 
-        With a text, of each group the best turns are looked at and those whose questions are like it are ranked.
+        With a text, the best turns of each group are searched for similar questions, which are ranked.
         """
         ...
 
 
 class TurnIndex(TurnIntake, TurnSearch, Protocol):
     async def take_reactions(self, reactions: Collection[UserReaction]) -> set[UUID]:
-        """Take in how people reacted, at most one per feedback; gives those that were news. Committed on return."""
+        """Store people's reactions, at most one per feedback record, and commit. Returns the ids of new ones."""
         ...
 
     async def forget(self, feedback_ids: Collection[UUID]) -> None:
-        """Drop reactions whose person was forgotten. Committed on return."""
+        """Delete reactions of erased people and commit."""
         ...

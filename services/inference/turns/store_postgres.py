@@ -1,4 +1,4 @@
-"""The index of turns in PostgreSQL: one statement per step and batch. What it is asked is in `search_postgres.py`."""
+"""Index of turns in PostgreSQL, with one statement per step and batch. `search_postgres.py` has the queries."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class PostgresTurnIndex(PostgresTurnSearch):
 
     @classmethod
     async def over(cls, pool: asyncpg.Pool, vectors: TurnVectors) -> PostgresTurnIndex:
-        """The index whose tables the pool's connections see."""
+        """Return the index in the tables that the pool's connections see."""
         return cls(pool, vectors, await vector_type(pool))
 
     async def take(
@@ -86,7 +86,7 @@ class PostgresTurnIndex(PostgresTurnSearch):
 
     @asynccontextmanager
     async def _locked(self, conversations: Iterable[tuple[str, ...]]) -> AsyncIterator[Any]:
-        """A transaction that alone works on these conversations; taken in one order, so that none waits in a ring."""
+        """Open a transaction with a lock on these conversations, taken in sorted order to avoid deadlocks."""
         locks = sorted({partition_of(conversation_key(*one), LOCKS) for one in conversations})
         async with self._pool.acquire() as connection, connection.transaction():
             await connection.execute(LOCK, locks)
@@ -120,7 +120,7 @@ def _held_verdict(row: Any) -> HeldVerdict:
 
 
 def _verdict_row(placed: Placed, verdict: Verdict, detector: str) -> tuple[Any, ...]:
-    """A verdict that says nothing is kept too, so that an earlier look cannot speak after it."""
+    """Return the row of a verdict. A neutral one is stored too, so that an earlier judgement cannot replace it."""
     where, message = placed.indexed.conversation, placed.indexed.message
     about = verdict.target.turn_id if verdict.target is not None and verdict.status != "neutral" else None
     said = (verdict.status, verdict.confidence, verdict.correction_type, verdict.decided_by, verdict.emitted)

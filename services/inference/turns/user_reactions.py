@@ -1,4 +1,4 @@
-"""Takes in how people react to turns, from the ledger of feedback."""
+"""Handler of people's reactions to turns, from `feedback.created`."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ NO_REACTION = Ignored("no_reaction_of_a_person")
 
 
 class UserReactionHandler(Handler, tombstones=True):
-    """The handler of the group `inference_status`: explicit feedback and emoji become the person's verdict on a turn.
+    """Handler of the group `inference_status`: explicit feedback and emoji become a person's status of a turn.
 
-    The highest revision of a feedback holds, so that records may come again and in any order.
+    The highest revision of a feedback record counts, so records may arrive repeatedly and in any order.
     """
 
     def __init__(self, index: TurnIndex) -> None:

@@ -1,4 +1,4 @@
-"""The sentence vectors of turns, and what makes them. How they reach the database: `turn_vectors_postgres`."""
+"""Sentence vectors of turns. `vectors_postgres` encodes them for the database."""
 
 from __future__ import annotations
 
@@ -12,22 +12,22 @@ from numpy.typing import NDArray
 from detector.encoders.embedder import Embedder
 
 Halves = NDArray[np.float16]
-"""A vector a row."""
+"""Matrix with one vector per row."""
 DIMENSION: Final = 256
-"""Numbers a vector of the index has; see the migration."""
+"""Dimension of the index's vectors; see the migration."""
 
 
 class Packed(NamedTuple):
-    """Texts' vectors, each text once: that of `text` is the row `places[text]`."""
+    """Vectors of distinct texts; row `places[text]` is that of `text`."""
 
     places: dict[str, int]
     rows: Halves
 
 
 class TurnVectors:
-    """Vectors by `embedder`. Raises ValueError where those have another number of dimensions than the index.
+    """Vectors of `embedder`. Raises ValueError if their dimension is not the index's.
 
-    Numbers are rounded to half precision, so that a database which stores more holds no other ones.
+    Numbers are rounded to half precision, so that all databases store the same ones.
     """
 
     def __init__(self, embedder: Embedder) -> None:
@@ -35,15 +35,15 @@ class TurnVectors:
             raise ValueError(f"the index of turns holds {DIMENSION} numbers a vector, not {embedder.dimension}")
         self._embedder = embedder
         self.made_by = int.from_bytes(sha256(embedder.name.encode()).digest()[:8], "big", signed=True)
-        """Stands for the embedder's name."""
+        """Number derived from the embedder's name."""
 
     def of(self, text: str) -> list[float]:
-        """The vector of one text."""
+        """Return the vector of one text."""
         vector: list[float] = self.packed([text]).rows[0].astype(np.float32).tolist()
         return vector
 
     def packed(self, texts: Iterable[str]) -> Packed:
-        """The vectors of all texts, made in one go."""
+        """Return the vectors of all texts, computed in one call."""
         wanted = list(dict.fromkeys(texts))
         rows = self._embedder.embed(wanted).astype(np.float16) if wanted else np.empty((0, DIMENSION), np.float16)
         return Packed({text: place for place, text in enumerate(wanted)}, rows)

@@ -11,12 +11,14 @@ import numpy as np
 from inference.turns.vectors import DIMENSION, Halves
 
 VectorType = Literal["halfvec", "real[]"]
-"""The type of the columns; see the migration that adds them."""
+"""Type of the vector columns; see the migration that adds them."""
 
 
 class Wire(NamedTuple):
-    """All vectors of a statement travel in one parameter of the type `parameter`; `packed` gives its value, and `nth`
-    takes from it the vector at `{place}` (0 is the first)."""
+    """Encoding of all vectors of a statement in one parameter of the type `parameter`.
+
+    `packed` returns its value; `nth` is SQL for the vector at `{place}`, from 0.
+    """
 
     parameter: str
     nth: str
@@ -33,7 +35,7 @@ async def vector_type(pool: asyncpg.Pool) -> VectorType:
 
 
 async def take_bytes(connection: asyncpg.Connection) -> None:
-    """Let a `halfvec` be sent and received as it travels; for the `init` of a pool."""
+    """Register the binary codec of `halfvec` on a connection; the `init` of a pool."""
     schema = await connection.fetchval(
         """select n.nspname from pg_type t join pg_namespace n on n.oid = t.typnamespace
         where t.oid = to_regtype('halfvec')"""
@@ -43,7 +45,7 @@ async def take_bytes(connection: asyncpg.Connection) -> None:
 
 
 def _as_bytes(rows: Halves) -> list[Any]:
-    """pgvector's binary form: dimension and zero, two bytes each, then the numbers; all big-endian."""
+    """Return pgvector's binary form: dimension and zero, two bytes each, then the numbers; all big-endian."""
     whole = np.empty(len(rows), dtype=[("dimension", ">u2"), ("zero", ">u2"), ("numbers", ">f2", DIMENSION)])
     whole["dimension"], whole["zero"], whole["numbers"] = DIMENSION, 0, rows
     raw, size = whole.tobytes(), whole.itemsize
