@@ -108,6 +108,23 @@ async def test_a_reply_is_listed_as_a_reply_and_counts_for_nothing(read_models, 
     assert texts(counted) == ["two", "one"]
 
 
+async def test_all_time_begins_with_the_first_reply(read_models, take):
+    await take(feedback("r1", kind="implicit", text="first", at=1), feedback("f1", turn="t2", text="then", at=500))
+    async with visitor(read_models) as http:
+        assert texts((await http.get("/dashboard/feedback?period=all")).text) == ["then", "first"]
+
+
+async def test_critics_can_be_told_apart_on_the_pages_of_figures(read_models, take):
+    for user, critic in (("ann", "human"), ("critic", "agent")):
+        await take(feedback(f"f {user}", user=user, user_type=critic, agent_version=f"v-{critic}", at=1))
+    async with visitor(read_models) as http:
+        for path in ("/dashboard/agent?agent=agent-a&", "/dashboard/calibration?"):
+            page = (await http.get(f"{path}by=agent")).text
+            assert '<option value="agent" selected>AI critics only' in page
+        page = (await http.get("/dashboard/agent?agent=agent-a&by=agent")).text
+    assert ("v-agent" in page, "v-human" in page) == (True, False)
+
+
 async def test_an_ai_critic_is_not_shown_as_a_person(read_models, take):
     await take(feedback("f1", turn="t1", kind="explicit", reaction="not_ok", text="one", at=1, user_type="agent"))
     async with visitor(read_models) as http:

@@ -135,7 +135,7 @@ class View(BaseModel):
         return "period" if self.own_range else PERIODS[self.period][0]
 
     def span(self, now: int, first: int | None) -> TimeSpan:
-        """Return the time window of the period or custom range; "all" starts at the `first` reaction.
+        """Return the time window of the period or custom range; "all" starts at the `first` feedback.
 
         Times are in microseconds.
         """

@@ -56,8 +56,10 @@ select exists (select from messages where tenant = $1 and project = $2)
     or exists (select from feedbacks where tenant = $1 and project = $2)
 """
 _FIRST: Final = """
-select occurred_at from feedbacks where tenant = $1 and project = $2 and reaction is not null
-order by occurred_at limit 1
+select least(
+    (select occurred_at from feedbacks where tenant = $1 and project = $2 and reaction is not null
+     order by occurred_at limit 1),
+    (select occurred_at from live_replies where tenant = $1 and project = $2 order by occurred_at limit 1))
 """
 
 
@@ -74,7 +76,7 @@ async def is_known(pool: asyncpg.Pool, at: Project) -> bool:
 
 
 async def first_reaction(pool: asyncpg.Pool, at: Project) -> int | None:
-    """Return the time of the project's oldest reaction, in microseconds; None without reactions."""
+    """Return the time of the project's oldest reaction or reply, in microseconds; None if it has neither."""
     moment: int | None = await pool.fetchval(_FIRST, *at)
     return moment
 
