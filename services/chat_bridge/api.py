@@ -7,7 +7,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Depends, Header, Path, Request
 from pydantic import BaseModel, Field
 
-from chat_bridge.ingest import LINES_LIMIT, TooManyLines, check
+from chat_bridge.ingest import LINES_LIMIT, IngestProject, TooManyLines, check
 from chat_bridge.intake import Intake
 from contracts.base import Name
 from servicekit.web.auth import caller_of
@@ -43,7 +43,7 @@ class RefusedEvent(BaseModel):
 class Ingested(BaseModel):
     """Outcome of a request's lines."""
 
-    accepted: int = Field(description="Number of lines written to the log.", examples=[2])
+    accepted: int = Field(description="Number of lines that the consumers accept.", examples=[2])
     refused: list[RefusedEvent] = Field(description="The first 1,000 rejected lines.")
     refused_total: int = Field(description="Number of rejected lines.", examples=[1])
 
@@ -82,19 +82,19 @@ def ingest_router(intake: Intake) -> APIRouter:
     ) -> Ingested:
         """Write chat events to the log, one JSON object per line.
 
-        Each line is checked separately: valid lines are written, invalid ones are listed with their errors.
+        Each line is checked separately: valid lines are written, invalid ones are listed with their errors. A line
+        more than five minutes ahead of the log's time is listed, too, as `future`; it becomes a dead letter.
         """
         require_media_type(request, [NDJSON, "application/ndjson", "application/jsonl"])
         try:
-            body, place = await request.body(), intake.project(tenant, project)
+            body, place = await request.body(), IngestProject(tenant, project)
             checked = await check(body, place, trace_headers(traceparent))
         except TooManyLines:
             raise refusal(413, f"More than {LINES_LIMIT} lines.") from None
-        await intake.write(checked.messages)
+        future = await intake.write(checked.valid)
         await intake.refuse(place, body, checked.refused[:REFUSED_SHOWN])
-        refused = [
-            RefusedEvent(line=one.line, reason=one.reason, detail=one.detail) for one in checked.refused[:REFUSED_SHOWN]
-        ]
-        return Ingested(accepted=len(checked.messages), refused=refused, refused_total=len(checked.refused))
+        refused = sorted([*checked.refused, *future], key=lambda one: one.line)
+        shown = [RefusedEvent(line=one.line, reason=one.reason, detail=one.detail) for one in refused[:REFUSED_SHOWN]]
+        return Ingested(accepted=len(checked.valid) - len(future), refused=shown, refused_total=len(refused))
 
     return router

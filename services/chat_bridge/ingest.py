@@ -1,4 +1,4 @@
-"""Conversion of a request's lines into records, with the same checks as the consumers, before anything is written.
+"""Conversion of a request's lines into records, with the checks of the consumers that need no log time.
 
 Yields to the event loop between lines.
 """
@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from pydantic_core import from_json
 
@@ -22,6 +22,8 @@ LINES_LIMIT = 50_000
 _AT_ONCE = 200
 _MODELS: Mapping[str, type[Envelope]] = {topic.name: topic.event for topic in CHAT_TOPICS}
 _BLANKS = b" \t\r"
+_LATEST = 2**63 - 1
+"""A log time, in microseconds, for which no event is from the future."""
 
 
 class TooManyLines(Exception):
@@ -37,26 +39,33 @@ class RefusedLine:
     detail: str
 
 
+class ValidLine(NamedTuple):
+    """Record of a valid line; `occurred_at` is its event's time in microseconds, `number` its place in the request."""
+
+    message: Message
+    occurred_at: int
+    number: int = 1
+
+
 @dataclass(frozen=True, slots=True)
 class Checked:
-    messages: Sequence[Message]
+    valid: Sequence[ValidLine]
     refused: Sequence[RefusedLine]
 
 
 @dataclass(frozen=True, slots=True)
 class IngestProject:
-    """Project of a request, and the time against which its events are checked (microseconds)."""
+    """Project of a request."""
 
     tenant: str
     project: str
-    now: int
 
 
 async def check(body: bytes, place: IngestProject, headers: Headers = ()) -> Checked:
-    """Return the records of `body` (one JSON object per line) and the rejected lines. Skips blank lines."""
+    """Return the valid lines of `body` (one JSON object per line) and the rejected ones. Skips blank lines."""
     if body.count(b"\n") > LINES_LIMIT:
         raise TooManyLines
-    messages: list[Message] = []
+    valid: list[ValidLine] = []
     refused: list[RefusedLine] = []
     for number, text in enumerate(body.split(b"\n"), 1):
         if number % _AT_ONCE == 0:
@@ -65,17 +74,18 @@ async def check(body: bytes, place: IngestProject, headers: Headers = ()) -> Che
         if not line:
             continue
         result = check_line(line, place, headers)
-        if isinstance(result, Message):
-            messages.append(result)
+        if isinstance(result, ValidLine):
+            valid.append(result._replace(number=number))
         else:
             refused.append(RefusedLine(number, *result))
-    return Checked(messages, refused)
+    return Checked(valid, refused)
 
 
-def check_line(line: bytes, place: IngestProject, headers: Headers = ()) -> Message | tuple[str, str]:
+def check_line(line: bytes, place: IngestProject, headers: Headers = ()) -> ValidLine | tuple[str, str]:
     """Return the record of a line, or the reason and detail of its rejection.
 
-    A missing tenant or project is filled in from the request; a different one is rejected.
+    A missing tenant or project is filled in from the request; a different one is rejected. Any time is valid here: only
+    the log's time decides which events are from the future.
     """
     try:
         event: Any = from_json(line)
@@ -92,7 +102,7 @@ def check_line(line: bytes, place: IngestProject, headers: Headers = ()) -> Mess
             line = b'{"%s":"%s",%s' % (name.encode(), value.encode(), line[1:])
         elif event[name] != value:
             return f"other_{name}", f"{name} differs from the one in the path"
-    result = read(RawRecord(Coordinates(topic, 0, 0), None, line, (), place.now), _MODELS)
+    result = read(RawRecord(Coordinates(topic, 0, 0), None, line, (), _LATEST), _MODELS)
     if isinstance(result, Unreadable):
         return result.reason, result.detail
-    return Message(topic, BY_NAME[topic].key(result.event), line, headers)
+    return ValidLine(Message(topic, BY_NAME[topic].key(result.event), line, headers), result.event.occurred_at)

@@ -5,34 +5,48 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Collection, Sequence
 from dataclasses import dataclass
 
-from chat_bridge.ingest import IngestProject, RefusedLine
+from chat_bridge.ingest import IngestProject, RefusedLine, ValidLine
 from chat_bridge.refused import Refusal, refusal_of_line
 from servicekit.clock import Clock
 from servicekit.errors import LogFull, Unavailable
-from servicekit.log.messages import Message
+from servicekit.log.messages import Written
+from servicekit.log.records import FUTURE, is_future
 from servicekit.web.log_writer import LogWriter
 from servicekit.web.refusals import refusal_of
 
 
 @dataclass(frozen=True, slots=True)
 class Intake:
-    """Writer to the log with its clock. `judge_at` (microseconds) replaces now in the check for future events."""
+    """Writer to the log. `judge_at` (microseconds) replaces the log's time in the check for future events.
+
+    `clock` checks them only for a log without times, whose consumers run in the same process.
+    """
 
     log: LogWriter
     clock: Clock
     judge_at: int | None = None
     note_refused: Callable[[Collection[Refusal]], Awaitable[None]] | None = None
 
-    def project(self, tenant: str, project: str) -> IngestProject:
-        """Return the project with the time against which its events are checked."""
-        return IngestProject(tenant, project, self.clock.now() if self.judge_at is None else self.judge_at)
+    async def write(self, lines: Sequence[ValidLine]) -> list[RefusedLine]:
+        """Write `lines`, wait for the acknowledgement, and return those that consumers reject as from the future.
 
-    async def write(self, messages: Sequence[Message]) -> None:
-        """Write `messages` and wait for the acknowledgement. Raises the HTTP errors 429 (full) and 503 (no answer)."""
+        Raises the HTTP errors 429 (full) and 503 (no answer).
+        """
         try:
-            await self.log.write(messages)
+            written = await self.log.write([line.message for line in lines])
         except (LogFull, Unavailable) as error:
             raise refusal_of(error) from None
+        return [
+            RefusedLine(line.number, *FUTURE)
+            for line, place in zip(lines, written, strict=True)
+            if is_future(line.occurred_at, self._time_of(place))
+        ]
+
+    def _time_of(self, place: Written) -> int:
+        """Return the time against which the consumers check the record at `place`, in microseconds."""
+        if self.judge_at is not None:
+            return self.judge_at
+        return self.clock.now() if place.log_time is None else place.log_time
 
     async def refuse(self, place: IngestProject, body: bytes, refused: Sequence[RefusedLine]) -> None:
         """Note rejected lines of `body`, so that their producer can list them later."""

@@ -503,7 +503,7 @@ export interface FoundTarget {
 
 /** Outcome of a request's lines. */
 export interface Ingested {
-  /** Number of lines written to the log. */
+  /** Number of lines that the consumers accept. */
   accepted: number;
   /** The first 1,000 rejected lines. */
   refused: RefusedEvent[];

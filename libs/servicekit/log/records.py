@@ -34,6 +34,10 @@ FUTURE_LIMIT = 5 * MINUTE
 """Microseconds that a record's occurredAt may be ahead of the log's time."""
 
 
+FUTURE = ("future", "occurredAt is more than five minutes ahead of the log")
+"""Reason and detail of a record that `is_future`."""
+
+
 class Coordinates(NamedTuple):
     """A record's position in the log. Its text form is `topic:partition:offset`."""
 
@@ -212,11 +216,16 @@ def read(raw: RawRecord, models: Mapping[str, type[E]], judged_at: int | None = 
         return Unreadable(raw, "invalid_json", type(error).__name__)
     if raw.log_timed:
         event = at_log_time(event, raw.first_log_time, raw.coordinates.offset, judged_at)
-    if event.occurred_at > (raw.log_time if judged_at is None else judged_at) + FUTURE_LIMIT:
-        return Unreadable(raw, "future", "occurredAt is more than five minutes ahead of the log")
+    if is_future(event.occurred_at, raw.log_time if judged_at is None else judged_at):
+        return Unreadable(raw, *FUTURE)
     if value.count(b'"tenant"') > 1 and _repeats_a_key(value):
         return Unreadable(raw, "repeated_key", "a name stands twice in the object")
     return Received(event, raw, dropped)
+
+
+def is_future(occurred_at: int, log_time: int) -> bool:
+    """Return True if consumers reject a record of `log_time` whose event has this time, both in microseconds."""
+    return occurred_at > log_time + FUTURE_LIMIT
 
 
 def _droppable(raw: RawRecord, model: type[Envelope], error: ValidationError) -> Sequence[str]:

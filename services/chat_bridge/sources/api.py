@@ -11,10 +11,9 @@ from fastapi.responses import JSONResponse
 from pydantic import BaseModel, Field
 from pydantic_core import from_json
 
-from chat_bridge.ingest import check_line
+from chat_bridge.ingest import IngestProject, ValidLine, check_line
 from chat_bridge.intake import Intake
 from chat_bridge.sources.source import NotUnderstood, Payload, SignedRequest, Source, SourceAnswer, SourceKind
-from servicekit.log.messages import Message
 from servicekit.logging import logger
 from servicekit.metrics import SOURCE_REQUESTS
 from servicekit.web.refusals import documented, refusal
@@ -102,15 +101,17 @@ async def _publish(source: Source, payload: Payload, intake: Intake) -> str:
     except NotUnderstood as error:
         log.warning("source_event_not_understood", source=source.name, why=str(error))
         return "refused"
-    project = intake.project(source.tenant, source.project)
-    messages: list[Message] = []
+    project = IngestProject(source.tenant, source.project)
+    valid: list[ValidLine] = []
     for event in events:
         checked = check_line(json.dumps(event, ensure_ascii=False).encode("utf-8", "replace"), project)
-        if isinstance(checked, Message):
-            messages.append(checked)
+        if isinstance(checked, ValidLine):
+            valid.append(checked)
         else:
             log.warning("source_event_refused", source=source.name, reason=checked[0])
-    if messages:
-        await intake.write(messages)
-        return "published"
+    if valid:
+        future = await intake.write(valid)
+        for one in future:
+            log.warning("source_event_refused", source=source.name, reason=one.reason)
+        return "published" if len(future) < len(valid) else "refused"
     return "refused" if events else "ignored"

@@ -10,14 +10,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chat_bridge.ingest import IngestProject, check_line
+from chat_bridge.ingest import IngestProject, ValidLine, check_line
 from chat_bridge.sources.slack import SlackApp, chat_event, plain
 from chat_bridge.sources.slack_workspace import SIGNATURE as HOW
 from chat_bridge.sources.source import NotUnderstood, SignedRequest
 from chat_bridge.sources.webhook_signature import is_signed as is_signed_as
 from contracts.chat import DELETED
-from contracts.instants import parse_instant
-from servicekit.log.messages import Message
 
 APP = SlackApp("acme", "slack", {"B0BOT": "helper", "U0BOT": "helper"})
 CHANNEL = "slack/T1/C2147483705"
@@ -102,8 +100,8 @@ def event_of(event: dict[str, Any]) -> dict[str, Any]:
     """The chat event, held to what the consumers take."""
     found = chat_event(callback(event), APP)
     assert found is not None
-    place = IngestProject("acme", "slack", parse_instant("2030-01-01T00:00:00Z"))
-    assert isinstance(check_line(json.dumps(found).encode(), place), Message)
+    place = IngestProject("acme", "slack")
+    assert isinstance(check_line(json.dumps(found).encode(), place), ValidLine)
     return found
 
 

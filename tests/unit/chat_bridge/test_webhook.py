@@ -18,7 +18,7 @@ from platforms import DISCORD_KEY, MAPS
 from platforms import SECRETS as PLATFORM_SECRETS
 from platforms import TEAMS_KEY as KEY
 
-from chat_bridge.ingest import IngestProject, check_line
+from chat_bridge.ingest import IngestProject, ValidLine, check_line
 from chat_bridge.sources.source import NotUnderstood, SignedRequest, SourceAnswer
 from chat_bridge.sources.webhook import answer_to, chat_events, plain
 from chat_bridge.sources.webhook_files import read_maps
@@ -28,7 +28,6 @@ from chat_bridge.sources.webhook_time import moment_of
 from contracts.chat import DELETED
 from contracts.instants import SECOND, parse_instant
 from servicekit.errors import StartError
-from servicekit.log.messages import Message
 
 SECRETS = PLATFORM_SECRETS | {"ZENDESK_SIGNING_SECRET": "zen", "INTERCOM_CLIENT_SECRET": "inter"}
 NOW = parse_instant("2030-01-01T00:00:00Z")
@@ -46,7 +45,7 @@ def sound(payload: dict[str, Any], source: MappedWebhook) -> list[dict[str, Any]
     found = chat_events(payload, source)
     for event in found:
         line = json.dumps(event).encode()
-        assert isinstance(check_line(line, IngestProject("acme", "support", NOW)), Message)
+        assert isinstance(check_line(line, IngestProject("acme", "support")), ValidLine)
     assert chat_events(payload, source) == found  # sent again it is the same event
     return [{name: one[name] for name in one if name not in ("tenant", "project", "eventId")} for one in found]
 
