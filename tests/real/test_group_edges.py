@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import gc
-from collections.abc import AsyncIterator
+import os
+from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
+from time import monotonic
 
 import pytest
 from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, TopicPartition
@@ -18,9 +20,10 @@ from unit_handlers import NoWork
 
 from contracts.topics import CHAT_REACTION, CHAT_REPLY, EXPLICIT_RECEIVED, consumed_by
 from servicekit.errors import StartError
-from servicekit.log.messages import Message
+from servicekit.log.messages import Message, Written
 from servicekit.log.producer import BatchProducer
 from servicekit.log.reader import records_of
+from servicekit.log.records import header
 from servicekit.log.subscriber import Subscription
 from servicekit.log.topics import ensure_topics
 from servicekit.service import Service, ServiceContext
@@ -42,9 +45,41 @@ async def producer(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Ba
         await producer.stop()
 
 
+class RecordsWritten(BatchProducer):
+    """Keeps the dead letters that it writes."""
+
+    def __init__(self, producer: BatchProducer) -> None:
+        super().__init__(producer.bootstrap, client_id="agent-feedback-test-letters")
+        self.letters: list[Message] = []
+
+    async def send(self, messages: Sequence[Message]) -> list[Written]:
+        self.letters += messages
+        return await super().send(messages)
+
+
 async def publish(producer: BatchProducer, count: int) -> None:
     """Records that no handler has to take: they cannot be read."""
     await producer.send([Message(REACTION, "key", b"no JSON", partition=0) for _ in range(count)])
+
+
+async def test_a_compressed_batch_of_distinct_garbage_becomes_a_few_letters(producer: BatchProducer) -> None:
+    """One letter for each of half a million records would hold the partition for minutes. GARBAGE sets their number."""
+    count, log = int(os.environ.get("GARBAGE", "50000")), RecordsWritten(producer)
+    sender = AIOKafkaProducer(bootstrap_servers=producer.bootstrap, compression_type="gzip", max_batch_size=2**25)
+    await sender.start()
+    batch = sender.create_batch()
+    for number in range(count):
+        batch.append(key=None, value=b"%x" % number, timestamp=None)
+    await (await sender.send_batch(batch, REACTION, partition=0))
+    await sender.stop()
+    began = monotonic()
+    async with reading("chat_bridge", log) as (_, commits):
+        await asyncio.wait_for(commits.until(count), 110)
+    print(f"{count:,} records: {monotonic() - began:.1f} s, {len(log.letters):,} letters")
+    offsets = [range_ for letter in log.letters for range_ in header(letter.headers, "offsets").split(",")]
+    found = {n for one in offsets for n in range(int(one.partition("-")[0]), int(one.rpartition("-")[2]) + 1)}
+    assert found == set(range(count)), "each can be found in the log"
+    assert len(log.letters) <= 2 * count / 1_000 + 2, "one for a batch and reason"
 
 
 async def test_records_deleted_beneath_a_stopped_group_are_counted_and_named(producer: BatchProducer) -> None:

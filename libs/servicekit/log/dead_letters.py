@@ -15,22 +15,31 @@ _KEY_LIMIT = 1_024
 _CAUSE_LIMIT = 512
 
 
-_OFFSETS_LIMIT = 1_000
-"""Greatest number of characters of the header with the offsets of equal records."""
+_OFFSETS_LIMIT = 32_768
+"""Greatest number of characters of the header with the offsets of joined records: enough for 1,000 of them."""
+SHORTEST_EVENT = 64
+"""Bytes below which no value is an event: names and punctuation of the required fields alone need as many."""
 
 
-def equal_records(refused: Sequence[Unreadable]) -> list[tuple[Unreadable, list[int]]]:
-    """Join records of a partition that are equal and have the same reason: the first, and the offsets of all.
+def joined_records(refused: Sequence[Unreadable]) -> list[tuple[Unreadable, list[int]]]:
+    """Join records of a partition with the same reason if they are equal, or too short for an event.
 
-    A few hundred kilobytes may hold a million empty records; one letter each would block the partition for minutes.
+    Returns the first of each, with the offsets of all. A few hundred kilobytes may hold a million short records; one
+    letter each would block the partition for minutes. No replay could make a short one an event.
     """
     found: dict[object, tuple[Unreadable, list[int]]] = {}
     for one in refused:
-        raw = one.raw
-        at = raw.coordinates
-        same = (at.topic, at.partition, one.reason, raw.key, raw.value, tuple(raw.headers), raw.refused)
+        at = one.raw.coordinates
+        same = (at.topic, at.partition, one.reason, _content_of(one.raw))
         found.setdefault(same, (one, []))[1].append(at.offset)
     return list(found.values())
+
+
+def _content_of(raw: RawRecord) -> object:
+    """Return what distinguishes a record from others of its partition; None if it is too short for an event."""
+    if raw.refused is None and len(raw.value or b"") < SHORTEST_EVENT:
+        return None
+    return raw.key, raw.value, tuple(raw.headers), raw.refused
 
 
 def dead_letter(
@@ -40,8 +49,8 @@ def dead_letter(
     more than 1,024 bytes is left out. A batch too large to unpack has one letter, with the SHA-256 of its compressed
     bytes and its first offset besides; one that cannot be read has its first offset.
 
-    `detail` says what was wrong in words without user text. `offsets` are those of all equal records that the letter
-    stands for, ascending; of several it has their count and, as ranges in up to 1,000 characters, their offsets.
+    `detail` says what was wrong in words without user text. `offsets` are those of all joined records that the
+    letter represents, ascending; if there are several, headers name their count and offsets, the latter as ranges.
     """
     at = raw.coordinates
     headers: list[tuple[str, bytes]] = [

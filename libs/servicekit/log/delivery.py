@@ -20,7 +20,7 @@ from servicekit import metrics
 from servicekit.clock import Clock
 from servicekit.error_kinds import in_words, is_outage, is_transient, permanent_reason, signature_of
 from servicekit.log.bug_rate_breaker import PROBE_SECONDS, Bug, BugRateBreaker, Conversation
-from servicekit.log.dead_letters import dead_letter, equal_records
+from servicekit.log.dead_letters import dead_letter, joined_records
 from servicekit.log.handler import Handler
 from servicekit.log.messages import Producer
 from servicekit.log.observing import observe_all
@@ -284,8 +284,8 @@ class Delivery:
             return await self._take_apart(batch, error)
 
     async def _set_aside(self, refused: Sequence[Unreadable]) -> None:
-        """Write one letter for equal records, a few megabytes at a time, each part acknowledged before the next."""
-        offsets = {id(one): found for one, found in equal_records(refused)}
+        """Write one letter for joined records, a few megabytes at a time, each part acknowledged before the next."""
+        offsets = {id(one): found for one, found in joined_records(refused)}
         for piece in _pieces([one for one in refused if id(one) in offsets]):
             letters = [
                 dead_letter(

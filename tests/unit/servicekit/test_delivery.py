@@ -13,11 +13,14 @@ import pytest
 from aiokafka.errors import KafkaConnectionError
 from hand_clock import HandClock
 from logs import NOW, RecordingLog, example, raw
+from pydantic.alias_generators import to_camel
 from structlog.testing import capture_logs
 
+from contracts.topics import TOPICS, Topic
 from servicekit import metrics
 from servicekit.clock import FixedClock
 from servicekit.errors import LogUnavailable, Permanent, Unavailable
+from servicekit.log.dead_letters import SHORTEST_EVENT
 from servicekit.log.delivery import BISECT_AFTER, Backoff, Delivery, Interrupted
 from servicekit.log.handler import Handler
 from servicekit.log.messages import Message, Written
@@ -484,14 +487,41 @@ async def test_letters_are_written_a_few_megabytes_at_a_time() -> None:
 
 async def test_equal_records_become_one_letter_with_their_count() -> None:
     run = Run(AcceptingHandler())
-    many = [raw(TOPIC, b"" if n % 2 else b"{", n) for n in range(20_000)]
-    records = [*many, message(20_000), raw(TOPIC, b"", 20_002), raw(TOPIC, b"", 20_003), raw(TOPIC, b"{", 20_005, 1)]
+    longer = {n: b"{" * (SHORTEST_EVENT + n) for n in range(2)}
+    many = [raw(TOPIC, longer[n % 2], n) for n in range(20_000)]
+    rest = [raw(TOPIC, longer[1], 20_002), raw(TOPIC, longer[1], 20_003), raw(TOPIC, longer[0], 20_005, 1)]
+    records = [*many, message(20_000), *rest]
     outcomes = await run.deliver(*records)
     assert outcomes.count(DeadLettered("invalid_json")) == len(records) - 1 and len(run.committed) == len(records)
     said = [{name: value.decode() for name, value in letter.headers} for letter in run.log.messages]
     assert [(one["offset"], one.get("count")) for one in said] == [("0", "10000"), ("1", "10002"), ("20005", None)]
-    assert said[0]["offsets"].startswith("0,2,4,6,") and len(said[0]["offsets"]) <= 1_000
-    assert [letter.value for letter in run.log.messages] == [b"{", b"", b"{"]
+    assert said[0]["offsets"].startswith("0,2,4,6,") and len(said[0]["offsets"]) <= 32_768
+    assert [letter.value for letter in run.log.messages] == [longer[0], longer[1], longer[0]]
+
+
+async def test_distinct_records_too_short_for_an_event_become_one_letter_per_reason() -> None:
+    run = Run(AcceptingHandler())
+    garbage = [raw(TOPIC, b"%d{" % n, 2 * n) for n in range(1_000)]
+    invalid = [raw(TOPIC, b'{"a":%d}' % n, 2_000 + n) for n in range(3)]
+    long_ones = [raw(TOPIC, b"{" + b"%d" % n * SHORTEST_EVENT, 3_000 + n) for n in range(2)]
+    await run.deliver(*garbage, *invalid, message(2_500), *long_ones, raw(TOPIC, b"{", 4_000, 1))
+    said = [{name: value.decode() for name, value in letter.headers} for letter in run.log.messages]
+    assert [(one["reason"], one["offset"], one.get("count")) for one in said] == [
+        ("invalid_json", "0", "1000"),
+        ("invalid_event", "2000", "3"),
+        ("invalid_json", "3000", None),
+        ("invalid_json", "3001", None),
+        ("invalid_json", "4000", None),
+    ]
+    assert said[0]["offsets"].split(",") == [str(2 * n) for n in range(1_000)], "each can be found in the log"
+
+
+@pytest.mark.parametrize("topic", TOPICS, ids=lambda topic: topic.name)
+def test_no_event_is_as_short_as_what_is_joined(topic: Topic) -> None:
+    """Each required field needs its quoted name, a colon, a value and a comma or brace; the object a brace."""
+    fields = topic.event.model_fields.items()
+    names = [field.alias or to_camel(name) for name, field in fields if field.is_required()]
+    assert 1 + sum(len(name) + len('"":1,') for name in names) >= SHORTEST_EVENT
 
 
 async def test_a_letter_names_the_offsets_of_its_equals_as_ranges() -> None:
