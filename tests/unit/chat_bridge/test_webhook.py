@@ -110,6 +110,36 @@ def test_a_ticket_comment_of_zendesk(sources: dict[str, MappedWebhook]) -> None:
     assert (agents["senderType"], agents["agentId"]) == ("agent", "support-agent")
 
 
+PICTURE = {"type": "image/png", "url": "https://files.example.com/1.png"}
+
+
+def test_a_reply_of_teams_may_be_a_picture(sources: dict[str, MappedWebhook]) -> None:
+    file = {"contentType": PICTURE["type"], "contentUrl": PICTURE["url"], "name": "1.png"}
+    said = TEAMS | {"type": "message", "id": "2", "replyToId": "1", "attachments": [file]}
+    for empty in (said, said | {"text": ""}, said | {"text": None}):
+        [found] = sound(empty, sources["teams"])
+        assert (found["topic"], found["originalMessageId"]) == ("chat.message.reply.ingested", "1")
+        assert (found["content"], found["attachments"]) == ("", [PICTURE])
+    assert sound(said | {"attachments": []}, sources["teams"]) == []
+    [gone] = sound(said | {"type": "messageDelete"}, sources["teams"])
+    assert "attachments" not in gone
+
+
+def test_a_message_of_intercom_may_be_a_picture(sources: dict[str, MappedWebhook]) -> None:
+    file = {"type": "upload", "name": "1.png", "url": PICTURE["url"], "content_type": PICTURE["type"], "filesize": 9}
+    first = intercom("conversation.user.created")
+    first["data"]["item"]["source"] |= {"body": None, "attachments": [file]}
+    later = part(1, "user", {"id": "u1"}, None) | {"attachments": [file]}
+    answer = part(2, "bot", {"id": "814860"}, "") | {"attachments": [file]}
+    for payload, sender in (
+        (first, "human"),
+        (intercom("conversation.user.replied", later), "human"),
+        (intercom("conversation.admin.replied", answer), "agent"),
+    ):
+        [found] = sound(payload, sources["intercom"])
+        assert (found["senderType"], found["content"], found["attachments"]) == (sender, "", [PICTURE])
+
+
 @pytest.mark.parametrize(
     "payload",
     [
