@@ -1,0 +1,151 @@
+"""Fetches the turns that `sources.jsonl` labels from their public repositories, as rows to evaluate or to teach with.
+
+    python -m training.turns FOLDER
+
+fetches the commits that are named (with git; 23 of them) into FOLDER and writes FOLDER/turns.jsonl, which
+`agent-feedback evaluate` reads. The texts are other people's: keep the folder out of the repository. A turn counts
+only if its message has the digest that the label was given to.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import subprocess
+import sys
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+SOURCES: Final = Path(__file__).parent / "sources.jsonl"
+TURNS: Final = "turns.jsonl"
+HOST: Final = "https://github.com"
+#: A longer answer keeps so many characters of its beginning and of its end.
+KEPT: Final = 1_500
+
+#: Label -> the label, the kind and the gate's reading of an evaluation row.
+_READ_AS: Final[Mapping[str, tuple[str, str, str]]] = {
+    "rejects": ("rejected", "explicit", "not_ok"),
+    "asks_again": ("rejected", "rephrased", "not_ok"),
+    "leaves": ("rejected", "abandonment", "not_ok"),
+    "praises": ("accepted", "thanks", "ok"),
+    "approves": ("accepted", "continuation", "neutral"),
+    "request": ("accepted", "continuation", "neutral"),
+    "answers": ("neutral", "none", "neutral"),
+}
+_HEAD: Final = re.compile(r"_\*\*(User|Agent|Assistant)\b[^\n]*\*\*_\s*\Z")
+#: Tool calls, thinking and comments in an agent's block.
+_ASIDE: Final = re.compile(
+    r"<(details|think|tool-use)\b[^>]*>.*?(?:</\1>|\Z)|<!--.*?(?:-->|\Z)",
+    re.DOTALL,
+)
+
+#: A history in the public: repository, commit and path.
+Place = tuple[str, str, str]
+
+
+class Turn(NamedTuple):
+    """A message with the answer before it and the request before that, which is empty if there is none."""
+
+    request: str
+    answer: str
+    message: str
+
+
+def turns(history: str) -> Iterator[Turn]:
+    """The turns of a SpecStory history; blocks of one speaker that run together are one."""
+    request = answer = ""
+    for speaker, text in _blocks(history):
+        if speaker == "agent":
+            answer = text
+            continue
+        if answer:
+            yield Turn(request, _shortened(answer), text)
+        request, answer = text, ""
+
+
+def _blocks(history: str) -> Iterator[tuple[str, str]]:
+    found: list[tuple[str, list[str]]] = []
+    for line in history.split("\n"):
+        if head := _HEAD.match(line):
+            speaker = "user" if head[1] == "User" else "agent"
+            if not found or found[-1][0] != speaker:
+                found.append((speaker, []))
+        elif found:
+            found[-1][1].append(line)
+    for speaker, lines in found:
+        while lines and lines[-1].strip() in ("", "---"):
+            lines.pop()
+        block = "\n".join(lines)
+        if text := (block if speaker == "user" else _ASIDE.sub("", block)).strip():
+            yield speaker, text
+
+
+def _shortened(answer: str) -> str:
+    return answer if len(answer) <= 2 * KEPT else f"{answer[:KEPT]} […] {answer[-KEPT:]}"
+
+
+def digest(message: str) -> str:
+    """The beginning of a message's SHA-256, as `sources.jsonl` holds it."""
+    return hashlib.sha256(message.encode()).hexdigest()[:16]
+
+
+def labelled(sources: Sequence[Mapping[str, Any]], histories: Mapping[Place, str]) -> list[dict[str, Any]]:
+    """The labelled turns in the histories, as rows; of equal messages in a history each pointer takes the next."""
+    waiting: defaultdict[tuple[Place, str], list[Turn]] = defaultdict(list)
+    for place, history in histories.items():
+        for turn in turns(history):
+            waiting[place, digest(turn.message)].append(turn)
+    rows = []
+    for source in sources:
+        found = waiting[(source["repository"], source["commit"], source["path"]), source["digest"]]
+        if found:
+            label, kind, gate = _READ_AS[source["label"]]
+            request, answer, message = found.pop(0)
+            said = {"previous_user": request, "previous_assistant": answer, "message": message}
+            rows.append({"source": source["repository"], "label": label, "kind": kind, "gate": gate, **said})
+    return rows
+
+
+def fetched(folder: Path, sources: Sequence[Mapping[str, Any]], host: str = HOST) -> dict[Place, str]:
+    """The histories that the pointers name, fetched into `folder`; says which commits can't be had, and why."""
+    paths: defaultdict[tuple[str, str], set[str]] = defaultdict(set)
+    for source in sources:
+        paths[source["repository"], source["commit"]].add(source["path"])
+    histories = {}
+    for number, ((repository, commit), wanted) in enumerate(sorted(paths.items()), start=1):
+        print(f"{number} of {len(paths)}: {repository}", flush=True)
+        clone = folder / repository.replace("/", "+")
+        try:
+            _git("init", "--quiet", "--bare", str(clone))
+            _git("-C", str(clone), "fetch", "--quiet", "--depth=1", f"{host}/{repository}.git", commit)
+            for path in sorted(wanted):
+                histories[repository, commit, path] = _git("-C", str(clone), "show", f"{commit}:{path}")
+        except subprocess.CalledProcessError as error:
+            print(f"  left out: {error.stderr.decode('utf-8', 'replace').strip()[:200]}", flush=True)
+    return histories
+
+
+def _git(*command: str) -> str:
+    done = subprocess.run(["git", *command], capture_output=True, check=True)
+    return done.stdout.decode("utf-8", "replace")
+
+
+def main(folder: Path, sources: Path = SOURCES, host: str = HOST) -> None:
+    """Fills the folder, and says how many of the labelled turns it holds."""
+    folder.mkdir(parents=True, exist_ok=True)
+    pointers = [json.loads(line) for line in sources.read_text(encoding="utf-8").splitlines()]
+    rows = labelled(pointers, fetched(folder, pointers, host))
+    lines = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
+    (folder / TURNS).write_text(lines, encoding="utf-8")
+    print(
+        f"{len(rows)} of {len(pointers)} labelled turns: agent-feedback evaluate {folder / TURNS} --by source --table"
+    )
+
+
+if __name__ == "__main__":
+    if len(sys.argv) != 2:
+        sys.exit(__doc__)
+    main(Path(sys.argv[1]))
