@@ -45,8 +45,10 @@ class Members:
                 process.kill()
                 await process.wait()
 
-    async def start(self, name: str, further: Mapping[str, str] | None = None) -> asyncio.subprocess.Process:
-        """`agent-feedback run NAME`, with `further` variables in its environment."""
+    async def start(
+        self, name: str, further: Mapping[str, str] | None = None, port: int = 0
+    ) -> asyncio.subprocess.Process:
+        """`agent-feedback run NAME` at `port` (0: a free one), with `further` variables in its environment."""
         prefix = name.upper()
         environment = {
             **os.environ,
@@ -58,7 +60,7 @@ class Members:
         }
         with self._log.open("ab") as out:
             process = await asyncio.create_subprocess_exec(
-                COMMAND, "run", name, "--port", "0", stdout=out, stderr=out, env=environment
+                COMMAND, "run", name, "--port", str(port), stdout=out, stderr=out, env=environment
             )
         self._started.append(process)
         return process

@@ -1,0 +1,259 @@
+"""Two detectors in one group on a real Kafka, and a second judgement beside live traffic, stopped and resumed."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import signal
+from asyncio.subprocess import PIPE
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import asyncpg
+import httpx
+import pytest
+import pytest_asyncio
+from command import COMMAND, agent_feedback, state_folder
+from processes import Members, stop_service, until_quiet
+
+from detector.detector import Detector
+from detector.encoders.choice import sentence_encoder
+from detector.encoders.minilm_files import ModelMissing
+from detector.model import Message, Neighbourhood
+from servicekit.log.topics import ensure_topics
+from standalone.embedded.local_kafka import LocalKafka
+from standalone.embedded.ports import free_port
+from standalone.embedded.postgres import EmbeddedPostgres
+
+pytestmark = [pytest.mark.real, pytest.mark.timeout(900)]
+EXCHANGES = Path(__file__).parents[2] / "training" / "data" / "exchanges.jsonl"
+CONVERSATIONS = 400
+SINCE = "2026-01-01T00:00:00Z"
+SECOND = 1_000_000
+WORDS, SENTENCES = {"INFERENCE_SENTENCE_ENCODER": "none"}, {"INFERENCE_SENTENCE_ENCODER": "minilm"}
+Verdicts = dict[str, tuple[str, str]]
+"""By conversation, the announced verdict on its last message: the detector's version and the reaction."""
+
+
+def conversation(name: str, row: dict[str, str]) -> list[dict[str, Any]]:
+    """A question, an answer and a message after it, as a chat service writes them."""
+    place = {"topic": "chat.message.ingested", "tenant": "acme", "project": "support", "conversationId": name}
+    said = (("q", "ann", row["request"]), ("a", "bot", row["answer"]), ("m", "ann", row["message"]))
+    return [
+        {
+            **place,
+            "eventId": f"{name}-{kind}",
+            "occurredAt": f"2026-01-02T10:00:{10 * number:02}Z",
+            "messageId": kind,
+            "turnId": "t2" if kind == "m" else "t1",
+            "senderId": sender,
+            "senderType": "agent" if kind == "a" else "human",
+            **({"agentId": "bot"} if kind == "a" else {}),
+            "content": content,
+        }
+        for number, (kind, sender, content) in enumerate(said)
+    ]
+
+
+@cache
+def rows() -> tuple[dict[str, str], ...]:
+    """Requests, answers and messages, no two alike."""
+    found = [json.loads(line) for line in EXCHANGES.read_text("utf-8").splitlines()]
+    return tuple(row for row in found if row["request"] and row["answer"] and row["message"])[:CONVERSATIONS]
+
+
+@cache
+def detector(encoder: str) -> Detector:
+    try:
+        return Detector.default(sentence_encoder(encoder, print))
+    except ModelMissing as error:
+        pytest.skip(str(error))
+
+
+def fresh(encoder: str) -> Verdicts:
+    """The verdicts that a detector gives, judged here without any service."""
+    judge = detector(encoder)
+    items = []
+    for row in rows():
+        before = (
+            Message("q", "t1", "ann", "human", None, row["request"], 0),
+            Message("a", "t1", "bot", "agent", "bot", row["answer"], 10 * SECOND),
+        )
+        items.append(Neighbourhood(before, Message("m", "t2", "ann", "human", None, row["message"], 20 * SECOND)))
+    return {
+        f"c{number}": (judge.version, str(verdict.reaction))
+        for number, verdict in enumerate(judge.judge(items))
+        if verdict.emitted
+    }
+
+
+@dataclass
+class Platform:
+    """Kafka, PostgreSQL and the processes of services on both."""
+
+    broker: str
+    database: str
+    members: Members
+    folder: Path
+
+    async def publish(self, events: Sequence[dict[str, Any]], name: str) -> None:
+        file = self.folder / f"{name}.jsonl"
+        file.write_text("\n".join(map(json.dumps, events)))
+        published = await agent_feedback("replay", file, "--broker", self.broker, "--json")
+        assert published.facts["events"] == len(events)
+
+    async def quiet(self) -> None:
+        await until_quiet(self.broker, within=200)
+
+    async def fetch(self, query: str, *given: Any) -> list[asyncpg.Record]:
+        connection = await asyncpg.connect(self.database)
+        try:
+            return list(await connection.fetch(query, *given))
+        finally:
+            await connection.close()
+
+    async def counting(self) -> Verdicts:
+        """The machine's verdicts that count in the reports."""
+        found = await self.fetch(
+            "select conversation_id, detector, reaction from reporting.effective where origin = 'machine'"
+        )
+        assert len(found) == len({row["conversation_id"] for row in found}), "a verdict counts twice"
+        return {row["conversation_id"]: (row["detector"], row["reaction"]) for row in found}
+
+    def rejudging(self, *more: str) -> tuple[str, ...]:
+        return ("rejudge", "--broker", self.broker, "--database", self.database, "--json", *more)
+
+
+@pytest_asyncio.fixture
+async def platform(tmp_path: Path) -> AsyncIterator[Platform]:
+    detector("minilm")
+    async with (
+        state_folder() as state,
+        LocalKafka(tmp_path / "kafka") as kafka,
+        EmbeddedPostgres(state / "postgres") as postgres,
+        Members(kafka.bootstrap, postgres.url, tmp_path / "services.log") as members,
+    ):
+        await ensure_topics(kafka.bootstrap)
+        for name in ("chat_bridge", "feedback", "reporting"):
+            await members.start(name)
+        yield Platform(kafka.bootstrap, postgres.url, members, tmp_path)
+
+
+async def warned(port: int) -> str:
+    """The warnings of a ready service, once it has any."""
+    async with httpx.AsyncClient() as http, asyncio.timeout(90):
+        while True:
+            try:
+                answer = await http.get(f"http://127.0.0.1:{port}/health/ready")
+                if found := answer.json().get("warnings"):
+                    return " ".join(found)
+            except httpx.HTTPError:
+                pass
+            await asyncio.sleep(0.2)
+
+
+async def test_a_mixed_group_is_shown_and_the_later_detector_holds(platform: Platform) -> None:
+    events = [event for number, row in enumerate(rows()) for event in conversation(f"c{number}", row)]
+    words, sentences = fresh("none"), fresh("minilm")
+    assert set(words.items()) ^ set(sentences.items()), "the detectors agree, so the test shows nothing"
+    process = await platform.members.start("inference", WORDS)
+    await platform.publish(events, "first")
+    await platform.quiet()
+    assert await platform.counting() == words
+
+    port = free_port()
+    other = await platform.members.start("inference", SENTENCES, port)
+    await platform.publish(events, "both")
+    await platform.quiet()
+    mixed = await platform.counting()
+    assert {one[0] for one in mixed.values()} == {detector("none").version, detector("minilm").version}
+    assert all(held in (words.get(name), sentences.get(name)) for name, held in mixed.items())
+    told = await warned(port)
+    assert "2 detectors have judged" in told
+    assert detector("none").version in told
+    assert detector("minilm").version in told
+
+    await stop_service(process)
+    await platform.publish(events, "sentences")
+    await platform.quiet()
+    assert await platform.counting() == sentences
+    await stop_service(other)
+    process = await platform.members.start("inference", WORDS)
+    await platform.publish(events, "words")
+    await platform.quiet()
+    assert await platform.counting() == sentences, "a process without the encoder overrides nothing"
+
+
+async def test_judging_again_is_stopped_resumed_and_retracts_beside_live_traffic(platform: Platform) -> None:
+    events = [event for number, row in enumerate(rows()) for event in conversation(f"c{number}", row)]
+    words, sentences = fresh("none"), fresh("minilm")
+    process = await platform.members.start("inference", WORDS)
+    await platform.publish(events, "all")
+    await platform.quiet()
+    before = await platform.fetch("select feedback_id, revision from feedback.feedback")
+    refused = await agent_feedback(*platform.rejudging("--since", SINCE), **SENTENCES)
+    assert (refused.code, "--force" in refused.err) == (3, True)
+    await stop_service(process)
+    await platform.fetch("delete from inference.detectors")  # ten minutes pass
+
+    compared = await agent_feedback(*platform.rejudging("--since", SINCE, "--dry-run"), **SENTENCES)
+    expected = {
+        "withdrawn": len(words.keys() - sentences.keys()),
+        "added": len(sentences.keys() - words.keys()),
+        "reversed": sum(words[one][1] != sentences[one][1] for one in words.keys() & sentences.keys()),
+        "moved": 0,
+    }
+    assert {name: compared.facts[name] for name in expected} == expected
+    assert min(expected["withdrawn"], expected["added"]) > 0
+    assert len(compared.facts["examples"]) == min(20, sum(expected.values()))
+    assert await platform.counting() == words
+
+    await platform.members.start("inference", SENTENCES)
+    holder = await asyncpg.connect(platform.database)
+    try:
+        run = await asyncio.create_subprocess_exec(
+            COMMAND, *platform.rejudging("--since", SINCE), stdout=PIPE, stderr=PIPE, env=os.environ | SENTENCES
+        )
+        async with asyncio.timeout(120):
+            while not await holder.fetchval("select max(judged) from inference.rejudgements"):
+                await asyncio.sleep(0.02)
+        async with holder.transaction():
+            await holder.execute("lock table inference.verdicts in share mode")  # no further batch can end
+            run.send_signal(signal.SIGINT)
+            out, err = await asyncio.wait_for(run.communicate(), 30)
+        assert run.returncode == 130, (out, err)
+        done = await holder.fetchrow("select epoch, judged, finished_at from inference.rejudgements")
+        assert done["finished_at"] is None
+        assert 0 < done["judged"] < 2 * len(rows())
+    finally:
+        await holder.close()
+
+    live = [event for number, row in enumerate(rows()[:50]) for event in conversation(f"live{number}", row)]
+    resumed, _ = await asyncio.gather(
+        agent_feedback(*platform.rejudging(), **SENTENCES), platform.publish(live, "live")
+    )
+    assert resumed.code == 0, resumed.err
+    assert "Going on with epoch" in resumed.err
+    assert resumed.facts["epoch"] == done["epoch"]
+    await platform.quiet()
+
+    held = await platform.counting()
+    assert {name: one for name, one in held.items() if name.startswith("c")} == sentences
+    assert {name: one for name, one in held.items() if name.startswith("live")} == {
+        f"live{name[1:]}": one for name, one in sentences.items() if int(name[1:]) < 50
+    }
+    earlier = {row["feedback_id"]: row["revision"] for row in before}
+    after = {row["feedback_id"]: row for row in await platform.fetch("select * from feedback.feedback")}
+    cleared = {one for one in earlier if not after[one]["live"]}
+    assert len(cleared) == expected["withdrawn"]
+    assert all(after[one]["revision"] > earlier[one] for one in cleared)
+    compared = await agent_feedback(*platform.rejudging("--since", SINCE, "--dry-run"), **SENTENCES)
+    assert compared.facts["unchanged"] == compared.facts["judged"] == 2 * (len(rows()) + 50)
+    verified = await agent_feedback(
+        "verify-ledger", "--broker", platform.broker, "--store", platform.database, "--json"
+    )
+    assert verified.code == 0, verified.out
