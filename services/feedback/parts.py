@@ -82,7 +82,6 @@ async def open_parts(settings: FeedbackSettings, service: Service) -> FeedbackPa
     store = await open_store(settings.store_url, service)
     pool = await service.open_database(settings.database_url, MIGRATIONS)
     reads = await service.open_reads(settings, MIGRATIONS, by_key=True)
-    every_reward = {emoji: value for one in settings.project_rewards.values() for emoji, value in one.items()}
     ratings = PostgresSessions(pool)
     announcer = SessionAnnouncer(ratings, service.producer)
     sessions = Sessions(
@@ -103,7 +102,7 @@ async def open_parts(settings: FeedbackSettings, service: Service) -> FeedbackPa
         pool=pool,
         reads=reads,
         turn_erasures=TurnErasures(pool, Pseudonyms(read_settings(ErasureSettings))),
-        journal=Journal(pool, partial(where.feedback_of, every_reward | dict(settings.rewards))),
+        journal=Journal(pool, where.feedback_of),
         log=LogWriter(service.producer, room=context.room, seconds=settings.log_seconds),
         announcer=announcer,
         sessions=sessions,

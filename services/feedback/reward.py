@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields, replace
 from functools import cache, singledispatch
 from operator import attrgetter
-from typing import Any, Final
+from typing import Any
 
 from contracts.announced_from import ANNOUNCED_FROM
 from contracts.base import FeedbackType, Origin, Reaction
@@ -31,8 +31,6 @@ from servicekit.log.outcome import Ignored
 REPLY_VALUE = 0.4
 EXPLICIT_VALUES: Mapping[Reaction, float] = {"ok": 1.0, "neutral": 0.0, "not_ok": -1.0}
 INFERRED_VALUES: Mapping[str, float] = {"accepted": 0.5, "rejected": -1.0}
-_OF_PEOPLE: Final[tuple[str, Origin]] = ("api", "user")
-_OF_REVIEWERS: Final[tuple[str, Origin]] = (REVIEW, "reviewer")
 AboutAnAnswer = FeedbackReplyReceived | FeedbackReactionReceived | FeedbackExplicitReceived | FeedbackInferredReceived
 
 _ALWAYS_SAID = (
@@ -47,6 +45,32 @@ _always_said, _first_provenance = attrgetter(*_ALWAYS_SAID), attrgetter(*_FIRST_
 
 
 @singledispatch
+def key_of(event: Any) -> Key:
+    """Return the key of the record that `event` concerns."""
+    raise TypeError(f"{type(event).__name__} is not a feedback event")
+
+
+@key_of.register
+def _(event: FeedbackReplyReceived) -> Key:
+    return _key(event, "chat", event.reply_sender_id, event.agent_id, event.message_id)
+
+
+@key_of.register
+def _(event: FeedbackReactionReceived) -> Key:
+    return _key(event, "chat", event.reaction_user_id, event.agent_id, event.agent_message_id)
+
+
+@key_of.register
+def _(event: FeedbackExplicitReceived) -> Key:
+    return _key(event, "api" if event.reviews is None else REVIEW, event.user_id, "", event.turn_id)
+
+
+@key_of.register
+def _(event: FeedbackInferredReceived) -> Key:
+    return _key(event, "inference", event.user_id, "", f"{event.detected_in_message_id}:{event.detector}")
+
+
+@singledispatch
 def change_of(event: Any, rewards: Mapping[str, float] = DEFAULT_REWARDS) -> Change | Ignored:
     """Return the change that `event` causes, or why it is ignored. `rewards` maps normalised emojis to -1..1."""
     raise TypeError(f"{type(event).__name__} is not a feedback event")
@@ -58,8 +82,7 @@ def _(event: FeedbackReplyReceived, rewards: Mapping[str, float] = DEFAULT_REWAR
         return Ignored("self_feedback")
     payload = _payload(event, user_type=event.reply_sender_type, value=REPLY_VALUE, text=event.reply_content or None)
     present = event.reply_content != DELETED
-    key = _key(event, "chat", event.reply_sender_id, event.agent_id, event.message_id)
-    return _change(event, key, "implicit", "user", ONLY_SLOT, present, payload)
+    return _change(event, key_of(event), "implicit", "user", ONLY_SLOT, present, payload)
 
 
 @change_of.register
@@ -73,16 +96,14 @@ def _(event: FeedbackReactionReceived, rewards: Mapping[str, float] = DEFAULT_RE
         return UNMAPPED
     reaction = None if value is None else "ok" if value > 0 else "not_ok" if value < 0 else "neutral"
     payload = _payload(event, user_type=event.reaction_user_type, reaction=reaction, value=value, emoji=emoji)
-    key = _key(event, "chat", event.reaction_user_id, event.agent_id, event.agent_message_id)
-    return _change(event, key, "reaction", "user", emoji, added, payload)
+    return _change(event, key_of(event), "reaction", "user", emoji, added, payload)
 
 
 @change_of.register
 def _(event: FeedbackExplicitReceived, rewards: Mapping[str, float] = DEFAULT_REWARDS) -> Change | Ignored:
     payload = _payload(event, value=None if event.reaction is None else EXPLICIT_VALUES[event.reaction])
-    source, origin = _OF_PEOPLE if event.reviews is None else _OF_REVIEWERS
-    key = _key(event, source, event.user_id, "", event.turn_id)
-    return _change(event, key, "explicit", origin, ONLY_SLOT, event.reaction is not None, payload)
+    origin: Origin = "user" if event.reviews is None else "reviewer"
+    return _change(event, key_of(event), "explicit", origin, ONLY_SLOT, event.reaction is not None, payload)
 
 
 @change_of.register
@@ -97,9 +118,9 @@ def _(event: FeedbackInferredReceived, rewards: Mapping[str, float] = DEFAULT_RE
         tags=event.rules[:TAGS_LIMIT],
         **_judge_of(event),
     )
-    source_id = f"{event.detected_in_message_id}:{event.detector}"
-    key = _key(event, "inference", event.user_id, "", source_id)
-    return _change(event, key, "inferred", "machine", ONLY_SLOT, verdict is not None, payload, event.evaluation)
+    return _change(
+        event, key_of(event), "inferred", "machine", ONLY_SLOT, verdict is not None, payload, event.evaluation
+    )
 
 
 def _judge_of(event: FeedbackInferredReceived) -> dict[str, Any]:

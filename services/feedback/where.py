@@ -2,30 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from typing import Any, Final
 from uuid import UUID
 
 from contracts.feedback import FeedbackErasureRequested
 from contracts.ids import revision_event_id
 from feedback.model import Record
-from feedback.reward import change_of
+from feedback.reward import key_of
 from feedback.store import Store
-from servicekit.log.outcome import Ignored
 from servicekit.web.journal import WHERE, FeedbackState
 
 PATH: Final = WHERE + "feedback"
 
 
-def feedback_of(rewards: Mapping[str, float], event: Any) -> UUID | None:
-    """Return the id of the feedback record that an event changes; None for erasures and ignored events.
-
-    `rewards` has every emoji that any project rewards.
-    """
-    if isinstance(event, FeedbackErasureRequested):
-        return None
-    change = change_of(event, rewards)
-    return None if isinstance(change, Ignored) else change.key.feedback_id
+def feedback_of(event: Any) -> UUID | None:
+    """Return the id of the feedback record that an event concerns; None for erasures."""
+    return None if isinstance(event, FeedbackErasureRequested) else key_of(event).feedback_id
 
 
 async def states_of(store: Store, tenant: str, project: str, feedback_ids: Collection[str]) -> Sequence[FeedbackState]:

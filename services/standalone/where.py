@@ -56,17 +56,16 @@ class Way:
             "event_id": one["event_id"],
             "conversation_id": one["conversation_id"] or "",
             "outcome": f"{one['outcome']} ({why})" if why else one["outcome"],
-            "feedback": self._feedback(one["feedback_id"]) if service == "feedback" else "",
+            "feedback": self._feedback(one) if service == "feedback" else "",
             "noted_at": one["noted_at"],
         }
 
-    def _feedback(self, feedback_id: str | None) -> str:
-        """Say what became of a feedback record: stored, announced, counted."""
-        if feedback_id is None:
-            return ""
+    def _feedback(self, record: Facts) -> str:
+        """Describe the feedback record that `record` concerns: stored, announced, counted."""
+        feedback_id = record["feedback_id"]
         stored, counted = self.stored.get(feedback_id), self.counted.get(feedback_id)
         if stored is None:
-            return f"{feedback_id} is not stored"
+            return "" if feedback_id is None or record["outcome"] == "ignored" else f"{feedback_id} is not stored"
         said = (
             f"{feedback_id} at revision {stored['revision']}, {stored['state']}, announced as {stored['announced_as']}"
         )

@@ -1,0 +1,136 @@
+"""Cost of the journals of outcomes: batches of the bridge and of the feedback service with and without, in turn.
+
+    python -m benchmarks.journal_cost [--events N] [--batch N] [--rounds N]
+
+The handlers run on an embedded PostgreSQL, without Kafka: reading, committing and publishing would make the share
+smaller. Milliseconds of processor time an event, ours and PostgreSQL's together; `ratio` is the median of the rounds'
+own ratios, with a journal to without.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import time
+from collections import defaultdict
+from collections.abc import Sequence
+from itertools import count
+from statistics import median
+from typing import Any
+
+import asyncpg
+
+import chat_bridge.parts
+import feedback.store_choice
+from benchmarks.effort import Effort
+from benchmarks.workload import Workload, scratch, source_of
+from chat_bridge.handlers import ChatHandler
+from chat_bridge.parking import Parking
+from chat_bridge.store_postgres import PostgresStore as BridgeStore
+from contracts.instants import DAY
+from contracts.topics import BY_NAME
+from feedback.emojis import DEFAULT_REWARDS
+from feedback.handlers import FeedbackHandler
+from feedback.store_postgres import PostgresStore as FeedbackStore
+from feedback.where import feedback_of
+from servicekit.clock import SystemClock
+from servicekit.db.pools import open_pool
+from servicekit.log.handler import Handler
+from servicekit.log.journal import Journal, JournalingHandler
+from servicekit.log.messages import Message
+from servicekit.log.records import Coordinates, RawRecord, Received, read
+from standalone.embedded.postgres import EmbeddedPostgres
+
+MODELS = {topic.name: topic.event for topic in BY_NAME.values()}
+_OFFSETS = count()
+
+
+class Collected:
+    """A producer that keeps what is published."""
+
+    def __init__(self) -> None:
+        self.sent: list[Message] = []
+
+    async def send(self, messages: Sequence[Message]) -> None:
+        self.sent += messages
+
+
+async def measure(url: str, pid: int | None, events: int, batch: int, rounds: int, source: str) -> dict[str, Any]:
+    """Handle the same number of fresh events with and without journals in each round."""
+    chat = await open_pool(url, "chat_bridge", chat_bridge.parts.MIGRATIONS)
+    store = await open_pool(url, "feedback", feedback.store_choice.MIGRATIONS)
+    spent: dict[str, list[list[float]]] = defaultdict(list)
+    for number in range(rounds):
+        order = (True, False) if number % 2 else (False, True)
+        pairs: dict[str, list[float]] = {"chat_bridge": [0, 0], "feedback": [0, 0]}
+        for journaled in order:
+            messages = Workload(source, events, seed=1, run=f"{number} {journaled}").messages()
+            derived, announced = Collected(), Collected()
+            bridge = _bridge(chat, derived, journaled)
+            pairs["chat_bridge"][journaled] = await _effort(bridge, messages, batch, pid)
+            of_feedback = _feedback(store, announced, journaled)
+            pairs["feedback"][journaled] = await _effort(of_feedback, derived.sent, batch, pid)
+        for name, pair in pairs.items():
+            spent[name].append(pair)
+    await chat.close()
+    await store.close()
+    return {
+        name: {
+            "without_ms": round(median(pair[0] for pair in pairs), 3),
+            "with_ms": round(median(pair[1] for pair in pairs), 3),
+            "ratio": round(median(pair[1] / pair[0] for pair in pairs), 3),
+        }
+        for name, pairs in spent.items()
+    }
+
+
+def _bridge(pool: asyncpg.Pool, producer: Collected, journaled: bool) -> Handler:
+    store, clock = BridgeStore(pool), SystemClock()
+    handler = ChatHandler(store, producer, Parking(store, producer, clock, DAY), clock, 100_000)
+    return JournalingHandler(handler, Journal(pool)) if journaled else handler
+
+
+def _feedback(pool: asyncpg.Pool, producer: Collected, journaled: bool) -> Handler:
+    handler = FeedbackHandler(FeedbackStore(pool), producer, DEFAULT_REWARDS)
+    return JournalingHandler(handler, Journal(pool, feedback_of)) if journaled else handler
+
+
+async def _effort(handler: Handler, messages: Sequence[Message], batch: int, pid: int | None) -> float:
+    """Return the processor milliseconds that an event takes."""
+    received = [_received(message) for message in messages]
+    effort = Effort({"postgres": [pid]})
+    for first in range(0, len(received), batch):
+        await handler.handle(received[first : first + batch])
+    return float(sum(effort.until_now(len(received))["cpu_ms_per_event"].values()))
+
+
+def _received(message: Message) -> Received[Any]:
+    raw = RawRecord(
+        Coordinates(message.topic, 0, next(_OFFSETS)),
+        (message.key or "").encode(),
+        message.value,
+        tuple(message.headers),
+        time.time_ns() // 1_000,
+        log_timed=True,
+    )
+    found = read(raw, MODELS)
+    assert isinstance(found, Received), found
+    return found
+
+
+async def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.journal_cost", description=__doc__)
+    parser.add_argument("--events", type=int, default=10_000)
+    parser.add_argument("--batch", type=int, default=500)
+    parser.add_argument("--rounds", type=int, default=6)
+    asked = parser.parse_args()
+    with scratch() as folder:
+        source, name = source_of(folder)
+        async with EmbeddedPostgres(folder / "postgres", print) as server:
+            found = await measure(server.url, server.pid, asked.events, asked.batch, asked.rounds, str(source))
+    print(json.dumps({"source": name, "batch": asked.batch, **found}))
+
+
+if __name__ == "__main__":
+    asyncio.run(main())
