@@ -34,7 +34,7 @@ def main() -> int:
     if given.what == "selfcheck":
         from chaos.selfcheck import selfcheck
 
-        return asyncio.run(selfcheck(seed, given.only))
+        return asyncio.run(selfcheck(seed, given.only, given.rate))
     if given.what == "outage":
         from chaos.outage import outage
 

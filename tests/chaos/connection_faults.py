@@ -31,18 +31,23 @@ async def cut_database(scene: Scene, name: str) -> None:
 
 async def commit_cut(scene: Scene, name: str) -> None:
     """The responses to some writes are lost with their connections: the service cannot know that they are committed."""
-    scene.responses_cut[f"commit_cut {name}"] += await _lose_responses(scene.cluster.doors[name], scene.rng)
+    scene.responses_cut[f"commit_cut {name}"] += await lose_responses(
+        scene.cluster.doors[name], scene.rng, scene.rng.uniform(4, 8)
+    )
 
 
 async def produce_cut(scene: Scene, name: str) -> None:
     """The responses to some produce requests are lost with their connections, after the broker has the records."""
-    scene.responses_cut[f"produce_cut {name}"] += await _lose_responses(scene.cluster.log_doors[name], scene.rng)
+    scene.responses_cut[f"produce_cut {name}"] += await lose_responses(
+        scene.cluster.log_doors[name], scene.rng, scene.rng.uniform(4, 8)
+    )
 
 
-async def _lose_responses(door: Door, rng: random.Random) -> int:
+async def lose_responses(door: Door, rng: random.Random, seconds: float, share: float = SHARE_CUT) -> int:
+    """Lose a share of the responses to writes behind `door` with their connections; return how many were lost."""
     before = door.withheld
-    door.withholds = lambda: rng.random() < SHARE_CUT
-    await asyncio.sleep(rng.uniform(4, 8))
+    door.withholds = lambda: rng.random() < share
+    await asyncio.sleep(seconds)
     door.withholds = None
     return door.withheld - before
 

@@ -23,6 +23,8 @@ class Fleet:
         self._logs: Counter[str] = Counter()
         self.main: dict[str, ServiceProcess] = {}
         self.guests: list[ServiceProcess] = []
+        self.previous: list[ServiceProcess] = []
+        """Processes of the previous release, whose memory and stops promise nothing."""
         self._planned: dict[int, Plan] = {}
         self._held: set[str] = set()
         self.kills: Counter[str] = Counter()
@@ -47,6 +49,12 @@ class Fleet:
         self._logs[name] += 1
         process = ServiceProcess(name, environment, self._cluster.folder / f"{name}-{self._logs[name]}.log")
         self._planned[process.pid] = plan
+        return process
+
+    def spawn_previous(self, name: str, release: Mapping[str, str]) -> ServiceProcess:
+        """A new process of `name` that runs the code to which the environment `release` points."""
+        process = self.spawn(name, NO_PLAN, release)
+        self.previous.append(process)
         return process
 
     def replace(self, name: str, plan: Plan | None = None, further: Mapping[str, str] | None = None) -> ServiceProcess:
@@ -96,7 +104,7 @@ class Fleet:
 
     async def stop(self) -> dict[str, float]:
         """Stop everything; gives the seconds that each main process took."""
-        for guest in self.guests:
+        for guest in (*self.guests, *self.previous):
             guest.kill()
         seconds = await asyncio.gather(*(process.terminate() for process in self.main.values()))
         return dict(zip(self.main, seconds, strict=True))

@@ -12,7 +12,7 @@ from typing import Any
 from aiokafka.errors import KafkaTimeoutError
 
 from chaos.plan import Plan, Point, plan_from
-from chaos.planted import plant
+from chaos.planted import RenamesRoles, plant
 from servicekit.clock import SystemClock
 from servicekit.log.messages import Message, Producer, Written
 from servicekit.log.subscriber import Subscription
@@ -71,8 +71,13 @@ class InsideFaults:
         return replace(
             context,
             clock=self._clock() or context.clock,
-            wrap_producer=lambda inner: FaultyProducer(inner, self._countdown, self._plan.refuse_letters),
+            wrap_producer=self._wrapped,
         )
+
+    def _wrapped(self, inner: Producer) -> Producer:
+        if self._plan.bug == "role_unknown_before":
+            inner = RenamesRoles(inner)
+        return FaultyProducer(inner, self._countdown, self._plan.refuse_letters)
 
     def _clock(self) -> SystemClock | None:
         return ShiftedClock(self._plan.clock_ahead) if self._plan.clock_ahead else None

@@ -4,24 +4,20 @@ from __future__ import annotations
 
 import asyncio
 import random
-import sys
 import time
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import replace
 
+from chaos.announce import say
 from chaos.cluster import SERVICES
 from chaos.database_faults import cancelled_backends, database_full, database_read_only, locked_tables
 from chaos.fault_table import SERVICE_FAULTS, ServiceFault
 from chaos.log_faults import compressed_bomb, foreign_member, records_deleted
+from chaos.previous_faults import previous_release
 from chaos.progress import GROUPS, Progress, groups_of
 from chaos.service_faults import Scene, jumping_clock, stopped_minute
 from chaos.shared_faults import SHARED_FAULTS, SharedFault, redelivery, topic_made_again
-
-
-def say(text: str) -> None:
-    sys.stderr.write(f"{time.strftime('%H:%M:%S')} {text}\n")
-    sys.stderr.flush()
 
 
 async def service_lane(scene: Scene, name: str, until: float) -> None:
@@ -110,6 +106,7 @@ EDGES: dict[str, Edge] = {
     "foreign_member": _on_all(foreign_member),
     "compressed_bomb": compressed_bomb,
     "jumping_clock": _on_one_service(jumping_clock),
+    "previous_release": previous_release,
 }
 """Faults that strike only where they are asked for: they take long, need rights, or want quiet around them."""
 

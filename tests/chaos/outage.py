@@ -15,8 +15,8 @@ import httpx
 from rich.console import Console
 from rich.table import Table
 
+from chaos.announce import say
 from chaos.cluster import SERVICES
-from chaos.lanes import say
 from chaos.process import TOKEN
 from chaos.progress import AWAY, Positions, Progress, groups_of
 from chaos.report import RSS_LIMIT, print_result

@@ -19,6 +19,8 @@ Bug = Literal[
     "parser_raises_on_header",
     "forget_failed_dead_letter",
     "accept_without_write",
+    "resend_later",
+    "role_unknown_before",
 ]
 
 

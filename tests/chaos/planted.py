@@ -1,25 +1,34 @@
-"""Seven bugs that the harness must catch. Each is what a careless change would do; none of it is shipped."""
+"""Bugs that the harness must catch. Each is what a careless change would do; none of it is shipped."""
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
+import re
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 from itertools import count
 from typing import Any
 from uuid import UUID
 
+from aiokafka.producer.sender import SendProduceReqHandler
 from faststream import AckPolicy
 
 import feedback.store_postgres
 import servicekit.log.broker
 from chaos.plan import Bug
-from contracts.topics import FEEDBACK_CREATED
+from contracts.topics import FEEDBACK_CREATED, REACTION_RECEIVED
+from servicekit.errors import LogUnavailable
 from servicekit.log.dead_letters import dead_letter
 from servicekit.log.delivery import Commit, Delivery
+from servicekit.log.journal import JournalingHandler
 from servicekit.log.messages import Message, Producer, Written
 from servicekit.log.records import RawRecord, Unreadable
 from servicekit.service import Service
 from servicekit.web.log_writer import LogWriter
+
+RESEND_SECONDS = 2.0
+_ROLE = re.compile(rb'"userType":"(?:human|privileged)"')
 
 
 def plant(bug: Bug, service: Service) -> None:
@@ -36,7 +45,8 @@ def plant(bug: Bug, service: Service) -> None:
         case "parser_raises_on_header":
             servicekit.log.broker._raw_parser = _parser_that_raises(servicekit.log.broker._raw_parser)
         case "announce_only_changes":
-            _announce_only_changes(service)
+            if service.name == "feedback":
+                _announce_only_changes(service)
         case "commit_before_write":
             for subscription in service.subscriptions:
                 _commit_first(subscription.delivery)
@@ -46,6 +56,9 @@ def plant(bug: Bug, service: Service) -> None:
         case "accept_without_write":
             if service.name == "chat_bridge":
                 _skip_writes()
+        case "resend_later":
+            if service.name == "feedback":
+                _resend_later(service)
 
 
 def _without_guard(statement: str) -> str:
@@ -105,12 +118,28 @@ def _skip_writes() -> None:
     setattr(LogWriter, "write", write_most)  # noqa: B010 # mypy lets nobody assign a method
 
 
+def _handler_of(service: Service) -> Any:
+    """The handler of the group that is called like the service, without what surrounds it."""
+    handler: Any = next(s for s in service.subscriptions if s.group == service.name).delivery._handler
+    return handler._inner if isinstance(handler, JournalingHandler) else handler
+
+
 def _announce_only_changes(service: Service) -> None:
-    for subscription in service.subscriptions:
-        handler: Any = subscription.delivery._handler
-        if hasattr(handler, "_store") and service.name == "feedback":
-            noted = SavesNoted(handler._store)
-            handler._store, handler._producer = noted, ChangesOnly(handler._producer, noted.saved)
+    handler = _handler_of(service)
+    noted = SavesNoted(handler._store)
+    handler._store, handler._producer = noted, ChangesOnly(handler._producer, noted.saved)
+
+
+def _resend_later(service: Service) -> None:
+    """Have what got no response written again on the side, while the service goes on as if it had one."""
+    can_retry = SendProduceReqHandler._can_retry
+
+    def unless_announced(self: Any, error: Exception, batch: Any) -> bool:
+        return batch.tp.topic != FEEDBACK_CREATED.name and bool(can_retry(self, error, batch))
+
+    setattr(SendProduceReqHandler, "_can_retry", unless_announced)  # noqa: B010 # mypy lets nobody assign a method
+    handler = _handler_of(service)
+    handler._producer = ResendsLater(handler._producer)
 
 
 class SavesNoted:
@@ -145,3 +174,44 @@ class ChangesOnly:
         written = await self._inner.send(kept)
         self._saved.clear()
         return written
+
+
+class ResendsLater:
+    """A producer that takes a lost response for a lost write, and writes again behind what came since."""
+
+    def __init__(self, inner: Producer) -> None:
+        self._inner = inner
+        self._resending: set[asyncio.Task[None]] = set()
+
+    async def send(self, messages: Sequence[Message]) -> list[Written]:
+        try:
+            return await self._inner.send(messages)
+        except LogUnavailable:
+            task = asyncio.create_task(self._resend(messages))
+            self._resending.add(task)
+            task.add_done_callback(self._resending.discard)
+            return [Written(message.topic, 0, -1) for message in messages]
+
+    async def _resend(self, messages: Sequence[Message]) -> None:
+        await asyncio.sleep(RESEND_SECONDS)
+        while True:
+            with contextlib.suppress(LogUnavailable):
+                await self._inner.send(messages)
+                return
+
+
+class RenamesRoles:
+    """A producer of reactions whose role this release accepts and the previous one does not."""
+
+    def __init__(self, inner: Producer) -> None:
+        self._inner = inner
+
+    async def send(self, messages: Sequence[Message]) -> list[Written]:
+        return await self._inner.send([self._renamed(message) for message in messages])
+
+    def _renamed(self, message: Message) -> Message:
+        if message.topic != REACTION_RECEIVED.name or message.value is None:
+            return message
+        return replace(
+            message, value=re.sub(rb'"userType":"(?:human|privileged)"', b'"userType":"guest"', message.value)
+        )

@@ -11,16 +11,17 @@ from contracts.instants import format_instant
 SECOND = 1_000_000
 
 
-def races(seed: int, count: int, now: int) -> tuple[list[Outgoing], list[Outgoing]]:
+def races(seed: int, count: int, now: int, about: int | None = None) -> tuple[list[Outgoing], list[Outgoing]]:
     """`count` judgements for each of two writers, of two people on five turns that no other race is about.
 
-    A write that is lost shows only where nothing later covers it, so every race begins afresh.
+    A write that is lost shows only where nothing later covers it, so every race begins afresh; those with one `about`
+    are about the same turns.
     """
-    left, right = (_judgements(seed, writer, count, now) for writer in ("left", "right"))
+    left, right = (_judgements(seed, writer, count, now, about or now) for writer in ("left", "right"))
     return left, right
 
 
-def _judgements(seed: int, writer: str, count: int, now: int) -> list[Outgoing]:
+def _judgements(seed: int, writer: str, count: int, now: int, about: int) -> list[Outgoing]:
     rng = random.Random(f"{seed}-{writer}-{now}")
     found = []
     for n in range(count):
@@ -30,7 +31,7 @@ def _judgements(seed: int, writer: str, count: int, now: int) -> list[Outgoing]:
             "tenant": "north",
             "project": "p1",
             "conversationId": f"hot{seed}",
-            "turnId": f"hot{seed}-{now}-{rng.randrange(5)}",
+            "turnId": f"hot{seed}-{about}-{rng.randrange(5)}",
             "agentId": "agent-1",
             "userId": f"user-{rng.randrange(2)}",
             "reaction": rng.choice(("ok", "not_ok", "neutral", None)),

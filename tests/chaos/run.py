@@ -8,22 +8,24 @@ import random
 import shutil
 import tempfile
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 from chaos import observed
+from chaos.announce import say
 from chaos.callers import Callers
 from chaos.cluster import SERVICES, Cluster
 from chaos.compaction import compact
 from chaos.compare import Finding, sets
 from chaos.fleet import NO_PLAN, Fleet
 from chaos.hostile import hostile
-from chaos.lanes import common_lane, edge_lane, say, service_lane
+from chaos.lanes import common_lane, edge_lane, service_lane
 from chaos.ledger import Ledger
 from chaos.logs import announcements
 from chaos.plan import Plan
+from chaos.previous_faults import finish_upgrade
 from chaos.progress import Progress
 from chaos.publisher import Load, Writer
 from chaos.recovery import Recovery
@@ -31,6 +33,7 @@ from chaos.report import Result
 from chaos.service_faults import Scene
 from chaos.traffic import Traffic
 from chaos.verdict import judge
+from support.previous_release import HistoryMissing, previous_release, runs_from
 
 DRAIN_LIMIT = 120.0
 """Seconds after the load's end within which everything must have been taken in."""
@@ -73,6 +76,15 @@ async def working_folder(keep: Path | None) -> AsyncIterator[Path]:
             shutil.rmtree(folder, ignore_errors=True)
 
 
+def previous_environment(folder: Path) -> Mapping[str, str] | None:
+    """Unpack the previous release below `folder`; return how to run it, or None if this clone does not have it."""
+    try:
+        return runs_from(previous_release(folder))
+    except HistoryMissing as error:
+        say(f"{error} Its processes take no part.")
+        return None
+
+
 async def everything(scene: Scene, progress: Progress, until: float) -> None:
     """All lanes at once."""
     until -= LAST_FAULT
@@ -91,6 +103,7 @@ async def run(options: Options, script: Script = everything) -> Result:
         callers = Callers(fleet, ledger, options.seed)
         scene = Scene(cluster, fleet, load, callers, writers[0], (writers[1], writers[2]), recovery,
                       random.Random(options.seed), options.seed)  # fmt: skip
+        scene.previous = previous_environment(folder / "previous")
         if "database_full" in options.edges:
             await cluster.keep_tables_small()
         say(f"starting the services in {folder}")
@@ -121,6 +134,8 @@ async def run(options: Options, script: Script = everything) -> Result:
             say(f"responses to writes cut: {dict(scene.responses_cut)}")
             say(f"{ledger.count:,} records acknowledged; waiting for quiet")
             drained = await drain.quiet(SWEEP, options.drain)
+            if scene.faults["previous_release"] and scene.previous is not None:
+                drained &= await finish_upgrade(scene, lambda: drain.quiet(SWEEP, options.drain))
             say("comparing")
             findings = await judge(cluster, ledger.path)
             if options.compacted:

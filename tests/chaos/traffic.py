@@ -18,6 +18,8 @@ SECOND = 1_000_000
 CONVERSATIONS = 60
 LENGTH = 40
 """Messages after which a conversation makes room for another."""
+LATEST = 12.0
+"""Seconds by which a record is late at the most."""
 
 
 @dataclass
@@ -44,6 +46,8 @@ class Traffic:
         self._seed = seed
         self._poison = poison
         self._tie = tie
+        self.may_tie = True
+        """True if events of a conversation may have the same time."""
         self._ids: Counter[tuple[str, str]] = Counter()
         self._recent: list[Outgoing] = []
         self._open: list[Conversation] = []
@@ -69,7 +73,7 @@ class Traffic:
             fate,
             kind,
             scattered=rng.random() < 0.1,
-            wait=rng.uniform(0.2, 12.0) if late else 0.0,
+            wait=rng.uniform(0.2, LATEST) if late else 0.0,
         )
         self._recent = [*self._recent[-200:], out]
         return out
@@ -108,7 +112,7 @@ class Traffic:
 
     def _base(self, conversation: Conversation) -> dict[str, Any]:
         rng = self._rng
-        if rng.random() >= self._tie:
+        if rng.random() >= self._tie or not self.may_tie:
             conversation.at += rng.randrange(1, 8 * SECOND)
         base: dict[str, Any] = {
             "eventId": f"e{self._seed}-{self._id(conversation.tenant, conversation.project)}",

@@ -11,7 +11,7 @@ from shutil import copytree, ignore_patterns
 import asyncpg
 import pytest
 from command import agent_feedback, state_folder
-from previous_release import ROOT, previous_release, runs_from
+from previous_release import ROOT, HistoryMissing, previous_release, runs_from
 from processes import GROUPS, Members, stop_service, until_quiet
 
 from servicekit.log.topics import ensure_topics
@@ -85,7 +85,11 @@ async def stored(database_url: str) -> dict[str, int]:
 
 
 async def test_a_rollout_and_a_rollback_lose_nothing(tmp_path: Path) -> None:
-    older, later = runs_from(previous_release(tmp_path / "older")), runs_from(later_release(tmp_path / "later", 1))
+    try:
+        older = runs_from(previous_release(tmp_path / "older"))
+    except HistoryMissing as error:
+        pytest.skip(str(error))
+    later = runs_from(later_release(tmp_path / "later", 1))
     log = tmp_path / "services.log"
     async with (
         state_folder() as state,

@@ -8,23 +8,28 @@ from collections.abc import Mapping
 from io import BytesIO
 from pathlib import Path
 
-import pytest
-
 ROOT = Path(__file__).parents[2]
-PREVIOUS = ("v0.1.0", "d5266b09058972d5c323aeedbfdeedd77ac74c51")
-"""Its tag, and its commit for clones without tags."""
+PREVIOUS = ("d5266b09058972d5c323aeedbfdeedd77ac74c51", "v0.1.0")
+"""Its commit, and its tag for clones of that tag alone."""
 FOLDERS = ("services", "libs")
 
 
+class HistoryMissing(Exception):
+    """The clone does not have the previous release's commit."""
+
+
 def previous_release(folder: Path) -> Path:
-    """Unpack the previous release below `folder`; skip the test if the clone does not have it."""
+    """Unpack the previous release below `folder`. Raises HistoryMissing if the clone does not have it."""
     for name in PREVIOUS:
         archive = subprocess.run(["git", "archive", name, *FOLDERS], cwd=ROOT, capture_output=True, check=False)
         if archive.returncode == 0:
             with tarfile.open(fileobj=BytesIO(archive.stdout)) as files:
                 files.extractall(folder, filter="data")
             return folder
-    pytest.skip(f"the history of this clone holds neither {' nor '.join(PREVIOUS)}")
+    raise HistoryMissing(
+        f"This clone's history does not hold the previous release ({PREVIOUS[1]}, {PREVIOUS[0][:7]}): run "
+        "git fetch --unshallow."
+    )
 
 
 def runs_from(tree: Path) -> Mapping[str, str]:

@@ -1,0 +1,87 @@
+"""The previous release next to this one: its processes join the groups of ours, and the upgrade is finished."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+from collections.abc import Awaitable, Callable
+
+from chaos.announce import say
+from chaos.cluster import SERVICES
+from chaos.process import ServiceProcess
+from chaos.progress import Progress
+from chaos.service_faults import Scene
+from chaos.shared_faults import redelivery
+from chaos.traffic import LATEST
+
+BEHIND = 60.0
+"""Seconds that the groups may take to read what was written before the previous release joins."""
+
+
+async def previous_release(scene: Scene, progress: Progress) -> None:
+    """Processes of the previous release join every group for a while and leave again, under the same traffic.
+
+    It derives other event ids, which decide between two reactions of one person at one microsecond. So none of those is
+    on its way meanwhile.
+    """
+    if scene.previous is None:
+        return
+    scene.load.may_tie = False
+    try:
+        await asyncio.sleep(LATEST + 1)
+        if await progress.caught_up(BEHIND):
+            await run_previous(scene, scene.rng.uniform(8, 15))
+        else:
+            scene.trouble.append("the previous release did not join, since the groups were behind")
+    finally:
+        scene.load.may_tie = True
+
+
+async def run_previous(scene: Scene, seconds: float) -> None:
+    """Run one process of each of the previous release's services for `seconds` after they have started."""
+    assert scene.previous is not None
+    members = [scene.fleet.spawn_previous(name, scene.previous) for name in SERVICES]
+    try:
+        await asyncio.gather(*(member.running(90) for member in members))
+        await asyncio.sleep(seconds)
+    except RuntimeError as error:
+        scene.wrong.append(f"the previous release did not start: {error}")
+    await asyncio.gather(*(_leave(scene, member) for member in members))
+
+
+async def _leave(scene: Scene, member: ServiceProcess) -> None:
+    if member.code is not None:
+        scene.wrong.append(f"{member.name} of the previous release ended by itself with {member.code}")
+    elif scene.rng.random() < 0.3:
+        member.kill()
+    else:
+        await member.terminate()
+    scene.fleet.previous.remove(member)
+
+
+async def finish_upgrade(scene: Scene, drained: Callable[[], Awaitable[bool]]) -> bool:
+    """Do what docs/upgrading.md asks for after both releases ran; return False if the groups did not catch up.
+
+    Inference reads the chat topics again, since 0.1.0 keeps neither replies nor threads; all messages are judged again.
+    """
+    await redelivery(scene, "inference")
+    read_again = await drained()
+    await _judge_again(scene)
+    return await drained() and read_again
+
+
+async def _judge_again(scene: Scene) -> None:
+    cluster = scene.cluster
+    process = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-m", "standalone", "rejudge", "--since", "2000-01-01T00:00:00Z", "--json"),
+        *("--broker", cluster.kafka.bootstrap, "--database", cluster.postgres.url),
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.PIPE,
+    )
+    out, errors = await process.communicate()
+    if process.returncode:
+        scene.wrong.append(f"rejudge ended with {process.returncode}: {errors.decode()[-300:]}")
+        return
+    facts = json.loads(out)
+    say(f"judged again: {', '.join(f'{kind} {n:,}' for kind, n in facts.items() if isinstance(n, int))}")
