@@ -3,8 +3,9 @@
     python -m benchmarks.report_pages [--feedbacks N] [--times N]
 
 One project, 60 agents of 5 versions and 3 models, 180 days, a quarter of the feedbacks people's, eight a conversation,
-one conversation of 200 turns, one message a conversation. A machine's rejections have a correction type, a person's now
-and then a tag. PostgreSQL is the embedded one, on this machine; what else runs on it counts.
+one conversation of 200 turns, one message a conversation, one reply for every four feedbacks. A machine's rejections
+have a correction type, a person's now and then a tag. PostgreSQL is the embedded one, on this machine; what else
+runs on it counts.
 """
 
 from __future__ import annotations
@@ -13,7 +14,9 @@ import argparse
 import asyncio
 import math
 import time
+from collections import defaultdict
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from pathlib import Path
 from statistics import median
 from tempfile import TemporaryDirectory
@@ -22,7 +25,7 @@ from typing import Any, Final
 import asyncpg
 
 from benchmarks.effort import Effort
-from contracts.ids import feedback_id
+from contracts.ids import derived_id, feedback_id
 from contracts.instants import DAY
 from reporting.pages.overview import overview
 from reporting.pages.view import View
@@ -37,7 +40,7 @@ from reporting.queries.satisfaction import ranking, summary
 from reporting.queries.search import found
 from reporting.queries.turns import turns_with_feedbacks
 from reporting.rollups import Rollups
-from reporting.selection import ConversationKey, Filters, Project, TimeSpan
+from reporting.selection import ConversationKey, Filters, FoundType, Project, TimeSpan
 from reporting.store_postgres import PostgresReadModels
 from servicekit.db.pools import open_pool
 from servicekit.garbage_collection import tune_gc
@@ -71,6 +74,16 @@ from (
     from generate_series($4::bigint, $5::bigint) i
 ) made
 """
+_REPLIES: Final = """
+insert into replies (feedback_id, revision, recorded_at, slot, tenant, project, conversation_id, turn_id, user_id,
+    user_type, agent_id, origin, feedback_type, source, value, confidence, text, tags, occurred_at, rn,
+    agent_version, model)
+select id, 1, $2, id, 'acme', 'support', case when i <= 400 then 'c0' else 'c' || i / 8 end,
+    't' || case when i <= 400 then i % 200 else i end, 'u' || i % 5000, 'human', 'agent-' || i % 60, 'user', 'implicit',
+    'chat', 0.4, 1, 'and that is wrong ' || i, '{}', $2 - i * ($3::bigint / $1) - 1, 'rn' || i, 'v' || i * 5 / $1,
+    'm' || i % 3
+from (select i::bigint, gen_random_uuid() as id from generate_series(1, $1::bigint, 4) i) made
+"""
 _MESSAGES: Final = """
 insert into messages (tenant, project, conversation_id, message_id, turn_id, sender_type, sender_id, content,
     occurred_at, sequence, version, agent_id)
@@ -99,6 +112,7 @@ SEARCHES: Final = {
     "text of all": Filters(text="wrong"),
     "text of nobody": Filters(text="zzzz"),
 }
+FOUND_TYPES: Final[dict[str, FoundType]] = {"replies": "implicit", "verdicts": "verdict"}
 
 
 Figures = dict[str, dict[str, float]]
@@ -123,12 +137,13 @@ async def fill(pool: asyncpg.Pool, feedbacks: int, say: Say) -> None:
         last = min(first + _CHUNK - 1, feedbacks)
         await pool.execute(_FILL, feedbacks, NOW, DAYS * DAY, first, last, timeout=3_600)
     await pool.execute(_MESSAGES, feedbacks, NOW, DAYS * DAY, timeout=3_600)
+    await pool.execute(_REPLIES, feedbacks, NOW, DAYS * DAY, timeout=3_600)
     await pool.execute("analyze feedbacks", timeout=3_600)
     say(f"{feedbacks:,} feedbacks written in {time.perf_counter() - began:.0f} s")
     began = time.perf_counter()
     hours = await Rollups(pool).catch_up(quiet=0)
     say(f"{hours:,} hours rolled up in {time.perf_counter() - began:.0f} s")
-    for table in ("feedbacks", "messages", "rollups", "stale_hours"):
+    for table in ("feedbacks", "replies", "messages", "rollups", "stale_hours"):
         await pool.execute(f"vacuum analyze {table}", timeout=3_600)
 
 
@@ -158,6 +173,12 @@ async def measure(pool: asyncpg.Pool, times: int) -> Figures:
         "turns-with-feedbacks, 200 turns": (turns, 20 * times),
         "latest of 200 turns": (newest, 20 * times),
         **{f"search, {name}": (searched(filters), 4 * times) for name, filters in SEARCHES.items()},
+        **{
+            f"search, {name}, {kind} only": (searched(replace(filters, feedback_type=wanted)), 4 * times)
+            for name, filters in SEARCHES.items()
+            for kind, wanted in FOUND_TYPES.items()
+            if filters.has_replies
+        },
         "counts of 30 days": (lambda: breakdown(pool, AT, month, Filters()), times),
         "summary of 30 days": (lambda: summary(pool, AT, month, "day", Filters()), times),
         "agents of 30 days": (lambda: ranking(pool, AT, month, 10, Filters()), times),
@@ -172,30 +193,40 @@ async def measure(pool: asyncpg.Pool, times: int) -> Figures:
 async def projection(
     pool: asyncpg.Pool, postgres: int | None, events: int = 10_000, rounds: int = 8
 ) -> dict[str, float]:
-    """Measure the cost of the triggers that record changed hours: the same events with and without them, in turn.
+    """Measure the cost of the triggers that record changed hours, and of replies, in turn.
 
-    Feedbacks a second, best of `rounds`, and a second of processor time, ours and that of the process `postgres` and
-    its children (what it does in the background included), median with the triggers.
+    With replies, every fifth event is one; otherwise those are left out. Events a second, best of `rounds`, and a
+    second of processor time, ours and that of the process `postgres` and its children (what it does in the background
+    included), median with the triggers.
     """
     store, person = PostgresReadModels(pool), Project("bench", "projection")
-    took: dict[bool, list[float]] = {True: [], False: []}
-    spent: dict[bool, list[float]] = {True: [], False: []}
-    for number in range(2 * rounds):
-        noted = number % 2 == 0
-        await pool.execute(f"alter table feedbacks {'enable' if noted else 'disable'} trigger user")
+    took: dict[str, list[float]] = defaultdict(list)
+    spent: list[float] = []
+    for number, mode in enumerate(("triggers", "no triggers", "replies") * rounds):
+        await pool.execute(f"alter table feedbacks {'disable' if mode == 'no triggers' else 'enable'} trigger user")
         rows = [_row(person, number * events + one) for one in range(events)]
+        if mode == "replies":
+            rows += [_reply(row) for row in rows[::4]]
         effort, began = Effort({"postgres": [postgres]}), time.perf_counter()
-        for first in range(0, events, 1_000):
-            await store.apply([], sorted(rows[first : first + 1_000]))
-        took[noted].append(time.perf_counter() - began)
-        spent[noted].append(sum(effort.until_now(events)["cpu_ms_per_event"].values()))
-    await pool.execute("alter table feedbacks enable trigger user")
-    with_, without = (events / min(took[noted]) for noted in (True, False))
+        chunk = 1_000 * len(rows) // events
+        for first in range(0, len(rows), chunk):
+            await store.apply([], sorted(rows[first : first + chunk]))
+        took[mode].append(time.perf_counter() - began)
+        if mode == "triggers":
+            spent.append(sum(effort.until_now(events)["cpu_ms_per_event"].values()))
     return {
-        "feedbacks_per_s": round(with_),
-        "without_triggers_per_s": round(without),
-        "feedbacks_per_cpu_s": round(1_000 / median(spent[True])),
+        "feedbacks_per_s": round(events / min(took["triggers"])),
+        "without_triggers_per_s": round(events / min(took["no triggers"])),
+        "with_replies_per_s": round((events + events // 4) / min(took["replies"])),
+        "time_with_replies": round(min(took["replies"]) / min(took["triggers"]), 2),
+        "feedbacks_per_cpu_s": round(1_000 / median(spent)),
     }
+
+
+def _reply(row: FeedbackRow) -> FeedbackRow:
+    event = derived_id(str(row.feedback_id))
+    said = {"feedback_id": event, "slot": event, "origin": "user", "feedback_type": "implicit", "reaction": None}
+    return row._replace(**said, value=0.4, source="chat", decided_by=None)
 
 
 def _row(at: Project, number: int) -> FeedbackRow:

@@ -7,6 +7,8 @@ create index replies_conversation on replies (tenant, project, conversation_id, 
 create index replies_time on replies (tenant, project, occurred_at desc, feedback_id desc) where value is not null;
 create index replies_user on replies (tenant, project, user_id, occurred_at desc) where value is not null;
 create index replies_agent on replies (tenant, project, agent_id, occurred_at desc) where value is not null;
+create index replies_version on replies (tenant, project, agent_version, occurred_at desc)
+    where value is not null and agent_version is not null;
 create index replies_written on replies (tenant, project, written_by);
 
 create view live_replies as select * from replies where value is not null;
