@@ -61,7 +61,7 @@ _NO_REQUEST: Final[frozenset[Kind]] = frozenset({"thanks", "action", "cue_yes", 
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class RuleVerdict:
     """Verdict of the rules on the previous turn.
 
     `certain`: a rule decides alone, and nothing contradicts it. `approves`: the acceptance praises or takes the answer,
@@ -80,66 +80,70 @@ class Call:
 
 
 OTHER_REQUEST: Final = ("rule.other_request",)
-NEUTRAL: Final = Call("neutral", UNSURE)
+NEUTRAL: Final = RuleVerdict("neutral", UNSURE)
 
 
-def correct(evidence: Evidence) -> Call:
+def correct(evidence: Evidence) -> RuleVerdict:
     """Return the verdict of the first matching rule, in the order of the specification."""
     if not evidence.answered or evidence.message.empty:
         return NEUTRAL
     approvals = evidence.names("thanks", "action")
     if declines(evidence):
-        return Call("neutral", UNSURE, None, ("rule.declines_offer",), certain=True)
+        return RuleVerdict("neutral", UNSURE, None, ("rule.declines_offer",), certain=True)
     if rejections := _explicit(evidence):
         if approvals and not _outweighs(evidence, rejections):
-            return Call("neutral", UNSURE, None, rejections + approvals)
+            return RuleVerdict("neutral", UNSURE, None, rejections + approvals)
         suggested = "agent_suggests" in evidence.answer_kinds
         firm = suggested or (TASTE in rejections and "cue_but" not in evidence.kinds)
-        return Call("rejected", EXPLICIT, "explicit", rejections, certain=not approvals, firm=firm)
+        return RuleVerdict("rejected", EXPLICIT, "explicit", rejections, certain=not approvals, firm=firm)
     if evidence.silence > SESSION_TIMEOUT_US:
-        return Call("neutral", UNSURE, None, ("rule.silence",), certain=True)
+        return RuleVerdict("neutral", UNSURE, None, ("rule.silence",), certain=True)
     return _repeated(evidence) or _left(evidence) or _taken(evidence, approvals)
 
 
-def _repeated(evidence: Evidence) -> Call | None:
+def _repeated(evidence: Evidence) -> RuleVerdict | None:
     """Return the verdict on a repeated request: rephrased, word for word, or about something else."""
     if resent(evidence):
-        return Call("neutral", UNSURE, None, ("rule.resent",), certain=True)
+        return RuleVerdict("neutral", UNSURE, None, ("rule.resent",), certain=True)
     if not _alike(evidence):
         return None
     if other_request(evidence):
-        return Call("accepted", UNSURE, None, OTHER_REQUEST, status_only=True)
+        return RuleVerdict("accepted", UNSURE, None, OTHER_REQUEST, status_only=True)
     if not may_reword(evidence):
         return None
     similarity = evidence.sameness.similarity
-    return Call("rejected", similarity, "rephrased", ("rule.same_request",), certain=not evidence.names("thanks"))
+    return RuleVerdict(
+        "rejected", similarity, "rephrased", ("rule.same_request",), certain=not evidence.names("thanks")
+    )
 
 
-def _left(evidence: Evidence) -> Call | None:
+def _left(evidence: Evidence) -> RuleVerdict | None:
     """Return a rejection if the person gives up."""
     abandoned = evidence.names("abandon")
     if not abandoned:
         return None
-    return Call("rejected", ABANDONED, "abandonment", abandoned, certain=not evidence.names("thanks", "action"))
+    return RuleVerdict("rejected", ABANDONED, "abandonment", abandoned, certain=not evidence.names("thanks", "action"))
 
 
-def _taken(evidence: Evidence, approvals: tuple[str, ...]) -> Call:
+def _taken(evidence: Evidence, approvals: tuple[str, ...]) -> RuleVerdict:
     """Return the verdict on agreement, thanks, taking the answer, building on it, or a new topic."""
     if agrees(evidence):
-        return Call("accepted", CONTINUED, None, ("rule.agrees",), certain=True)
+        return RuleVerdict("accepted", CONTINUED, None, ("rule.agrees",), certain=True)
     if closes(evidence):
-        return Call("accepted", CONTINUED, None, ("rule.closes", *approvals), certain=True, approves=bool(approvals))
+        return RuleVerdict(
+            "accepted", CONTINUED, None, ("rule.closes", *approvals), certain=True, approves=bool(approvals)
+        )
     if puzzled(evidence):
-        return Call("rejected", HELD, "explicit", ("rule.puzzled",), certain=True, firm=True)
+        return RuleVerdict("rejected", HELD, "explicit", ("rule.puzzled",), certain=True, firm=True)
     if asks_agent(evidence):
-        return Call("neutral", UNSURE, None, ("rule.asks_agent",), certain=True)
+        return RuleVerdict("neutral", UNSURE, None, ("rule.asks_agent",), certain=True)
     if acknowledges(evidence):
-        return Call("neutral", UNSURE, None, ("rule.acknowledges",), certain=True)
+        return RuleVerdict("neutral", UNSURE, None, ("rule.acknowledges",), certain=True)
     if new_topic(evidence):
-        return Call("accepted", UNSURE, None, ("rule.new_topic",), status_only=True)
+        return RuleVerdict("accepted", UNSURE, None, ("rule.new_topic",), status_only=True)
     continued = evidence.names("follow") or asks_on(evidence)
     if approvals or continued:
-        return Call(
+        return RuleVerdict(
             "accepted",
             CONTINUED,
             None,

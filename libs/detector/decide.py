@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from contracts.announced_from import ANNOUNCED_FROM
-from detector.correction import HELD, NEUTRAL, OTHER_REQUEST, UNSURE, Call, correct
+from detector.correction import HELD, NEUTRAL, OTHER_REQUEST, UNSURE, RuleVerdict, correct
 from detector.dialogue import new_topic, orders_on, question_alone, regrets, says_aside, told_and_asked
 from detector.evidence import Evidence
 from detector.gate import GateVerdict, gate, of_correction
@@ -83,7 +83,7 @@ def announceable(evidence: Evidence) -> bool:
     return _held(evidence, Opinion((1.0, 0.0, 0.0, 0.0, 0.0, 0.0), ()), ())[0] >= ANNOUNCED_FROM
 
 
-def _contradicts(opinion: Opinion, call: Call) -> bool:
+def _contradicts(opinion: Opinion, call: RuleVerdict) -> bool:
     """Return True if the learned layer overrides the rule. A rule's approval needs a likelier rejection."""
     if call.firm:
         return False
@@ -92,7 +92,7 @@ def _contradicts(opinion: Opinion, call: Call) -> bool:
     return call.feedback == "rejected" and opinion.rejected < CONTRADICTED
 
 
-def _by_rules(call: Call, evidence: Evidence) -> Decision:
+def _by_rules(call: RuleVerdict, evidence: Evidence) -> Decision:
     if call is not NEUTRAL:
         return _stated(call, of_correction(call))
     reading = gate(evidence)
@@ -103,7 +103,7 @@ def _by_rules(call: Call, evidence: Evidence) -> Decision:
     return _stated(call, reading)
 
 
-def _stated(call: Call, reading: GateVerdict) -> Decision:
+def _stated(call: RuleVerdict, reading: GateVerdict) -> Decision:
     return Decision(
         call.feedback,
         call.confidence,
@@ -116,7 +116,7 @@ def _stated(call: Call, reading: GateVerdict) -> Decision:
     )
 
 
-def _learned(call: Call, evidence: Evidence, opinion: Opinion) -> Decision:
+def _learned(call: RuleVerdict, evidence: Evidence, opinion: Opinion) -> Decision:
     feedback = opinion.feedback
     if feedback == "rejected" and call.rules == OTHER_REQUEST and not _COMPLAINT & evidence.kinds:
         return _stated(call, of_correction(call))

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-from detector.correction import ABANDONED, CONTINUED, EXPLICIT, UNSURE, Call
+from detector.correction import ABANDONED, CONTINUED, EXPLICIT, UNSURE, RuleVerdict
 from detector.evidence import Evidence
 from detector.model import GateCall
 from detector.patterns import Kind
@@ -30,7 +30,7 @@ class GateVerdict:
     rules: tuple[str, ...] = ()
 
 
-def of_correction(call: Call) -> GateVerdict:
+def of_correction(call: RuleVerdict) -> GateVerdict:
     """Return the gate's reading of a verdict by rules."""
     if call.feedback == "rejected":
         return GateVerdict("not_ok", ABANDONED if call.correction_type == "abandonment" else EXPLICIT, call.rules)

@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable, Collection, Sequence
 from dataclasses import dataclass
 
 from chat_bridge.ingest import IngestProject, RefusedLine, ValidLine
-from chat_bridge.refused import Refusal, refusal_of_line
+from chat_bridge.refused import EventRefusal, refusal_of_line
 from servicekit.clock import Clock
 from servicekit.errors import LogFull, Unavailable
 from servicekit.log.messages import Written
@@ -25,7 +25,7 @@ class Intake:
     log: LogWriter
     clock: Clock
     judge_at: int | None = None
-    note_refused: Callable[[Collection[Refusal]], Awaitable[None]] | None = None
+    note_refused: Callable[[Collection[EventRefusal]], Awaitable[None]] | None = None
 
     async def write(self, lines: Sequence[ValidLine]) -> list[RefusedLine]:
         """Write `lines`, wait for the acknowledgement, and return those that consumers reject as from the future.

@@ -17,7 +17,7 @@ _TOPICS: Final = frozenset(topic.name for topic in CHAT_TOPICS)
 _INDEX: Final = re.compile(r"\.\d+")
 
 
-class Refusal(NamedTuple):
+class EventRefusal(NamedTuple):
     """Rejected event of a project. `event_id` is empty if unreadable, `field` if the rule is not about a field."""
 
     tenant: str
@@ -28,22 +28,24 @@ class Refusal(NamedTuple):
     rule: str
 
 
-def refusal_of_record(unreadable: Unreadable) -> Refusal | None:
+def refusal_of_record(unreadable: Unreadable) -> EventRefusal | None:
     """Return the rejection of a record on a chat topic, or None if its tenant or project is unknown."""
     topic = unreadable.raw.coordinates.topic
     event = _object(unreadable.raw.value or b"")
     tenant, project = event.get("tenant"), event.get("project")
     if topic not in _TOPICS or not _is_name(tenant) or not _is_name(project):
         return None
-    return Refusal(str(tenant), str(project), topic, _event_id(event), *_broken(unreadable.reason, unreadable.detail))
+    return EventRefusal(
+        str(tenant), str(project), topic, _event_id(event), *_broken(unreadable.reason, unreadable.detail)
+    )
 
 
-def refusal_of_line(tenant: str, project: str, line: bytes, reason: str, detail: str) -> Refusal:
+def refusal_of_line(tenant: str, project: str, line: bytes, reason: str, detail: str) -> EventRefusal:
     """Return the rejection of a line that was sent for a project over HTTP."""
     event = _object(line)
     topic = event.get("topic")
     named = topic if isinstance(topic, str) and topic in _TOPICS else ""
-    return Refusal(tenant, project, named, _event_id(event), *_broken(reason, detail))
+    return EventRefusal(tenant, project, named, _event_id(event), *_broken(reason, detail))
 
 
 def _object(value: bytes) -> dict[str, object]:

@@ -8,7 +8,7 @@ from typing import Final
 
 import asyncpg
 
-from chat_bridge.refused import Refusal, refusal_of_record
+from chat_bridge.refused import EventRefusal, refusal_of_record
 from servicekit import metrics
 from servicekit.clock import Clock
 from servicekit.db.pools import columns_of
@@ -53,7 +53,7 @@ class RefusedEvents:
         """Store the chat events among records that became dead letters. Never raises."""
         await self.note([one for one in map(refusal_of_record, refused) if one is not None])
 
-    async def note(self, refusals: Collection[Refusal]) -> None:
+    async def note(self, refusals: Collection[EventRefusal]) -> None:
         """Count and store rejections. Never raises."""
         counts = Counter(refusals)
         for one, times in counts.items():
@@ -63,7 +63,7 @@ class RefusedEvents:
         except Exception as error:
             log.warning("refusals_not_noted", refusals=len(refusals), error=type(error).__name__)
 
-    async def _keep(self, counts: Counter[Refusal]) -> None:
+    async def _keep(self, counts: Counter[EventRefusal]) -> None:
         if not counts:
             return
         rows = [(*refusal, times) for refusal, times in sorted(counts.items())]

@@ -47,7 +47,7 @@ class Asker:
         return self.at, self.user_id
 
 
-class Person(NamedTuple):
+class ProjectPerson(NamedTuple):
     """Person who writes in a project."""
 
     tenant: str
@@ -59,7 +59,7 @@ class Person(NamedTuple):
 class Role:
     """User type of a person in a message, as the platform names it. The greatest version counts."""
 
-    person: Person
+    person: ProjectPerson
     user_type: str
     version: bytes
 
@@ -151,12 +151,12 @@ def role_of(event: MessageEvent) -> Role | None:
     message = message_in(event)
     if message.sender_type == "agent" or message.user_type is None:
         return None
-    return Role(Person(message.tenant, message.project, message.sender_id), message.user_type, version_of(event))
+    return Role(ProjectPerson(message.tenant, message.project, message.sender_id), message.user_type, version_of(event))
 
 
 def newest_roles(roles: Iterable[Role | None]) -> list[Role]:
     """Return the latest role of each person, sorted by person."""
-    newest: dict[Person, Role] = {}
+    newest: dict[ProjectPerson, Role] = {}
     for role in roles:
         if role is not None and (role.person not in newest or role.version > newest[role.person].version):
             newest[role.person] = role

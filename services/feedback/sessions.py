@@ -28,7 +28,7 @@ log = logger("feedback")
 _AT_ONCE = 500
 
 
-class Ratings(SessionFeedbackBackend, Protocol):
+class RatingStore(SessionFeedbackBackend, Protocol):
     """Backend that also records which of its ratings were announced."""
 
     async def unannounced(self, limit: int) -> list[KeptRating]: ...
@@ -76,7 +76,7 @@ class SessionEnd:
 class SessionAnnouncer:
     """Publishes every unmarked rating, then marks it: at least once, always with the same event id."""
 
-    def __init__(self, ratings: Ratings, producer: Producer) -> None:
+    def __init__(self, ratings: RatingStore, producer: Producer) -> None:
         self._ratings = ratings
         self._producer = producer
         self._sweeping = asyncio.Lock()
@@ -113,7 +113,7 @@ class Sessions:
     def __init__(
         self,
         turns: Turns,
-        ratings: Ratings,
+        ratings: RatingStore,
         kept: SessionFeedbackBackend,
         announcer: SessionAnnouncer,
         clock: Clock,

@@ -46,7 +46,7 @@ class PendingUpdate:
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
+class WrittenRecord:
     """Stored state of a record after a write (None: no record), and the outcome of each change by index."""
 
     record: Record | None
@@ -68,12 +68,12 @@ class FeedbackWriter:
         self._store = store
         self._producer = producer
 
-    async def write_and_announce(self, updates: Mapping[UUID, PendingUpdate]) -> tuple[dict[UUID, Written], bool]:
+    async def write_and_announce(self, updates: Mapping[UUID, PendingUpdate]) -> tuple[dict[UUID, WrittenRecord], bool]:
         """Write and announce updates of records that no other process is writing.
 
         Returns the written state of each record, and True if any record changed.
         """
-        written: dict[UUID, Written] = {}
+        written: dict[UUID, WrittenRecord] = {}
         changed = False
         people = {update.key.person for update in updates.values()}
         ledger = await self._store.erased_at(people)
@@ -110,7 +110,7 @@ class FeedbackWriter:
         return changed
 
     async def changed_since(
-        self, updates: Mapping[UUID, PendingUpdate], written: Mapping[UUID, Written]
+        self, updates: Mapping[UUID, PendingUpdate], written: Mapping[UUID, WrittenRecord]
     ) -> dict[UUID, PendingUpdate]:
         """Return the updates whose record another process has changed since our write.
 
@@ -121,7 +121,7 @@ class FeedbackWriter:
         return {id_: update for id_, update in updates.items() if revisions.get(id_, 0) != _revision(written[id_])}
 
     async def _write(
-        self, updates: Mapping[UUID, PendingUpdate], ledger: ErasedAt, written: dict[UUID, Written]
+        self, updates: Mapping[UUID, PendingUpdate], ledger: ErasedAt, written: dict[UUID, WrittenRecord]
     ) -> tuple[set[UUID], bool]:
         """Merge and write once, and add the results to `written`.
 
@@ -158,7 +158,7 @@ class FeedbackWriter:
         turns = {record.turn for record in records if record is not None and record.is_verdict}
         return reviews_that_count(await self._store.on_turns(turns)) if turns else {}
 
-    async def _reviewed_since(self, written: Mapping[UUID, Written]) -> set[UUID]:
+    async def _reviewed_since(self, written: Mapping[UUID, WrittenRecord]) -> set[UUID]:
         """Return the written verdicts whose turn has since gained or lost a review through another process."""
         reviews = await self._reviews_over(one.record for one in written.values())
         return {
@@ -182,7 +182,7 @@ def _number(id_: UUID) -> int:
     return id_.int
 
 
-def _revision(written: Written) -> int:
+def _revision(written: WrittenRecord) -> int:
     return written.record.revision if written.record else 0
 
 
@@ -206,19 +206,19 @@ def _merged(stored: Record | None, update: PendingUpdate, erased_at: int | None)
     return _Merge(record, outcomes, log_time)
 
 
-def _revised(stored: Record | None, merge: _Merge, reviews: ReviewOfTurn) -> Written:
+def _revised(stored: Record | None, merge: _Merge, reviews: ReviewOfTurn) -> WrittenRecord:
     """Return the merged record with `reviews` applied, and the next revision if it differs from the stored record."""
     record = None if merge.record is None else overrule(merge.record, reviews)
     changed = record is not None and record is not stored
-    return Written(revise(record, merge.log_time) if record and changed else record, merge.outcomes)
+    return WrittenRecord(revise(record, merge.log_time) if record and changed else record, merge.outcomes)
 
 
-def _keep_first_outcomes(before: Written | None, after: Written) -> Written:
+def _keep_first_outcomes(before: WrittenRecord | None, after: WrittenRecord) -> WrittenRecord:
     """Keep the outcomes of the first write, since a second merge changes nothing. Only an erasure replaces them."""
     if before is None:
         return after
     outcomes = {index: was if after.outcomes[index] != ERASED else ERASED for index, was in before.outcomes.items()}
-    return Written(after.record, outcomes)
+    return WrittenRecord(after.record, outcomes)
 
 
 def _announcement(update: PendingUpdate, record: Record | None, erased_at: int | None) -> Message:

@@ -92,7 +92,7 @@ async def _chat(
     from standalone.chat.agents import Agent, OpenAiAgent, ScriptedAgent
     from standalone.chat.conversation import Conversation
     from standalone.chat.session import Chat
-    from standalone.chat.terminal import Keyboard, Pipe, Screen
+    from standalone.chat.terminal import Keyboard, Pipe, TerminalScreen
 
     if url is None:
         url, token = address_of(None, token, state)
@@ -108,7 +108,7 @@ async def _chat(
         except (AgentFeedbackError, ValueError) as error:
             raise StartError(f"The platform at {url} cannot be used: {sentence(error)}") from None
         typed = Keyboard() if sys.stdin.isatty() else Pipe()
-        await Chat(conversation, typed, Screen(Console())).run()
+        await Chat(conversation, typed, TerminalScreen(Console())).run()
 
 
 def _account() -> str:

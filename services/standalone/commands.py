@@ -17,7 +17,7 @@ from standalone.embedded.postgres import EmbeddedPostgres
 from standalone.log import log_of
 from standalone.log_access import admin_of
 from standalone.outside import held_back
-from standalone.replay import Account
+from standalone.replay import ReplayResult
 from standalone.replay import replay as replay_files
 from standalone.report import report_from_database
 from standalone.state import StateFolder, running
@@ -27,7 +27,7 @@ async def publish(files: Sequence[Path], broker: str | None, state: Path) -> dic
     """Publish the lines of `files`; return `{"lines", "events", "rejected"}`; `rejected` has rows of a fates file."""
     facts = {} if broker else running(state)
     bootstrap = cluster_at(broker) if broker else log_of(facts)
-    producer, account = BatchProducer(bootstrap, client_id="agent-feedback-replay"), Account()
+    producer, account = BatchProducer(bootstrap, client_id="agent-feedback-replay"), ReplayResult()
     async with AsyncExitStack() as parts:
         admin = await admin_of(bootstrap)
         parts.push_async_callback(admin.close)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from contracts.topics import CHAT_TOPICS
 from servicekit.log.outcome import DeadLettered, Ignored, Observation, Outcome, Parked, Stored, Unchanged, reason_of
-from standalone.replay import Account, RejectedLine
+from standalone.replay import RejectedLine, ReplayResult
 
 _CHAT = frozenset(topic.name for topic in CHAT_TOPICS)
 _FATES: dict[type[Outcome], str] = {
@@ -54,7 +54,7 @@ class Outcomes:
         bridge = self._bridge.get(cause)
         return self._derived.get(cause, bridge) if isinstance(bridge, Stored | None) else bridge
 
-    def fates(self, account: Account) -> Iterator[dict[str, object]]:
+    def fates(self, account: ReplayResult) -> Iterator[dict[str, object]]:
         """Yield one row per line, in the files' order."""
         rejected = {one.line: one for one in account.rejected}
         places = {line: cause for cause, line in account.places.items()}
@@ -78,7 +78,7 @@ def _note(noted: dict[str, Outcome], cause: str, outcome: Outcome) -> None:
         noted[cause] = outcome
 
 
-def write_fates(path: Path, outcomes: Outcomes, account: Account) -> None:
+def write_fates(path: Path, outcomes: Outcomes, account: ReplayResult) -> None:
     with path.open("w", encoding="utf-8") as out:
         for row in outcomes.fates(account):
             out.write(json.dumps(row, ensure_ascii=False) + "\n")

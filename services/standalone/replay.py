@@ -36,7 +36,7 @@ class RejectedLine:
 
 
 @dataclass
-class Account:
+class ReplayResult:
     """Result of a replay. `places` maps the log coordinates of each published line to the line."""
 
     lines: int = 0
@@ -49,7 +49,7 @@ class Account:
 async def replay(
     files: Sequence[Path],
     producer: Producer,
-    account: Account,
+    account: ReplayResult,
     *,
     keep_places: bool = False,
     check_models: bool = False,
@@ -82,7 +82,7 @@ async def replay(
 
 
 async def _publish(
-    batch: Sequence[tuple[Line, Routed]], producer: Producer, account: Account, keep_places: bool
+    batch: Sequence[tuple[Line, Routed]], producer: Producer, account: ReplayResult, keep_places: bool
 ) -> None:
     written = await producer.send([Message(routed.topic, routed.key, routed.value) for _, routed in batch])
     account.events += len(written)

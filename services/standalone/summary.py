@@ -10,7 +10,7 @@ from rich.table import Table
 from contracts.topics import TOPICS
 from feedback.store import Totals
 from standalone.fates import Outcomes
-from standalone.replay import Account
+from standalone.replay import ReplayResult
 from standalone.stack import Stack
 
 FEEDBACK_TYPES = ("implicit", "reaction", "explicit", "inferred")
@@ -32,7 +32,7 @@ async def report_facts(stack: Stack) -> dict[str, Any]:
     return {"feedback": feedback_facts(await stack.fact("totals")), "report": await stack.fact("report")}
 
 
-async def summary(stack: Stack, account: Account, outcomes: Outcomes, seconds: float) -> dict[str, Any]:
+async def summary(stack: Stack, account: ReplayResult, outcomes: Outcomes, seconds: float) -> dict[str, Any]:
     """Return a run's summary; `seconds` is its duration.
 
     `feedback`, `parked` and `report` cover the whole state and all tenants, the other parts this run.

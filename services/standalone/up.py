@@ -34,7 +34,7 @@ from standalone.embedded.postgres import EmbeddedPostgres
 from standalone.fates import Outcomes, write_fates
 from standalone.log import facts_of_log, open_log
 from standalone.outage_watch import broker_at, database_at, while_answered
-from standalone.replay import Account, replay
+from standalone.replay import ReplayResult, replay
 from standalone.sample import write_sample
 from standalone.stack import Stack
 from standalone.state import StateFolder
@@ -88,7 +88,7 @@ async def up(options: Options, console: Console, say: Say) -> dict[str, Any] | N
 
     asyncio.get_running_loop().add_signal_handler(signal.SIGINT, interrupted)
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, stopping.set)
-    account, outcomes = Account(), Outcomes(keep=options.fates is not None)
+    account, outcomes = ReplayResult(), Outcomes(keep=options.fates is not None)
     async with AsyncExitStack() as parts:
         state = parts.enter_context(StateFolder(options.state))
         token = state.token(options.token)
@@ -203,7 +203,7 @@ async def _drain(stack: Stack, say: Say) -> None:
         say("Stopped before all records were processed; the in-process log loses them: replay their files again.")
 
 
-async def _replay(options: Options, files: Sequence[Path], stack: Stack, account: Account) -> None:
+async def _replay(options: Options, files: Sequence[Path], stack: Stack, account: ReplayResult) -> None:
     """Write `files` into the log and wait until all of it is processed."""
     total = sum(file.stat().st_size for file in files)
     bar = Progress(

@@ -22,7 +22,7 @@ from samples import CHAT_EVENTS, HOSTILE, needs_samples
 
 from contracts.topics import ERASURE_REQUESTED
 from servicekit.log.messages import Message
-from standalone.replay import Account, replay
+from standalone.replay import ReplayResult, replay
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "rlhf_consumer.py"
 EFFECTIVE = """
@@ -221,7 +221,7 @@ def test_junk_on_the_topic_does_not_end_the_consumer(
 @needs_samples
 @pytest.mark.samples
 async def test_the_samples_come_to_the_same_as_in_store_and_reports(stack: RunningStack, tmp_path: Path) -> None:
-    await replay([CHAT_EVENTS, HOSTILE], stack.stack.log, Account())
+    await replay([CHAT_EVENTS, HOSTILE], stack.stack.log, ReplayResult())
     async with asyncio.timeout(120):
         await stack.stack.quiet()
     state = tmp_path / "rewards.sqlite"

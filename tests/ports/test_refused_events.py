@@ -10,7 +10,7 @@ import pytest_asyncio
 from hand_clock import HandClock
 
 import chat_bridge.service
-from chat_bridge.refused import Refusal
+from chat_bridge.refused import EventRefusal
 from chat_bridge.refused_store import RefusedEvents
 from chat_bridge.settings import ChatBridgeSettings
 from servicekit.db.pools import open_pool
@@ -28,8 +28,8 @@ async def pool(postgres_url: str) -> AsyncIterator[asyncpg.Pool]:
     await opened.close()
 
 
-def refusal(number: int, tenant: str = "acme", project: str = "support") -> Refusal:
-    return Refusal(tenant, project, "chat.message.ingested", f"e-{number}", "content", "field required")
+def refusal(number: int, tenant: str = "acme", project: str = "support") -> EventRefusal:
+    return EventRefusal(tenant, project, "chat.message.ingested", f"e-{number}", "content", "field required")
 
 
 async def listed(events: RefusedEvents, tenant: str = "acme", project: str = "support") -> list[tuple[str, int]]:

@@ -21,11 +21,11 @@ EVENTS = (FEEDBACK_CREATED.name, SESSION_CREATED.name, ERASURE_REQUESTED.name)
 Variable = Annotated[str, StringConstraints(pattern=r"^[A-Z][A-Z0-9_]{2,99}$")]
 
 
-class _Part(BaseModel):
+class _EndpointPart(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True)
 
 
-class EndpointSettings(_Part):
+class EndpointSettings(_EndpointPart):
     """Settings of a webhook endpoint in the file.
 
     `secrets` names the environment variables that contain the signing keys (or, as NAME_FILE, the files with them).
@@ -62,11 +62,11 @@ class EndpointSettings(_Part):
         return self
 
 
-class _File(_Part):
+class _File(_EndpointPart):
     endpoint: Annotated[list[EndpointSettings], Field(min_length=1)]
 
 
-class WebhookEndpoint(_Part):
+class WebhookEndpoint(_EndpointPart):
     """Webhook endpoint with its signing keys."""
 
     settings: EndpointSettings

@@ -18,7 +18,7 @@ _HISTORY: Final = 40
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class ChatLine:
     """One message of the chat."""
 
     role: Literal["user", "assistant"]
@@ -42,7 +42,7 @@ class Agent(Protocol):
     @property
     def name(self) -> str: ...
 
-    async def answer(self, history: Sequence[Line], advice: str | None) -> Answer:
+    async def answer(self, history: Sequence[ChatLine], advice: str | None) -> Answer:
         """Answer the last line. `advice` is Markdown about feedback on earlier answers. Raises AgentFailed."""
         ...
 
@@ -63,7 +63,7 @@ class ScriptedAgent:
 
     name = "museum-guide"
 
-    async def answer(self, history: Sequence[Line], advice: str | None) -> Answer:
+    async def answer(self, history: Sequence[ChatLine], advice: str | None) -> Answer:
         words = {word.strip(".,!?'\"").lower() for word in history[-1].text.split()}
         if advice and "**Status:** REJECTED" in advice:
             return Answer("I am sorry that was not right. What exactly would you like to know?", "ask_back")
@@ -86,7 +86,7 @@ class OpenAiAgent:
         self._seconds = seconds
         self._http = httpx.AsyncClient(headers=headers, timeout=seconds)
 
-    async def answer(self, history: Sequence[Line], advice: str | None) -> Answer:
+    async def answer(self, history: Sequence[ChatLine], advice: str | None) -> Answer:
         system = "You are a helpful assistant." + (f"\n\n{advice}" if advice else "")
         messages = [{"role": "system", "content": system}]
         messages += [{"role": line.role, "content": line.text} for line in history[-_HISTORY:]]

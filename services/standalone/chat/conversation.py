@@ -17,7 +17,7 @@ from agent_feedback_kit.sessions.record import Source
 from agent_feedback_kit.timeline.loading import refresh_on_load
 from agent_feedback_kit.timeline.model import Block, Timeline, Turn
 from feedback.emojis import normalise
-from standalone.chat.agents import Agent, Answer, Line
+from standalone.chat.agents import Agent, Answer, ChatLine
 
 _LOOK_SECONDS = 0.05
 
@@ -27,7 +27,7 @@ class NoAnswerYet(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Exchange:
+class ChatExchange:
     """Answer and the advice given to the agent. `published` is False if the platform did not accept the exchange."""
 
     answer: Answer
@@ -52,7 +52,7 @@ class Conversation:
     thread_id: str | None = None
     id: str = field(default_factory=lambda: f"chat-{uuid4().hex[:12]}")
     timeline: Timeline = field(default_factory=Timeline)
-    history: list[Line] = field(default_factory=list)
+    history: list[ChatLine] = field(default_factory=list)
     emojis: set[str] = field(default_factory=set)
     _turn_id: str | None = None
     _previous: PreviousAnswer | None = None
@@ -61,7 +61,7 @@ class Conversation:
     def channel(self) -> Channel:
         return Channel(self.client.place.tenant, self.client.place.project, self.id)
 
-    async def say(self, text: str, reply_to: str | None = None) -> Exchange:
+    async def say(self, text: str, reply_to: str | None = None) -> ChatExchange:
         """Return the agent's answer to `text`. `reply_to` is the turn whose answer it replies to.
 
         Raises AgentFailed, and ValueError if there is no such turn; `text` then stays out of the history.
@@ -85,16 +85,16 @@ class Conversation:
             budget=self.planning_seconds,
         )
         advice = "\n\n".join(part for part in (planning.markdown, heard.announcement) if part) or None
-        asked = Line("user", text)
+        asked = ChatLine("user", text)
         answer = await self.agent.answer([*self.history, asked], advice)
-        self.history += [asked, Line("assistant", answer.text)]
+        self.history += [asked, ChatLine("assistant", answer.text)]
         published = await self._publish(turn_id, text, answer, replied)
         blocks = (Block("user", f"ar:{turn_id}.user", text), Block("assistant", f"ar:{turn_id}.assistant", answer.text))
         self.timeline = replace(self.timeline, turns=(*self.timeline.turns, Turn(turn_id, blocks)))
         self._turn_id = turn_id
         self._previous = self._in_hand(turn_id, text, answer)
         self.emojis.clear()
-        return Exchange(answer, heard.announcement, planning.markdown, published)
+        return ChatExchange(answer, heard.announcement, planning.markdown, published)
 
     async def judge(self, reaction: Reaction, text: str | None = None) -> None:
         """Give feedback on the last answer, and wait until the platform shows it."""

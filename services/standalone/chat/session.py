@@ -14,14 +14,14 @@ from agent_feedback_kit.sessions.record import Source
 from standalone.chat.agents import AgentFailed
 from standalone.chat.commands import Command, Message, Unknown, read_line
 from standalone.chat.conversation import Conversation, NoAnswerYet
-from standalone.chat.terminal import YOU, Screen, Typed
+from standalone.chat.terminal import YOU, TerminalScreen, Typed
 from standalone.terminal import sentence
 
 
 class Chat:
     """Chat at a terminal. Ends with `/end`, `/exit`, Ctrl-C on an empty line, or the end of input."""
 
-    def __init__(self, conversation: Conversation, typed: Typed, screen: Screen) -> None:
+    def __init__(self, conversation: Conversation, typed: Typed, screen: TerminalScreen) -> None:
         self._conversation = conversation
         self._typed = typed
         self._screen = screen

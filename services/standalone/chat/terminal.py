@@ -55,7 +55,7 @@ class Pipe:
         return text.rstrip("\n")
 
 
-class Screen:
+class TerminalScreen:
     """Terminal output. Escapes text from other people so that it cannot control the terminal."""
 
     def __init__(self, console: Console) -> None:

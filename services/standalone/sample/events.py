@@ -12,7 +12,7 @@ from typing import Any
 from contracts.ids import derived_id
 from contracts.instants import format_instant
 from contracts.topics import CHAT_MESSAGE, CHAT_REACTION, CHAT_REPLY, Topic
-from standalone.sample.script import Conversation, Line, Script
+from standalone.sample.script import Script, ScriptedConversation, ScriptLine
 
 TENANT, PROJECT = "demo", "support"
 MINUTE = 60_000_000
@@ -39,7 +39,7 @@ def events(script: Script, now: int) -> list[dict[str, Any]]:
     return [arrival.body for arrival in sorted(arrivals, key=lambda arrival: arrival.at)]
 
 
-def _exchange(conversation: Conversation, script: Script, now: int) -> Iterator[Arrival]:
+def _exchange(conversation: ScriptedConversation, script: Script, now: int) -> Iterator[Arrival]:
     said_at = now - _us(conversation.minutes_ago)
     turn, answer = 0, None
     for number, line in enumerate(conversation.messages):
@@ -69,7 +69,9 @@ def _exchange(conversation: Conversation, script: Script, now: int) -> Iterator[
             answer = said["messageId"]
 
 
-def _reactions(line: Line, name: tuple[str, int], message: str, said_at: int, script: Script) -> Iterable[Arrival]:
+def _reactions(
+    line: ScriptLine, name: tuple[str, int], message: str, said_at: int, script: Script
+) -> Iterable[Arrival]:
     for index, reaction in enumerate(line.reactions):
         body = {
             "messageId": message,
@@ -82,7 +84,7 @@ def _reactions(line: Line, name: tuple[str, int], message: str, said_at: int, sc
         yield _event(CHAT_REACTION, ("reaction", *name, index), said_at + _us(reaction.after), body)
 
 
-def _about(line: Line, conversation: Conversation, script: Script) -> dict[str, Any]:
+def _about(line: ScriptLine, conversation: ScriptedConversation, script: Script) -> dict[str, Any]:
     """Build the provenance fields of an agent's message, or the person's fields of a person's."""
     agent = script.agents.get(line.by)
     if agent is None:
@@ -99,7 +101,7 @@ def _about(line: Line, conversation: Conversation, script: Script) -> dict[str, 
     return {name: value for name, value in facts.items() if value is not None}
 
 
-def _pause(line: Line, by_agent: bool) -> int:
+def _pause(line: ScriptLine, by_agent: bool) -> int:
     if line.after is not None:
         return _us(line.after)
     return TO_READ // 2 if by_agent else TO_READ + TO_TYPE * len(line.text)

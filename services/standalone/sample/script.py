@@ -31,7 +31,7 @@ class Edit(_Written):
     after: float
 
 
-class Line(_Written):
+class ScriptLine(_Written):
     """Message by `by`, `after` minutes after the previous line (if missing, the time that reading and typing take).
 
     `late` delays the line's arrival by that many minutes. `reply` makes it a reply to the agent's latest line.
@@ -50,21 +50,21 @@ class Line(_Written):
     reactions: tuple[Reaction, ...] = ()
 
 
-class Agent(_Written):
+class AgentProvenance(_Written):
     """Provenance fields of every message of an agent."""
 
     agent_version: str
     model: str
 
 
-class Conversation(_Written):
+class ScriptedConversation(_Written):
     """Conversation with `agent` that began `minutes_ago`. Its `name` is its id."""
 
     name: str
     agent: str
     minutes_ago: float
     agent_version: str | None = None
-    messages: tuple[Line, ...]
+    messages: tuple[ScriptLine, ...]
 
 
 class Stray(_Written):
@@ -78,9 +78,9 @@ class Stray(_Written):
 class Script(_Written):
     """Sample script. `agents` and `people` are keyed by id; a person's value is the user type."""
 
-    agents: dict[str, Agent]
+    agents: dict[str, AgentProvenance]
     people: dict[str, str]
-    conversations: tuple[Conversation, ...]
+    conversations: tuple[ScriptedConversation, ...]
     strays: tuple[Stray, ...]
 
 

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from chat_bridge.refused import Refusal, refusal_of_line, refusal_of_record
+from chat_bridge.refused import EventRefusal, refusal_of_line, refusal_of_record
 from servicekit.log.records import Coordinates, RawRecord, Unreadable
 
 MESSAGE = "chat.message.ingested"
@@ -20,8 +20,8 @@ def unreadable(value: object, topic: str = MESSAGE, reason: str = "invalid_event
 
 def test_a_record_names_its_project() -> None:
     found = refusal_of_record(unreadable(WHOLE, detail="attachments.3.type: field required"))
-    assert found == Refusal("acme", "support", MESSAGE, "e-1", "attachments[].type", "field required")
-    assert refusal_of_record(unreadable(WHOLE, reason="future", detail="in words")) == Refusal(
+    assert found == EventRefusal("acme", "support", MESSAGE, "e-1", "attachments[].type", "field required")
+    assert refusal_of_record(unreadable(WHOLE, reason="future", detail="in words")) == EventRefusal(
         "acme", "support", MESSAGE, "e-1", "", "future"
     )
 
@@ -60,4 +60,4 @@ def test_only_an_event_id_that_is_one_is_told(event_id: object, told: str) -> No
 @pytest.mark.parametrize("topic", ["feedback.created", "my secret", 7, None])
 def test_a_topic_that_is_none_of_ours_is_not_told(topic: object) -> None:
     found = refusal_of_line("acme", "support", json.dumps({"topic": topic}).encode(), "unknown_topic", "in words")
-    assert found == Refusal("acme", "support", "", "", "", "unknown_topic")
+    assert found == EventRefusal("acme", "support", "", "", "", "unknown_topic")

@@ -8,7 +8,7 @@ import pytest
 from llm_server import completion, llm_server, response
 from served import answering, silent, trickling
 
-from standalone.chat.agents import AgentFailed, Line, OpenAiAgent, ScriptedAgent
+from standalone.chat.agents import AgentFailed, ChatLine, OpenAiAgent, ScriptedAgent
 from standalone.chat.commands import COMMANDS, Command, Message, Unknown, read_line
 
 
@@ -49,10 +49,10 @@ def test_every_command_of_the_help_is_read() -> None:
 
 async def test_the_scripted_agent_asks_back_once_it_is_told() -> None:
     agent = ScriptedAgent()
-    asked = [Line("user", "When do you open?")]
+    asked = [ChatLine("user", "When do you open?")]
     assert (await agent.answer(asked, None)).text == "The museum opens at nine and closes at six."
     assert (await agent.answer(asked, "**Status:** REJECTED")).strategy == "ask_back"
-    assert (await agent.answer([Line("user", "xyz")], None)).strategy == "say_what_i_know"
+    assert (await agent.answer([ChatLine("user", "xyz")], None)).strategy == "say_what_i_know"
 
 
 async def test_a_model_is_asked_with_the_history_and_what_was_said() -> None:
@@ -60,7 +60,7 @@ async def test_a_model_is_asked_with_the_history_and_what_was_said() -> None:
         server.respond = lambda _: completion("  At nine. ")
         agent = OpenAiAgent(server.url, "some-model", "key", 5)
         answer = await agent.answer(
-            [Line("user", "When?"), Line("assistant", "Now."), Line("user", "No.")], "Be careful."
+            [ChatLine("user", "When?"), ChatLine("assistant", "Now."), ChatLine("user", "No.")], "Be careful."
         )
         await agent.close()
     assert (answer.text, answer.model) == ("At nine.", "some-model")
@@ -78,7 +78,7 @@ async def test_a_model_that_fails_says_so_in_a_sentence(found: bytes) -> None:
         server.respond = lambda _: found
         agent = OpenAiAgent(server.url, "some-model", "secret-key", 5)
         with pytest.raises(AgentFailed) as caught:
-            await agent.answer([Line("user", "private words")], None)
+            await agent.answer([ChatLine("user", "private words")], None)
         await agent.close()
     assert "secret-key" not in str(caught.value) and "private" not in str(caught.value)
 
@@ -87,7 +87,7 @@ async def test_half_a_character_of_an_answer_is_replaced() -> None:
     async with llm_server() as server:
         server.respond = lambda _: response(b'{"choices": [{"message": {"content": "cut \\ud83d"}}]}')
         agent = OpenAiAgent(server.url, "some-model", None, 5)
-        answer = await agent.answer([Line("user", "half \udcff")], None)
+        answer = await agent.answer([ChatLine("user", "half \udcff")], None)
         await agent.close()
     assert answer.text == "cut \N{REPLACEMENT CHARACTER}"
 
@@ -97,5 +97,5 @@ async def test_a_model_that_never_ends_is_given_up(server: Any) -> None:
     async with answering(server) as url:
         agent = OpenAiAgent(url, "some-model", None, 0.5)
         with pytest.raises(AgentFailed, match=r"within 0\.5 s"):
-            await agent.answer([Line("user", "Hello?")], None)
+            await agent.answer([ChatLine("user", "Hello?")], None)
         await agent.close()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from servicekit.log.outcome import STORED, UNCHANGED, DeadLettered, Ignored, Observation, Outcome, Parked
 from standalone.fates import Outcomes
-from standalone.replay import Account, Line
+from standalone.replay import Line, ReplayResult
 
 MESSAGE, REACTION = "chat.message.ingested", "chat.message.reaction.ingested"
 WAITS = Parked("original_unknown")
@@ -42,7 +42,7 @@ def test_a_record_that_comes_again_keeps_its_fate() -> None:
 
 def test_a_row_says_which_field_broke_its_rule() -> None:
     lines = [Line("chat.jsonl", number) for number in (1, 2)]
-    account = Account(seen=lines, places={f"chat:0:{line.number}": line for line in lines})
+    account = ReplayResult(seen=lines, places={f"chat:0:{line.number}": line for line in lines})
     outcomes = Outcomes(keep=True)
     for cause, detail in (("chat:0:1", "content: field required"), ("chat:0:2", "")):
         outcomes(Observation("chat_bridge", MESSAGE, cause, DeadLettered("invalid_event", detail)))

@@ -25,7 +25,7 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 
-class _Method(Generic[P, T]):
+class _AsyncMethod(Generic[P, T]):
     """Method of `AsyncClient` that sends the call returned by `build` and returns the response."""
 
     def __init__(self, build: Callable[Concatenate[Place, P], Call[T]]) -> None:
@@ -48,17 +48,17 @@ class AsyncClient:
     `timeout` limits the total time of a call in seconds, including retries. Every method raises AgentFeedbackError.
     """
 
-    submit_feedback = _Method(calls.submit_feedback)
-    clear_feedback = _Method(calls.clear_feedback)
-    own_feedback = _Method(calls.own_feedback)
-    ingest = _Method(calls.ingest)
-    end_session = _Method(calls.end_session)
-    memory_status = _Method(calls.memory_status)
-    detect = _Method(calls.detect)
-    latest = _Method(calls.latest)
-    search_strategies = _Method(calls.search_strategies)
-    period = _Method(calls.period)
-    search = _Method(calls.search)
+    submit_feedback = _AsyncMethod(calls.submit_feedback)
+    clear_feedback = _AsyncMethod(calls.clear_feedback)
+    own_feedback = _AsyncMethod(calls.own_feedback)
+    ingest = _AsyncMethod(calls.ingest)
+    end_session = _AsyncMethod(calls.end_session)
+    memory_status = _AsyncMethod(calls.memory_status)
+    detect = _AsyncMethod(calls.detect)
+    latest = _AsyncMethod(calls.latest)
+    search_strategies = _AsyncMethod(calls.search_strategies)
+    period = _AsyncMethod(calls.period)
+    search = _AsyncMethod(calls.search)
 
     def __init__(
         self,
