@@ -48,6 +48,8 @@ NEED_THE_DATABASE: list[tuple[str, str, Any]] = [
 
 
 LATE = "There was no answer within 1 s: the database does not answer; send this again later."
+SLOW = "There was no answer within 1 s; send this again later."
+"""Response of a busy machine: the deadline came before the first query of the request, such as in `detect`."""
 
 
 class Ahead(SystemClock):
@@ -110,10 +112,11 @@ async def test_a_database_that_stands_still_holds_nobody(server: EmbeddedPostgre
                 assert answer.status_code == 503, (path, answer.text)
                 if path == "/":
                     assert answer.headers["content-type"].startswith("text/html")
-                    assert LATE in answer.text, path
+                    assert LATE in answer.text or SLOW in answer.text, path
                 elif not path.startswith("/api/memory"):  # the kit's own connection, with a time limit of its own
-                    assert answer.json() == {"detail": LATE}, path
+                    assert answer.json()["detail"] in (LATE, SLOW), path
                 assert answer.headers["retry-after"], path
+            assert any(LATE in answer.text for answer in answers)
             async with asyncio.timeout(20):
                 assert "does not answer" in str(await stack.stack.not_ready())
     await until(stack, lambda why: why is not None)
