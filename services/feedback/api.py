@@ -5,19 +5,19 @@ from __future__ import annotations
 from typing import Annotated
 from uuid import UUID
 
-from fastapi import APIRouter, Depends, Path, Request, Response
+from fastapi import APIRouter, Depends, Path, Request
 from pydantic import BaseModel, Field
 
 from contracts.base import Id, Name
 from contracts.instants import format_instant
 from feedback.registry import TurnKey
 from feedback.submission import Behind, ExplicitIntake, Judgement, UnknownTurn
-from feedback.submission_body import EXAMPLES, GivenFeedback, InvalidReaction, Malformed, given
+from feedback.submission_body import EXAMPLES, GivenFeedback, InvalidReaction, given
 from servicekit.errors import LogFull, Unavailable
 from servicekit.web.auth import Caller, caller_of
 from servicekit.web.direct import DirectRoute
 from servicekit.web.log_writer import trace_headers
-from servicekit.web.refusals import RETRY_SECONDS, documented, invalid, refusal, refusal_of, require_media_type
+from servicekit.web.refusals import RETRY_SECONDS, documented, refusal, refusal_of, require_media_type
 
 TURN_FEEDBACK = "/conversations/{tenant}/{project}/{conversation_id:segment}/turns/{turn_id:segment}/feedback"
 JSON = "application/json"
@@ -61,7 +61,7 @@ def intake_router(intake: ExplicitIntake) -> APIRouter:
         conversation_id: Annotated[Id, Path(examples=["c-42"])],
         turn_id: Annotated[Id, Path(examples=["t-7"])],
         caller: Annotated[Caller, Depends(caller_of)],
-    ) -> AcceptedFeedback | Response:
+    ) -> AcceptedFeedback:
         """Judge a turn, change the judgement, or retract it.
 
         A person has one judgement per turn: a later one replaces it, and an exact repetition changes nothing.
@@ -71,8 +71,6 @@ def intake_router(intake: ExplicitIntake) -> APIRouter:
             body = given(await request.body())
         except InvalidReaction:
             raise refusal(400, "The reaction must be ok, not_ok, neutral or null.") from None
-        except Malformed as error:
-            return invalid(error.faults)
         person = caller.person(body.user_id)
         judgement = Judgement(person, body.reaction, body.ts, body.text, body.tags, body.correction)
         trace = trace_headers(request.headers.get("traceparent"))

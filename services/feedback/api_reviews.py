@@ -10,7 +10,7 @@ from uuid import UUID
 
 from fastapi import APIRouter, Depends, Header, Path, Request, Response
 from fastapi.responses import RedirectResponse
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field
 
 from contracts.base import Id, Name, Reaction, Text
 from contracts.instants import format_instant
@@ -21,8 +21,9 @@ from feedback.submission import Behind, ExplicitIntake, Judgement, UnknownTurn
 from servicekit.error_kinds import in_words, is_transient
 from servicekit.errors import LogFull, Unavailable
 from servicekit.web.auth import Caller, caller_of
+from servicekit.web.bodies import read_body
 from servicekit.web.log_writer import trace_headers
-from servicekit.web.refusals import RETRY_SECONDS, documented, invalid, refusal, refusal_of, require_media_type
+from servicekit.web.refusals import RETRY_SECONDS, documented, refusal, refusal_of, require_media_type
 
 REVIEWS: Final = "/conversations/{tenant}/{project}/{conversation_id:segment}/turns/{turn_id:segment}/reviews"
 JSON: Final = "application/json"
@@ -95,10 +96,7 @@ def reviews_router(intake: ExplicitIntake, store: Store) -> APIRouter:
         """
         require_media_type(request, [JSON, FORM])
         form = _form(await request.body()) if _is_form(request) else None
-        try:
-            body = GivenReview.model_validate_json(await request.body() if form is None else json.dumps(form[0]))
-        except (ValidationError, RecursionError) as error:
-            return invalid(error.errors(include_url=False) if isinstance(error, ValidationError) else [])
+        body = read_body(GivenReview, await request.body() if form is None else json.dumps(form[0]))
         key = TurnKey(tenant, project, conversation_id, turn_id)
         reviewed = turn_id if body.verdict is None else str(body.verdict)
         judgement = Judgement(caller.subject, body.reaction, None, body.text, (), body.correction, reviews=reviewed)

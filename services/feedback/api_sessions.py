@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Annotated, Literal
 
 from fastapi import APIRouter, Depends, Path, Query, Request, Response
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field
 
 from agent_feedback_kit.answers import Label
 from agent_feedback_kit.sessions.record import MemoryMode
@@ -14,7 +14,8 @@ from contracts.scopes import ON_BEHALF
 from feedback.sessions import SessionEnd, Sessions
 from servicekit.errors import Unavailable
 from servicekit.web.auth import Caller, caller_of
-from servicekit.web.refusals import documented, invalid, refusal, refusal_of, require_media_type
+from servicekit.web.bodies import read_body
+from servicekit.web.refusals import documented, refusal, refusal_of, require_media_type
 
 JSON = "application/json"
 THREAD_END = "/api/threads/{thread_id:segment}/end"
@@ -100,12 +101,7 @@ def sessions_router(sessions: Sessions, default_tenant: str) -> APIRouter:
         raw = await request.body()
         if raw:
             require_media_type(request, [JSON])
-        try:
-            given = GivenEnd.model_validate_json(raw if raw.strip() not in (b"", b"null") else b"{}")
-        except ValidationError as error:
-            return invalid(error.errors(include_url=False, include_context=False, include_input=False))
-        except (ValueError, RecursionError):
-            return invalid([{"loc": (), "msg": "not one JSON value in UTF-8"}])
+        given = read_body(GivenEnd, raw if raw.strip() not in (b"", b"null") else b"{}")
         tenant = await tenant_of(given.tenant or caller.tenant, thread_id)
         project = given.project or caller.project
         if not caller.may_touch(tenant, project):

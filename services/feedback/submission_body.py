@@ -4,23 +4,16 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from contracts.base import Id, Reaction, Text
 from contracts.fields import Tags
 from contracts.instants import Instant
+from servicekit.web.bodies import Malformed, read_body
 
 
 class InvalidReaction(Exception):
     """The reaction is missing, or not ok, not_ok, neutral or null."""
-
-
-class Malformed(Exception):
-    """The body is not valid feedback; `faults` are pydantic's errors."""
-
-    def __init__(self, faults: list[Any]) -> None:
-        super().__init__("malformed")
-        self.faults = faults
 
 
 class GivenFeedback(BaseModel):
@@ -59,11 +52,8 @@ EXAMPLES: dict[str, dict[str, Any]] = {
 def given(body: bytes) -> GivenFeedback:
     """Parse a JSON body. Raises InvalidReaction or Malformed."""
     try:
-        return GivenFeedback.model_validate_json(body)
-    except ValidationError as error:
-        faults = error.errors(include_url=False, include_context=False, include_input=False)
-    except (ValueError, RecursionError):
-        raise Malformed([{"loc": (), "msg": "not one JSON value in UTF-8"}]) from None
-    if any(fault["loc"][:1] == ("reaction",) for fault in faults):
-        raise InvalidReaction
-    raise Malformed(list(faults))
+        return read_body(GivenFeedback, body)
+    except Malformed as error:
+        if any(fault["loc"][:1] == ("reaction",) for fault in error.faults):
+            raise InvalidReaction from None
+        raise

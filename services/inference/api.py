@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Depends, Path, Request, Response
+from fastapi import APIRouter, Depends, Path, Request
 
 from contracts.base import Id, Name
 from contracts.scopes import DETECT
 from detector.detector import Detector
 from detector.model import Message
 from inference.api_answers import Detected, FoundStrategies, FoundStrategy, TurnMetadata
-from inference.api_bodies import Body, Malformed, NewMessage, StrategySearch, read_body
+from inference.api_bodies import Body, NewMessage, StrategySearch
 from inference.detection import detect
 from inference.llm_gate.gate import LlmGate
 from inference.store import ConversationKey, Store
@@ -21,8 +21,9 @@ from inference.turns.store import TurnSearch, Wanted
 from inference.worked import strategies_that_worked
 from servicekit.clock import Clock
 from servicekit.web.auth import Caller, caller_of
+from servicekit.web.bodies import read_body
 from servicekit.web.permissions import Permissions, needs
-from servicekit.web.refusals import documented, invalid, refusal, require_media_type
+from servicekit.web.refusals import documented, refusal, require_media_type
 
 PROJECT = "/conversations/{tenant}/{project}"
 CONVERSATION = PROJECT + "/{conversation_id:segment}"
@@ -106,13 +107,10 @@ def inference_router(
         responses=SENT,
         openapi_extra=taking(StrategySearch),
     )
-    async def search(request: Request, tenant: TenantPath, project: ProjectPath) -> FoundStrategies | Response:
+    async def search(request: Request, tenant: TenantPath, project: ProjectPath) -> FoundStrategies:
         """Return turns to learn from, without rejected ones: accepted ones first, then by quality."""
         require_media_type(request, [JSON])
-        try:
-            body = read_body(StrategySearch, await request.body())
-        except Malformed as error:
-            return invalid(error.faults)
+        body = read_body(StrategySearch, await request.body())
         wanted = Wanted(tenant, project, body.intent, body.user_id, body.text, body.agent_id)
         found = await turns.search(wanted, body.limit)
         return FoundStrategies(items=[FoundStrategy.of(turn) for turn in found])
@@ -124,16 +122,13 @@ def inference_router(
         project: ProjectPath,
         conversation_id: ConversationPath,
         caller: Annotated[Caller, Depends(caller_of)],
-    ) -> Detected | Response:
+    ) -> Detected:
         """Judge a new message on the answers before it, and advise the planner of the next answer.
 
         With `strategies` the response also has strategies that worked for such questions.
         """
         require_media_type(request, [JSON])
-        try:
-            body = read_body(NewMessage, await request.body())
-        except Malformed as error:
-            return invalid(error.faults)
+        body = read_body(NewMessage, await request.body())
         name = body.message_id or body.turn_id or UNNAMED
         at = clock.now() if body.ts is None else body.ts
         author = body.user_id or caller.subject

@@ -2,22 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, TypeVar
+from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field
 
 from contracts.base import TEXT_LIMIT, Id, Label, Text
 from contracts.instants import Instant
 from inference.detection import LookBack
 from inference.previous import LastAnswer
-
-
-class Malformed(Exception):
-    """The body is invalid; `faults` are pydantic's errors."""
-
-    def __init__(self, faults: list[Any]) -> None:
-        super().__init__("malformed")
-        self.faults = faults
 
 
 class Body(BaseModel):
@@ -82,16 +74,3 @@ class StrategySearch(Body):
     )
     agent_id: Id | None = Field(default=None, description="Only turns that this agent answered.")
     limit: Annotated[int, Field(ge=1, le=100, description="How many at most.")] = 10
-
-
-GivenBody = TypeVar("GivenBody", bound=Body)
-
-
-def read_body(model: type[GivenBody], body: bytes) -> GivenBody:
-    """Return the value of a JSON body. Raises Malformed."""
-    try:
-        return model.model_validate_json(body)
-    except ValidationError as error:
-        raise Malformed(error.errors(include_url=False, include_context=False, include_input=False)) from None
-    except (ValueError, RecursionError):
-        raise Malformed([{"loc": (), "msg": "not one JSON value in UTF-8"}]) from None

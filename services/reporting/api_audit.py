@@ -8,7 +8,7 @@ from urllib.parse import quote
 import asyncpg
 from fastapi import APIRouter, Depends, Query, Request, Response
 from fastapi.responses import RedirectResponse
-from pydantic import Field, ValidationError
+from pydantic import Field
 
 from contracts.instants import format_instant
 from reporting.answers import ResponseModel, Time
@@ -21,7 +21,8 @@ from reporting.questions import WindowQuestion
 from reporting.selection import Project, TimeSpan
 from servicekit.clock import Clock
 from servicekit.web.auth import caller_of
-from servicekit.web.refusals import invalid, refusal, require_media_type
+from servicekit.web.bodies import read_body
+from servicekit.web.refusals import refusal, require_media_type
 
 AUDIT: Final = PROJECT + "/audit"
 DRAWS: Final = AUDIT + "/draws"
@@ -99,10 +100,7 @@ def audit_router(reads: asyncpg.Pool, writes: asyncpg.Pool, clock: Clock) -> API
         is_form = request.headers["content-type"].lower().startswith(FORM)
         if is_form and request.headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none"):
             raise refusal(403, "Answers are drawn from the audit's own page.")
-        try:
-            body = DrawBody() if is_form else DrawBody.model_validate_json(await request.body())
-        except (ValidationError, RecursionError) as error:
-            return invalid(error.errors(include_url=False) if isinstance(error, ValidationError) else [])
+        body = DrawBody() if is_form else read_body(DrawBody, await request.body())
         at, now = Project(tenant, project), clock.now()
         drawn = await draw(writes, at, body.span(now), body.count, now)
         if is_form:

@@ -23,6 +23,7 @@ from servicekit.errors import BadRequest
 from servicekit.request_batcher import RequestBatcher
 from servicekit.web.answering import REQUEST_SECONDS, Answering
 from servicekit.web.auth import Authenticator
+from servicekit.web.bodies import Malformed
 from servicekit.web.descriptions import described
 from servicekit.web.direct import DirectCalls, DirectRoute
 from servicekit.web.documents import Document
@@ -114,6 +115,10 @@ def application(not_ready: NotReady, warnings: Warnings = tuple) -> FastAPI:
     @app.exception_handler(RequestValidationError)
     async def unreadable(_: Request, error: RequestValidationError) -> JSONResponse:
         return invalid(error.errors())
+
+    @app.exception_handler(Malformed)
+    async def malformed(_: Request, error: Malformed) -> JSONResponse:
+        return invalid(error.faults)
 
     @app.exception_handler(BadRequest)
     async def bad(_: Request, error: BadRequest) -> JSONResponse:
