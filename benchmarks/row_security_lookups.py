@@ -11,7 +11,7 @@ from typing import Any, Final
 import asyncpg
 
 import feedback.store_choice
-import inference.service
+import inference.parts
 from agent_feedback_kit.sessions.record import opaque
 from contracts.instants import DAY
 from detector.encoders.embedder import WordLlamaEmbedder
@@ -56,7 +56,7 @@ _VECTOR: Final = ",".join(f"{_NUMBERS.gauss(0, 0.0625):.4f}" for _ in range(DIME
 
 INFERENCE: Final = Asked(
     "inference",
-    inference.service.MIGRATIONS,
+    inference.parts.MIGRATIONS,
     (
         f"""insert into turns (tenant, project, conversation_id, turn_id, user_id, user_message_id, user_text,
                 user_version, agent_id, agent_message_id, assistant_text, assistant_version, intent, strategy,

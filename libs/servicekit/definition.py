@@ -20,6 +20,7 @@ from servicekit.log.erasing import ErasingHandler, Erasures
 from servicekit.log.handler import Handler
 from servicekit.log.journal import Journal, JournalingHandler
 from servicekit.log.messages import Producer
+from servicekit.log.outcome import Outcome
 from servicekit.service import Periodic, Service, ServiceContext
 from servicekit.web.application import Surface
 from servicekit.web.permissions import Permissions, merged
@@ -48,6 +49,8 @@ class Reads(Generic[P]):
     group: Consumer
     handler: Callable[[P], Handler]
     journal: Callable[[P], Journal] | None = None
+    is_noted: Callable[[Outcome], bool] = lambda _: True
+    """Selects the outcomes that the journal notes."""
     erases_itself: bool = False
     around: Callable[[Handler, Any], Handler] | None = None
     """Wraps the erasing handler, its first argument; the second is the handler within."""
@@ -173,7 +176,7 @@ class ServiceDefinition(Generic[P]):
             receipts = service.producer if self.erases.receipts is None else self.erases.receipts(parts)
             erasing = ErasingHandler(handler, self.erases.erasures(parts), receipts, self.name)
             handler = erasing if reads.around is None else reads.around(erasing, handler)
-        return handler if reads.journal is None else JournalingHandler(handler, reads.journal(parts))
+        return handler if reads.journal is None else JournalingHandler(handler, reads.journal(parts), reads.is_noted)
 
 
 def _is_set(settings: Any, name: str) -> bool:

@@ -10,8 +10,7 @@ import asyncio
 import os
 import signal
 import sys
-from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Any
 
 import uvloop
@@ -30,7 +29,7 @@ from servicekit.logging import configure_logging, logger
 from servicekit.service import Service, ServiceContext
 from servicekit.settings import content_of, read_settings
 from servicekit.web.access import AuthSettings, authenticator_for
-from servicekit.web.application import Surface, add_routes, application, guarded
+from servicekit.web.application import add_routes, application, guarded
 from servicekit.web.server import HttpServer
 from servicekit.web.settings import HttpSettings
 
@@ -39,20 +38,7 @@ NOT_STARTED = 3
 """Exit code of a service that could not start."""
 
 
-@dataclass(frozen=True)
-class Program:
-    """A service as it is started: its settings, what builds it from them, and what its routes need."""
-
-    name: str
-    settings: type[Any]
-    build: Callable[[Any, ServiceContext], Awaitable[Service]]
-    surface: Surface = field(default_factory=Surface)
-
-
-AnyProgram = Program | ServiceDefinition[Any]
-
-
-def main(program: AnyProgram) -> None:
+def main(program: ServiceDefinition[Any]) -> None:
     """Run `program` as the command line says. Exits with 3 where it cannot start, with 2 on wrong usage."""
     parser = argparse.ArgumentParser(
         prog=f"python -m {program.name}",
@@ -77,7 +63,7 @@ def main(program: AnyProgram) -> None:
         sys.exit(130)
 
 
-async def run_program(program: AnyProgram, host: str, port: int, token: str | None) -> None:
+async def run_program(program: ServiceDefinition[Any], host: str, port: int, token: str | None) -> None:
     """Run until SIGINT or SIGTERM; stops within 20 s of one.
 
     `token` None is the one in the file that AGENT_FEEDBACK_TOKEN_FILE names, else callers bring tokens of AUTH_ISSUER.
@@ -122,7 +108,7 @@ async def run_program(program: AnyProgram, host: str, port: int, token: str | No
             await service.stop()
 
 
-async def _start(program: AnyProgram) -> Service:
+async def _start(program: ServiceDefinition[Any]) -> Service:
     """The service, started; what it depends on may go away again while it starts."""
     while True:
         try:
@@ -134,7 +120,7 @@ async def _start(program: AnyProgram) -> Service:
         await asyncio.sleep(1)
 
 
-async def _started(program: AnyProgram) -> Service:
+async def _started(program: ServiceDefinition[Any]) -> Service:
     settings = read_settings(program.settings)
     arranged = faults_named(os.environ.get(VARIABLE))
     cluster = cluster_at(settings.broker)

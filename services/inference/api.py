@@ -8,7 +8,6 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Depends, Path, Request
 
 from contracts.base import Id, Name
-from contracts.scopes import DETECT
 from detector.detector import Detector
 from detector.model import Message
 from inference.api_answers import Detected, FoundStrategies, FoundStrategy, TurnMetadata
@@ -22,16 +21,10 @@ from inference.worked import strategies_that_worked
 from servicekit.clock import Clock
 from servicekit.web.auth import Caller, caller_of
 from servicekit.web.bodies import read_body
-from servicekit.web.permissions import Permissions, needs
 from servicekit.web.refusals import documented, refusal, require_media_type
 
 PROJECT = "/conversations/{tenant}/{project}"
 CONVERSATION = PROJECT + "/{conversation_id:segment}"
-PERMISSIONS: Permissions = {
-    ("GET", CONVERSATION + "/turns/{turn_id:segment}/metadata"): needs(DETECT),
-    ("POST", CONVERSATION + "/detect"): needs(DETECT),
-    ("POST", PROJECT + "/strategies/search"): needs(DETECT),
-}
 JSON = "application/json"
 UNNAMED = "new message"
 """Id of a message without one."""

@@ -9,14 +9,11 @@ import asyncpg
 
 from contracts.detectors import version_of
 from contracts.instants import format_instant
-from contracts.scopes import READ
 from inference.turns.user_reactions import NO_REACTION
 from servicekit.log.outcome import Ignored, Outcome
 from servicekit.web.journal import WHERE, JudgedMessage
-from servicekit.web.permissions import Permissions, needs
 
 PATH: Final = WHERE + "inference"
-PERMISSIONS: Permissions = {("GET", PATH): needs(READ)}
 _FIND: Final = """
 select m.message_id, m.conversation_id, m.role, v.status, v.confidence, v.turn_id, v.decided_by, v.judged_by, v.epoch,
     v.announced, v.held_back, (extract(epoch from coalesce(v.stored_at, m.stored_at)) * 1000000)::bigint as noted_at

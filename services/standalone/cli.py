@@ -23,6 +23,7 @@ from standalone import (
     cli_purge,
     cli_rebuild,
     cli_rejudge,
+    cli_services,
     cli_where,
 )
 from standalone.command_group import PlainErrorGroup
@@ -257,4 +258,5 @@ cli_export.register(app)
 cli_purge.register(app)
 cli_rebuild.register(app)
 cli_rejudge.register(app)
+cli_services.register(app)
 cli_where.register(app)

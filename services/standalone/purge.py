@@ -13,7 +13,6 @@ import asyncpg
 import chat_bridge.service
 import feedback.service
 import feedback.store_choice
-import inference.retention
 import inference.service
 import reporting.service
 from chat_bridge.settings import ChatBridgeSettings
@@ -31,7 +30,7 @@ Say = Callable[[str], None]
 _SERVICES: tuple[tuple[Any, Any, type[Any]], ...] = (
     (chat_bridge.service, chat_bridge.service.PROGRAM, ChatBridgeSettings),
     (feedback.service, feedback.service.PROGRAM, FeedbackSettings),
-    (inference.service, inference.retention, InferenceSettings),
+    (inference.service, inference.service.PROGRAM, InferenceSettings),
     (reporting.service, reporting.service.PROGRAM, ReportingSettings),
 )
 

@@ -9,9 +9,10 @@ from typing import Any
 
 from contracts.instants import format_instant
 from inference.differences import Differences
+from inference.opening import open_detector, open_judging
+from inference.parts import MIGRATIONS
 from inference.rejudge import rejudge, what_would_change
 from inference.rejudgements import Rejudgement, Rejudgements
-from inference.service import MIGRATIONS, open_detector, open_judging
 from inference.settings import InferenceSettings
 from inference.turns.vectors_postgres import take_bytes
 from servicekit.db.pools import open_pool

@@ -62,7 +62,7 @@ class Stack:
         built = await together(
             chat_bridge.service.PROGRAM.build(of_bridge, around),
             feedback.service.PROGRAM.build(of_feedback, around),
-            inference.service.build(of_inference, around),
+            inference.service.PROGRAM.build(of_inference, around),
             reporting.service.PROGRAM.build(of_reporting, around, self.health, self.where),
         )
         self.services = {service.name: service for service in built}

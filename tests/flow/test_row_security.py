@@ -14,7 +14,7 @@ from neighbours import NEIGHBOURS, OURS, chat_events
 from running_stack import RunningStack, running_stack
 
 from feedback.store_choice import MIGRATIONS as FEEDBACK
-from inference.service import MIGRATIONS as INFERENCE
+from inference.parts import MIGRATIONS as INFERENCE
 from reporting.parts import MIGRATIONS as REPORTING
 from servicekit.db.pools import open_pool
 from servicekit.db.row_security import tenant_in_sight

@@ -15,7 +15,6 @@ import inference.service
 import reporting.service
 from chat_bridge.settings import ChatBridgeSettings
 from feedback.settings import FeedbackSettings
-from inference.retention import expiries as inference_expiries
 from inference.settings import InferenceSettings
 from reporting.settings import ReportingSettings
 from servicekit.clock import SystemClock
@@ -34,7 +33,7 @@ EVERY = {
             *feedback.service.PROGRAM.expiries(FeedbackSettings(), "store_pool"),
         ],
     ),
-    "inference": (inference.service, inference_expiries(InferenceSettings())),
+    "inference": (inference.service, inference.service.PROGRAM.expiries(InferenceSettings())),
     "reporting": (reporting.service, reporting_expiries(ReportingSettings(message_days=30, feedback_days=30))),
 }
 

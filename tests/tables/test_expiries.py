@@ -43,7 +43,7 @@ SERVICES: Mapping[str, tuple[Any, Callable[[], Sequence[Expiry]]]] = {
             *feedback.service.PROGRAM.expiries(FeedbackSettings(), "store_pool"),
         ],
     ),
-    "inference": (inference.service, lambda: inference.service.expiries(InferenceSettings())),
+    "inference": (inference.service, lambda: inference.service.PROGRAM.expiries(InferenceSettings())),
     "reporting": (
         reporting.service,
         lambda: reporting.service.PROGRAM.expiries(ReportingSettings(message_days=40, feedback_days=50)),

@@ -8,9 +8,10 @@ import pytest
 from pydantic_settings import SettingsConfigDict
 
 import servicekit.launcher
+from servicekit.definition import Erases, ServiceDefinition
 from servicekit.errors import Unavailable
-from servicekit.launcher import Program, _started
-from servicekit.service import Service, ServiceContext
+from servicekit.launcher import _started
+from servicekit.service import Service
 from servicekit.settings import Settings
 
 
@@ -26,12 +27,11 @@ async def test_what_a_failed_build_has_opened_is_closed(monkeypatch: pytest.Monk
     async def no_topics(*_: Any, **__: Any) -> None:
         return None
 
-    async def build(_: SomeSettings, context: ServiceContext) -> Service:
-        service = Service("chat_bridge", context)
+    async def opens(_: SomeSettings, service: Service) -> None:
         service.resources.callback(closed.append, "pool")
         raise Unavailable("the second database")
 
     monkeypatch.setattr(servicekit.launcher, "ensure_topics", no_topics)
     with pytest.raises(Unavailable):
-        await _started(Program("chat_bridge", SomeSettings, build))
+        await _started(ServiceDefinition("chat_bridge", SomeSettings, opens, Erases("nothing")))
     assert closed == ["pool"]

@@ -1,0 +1,71 @@
+"""Opening of the detector, the language model gate and the judging, for the service and for `rejudge`."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from contextlib import AsyncExitStack
+
+import asyncpg
+
+from detector.detector import Detector
+from detector.encoders.choice import sentence_encoder
+from detector.encoders.minilm_files import ModelMissing
+from inference.judging import Judging
+from inference.llm_gate.asking import Asking
+from inference.llm_gate.endpoint import LlmEndpoint
+from inference.llm_gate.gate import LlmGate
+from inference.llm_gate.store import GateAnswers
+from inference.llm_gate.store_postgres import PostgresGateAnswers
+from inference.settings import InferenceSettings
+from inference.store_postgres import PostgresStore
+from inference.turns.store_postgres import PostgresTurnIndex
+from inference.turns.vectors import TurnVectors
+from servicekit.clock import Clock, SystemClock
+from servicekit.errors import StartError
+from servicekit.log.messages import Producer
+
+
+async def open_detector(settings: InferenceSettings, say: Callable[[str], None]) -> Detector:
+    """Return the detector that the settings name. Raises StartError if its sentence encoder is missing."""
+    try:
+        encoder = await asyncio.to_thread(sentence_encoder, settings.sentence_encoder, say)
+    except ModelMissing as error:
+        raise StartError(str(error)) from error
+    if encoder is None and settings.sentence_encoder == "auto":
+        say(
+            "The sentence encoder is not on this machine, so messages are judged by words alone, less surely:"
+            " fetch it with `agent-feedback encoder`."
+        )
+    return Detector.default(encoder)
+
+
+async def open_judging(
+    settings: InferenceSettings,
+    pool: asyncpg.Pool,
+    producer: Producer,
+    detector: Detector,
+    resources: AsyncExitStack,
+) -> Judging:
+    """Return a judge of the messages in `pool`'s index for use outside of the service, with its gate if configured."""
+    endpoint = open_endpoint(settings, resources)
+    gate = gate_of(settings, endpoint, PostgresGateAnswers(pool), detector, SystemClock()) if endpoint else None
+    turns = await PostgresTurnIndex.over(pool, TurnVectors(detector.embedder))
+    return Judging(PostgresStore(pool), turns, producer, detector, gate)
+
+
+def open_endpoint(settings: InferenceSettings, resources: AsyncExitStack) -> LlmEndpoint | None:
+    """Open the connections to the language model; None if the settings name none."""
+    if not settings.gate_url:
+        return None
+    endpoint = LlmEndpoint(settings.gate_url, settings.gate_key.get_secret_value(), 2 * settings.gate_at_once)
+    resources.push_async_callback(endpoint.close)
+    return endpoint
+
+
+def gate_of(
+    settings: InferenceSettings, endpoint: LlmEndpoint, answers: GateAnswers, detector: Detector, clock: Clock
+) -> LlmGate:
+    """Return the gate that asks `endpoint` and keeps its answers in `answers`."""
+    asking = Asking(endpoint, clock, seconds=settings.gate_seconds, at_once=settings.gate_at_once)
+    return LlmGate(asking, answers, detector, model=settings.gate_model, seconds=settings.gate_batch_seconds)

@@ -1,0 +1,106 @@
+"""Parts of inference: the resources that its page connects (`service.py`)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+import asyncpg
+from fastapi import APIRouter
+
+from detector.detector import Detector
+from inference import where
+from inference.api import inference_router
+from inference.detector_group import DetectorGroup
+from inference.erasure import InferenceErasures
+from inference.handlers import ConversationHandler
+from inference.llm_gate.gate import LlmGate
+from inference.llm_gate.store_postgres import PostgresGateAnswers
+from inference.opening import gate_of, open_detector, open_endpoint
+from inference.settings import InferenceSettings
+from inference.store_postgres import PostgresStore
+from inference.turns.search_postgres import PostgresTurnSearch
+from inference.turns.store_postgres import PostgresTurnIndex
+from inference.turns.user_reactions import UserReactionHandler
+from inference.turns.vectors import TurnVectors
+from inference.turns.vectors_postgres import take_bytes
+from servicekit.log.journal import Journal, JournalReader
+from servicekit.log.reach import Reach, read_up
+from servicekit.pseudonyms import ErasureSettings, Pseudonyms
+from servicekit.service import Service
+from servicekit.settings import read_settings
+from servicekit.web.journal import WhereLookup
+
+MIGRATIONS = Path(__file__).parent / "migrations"
+
+
+@dataclass(frozen=True, slots=True)
+class InferenceParts:
+    """Open resources of inference. `reads` is the pool of HTTP reads; `gate` is None without a language model."""
+
+    settings: InferenceSettings
+    service: Service
+    pool: asyncpg.Pool
+    reads: asyncpg.Pool
+    detector: Detector
+    vectors: TurnVectors
+    turns: PostgresTurnIndex
+    gate: LlmGate | None
+    conversations: ConversationHandler
+    group: DetectorGroup
+    erasures: InferenceErasures
+    journal: Journal
+    lookup: WhereLookup
+
+    def conversation_handler(self) -> ConversationHandler:
+        return self.conversations
+
+    def user_reaction_handler(self) -> UserReactionHandler:
+        return UserReactionHandler(self.turns)
+
+    def routes(self) -> APIRouter:
+        clock = self.service.context.clock
+        reach = Reach(self.service.subscription("inference"), self.service.context.bootstrap)
+        self.service.resources.push_async_callback(reach.close)
+        return inference_router(
+            PostgresStore(self.reads),
+            PostgresTurnSearch(self.reads, self.vectors),
+            self.detector,
+            clock,
+            self.gate,
+            partial(read_up, reach, clock, self.settings.index_seconds),
+        )
+
+
+async def open_parts(settings: InferenceSettings, service: Service) -> InferenceParts:
+    """Open the parts for `service`: its database, the detector and the language model. Raises StartError."""
+    context = service.context
+    # Opened first, so it is closed last: a question that our own stop interrupts must not be stored as unanswered.
+    endpoint = open_endpoint(settings, service.resources)
+    pool = await service.open_database(settings.database_url, MIGRATIONS, init=take_bytes)
+    reads = await service.open_reads(settings, MIGRATIONS)
+    detector = await open_detector(settings, context.say)
+    vectors = TurnVectors(detector.embedder)
+    turns = await PostgresTurnIndex.over(pool, vectors)
+    gate = gate_of(settings, endpoint, PostgresGateAnswers(pool), detector, context.clock) if endpoint else None
+    conversations = ConversationHandler(PostgresStore(pool), turns, service.producer, detector, gate)
+    group = DetectorGroup(pool, conversations.judging.version, lambda: conversations.judging.judged)
+    service.watched.append(lambda: group.warnings)
+    lookup = WhereLookup(JournalReader(reads), verdicts=partial(where.judged, reads))
+    service.lookups["where inference"] = lookup
+    return InferenceParts(
+        settings=settings,
+        service=service,
+        pool=pool,
+        reads=reads,
+        detector=detector,
+        vectors=vectors,
+        turns=turns,
+        gate=gate,
+        conversations=conversations,
+        group=group,
+        erasures=InferenceErasures(pool, turns, Pseudonyms(read_settings(ErasureSettings))),
+        journal=Journal(pool),
+        lookup=lookup,
+    )

@@ -1,0 +1,47 @@
+"""The command that prints the services' pages."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.text import Text
+
+
+class ServiceName(StrEnum):
+    """Names of the services."""
+
+    chat_bridge = "chat_bridge"
+    feedback = "feedback"
+    inference = "inference"
+    reporting = "reporting"
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command to the command line."""
+    app.command("services")(services)
+
+
+def services(
+    service: Annotated[ServiceName | None, typer.Argument(help="One service; default: all four.")] = None,
+) -> None:
+    """Show what each service reads, serves, does on a schedule, keeps and erases.
+
+    Starts nothing. Days and intervals are the defaults, with the setting that changes them.
+
+    `agent-feedback services feedback`
+    """
+    from standalone.services_page import sections_of
+    from standalone.stack import PROGRAMS
+
+    console = Console(highlight=False, soft_wrap=True)
+    for program in PROGRAMS:
+        if service is None or program.name == service:
+            console.print(Text(f"{program.name}\n", "bold"))
+            for heads, rows in sections_of(program):
+                console.print(Text(f"  {', '.join(heads)}", "dim"))
+                for row in rows:
+                    console.print(Text(f"    {'  '.join(row)}".replace("`", "")))
+            console.print()

@@ -1,0 +1,60 @@
+"""The services' pages agree with ARCHITECTURE.md, and the command line prints all of them."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from contracts.topics import Consumer, consumed_by
+from servicekit.web.paths import template_of
+from standalone.cli import app
+from standalone.services_page import PAGE, allowed, text
+from standalone.stack import PROGRAMS
+
+ARCHITECTURE = Path(__file__).parents[2] / "ARCHITECTURE.md"
+ROW = re.compile(r"^\| (\w+) \| `(\w+)` \| ([^|]+) \| `([\w.]+)` \|", re.M)
+
+
+def test_the_table_of_groups_in_the_architecture_is_that_of_the_pages() -> None:
+    table = {
+        group: (service, set(re.findall(r"`([^`]+)`", topics)), handler)
+        for service, group, topics, handler in ROW.findall(ARCHITECTURE.read_text("utf-8"))
+    }
+    assert table == {
+        reads.group: (
+            service.name,
+            {topic.name for topic in consumed_by(reads.group)},
+            f"{reads.kind.__module__}.{reads.kind.__name__}".removeprefix(f"{service.name}."),
+        )
+        for service in PROGRAMS
+        for reads in service.reads
+    }
+
+
+def test_every_group_of_the_topic_table_is_read_by_one_service() -> None:
+    groups = [reads.group for service in PROGRAMS for reads in service.reads]
+    assert sorted(groups) == sorted(Consumer.__args__)  # type: ignore[attr-defined] # the values of a Literal
+
+
+def test_the_page_in_the_docs_is_that_of_the_services() -> None:
+    assert PAGE.read_text("utf-8") == text(), "run `make docs`"
+
+
+@pytest.mark.parametrize("service", PROGRAMS, ids=lambda service: service.name)
+def test_the_command_prints_each_line_of_a_page_unbroken(service) -> None:
+    shown = CliRunner().invoke(app, ["services", service.name])
+    assert shown.exit_code == 0, shown.output
+    lines = shown.output.splitlines()
+    for serves in service.serves:
+        for (method, path), need in serves.routes.items():
+            assert f"    {method} {template_of(path)}  {allowed(need)}".replace("`", "") in lines
+    for one in (*service.reads, *service.every, *service.keeps):
+        name = getattr(one, "group", None) or getattr(one, "name", None) or one.table
+        assert any(line.startswith(f"    {name}") for line in lines), name
+
+
+def test_a_service_that_there_is_not_is_a_usage_error() -> None:
+    assert CliRunner().invoke(app, ["services", "billing"]).exit_code == 2
