@@ -67,6 +67,7 @@ def test_each_operator(text: str, kind: str, line: str) -> None:
         "def f():\n    log.info('x', n=1)",
         "@dataclass(frozen=True)\nclass A: ...",
         "def f():\n    READ.labels('a').inc(2)",
+        "a = list(zip(b, c, strict=True))",
     ],
 )
 def test_nothing_is_broken_that_no_test_could_notice(text: str) -> None:

@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import pwd
 import shutil
 import signal
 import subprocess
@@ -177,6 +178,21 @@ async def test_another_thread_than_the_main_one_is_refused(state: Path) -> None:
 
 
 @needs_root
+@pytest.mark.parametrize(("users", "chosen"), [(("postgres", "nobody"), "postgres"), (("nobody",), "nobody")])
+def test_new_data_is_postgres_or_nobodys(
+    users: tuple[str, ...], chosen: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    entries = {
+        name: pwd.struct_passwd((name, "x", 70 + place, 90 + place, "", "/", "")) for place, name in enumerate(users)
+    }
+    monkeypatch.setattr(pwd, "getpwnam", entries.__getitem__)
+    account = postgres_home._account_for(tmp_path)
+    assert (account.name, account.uid, account.gid) == (chosen, entries[chosen].pw_uid, entries[chosen].pw_gid)
+    monkeypatch.setattr(pwd, "getpwnam", {}.__getitem__)
+    with pytest.raises(EmbeddedPostgresError, match="no user postgres or nobody"):
+        postgres_home._account_for(tmp_path)
+
+
 async def test_data_in_a_folder_closed_to_the_servers_user_goes_below_the_system_folder(state: Path) -> None:
     said: list[str] = []
     (state / "clone").mkdir(mode=0o700)
