@@ -28,7 +28,7 @@ from servicekit.service import Service
 from servicekit.web.log_writer import LogWriter
 
 RESEND_SECONDS = 2.0
-_ROLE = re.compile(rb'"userType":"(?:human|privileged)"')
+_ROLE = re.compile(rb'"reactionUserType":"(?:human|privileged)"')
 
 
 def plant(bug: Bug, service: Service) -> None:
@@ -212,6 +212,4 @@ class RenamesRoles:
     def _renamed(self, message: Message) -> Message:
         if message.topic != REACTION_RECEIVED.name or message.value is None:
             return message
-        return replace(
-            message, value=re.sub(rb'"userType":"(?:human|privileged)"', b'"userType":"guest"', message.value)
-        )
+        return replace(message, value=_ROLE.sub(b'"reactionUserType":"guest"', message.value))
