@@ -136,7 +136,10 @@ class Judging:
         while len(verdicts) < len(neighbourhoods):
             began, piece = monotonic(), neighbourhoods[len(verdicts) : len(verdicts) + self._piece]
             verdicts += self.detector.judge(piece)
-            self._piece = next_piece(len(piece), monotonic() - began)
+            took = monotonic() - began
+            # A short last piece says nothing about larger ones, unless it was slow.
+            if len(piece) == self._piece or took > BLOCKED_SECONDS:
+                self._piece = next_piece(len(piece), took)
             await asyncio.sleep(0)
         return verdicts
 

@@ -60,3 +60,13 @@ def test_pieces_grow_to_the_largest_and_never_vanish() -> None:
     assert next_piece(200, 0.01) == LARGEST_PIECE
     assert next_piece(100, BLOCKED_SECONDS * 4) == 25
     assert next_piece(1, 60.0) == 1
+
+
+async def test_a_short_last_piece_does_not_shrink_the_next(monkeypatch: pytest.MonkeyPatch) -> None:
+    detector = SlowDetector(0.000_01)
+    monkeypatch.setattr(judging, "monotonic", lambda: detector.now)
+    others: Any = None
+    judged = Judging(others, others, others, detector)  # type: ignore[arg-type]
+    await judged._judge(list(range(16 + 32 + 64 + 1)))
+    await judged._judge(list(range(200)))
+    assert detector.pieces == [16, 32, 64, 1, 128, 72]
