@@ -78,6 +78,7 @@ async def test_events_of_another_style_become_feedback(stack: RunningStack) -> N
             "/conversations/acme/support/feedback/search",
             json={
                 "conversation_id": "77000000000000001",
+                "feedback_type": "reaction",
                 "start": "2026-01-01T00:00:00Z",
                 "end": "2026-02-01T00:00:00Z",
             },
@@ -182,6 +183,7 @@ async def test_each_line_is_checked_by_itself(stack: RunningStack) -> None:
 
 
 async def test_a_line_that_names_no_place_is_of_the_address(stack: RunningStack) -> None:
+    await stack.quiet()
     before = len(stack.seen)
     bare = [without(event, "tenant", "project") for event in exchange("c-bare", "t1")]
     assert (await send(stack, lines(*bare))).json()["accepted"] == 2
