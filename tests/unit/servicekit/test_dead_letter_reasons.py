@@ -9,7 +9,7 @@ from servicekit.log.dead_letter_reasons import REASONS, meaning_of
 
 ROOT = Path(__file__).parents[3]
 RAISED = re.compile(
-    r"""(?:Unreadable\(raw,\s*|_stand_in\(batches\.last,\s*|DeadLettered\(|Permanent\(|PermanentFailure\(|reason\s=\s|return\s)"([a-z_]+)"(?=[,)\n])"""
+    r"""(?:Unreadable\(raw,\s*|_stand_in\(batches\.last,\s*|DeadLettered\(|Permanent\(|PermanentFailure\(|reason\s=\s|return\s|FUTURE\s=\s\()"([a-z_]+)"(?=[,)\n])"""
 )
 NOT_REASONS = {"stored", "unchanged", "ignored", "parked"}
 
