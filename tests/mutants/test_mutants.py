@@ -17,7 +17,7 @@ from mutants.coverage_map import CoverageMap, write_map
 from mutants.mutant import ROOT, Mutant
 from mutants.python_mutants import python_mutants
 from mutants.sampling import equivalents, package_of, product_files, sample, unobservable
-from mutants.tree import Tree
+from mutants.tree import Run, Tree
 
 CAUSE = "libs/servicekit/log/records.py"
 TESTS = ("tests/unit/servicekit/test_cause.py",)
@@ -187,6 +187,14 @@ def test_a_test_that_fails_without_the_mutant_notices_nothing(tree: Tree) -> Non
     outcomes = [one.outcome for one in confirmed(list(results.values()), tree, 120)]
     assert outcomes == ["noticed", "error", "error"]
     assert tree.run(["tests/unit/servicekit/test_hangs.py"], 1).error == "no end after 2 s"
+
+
+def test_a_process_that_ends_is_an_error_and_starts_again(tree: Tree) -> None:
+    killing = tree.folder / "tests" / "unit" / "servicekit" / "test_killing.py"
+    killing.write_text("import os\ndef test_kills(): os.kill(os.getppid(), 9)\n", "utf-8")
+    run = tree.run([str(killing.relative_to(tree.folder))], 120)
+    assert not run.failed and run.error
+    assert tree.run(TESTS, 120) == Run(False)
 
 
 def test_sources_that_change_during_a_run_are_named(tree: Tree, capsys: pytest.CaptureFixture[str]) -> None:

@@ -33,23 +33,37 @@ class WarmPytest:
 
     def __init__(self, folder: Path, environment: Mapping[str, str]) -> None:
         own = os.pathsep.join(filter(None, (environment.get("PYTHONPATH"), str(Path(__file__).parents[1]))))
-        self._process = subprocess.Popen(
-            [sys.executable, "-m", "mutants.warm"], cwd=folder, env={**environment, "PYTHONPATH": own}, text=True,
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-        )  # fmt: skip
+        self._folder = folder
+        self._environment = {**environment, "PYTHONPATH": own}
+        self._process = self._started()
 
     def run(self, arguments: Sequence[str], seconds: float) -> tuple[int | None, str]:
-        """Return pytest's exit status and output. The status is None if the run took longer than `seconds`."""
+        """Return pytest's exit status and output.
+
+        The status is None if the run took longer than `seconds`, or if the process ended, which is then started again.
+        """
         assert self._process.stdin is not None
         assert self._process.stdout is not None
-        self._process.stdin.write(json.dumps({"arguments": arguments, "seconds": seconds}) + "\n")
-        self._process.stdin.flush()
-        answer = json.loads(self._process.stdout.readline())
-        return answer["status"], answer["output"]
+        request = json.dumps({"arguments": arguments, "seconds": seconds})
+        with contextlib.suppress(BrokenPipeError):
+            self._process.stdin.write(request + "\n")
+            self._process.stdin.flush()
+        if line := self._process.stdout.readline():
+            answer = json.loads(line)
+            return answer["status"], answer["output"]
+        self.close()
+        self._process = self._started()
+        return None, ""
 
     def close(self) -> None:
         with contextlib.suppress(BrokenPipeError):
             self._process.communicate()
+
+    def _started(self) -> subprocess.Popen[str]:
+        return subprocess.Popen(
+            [sys.executable, "-m", "mutants.warm"], cwd=self._folder, env=self._environment, text=True,
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+        )  # fmt: skip
 
 
 def main() -> None:
