@@ -34,7 +34,7 @@ class Projection:
         self._transaction = self._connection.transaction()
         await self._transaction.start()
         rows = newest_feedbacks(feedback_row(event) for event in self._events)
-        await PostgresReadModels(self._pool)._write_feedbacks(self._connection, rows)
+        await PostgresReadModels(self._pool)._write_feedbacks(self._connection, "feedbacks", rows)
         return self
 
     async def commit(self) -> None:
