@@ -17,6 +17,7 @@ import asyncpg
 import httpx
 import pytest
 import pytest_asyncio
+from aiokafka.admin import AIOKafkaAdminClient
 from command import COMMAND, agent_feedback, state_folder
 from processes import Members, stop_service, until_quiet
 
@@ -24,6 +25,7 @@ from detector.detector import Detector
 from detector.encoders.choice import sentence_encoder
 from detector.encoders.minilm_files import ModelMissing
 from detector.model import Message, Neighbourhood
+from servicekit.log.members import members_in
 from servicekit.log.topics import ensure_topics
 from standalone.embedded.local_kafka import LocalKafka
 from standalone.embedded.ports import free_port
@@ -124,6 +126,23 @@ class Platform:
         assert len(found) == len({row["conversation_id"] for row in found}), "a verdict counts twice"
         return {row["conversation_id"]: (row["detector"], row["reaction"]) for row in found}
 
+    async def until_judging(self, processes: int) -> None:
+        """Until the group of inference has as many members."""
+        admin = AIOKafkaAdminClient(bootstrap_servers=self.broker)
+        await admin.start()
+        try:
+            async with asyncio.timeout(90):
+                while len(members_in(await admin.describe_consumer_groups(["inference"]))) != processes:
+                    await asyncio.sleep(0.2)
+        finally:
+            await admin.close()
+
+    async def until_recorded(self, version: str) -> None:
+        """Until inference has recorded that the detector judges."""
+        async with asyncio.timeout(90):
+            while not await self.fetch("select from inference.detectors where version = $1", version):
+                await asyncio.sleep(0.2)
+
     def rejudging(self, *more: str) -> tuple[str, ...]:
         return ("rejudge", "--broker", self.broker, "--database", self.database, "--json", *more)
 
@@ -167,6 +186,7 @@ async def test_a_mixed_group_is_shown_and_the_later_detector_holds(platform: Pla
 
     port = free_port()
     other = await platform.members.start("inference", SENTENCES, port)
+    await platform.until_judging(2)
     await platform.publish(events, "both")
     await platform.quiet()
     mixed = await platform.counting()
@@ -195,6 +215,7 @@ async def test_judging_again_is_stopped_resumed_and_retracts_beside_live_traffic
     await platform.publish(events, "all")
     await platform.quiet()
     before = await platform.fetch("select feedback_id, revision from feedback.feedback")
+    await platform.until_recorded(detector("none").version)
     refused = await agent_feedback(*platform.rejudging("--since", SINCE), **SENTENCES)
     assert (refused.code, "--force" in refused.err) == (3, True)
     await stop_service(process)

@@ -83,17 +83,18 @@ async def test_a_compressed_batch_of_distinct_garbage_becomes_a_few_letters(prod
 
 
 async def test_records_deleted_beneath_a_stopped_group_are_counted_and_named(producer: BatchProducer) -> None:
+    first = await end_of(producer)
     async with reading("chat_bridge", producer) as (_, commits):
         await publish(producer, 30)
-        await asyncio.wait_for(commits.until(30), 30)
+        await asyncio.wait_for(commits.until(first + 30), 30)
     await publish(producer, 900)
     admin = AIOKafkaAdminClient(bootstrap_servers=producer.bootstrap)
     await admin.start()
-    await admin.delete_records({LANE: RecordsToDelete(before_offset=930)})
+    await admin.delete_records({LANE: RecordsToDelete(before_offset=first + 930)})
     await admin.close()
     await publish(producer, 12)
     async with reading("chat_bridge", producer) as (subscription, commits):
-        await asyncio.wait_for(commits.until(942), 30)
+        await asyncio.wait_for(commits.until(first + 942), 30)
         assert subscription.warnings == [
             f"chat_bridge: 900 records of {REACTION} were deleted from the log before they were read"
         ]

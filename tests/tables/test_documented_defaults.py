@@ -23,6 +23,7 @@ from agent_feedback_kit import AsyncClient, Client
 from chat_bridge.settings import ChatBridgeSettings
 from chat_bridge.sources.webhook_map import Rule, Signature, WebhookMap
 from feedback.api_sessions import GivenEnd
+from feedback.service import PROGRAM
 from feedback.settings import FeedbackSettings
 from inference.api_bodies import NewMessage
 from inference.settings import InferenceSettings
@@ -294,7 +295,7 @@ def test_a_service_listens_on_loopback_at_port_8080(monkeypatch: pytest.MonkeyPa
     for part in ("configure_logging", "raise_again", "share_one_arena", "read_env_file"):
         monkeypatch.setattr(launcher, part, lambda: None)
     monkeypatch.setattr("sys.argv", ["feedback"])
-    launcher.main(launcher.Program("feedback", FeedbackSettings, lambda *_: pytest.fail("not built")))
+    launcher.main(PROGRAM)
     assert started == [("127.0.0.1", 8080)]
 
 
