@@ -88,8 +88,8 @@ bench-peers: $(VENV)/.dev ## Measure judgements over HTTP beside Phoenix's annot
 	@$(BIN)/python -m benchmarks.peers
 
 MINUTES ?= 2
-chaos: $(VENV)/.dev ## Break things for MINUTES=n (SEED=s, EDGES=further faults) and prove that nothing is lost or doubled
-	@PYTHONPATH=tests $(BIN)/python -m chaos --minutes $(MINUTES) $(if $(SEED),--seed $(SEED)) $(if $(EDGES),--edges $(EDGES))
+chaos: $(VENV)/.dev ## Break things for MINUTES=n (SEED=s, RATE=events a second, EDGES=further faults) and prove that nothing is lost or doubled
+	@PYTHONPATH=tests $(BIN)/python -m chaos --minutes $(MINUTES) $(if $(SEED),--seed $(SEED)) $(if $(RATE),--rate $(RATE)) $(if $(EDGES),--edges $(EDGES))
 
 SEEDS ?= 10000
 simulate: $(VENV)/.dev ## Run SEEDS=n simulated histories of crashes, delays and reorderings
