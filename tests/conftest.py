@@ -6,7 +6,7 @@ The fault harness and the simulation are packages of their own below `tests`, im
 from __future__ import annotations
 
 import sys
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -15,6 +15,7 @@ from uuid import uuid4
 import asyncpg
 import pytest
 import pytest_asyncio
+import structlog
 from hypothesis import HealthCheck, settings
 
 from reporting.handlers import ProjectionHandler
@@ -37,6 +38,15 @@ settings.load_profile("untimed")
 
 UNSAFE_WRITES = ("fsync", "full_page_writes", "synchronous_commit")
 """Settings of PostgreSQL that only matter to data that outlive the machine's power."""
+
+
+@pytest.fixture(autouse=True)
+def unconfigured_logging(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Undo a test's configuration of logging: a logger that kept it would write to a standard error that is closed."""
+    real = structlog.configure
+    monkeypatch.setattr(structlog, "configure", lambda **given: real(**given | {"cache_logger_on_first_use": False}))
+    yield
+    structlog.reset_defaults()
 
 
 @pytest_asyncio.fixture(scope="session", loop_scope="session")
