@@ -15,6 +15,8 @@ TEXT_LIMIT = 10_000
 """Maximum length of a feedback text or correction, and of content copied into a derived event, in characters."""
 RECORD_LIMIT = 1_048_576
 """Maximum size of an inbound record's value, in bytes."""
+SHORTEST_EVENT = 64
+"""Bytes below which no value is an event: names and punctuation of the required fields alone need as many."""
 
 ID_LIMIT = 256
 """Maximum length of an id, in characters."""

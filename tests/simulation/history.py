@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from random import Random
 from typing import Any
 
+from contracts.base import SHORTEST_EVENT
 from contracts.ids import conversation_key
 from contracts.instants import SECOND, format_instant
 from contracts.topics import CHAT_MESSAGE, CHAT_REACTION, CHAT_REPLY, ERASURE_REQUESTED, EXPLICIT_RECEIVED, Topic
@@ -151,7 +152,7 @@ class Author:
         rng = self._rng
         fields = self._event("acme", "c1", START)
         broken = (
-            b"{not json",
+            b"{not json".ljust(SHORTEST_EVENT),
             b"\xff\xfe",
             None,
             json.dumps(fields).encode(),

@@ -14,6 +14,7 @@ REASONS: Final[Mapping[str, tuple[str, str]]] = {
         "a field breaks its rule; the detail names it",
         "tell the producer; replaying helps only after the rule was changed",
     ),
+    "too_short": ("the value has fewer than 64 bytes, and no event fits into them", "tell the producer"),
     "too_large": ("the record is above the limit of its size", "tell the producer"),
     "batch_too_large": (
         "a compressed batch unpacks to more than 8 MiB; the letter keeps its offsets and hash",

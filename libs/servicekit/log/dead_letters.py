@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Sequence
 
+from contracts.base import SHORTEST_EVENT
 from contracts.topics import BY_NAME, FOREIGN
 from servicekit.log.messages import Message
 from servicekit.log.records import CAUSE, RawRecord, Unreadable, header
@@ -17,8 +18,6 @@ _CAUSE_LIMIT = 512
 
 _OFFSETS_LIMIT = 32_768
 """Greatest number of characters of the header with the offsets of joined records: enough for 1,000 of them."""
-SHORTEST_EVENT = 64
-"""Bytes below which no value is an event: names and punctuation of the required fields alone need as many."""
 
 
 def joined_records(refused: Sequence[Unreadable]) -> list[tuple[Unreadable, list[int]]]:

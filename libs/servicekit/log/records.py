@@ -10,7 +10,7 @@ from typing import Any, Generic, NamedTuple, TypeVar
 from pydantic import ValidationError
 from pydantic_core import from_json, to_json
 
-from contracts.base import RECORD_LIMIT, Envelope
+from contracts.base import RECORD_LIMIT, SHORTEST_EVENT, Envelope
 from contracts.inbound import SPELLING
 from contracts.instants import MINUTE
 from contracts.log_time import at_log_time
@@ -91,6 +91,7 @@ _WORDED = frozenset(
     )
 )
 """Faults whose messages contain no input; for any other fault only its name is shown."""
+_TOO_SHORT = f"fewer than {SHORTEST_EVENT} bytes: required fields are missing"
 
 
 class Received(NamedTuple, Generic[E]):
@@ -197,6 +198,9 @@ def read(raw: RawRecord, models: Mapping[str, type[E]], judged_at: int | None = 
         return Unreadable(raw, raw.refused.reason, _in_words(raw.refused))
     if value is None:
         return Unreadable(raw, "empty", "the record has no value")
+    # Parsing would reject it, too, but takes most of the time, and a megabyte of log may hold a million such records.
+    if len(value) < SHORTEST_EVENT:
+        return Unreadable(raw, "too_short", _TOO_SHORT)
     if len(value) > RECORD_LIMIT:
         return Unreadable(raw, "too_large", f"{len(value)} bytes, more than {RECORD_LIMIT}")
     model = models.get(raw.coordinates.topic)
