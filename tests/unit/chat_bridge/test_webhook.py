@@ -140,9 +140,28 @@ def test_a_message_of_intercom_may_be_a_picture(sources: dict[str, MappedWebhook
         assert (found["senderType"], found["content"], found["attachments"]) == (sender, "", [PICTURE])
 
 
+def test_a_comment_of_zendesk_may_be_a_file(sources: dict[str, MappedWebhook]) -> None:
+    """Zendesk sends the file itself in another event, so that the attachment has no address."""
+    [found] = sound(zendesk(body=""), sources["zendesk"])
+    assert (found["senderId"], found["senderType"], found["content"]) == ("4961", "human", "")
+    assert found["attachments"] == [{"type": "file"}]
+    assert sound(zendesk(body="", is_public=False), sources["zendesk"]) == []
+    [worded] = sound(ZENDESK, sources["zendesk"])
+    assert "attachments" not in worded
+
+
+ZENDESK_FILE = ZENDESK | {
+    "event": {
+        "comment": {"id": "8447455", "attachment": {"id": "7", "filename": "1.png", "is_public": True} | PICTURE}
+    },
+    "type": "zen:event-type:ticket.attachment_linked_to_comment",
+}
+
+
 @pytest.mark.parametrize(
     "payload",
     [
+        ZENDESK_FILE,
         zendesk(is_public=False),
         zendesk(author={"id": "77", "is_staff": True, "name": "Bob"}),
         zendesk(body=" "),
