@@ -16,7 +16,7 @@ TEXT_LIMIT = 10_000
 RECORD_LIMIT = 1_048_576
 """Maximum size of an inbound record's value, in bytes."""
 SHORTEST_EVENT = 64
-"""Bytes below which no value is an event: names and punctuation of the required fields alone need as many."""
+"""Minimum size of an event in bytes: the names and punctuation of its required fields."""
 
 ID_LIMIT = 256
 """Maximum length of an id, in characters."""

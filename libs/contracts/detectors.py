@@ -14,7 +14,7 @@ from typing import Final
 WORDS: Final = "-words"
 """Suffix of the version of a detector without a sentence encoder."""
 GATE: Final = "-gate"
-"""Last suffix of the version of a detector that asks a language model where no rule decides."""
+"""Last suffix of the version of a detector that asks a language model if no rule decides."""
 UNVERSIONED: Final = "1"
 """Version of every detector of release 0.1.0."""
 _VERSION: Final = re.compile(r"\d{4}-\d{2}-\d{2}\.[0-9a-f]{8}(-words)?(-gate)?", re.ASCII)

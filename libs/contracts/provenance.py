@@ -31,19 +31,20 @@ class ProvenanceFields(Model):
 
 
 class ExchangeFields(Model):
-    """The fields of every event about an answer that say where the answer stands."""
+    """Question and thread of an answer, for every event about an answer."""
 
     question_message_id: QuestionMessageId = None
     thread_id: AnswerThreadId = None
 
 
 def thread_of(message_id: str, thread_id: str | None) -> str | None:
-    """Return the thread that a message stands in; None for the channel, where a thread's first message stands."""
+    """Return the thread that contains a message; None for the channel, which also contains a thread's root message."""
     return None if thread_id == message_id else thread_id
 
 
 def question_named(reply_to: str | None, thread: str | None) -> str | None:
-    """Return the question that an answer names by its reply; in a thread, a reply to the root only shows the place."""
+    """Return the question that an answer names by its reply; None for a reply to a thread's root, which names only
+    the thread."""
     return None if thread is not None and reply_to == thread else reply_to
 
 

@@ -78,7 +78,7 @@ def _digest(message: ChatMessageIngested) -> bytes:
 
 
 def _written(message: ChatMessageIngested) -> str:
-    """Return the `repr` of the list of (name, value) of all fields that are not None, built by hand for speed."""
+    """Return the `repr` of the list of (name, value) of all fields that are not None, built directly for speed."""
     values: tuple[Any, ...] = _VALUES(message)
     pairs = [
         f"{opened}{sorted(value.items()) if type(value) is dict else value!r})"

@@ -65,8 +65,8 @@ class RuleVerdict:
     """Verdict of the rules on the previous turn.
 
     `certain`: a rule decides alone, and nothing contradicts it. `approves`: the acceptance praises or takes the answer,
-    instead of only building on it. `firm`: the learned layer may not override it. That layer takes questions and
-    statements of taste for no rejection.
+    instead of only building on it. `firm`: the learned layer may not override it, because it does not recognise
+    rejections in questions and statements of taste.
     """
 
     feedback: Feedback
@@ -126,7 +126,7 @@ def _left(evidence: Evidence) -> RuleVerdict | None:
 
 
 def _taken(evidence: Evidence, approvals: tuple[str, ...]) -> RuleVerdict:
-    """Return the verdict on agreement, thanks, taking the answer, building on it, or a new topic."""
+    """Return the verdict on an acceptance: agreement, thanks, an accepted offer, a follow-up, or a new topic."""
     if agrees(evidence):
         return RuleVerdict("accepted", CONTINUED, None, ("rule.agrees",), certain=True)
     if closes(evidence):

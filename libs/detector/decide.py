@@ -79,12 +79,12 @@ def answers_question(evidence: Evidence) -> bool:
 
 
 def announceable(evidence: Evidence) -> bool:
-    """Return True if a rejection that the learned layer is certain of would be announced."""
+    """Return True if a rejection with the learned layer's highest probability would be announced."""
     return _held(evidence, Opinion((1.0, 0.0, 0.0, 0.0, 0.0, 0.0), ()), ())[0] >= ANNOUNCED_FROM
 
 
 def _contradicts(opinion: Opinion, call: RuleVerdict) -> bool:
-    """Return True if the learned layer overrides the rule. A rule's approval needs a likelier rejection."""
+    """Return True if the learned layer overrides the rule. Overriding an approval needs a more probable rejection."""
     if call.firm:
         return False
     if call.approves:

@@ -203,8 +203,8 @@ def acknowledges(evidence: Evidence) -> bool:
 def resent(evidence: Evidence) -> bool:
     """Return True if the message repeats the request word for word without rejecting the answer.
 
-    Examples are a request sent again after a truncated answer, and one with an "again". A short request typed again
-    after a complete answer, or any after a failed answer, does reject it.
+    Examples are a request sent again after a truncated answer, or with the word "again". A short request repeated after
+    a complete answer, or any request repeated after a failed answer, is a rejection.
     """
     asked, said = evidence.request, evidence.message
     more = "again" in said.words and "again" not in asked.words

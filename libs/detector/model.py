@@ -58,10 +58,10 @@ class Neighbourhood:
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """The agent message that a feedback is about.
+    """Agent message that feedback is about.
 
-    `score` = 0.85 * `similarity` + 0.15 * `recency`; `turns_back` counts agent messages, 1 is the latest. `rule` is
-    the rule that found the target.
+    `score` = 0.85 * `similarity` + 0.15 * `recency`; `turns_back` counts agent messages, 1 is the latest. `rule` is the
+    rule that found the target.
     """
 
     turn_id: str

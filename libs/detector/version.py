@@ -11,7 +11,7 @@ from contracts.detectors import GATE, WORDS
 
 HOME: Final = Path(__file__).parent
 DATE: Final = Path("weights", "date.txt")
-"""The date of weights and patterns, relative to the package: data, because copying changes the times of files."""
+"""File with the date of weights and patterns, relative to the package. File times would change with each copy."""
 _APART: Final = frozenset({"evaluation", "explain.py", "version.py"})
 """Files and folders that do not affect verdicts."""
 
@@ -19,7 +19,7 @@ _APART: Final = frozenset({"evaluation", "explain.py", "version.py"})
 def version(parts: tuple[str, ...], *, encoder: str | None, home: Path = HOME) -> str:
     """Return the version of a detector, see `contracts.detectors`.
 
-    `parts` names what it is made of beside the files in `home`; `encoder` is its sentence encoder's name.
+    `parts` names the detector's parts outside of `home`; `encoder` is its sentence encoder's name.
     """
     date = (home / DATE).read_text("ascii").strip()
     return f"{date}.{_digest(digest_of_files(home), *parts, encoder or '')}{'' if encoder else WORDS}"

@@ -76,8 +76,8 @@ def inference_router(
 ) -> APIRouter:
     """Return the routes. None of them publishes or stores anything, except answers of the language model.
 
-    `index_read_up` waits, up to the given number of seconds (None: the service's limit), until the index has everything
-    that was in the log at the call, and returns True if it has. It is None if no log fills the index.
+    `index_read_up` waits until the index contains everything that was in the log at the call, for at most the given
+    seconds (None: the service's limit). It returns True if the index does. It is None if no log fills the index.
     """
     router = APIRouter(dependencies=[Depends(caller_of)], tags=["inference"])
 
@@ -118,7 +118,7 @@ def inference_router(
     ) -> Detected:
         """Judge a new message on the answers before it, and advise the planner of the next answer.
 
-        With `strategies` the response also has strategies that worked for such questions.
+        With `strategies` the response also lists strategies that worked for similar questions.
         """
         require_media_type(request, [JSON])
         body = read_body(NewMessage, await request.body())

@@ -11,8 +11,8 @@ from detector.model import Verdict
 from inference.store import MessageKey
 
 Difference = Literal["unchanged", "withdrawn", "added", "reversed", "moved"]
-"""`withdrawn`: the message no longer gives feedback; `added`: it gives feedback now; `reversed`: accepted became
-rejected or the other way round; `moved`: the same verdict on another turn."""
+"""`withdrawn`: the message no longer gives feedback; `added`: it gives feedback only with the other detector;
+`reversed`: accepted became rejected or vice versa; `moved`: the same verdict on another turn."""
 SHOWN: Final = 20
 
 

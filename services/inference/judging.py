@@ -25,15 +25,15 @@ from servicekit.log.messages import Producer
 from servicekit.log.records import Headers
 
 BLOCKED_SECONDS = 0.25
-"""Time that judging may block the event loop. A consumer whose heartbeats wait for its session timeout loses its
-partitions, and its commit with them: the same batch would come again without end."""
+"""Maximum time that judging blocks the event loop, in seconds. If heartbeats are delayed beyond the session timeout,
+the consumer loses its partitions and its commit, and the same batch is delivered again without end."""
 FIRST_PIECE, LARGEST_PIECE = 16, 256
-"""Messages judged at once: at first, and at the most. Larger pieces are hardly faster."""
+"""Number of messages judged at once: initially, and at most. Larger pieces are hardly faster."""
 ReadStretches = Callable[[], Awaitable[Sequence[Stretch]]]
 
 
 class Look(NamedTuple):
-    """Result of reading the index: verdicts, questions of the answers, and the messages read."""
+    """Messages read from the index, with their verdicts and the questions behind the judged answers."""
 
     pairs: Sequence[tuple[Placed, Verdict]]
     questions: Sequence[Facts]
@@ -53,10 +53,10 @@ class Look(NamedTuple):
 
 
 class Judging:
-    """Judges messages with one detector, and with a language model if `gate` is given.
+    """Judge with one detector, and with a language model if `gate` is given.
 
-    An announcement is noted before the verdict is stored, and the notes are read afterwards. So of two processes that
-    judge one message, the later one sees the other's verdict or note.
+    An announcement is noted before the verdict is stored, and the notes are read afterwards. So if two processes judge
+    one message, the later one sees the other's verdict or note.
     """
 
     def __init__(
@@ -145,7 +145,7 @@ class Judging:
 
 
 def next_piece(judged: int, seconds: float) -> int:
-    """Return how many messages to judge at once after `judged` took `seconds`: at most twice as many."""
+    """Return the number of messages to judge at once after `judged` took `seconds`: at most twice as many."""
     fitting = judged * BLOCKED_SECONDS / max(seconds, BLOCKED_SECONDS / 2)
     return min(LARGEST_PIECE, max(1, int(fitting)))
 

@@ -1,4 +1,4 @@
-"""Second judgement of stored messages, in a new epoch or as a report of the changes."""
+"""Judgement of stored messages with the current detector, in a new epoch or as a report of the changes."""
 
 from __future__ import annotations
 

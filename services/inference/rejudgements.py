@@ -1,4 +1,4 @@
-"""Second judgements in PostgreSQL: their epoch, progress and messages."""
+"""Runs of `rejudge` in PostgreSQL: epoch, progress and messages."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class ToJudge:
 
 @dataclass(frozen=True, slots=True)
 class Rejudgement:
-    """Unfinished second judgement of messages from `since` on (microseconds), by one detector."""
+    """Unfinished run over messages from `since` on (microseconds), by one detector."""
 
     epoch: int
     since: int
@@ -78,12 +78,12 @@ class Rejudgements:
         self._connection = connection
 
     async def lock(self) -> None:
-        """Hold the lock on second judgements as long as the connection lives. Raises StartError if it is taken."""
+        """Hold the lock on runs while the connection lives. Raises StartError if another run has it."""
         if not await self._connection.fetchval(_LOCK):
             raise StartError("Another `rejudge` is at work on this database: let it end, or end it.")
 
     async def unfinished(self) -> Rejudgement | None:
-        """Return the latest second judgement, or None if it is complete."""
+        """Return the latest run, or None if it is complete."""
         row = await self._connection.fetchrow(_LATEST)
         if row is None or row["finished_at"] is not None:
             return None
@@ -100,7 +100,7 @@ class Rejudgements:
         return [_to_judge(row) for row in await self._connection.fetch(_PAGE, since, *after, limit)]
 
     async def note(self, epoch: int, position: Position, counts: Counter[str]) -> None:
-        """Record the progress of a second judgement."""
+        """Store the progress of a run."""
         await self._connection.execute(_PROGRESS, epoch, json.dumps(position), counts.total(), json.dumps(counts))
 
     async def finish(self, epoch: int) -> None:

@@ -24,14 +24,14 @@ order by m.conversation_id, m.message_id limit 200
 
 
 def is_noted(outcome: Outcome) -> bool:
-    """Return True if the journal gets a record of this outcome. Of the others the verdict tells."""
+    """Return True if the journal stores this outcome. Other outcomes follow from the verdict."""
     return isinstance(outcome, Ignored) and outcome != NO_REACTION
 
 
 async def judged(
     pool: asyncpg.Pool, tenant: str, project: str, message_ids: Collection[str]
 ) -> Sequence[JudgedMessage]:
-    """Return a project's indexed messages with these ids and the verdicts held of them."""
+    """Return a project's indexed messages with these ids, and their stored verdicts."""
     rows = await pool.fetch(_FIND, tenant, project, list(message_ids)) if message_ids else []
     return [_judged(row) for row in rows]
 

@@ -24,10 +24,12 @@ async def strategies_that_worked(
     intent: str | None = None,
     agent_id: str | None = None,
 ) -> Sequence[Turn]:
-    """Return turns of at most `limit` strategies that worked for questions like the one to be answered, best first.
+    """Return turns of at most `limit` strategies that worked for similar questions, best first.
 
-    That is the question of the turn that `text` rejects, otherwise `text`; a rejected turn's own strategy is left out.
-    `agent_id` None: of the agent that `found` is about, of all agents if it is about none.
+    The compared question is that of the turn that `text` rejects, otherwise `text`. A rejected turn's own strategy is
+    excluded.
+
+    `agent_id` None: strategies of the agent that `found` is about, or of all agents without one.
     """
     if limit < 1:
         return ()

@@ -17,7 +17,7 @@ from standalone.summary import report_facts
 REPORT = "/report"
 PERMISSIONS = {("GET", REPORT): Need(scopes=frozenset({ADMIN}), whole_platform=True)}
 SURFACE = reduce(or_, (program.surface for program in PROGRAMS), Surface(PERMISSIONS))
-"""Permissions, body limits and refusal pages of the routes below."""
+"""Permissions, body limits and error pages of the routes below."""
 
 
 def routers_of(stack: Stack) -> Sequence[APIRouter]:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from standalone.rejudge import Rejudged
 
 QUOTED = 160
-"""Characters of a message that are shown."""
+"""Maximum length of a shown message, in characters."""
 _KINDS = ("unchanged", "withdrawn", "added", "reversed", "moved")
 
 
@@ -95,7 +95,7 @@ def rejudge(
 
 
 def facts_of(done: Rejudged) -> dict[str, Any]:
-    """The result without words of people."""
+    """Return the result without people's texts."""
     return {
         "epoch": done.epoch,
         "detector": done.detector,
@@ -126,7 +126,7 @@ def _print(done: Rejudged) -> None:
 
 
 def _examples(found: Differences, *, with_text: bool) -> Table:
-    """Changed messages by id and labels; their words only on a terminal, as `explain` shows them."""
+    """Return changed messages by id and labels; their texts only on a terminal, as in `explain`."""
     table = Table(box=None, padding=(0, 2, 0, 0))
     for name in ("difference", "before", "after", "project", "conversation", "message"):
         table.add_column(name, overflow="fold")

@@ -1,4 +1,4 @@
-"""The command that says where an event is, and what became of it in every service."""
+"""The command that shows the place of an event and its outcome in every service."""
 
 from __future__ import annotations
 

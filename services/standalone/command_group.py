@@ -1,4 +1,4 @@
-"""The group of all commands: it shows wrong usage in one sentence, like every other error."""
+"""The group of all commands. It reports wrong usage in one sentence, like every other error."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typer.core import TyperGroup
 from standalone.terminal import FAILED, say
 
 _OF_OURS = "Invalid value: "
-"""Prefix of an error that a command raises itself: its text is a sentence already."""
+"""Prefix of errors that a command raises itself, whose text is already a sentence."""
 
 
 class PlainErrorGroup(TyperGroup):
@@ -45,9 +45,9 @@ class PlainErrorGroup(TyperGroup):
 
 
 def usage_error(error: typer.TyperException) -> str:
-    """Return an error of the command line in words; empty if the help was shown instead.
+    """Return an error of the command line as a sentence; empty if the help was shown instead.
 
-    An error that the parser found names the command whose help explains the option.
+    For an error found by the parser, the sentence names the command whose help explains the option.
     """
     context = getattr(error, "ctx", None)
     if type(error).__name__ == "NoArgsIsHelpError":  # typer does not export it; the help is already on the screen

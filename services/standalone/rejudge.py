@@ -1,4 +1,4 @@
-"""Judges the messages of an inference database again, next to the running services."""
+"""Judges the messages of an inference database again, while the services run."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ from standalone.log_access import Target, database_answers, writing_to
 
 Say = Callable[[str], None]
 OpenProgress = Callable[[int, int], Callable[[int], None]]
-"""Called with the number of messages to judge and of those judged already; returns what takes each batch's size."""
+"""Called with the number of messages to judge and of those already judged; returns a callback for each batch's size."""
 
 
 @dataclass(frozen=True)
 class Rejudged:
-    """The result of a second judgement; `epoch` None if nothing was changed."""
+    """The result of a run; `epoch` is None if nothing was changed."""
 
     epoch: int | None
     detector: str
@@ -36,7 +36,7 @@ class Rejudged:
 
 
 class _NoLog:
-    """The producer of a comparison, which announces nothing."""
+    """Producer of a dry run, which announces nothing."""
 
     async def send(self, messages: Any) -> Any:
         raise AssertionError("a comparison announces nothing")
@@ -52,9 +52,9 @@ async def rejudge_database(
     say: Say,
     open_progress: OpenProgress,
 ) -> Rejudged:
-    """Judge messages from `since` on (microseconds) again, or go on with what an earlier run left (`since` None).
+    """Judge messages from `since` on (microseconds) again, or continue an earlier run (`since` None).
 
-    Raises StartError if neither is possible, another one is at work, or the services judge with another detector.
+    Raises StartError if neither is possible, another run is active, or the services judge with another detector.
     """
     await database_answers(settings.database_url)
     async with AsyncExitStack() as parts:
@@ -81,7 +81,7 @@ async def rejudge_database(
 
 
 async def _run(rejudgements: Rejudgements, since: int | None, version: str, say: Say) -> Rejudgement:
-    """Return the unfinished run if it is of the same time and detector; otherwise begin one."""
+    """Return the unfinished run if it has the same start and detector; otherwise begin one."""
     left = await rejudgements.unfinished()
     if left is not None and left.detector == version and since in (None, left.since):
         done = sum(left.counts.values())

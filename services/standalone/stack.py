@@ -157,7 +157,7 @@ class Stack:
         return next(service.lookups[name] for service in self.services.values() if name in service.lookups)
 
     async def fact(self, name: str) -> Any:
-        """Return the fact `name` of the service that reports it. Raises KeyError if none does."""
+        """Return the service's fact `name`. Raises KeyError if no service reports it."""
         for service in self.services.values():
             if name in service.facts:
                 return await service.facts[name]()

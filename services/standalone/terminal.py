@@ -31,7 +31,7 @@ NOT_STARTED = 3
 INTERRUPTED = 130
 """Exit code of a program ended by Ctrl-C, as shells report it."""
 ANSWER_SECONDS = 20.0
-"""How long a command waits for a broker or database; a serving process waits without limit."""
+"""Time that a command waits for a broker or database, in seconds; a serving process waits without limit."""
 State = Annotated[Path, typer.Option(help="The folder of a run's data, token and lock.", show_default=True)]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object on stdout and nothing else.")]
 Running = Annotated[

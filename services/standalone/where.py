@@ -1,4 +1,4 @@
-"""Joins what the services say of an event or a message into its way through the platform."""
+"""The path of an event or a message through the services, combined from their responses."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from contracts.announced_from import ANNOUNCED_FROM
 from contracts.topics import CHAT_MESSAGE, CHAT_REPLY
 
 MOST_IDS: Final = 100
-"""Ids of one request, so that its address stays below every server's limit."""
+"""Maximum number of ids per request, so that its URL stays below every server's limit."""
 Params = Sequence[tuple[str, str]]
 Ask = Callable[[str, Params], Awaitable[Mapping[str, Any]]]
-"""Called with a service's part of the path (`chat`, `feedback`, `inference`, `reports`) and the parameters; returns the
-answer."""
+"""Called with a service's part of the path (`chat`, `feedback`, `inference`, `reports`) and the parameters; returns
+the response."""
 Facts = Mapping[str, Any]
 _MESSAGE_TOPICS: Final = (CHAT_MESSAGE.name, CHAT_REPLY.name)
 _HELD_BACK: Final = {
@@ -43,7 +43,7 @@ class Way:
         return any(self.records.values()) or bool(self.judged)
 
     def steps(self) -> list[dict[str, str]]:
-        """Return the steps, the oldest first: service, record or message, outcome, and what that led to."""
+        """Return the steps, oldest first: service, record or message, outcome, and its effect."""
         rows = [(one["noted_at"], self._step(service, one)) for service, found in self.records.items() for one in found]
         rows += [(one["noted_at"], _verdict(one)) for one in self.judged]
         return [step for _, step in sorted(rows, key=lambda row: row[0])]
@@ -75,7 +75,7 @@ class Way:
         return f"{said}, {counted['state']}{behind}"
 
     def facts(self) -> dict[str, Any]:
-        """Return everything as the services said it."""
+        """Return the responses of the services unchanged."""
         return {
             **{service: list(found) for service, found in self.records.items()},
             "judged": list(self.judged),

@@ -14,7 +14,7 @@ ExportKind = Literal["kto", "dpo", "sft", "events", "detector"]
 
 
 class AcceptedFeedback(TypedDict):
-    """The log holds the feedback. The id is the same for every judgement of that person on that turn."""
+    """Response to a judgement that the log has accepted. All judgements of a person on a turn have the same id."""
 
     feedback_id: str
     ts: str
@@ -82,9 +82,9 @@ class Target(TypedDict):
 
 
 class PreviousAnswer(TypedDict):
-    """The agent's last answer, for `detect`: with it nothing waits until the platform has indexed that.
+    """The agent's last answer, for `detect`, which then does not wait until the platform has indexed it.
 
-    `turn_id` is by default the message's id; `question` is what was answered.
+    `turn_id` is by default the message's id; `question` is the text that was answered.
     """
 
     message_id: str
@@ -134,10 +134,11 @@ class Strategy(TypedDict):
 
 
 class Detected(TypedDict):
-    """`planner_markdown` goes into the planner's prompt as it stands; null where there is nothing to say.
+    """Verdict of a message, and `planner_markdown`, a section for the planner's prompt (null if there is nothing to
+    report).
 
-    `answer_not_seen`: the latest messages may be missing from what was judged. `strategies` worked for such questions,
-    as somebody said; empty unless asked for.
+    `answer_not_seen`: the latest messages may not have been indexed when the message was judged. `strategies` have
+    positive feedback on similar questions; empty unless requested.
     """
 
     feedback: FeedbackResult
@@ -150,7 +151,7 @@ class Detected(TypedDict):
 
 
 class Strategies(TypedDict):
-    """Accepted ones before neutral ones, the best quality first; none that was rejected."""
+    """Strategies that were not rejected: accepted ones before neutral ones, then by quality."""
 
     items: list[Strategy]
 

@@ -12,10 +12,10 @@ _abandoned: set[asyncio.Future[Any]] = set()
 
 
 async def within(seconds: float | None, work: Awaitable[T]) -> T:
-    """Return the result of `work`. Raises what it raises, or TimeoutError after `seconds` (None: no limit).
+    """Return the result of `work`. Raises its exceptions, or TimeoutError after `seconds` (None: no limit).
 
-    Work that takes longer is cancelled and not waited for. `asyncio.wait_for` and `asyncio.timeout` wait until the
-    cancelled work has ended, and on a database that stands still a query ends only when the database goes on.
+    Work that takes longer is cancelled and abandoned. `asyncio.wait_for` and `asyncio.timeout` wait until the cancelled
+    work has ended, and a query on a stopped database ends only when the database continues.
     """
     task = asyncio.ensure_future(work)
     try:

@@ -1,7 +1,7 @@
-"""Constructors of chat events, with deterministic ids and record keys, so that repeated events do no harm.
+"""Constructors of chat events, with deterministic ids and record keys, so that repeated events are harmless.
 
-Each function returns a `ChatEvent`. Send it over HTTP (`client.ingest([event.payload, ...])`, or `publish_over_http`)
-or with any Kafka producer: `event.topic`, `event.key` and `event.value` are what its `send` takes.
+Each function returns a `ChatEvent`. Send it over HTTP (`client.ingest([event.payload, ...])`, or `publish_over_http`),
+or pass `event.topic`, `event.key` and `event.value` to any Kafka producer.
 """
 
 from __future__ import annotations
@@ -73,9 +73,9 @@ def message(
     attributes: Mapping[str, str] | None = None,
     occurred_at: datetime | None = None,
 ) -> ChatEvent:
-    """Build the event of a message; naming an `agent_id` makes it that agent's. An edit is the same id, later.
+    """Build the event of a message, by an agent if `agent_id` is given. An edit has the same id and a later time.
 
-    `attachments`: `{"type": "image", "url": "https://…"}`, at most 50; a message of pictures alone has the content "".
+    `attachments`: `{"type": "image", "url": "https://…"}`, at most 50. A message without text has the content "".
     """
     return _event(
         channel,

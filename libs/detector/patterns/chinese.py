@@ -1,4 +1,4 @@
-"""Chinese, simplified and traditional: what people write about an answer. There are no spaces, so no word borders."""
+"""Chinese patterns, simplified and traditional, for people's messages. Chinese has no spaces, so no word boundaries."""
 
 from __future__ import annotations
 

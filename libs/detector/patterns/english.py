@@ -1,4 +1,4 @@
-"""English, complete."""
+"""All English patterns."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""French: what people write about an answer."""
+"""French patterns for people's messages."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""German: what people write about an answer. Prepared text is lower-case; umlauts may be written out."""
+"""German patterns for people's messages. Prepared text is lower-case; umlauts may be written out."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Italian: what people write about an answer. An accent may be written as an apostrophe, or left out."""
+"""Italian patterns for people's messages. An accent may be an apostrophe, or missing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Portuguese: what people write about an answer, in Portugal and in Brazil. Accents may be left out."""
+"""Portuguese patterns for people's messages, of Portugal and Brazil. Accents may be missing."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """Matching of a pattern table in which RE2 first excludes patterns that cannot match.
 
-RE2 searches for many patterns in one pass. It has no look-arounds and other word boundaries than Python's `re`, so it
-receives a wider expression for each pattern, which matches wherever the pattern does. `re` then tries the patterns that
-it finds.
+RE2 searches for many patterns in one pass. It has no look-arounds, and its word boundaries differ from those of
+Python's `re`. So it gets a wider expression for each pattern, which matches wherever the pattern does. `re` then tries
+the patterns that RE2 finds.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Spanish: what people write about an answer."""
+"""Spanish patterns for people's messages."""
 
 from __future__ import annotations
 

@@ -22,9 +22,7 @@ class WrongAnswer(ValueError):
 
 
 class LlmAnswer(BaseModel):
-    """Answer of the model. `confidence` is in [0, 1]. `about` is the number, from 1, of the agent's answer that is
-    meant, or None.
-    """
+    """Answer of the model. `confidence` is in [0, 1]. `about` is the number, from 1, of the judged answer, or None."""
 
     model_config = ConfigDict(frozen=True, strict=True, extra="forbid", hide_input_in_errors=True)
 

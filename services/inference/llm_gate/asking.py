@@ -40,7 +40,8 @@ class Endpoint(Protocol):
 class Asking:
     """Client with limits. A question takes at most `seconds`.
 
-    At most `at_once` run for batches, and as many for waiting callers, which therefore never queue behind a batch.
+    At most `at_once` questions run for batches, and as many for waiting callers, which therefore never queue behind a
+    batch.
     """
 
     def __init__(

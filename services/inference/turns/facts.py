@@ -111,7 +111,7 @@ def facts_of(event: MessageEvent, version: bytes | None = None) -> Facts:
 def questions_of(stretch: Stretch) -> list[Facts]:
     """Return the questions of the dependent agent messages that are turns of their own, as the detector reads them.
 
-    An empty question is included, because an earlier judgement may have found one that has moved since.
+    Missing questions are included, because an earlier judgement may have found one that has moved since.
     """
     found: list[Facts] = []
     for number in stretch.dependent:

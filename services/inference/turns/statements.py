@@ -30,7 +30,8 @@ _COLUMNS: Final = (*TAKEN, *_VECTORS.values())
 
 
 def _wins(version: str, message: str, text: str, than: str) -> str:
-    """SQL condition that the incoming value outranks the held one; without a question, message and text are null."""
+    """Return the SQL condition that the incoming value outranks the stored one. Without a question, message and text
+    are null."""
     ranks = f"({{0}}.{version}, coalesce({{0}}.{message}, '') collate \"C\", coalesce({{0}}.{text}, '') collate \"C\")"
     held = f"(t.{version} is null or {ranks.format('excluded')} {than} {ranks.format('t')})"
     return f"(excluded.{version} is not null and {held})"

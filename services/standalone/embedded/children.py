@@ -26,7 +26,7 @@ def say_nothing(_line: str) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Account:
-    """System user to run a child as, because the child must not run as root."""
+    """System user that runs a child process, because the child must not run as root."""
 
     name: str
     uid: int

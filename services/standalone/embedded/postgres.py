@@ -238,10 +238,10 @@ def _environment() -> dict[str, str]:
 def clear_if_stale(data: Path) -> bool:
     """Remove a `postmaster.pid` that outlived its server. Return True if there was one.
 
-    PostgreSQL takes the file for a running server if a process with its process id is alive and has the same user. That
-    happens after a container's restart, where process ids repeat, or if a dead server was never reaped. Every process
-    of a server has the data directory as working directory, also its children, which may outlive it for a moment. A
-    `postgres` process of the data's owner that the kernel does not let us inspect counts as one of them.
+    PostgreSQL considers the server running if a process of the same user has the process id in the file. That happens
+    after a container's restart, where process ids repeat, or if a dead server was never reaped. Every process of a
+    server has the data directory as its working directory; its children may outlive it for a moment. A `postgres`
+    process of the data's owner that the kernel does not let us inspect counts as one of them.
     """
     file = data / "postmaster.pid"
     if not file.exists() or any(_works_in(data, process) for process in Path("/proc").iterdir()):

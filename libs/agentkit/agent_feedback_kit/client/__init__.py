@@ -1,1 +1,1 @@
-"""The HTTP client: `calls` says what is sent and read, the two clients carry it."""
+"""The HTTP client. `calls` defines requests and responses; the two clients send them."""

@@ -1,8 +1,8 @@
 """Requests of each call and the parsing of their responses, independent of the transport.
 
-A `Call` is a value: the requests to send one after the other, and what their answers mean together. The two clients
-only carry it. Every call may be sent twice: a judgement replaces itself, an event carries its id, a session's end its
-idempotency key, and the rest only asks.
+A `Call` is a value: the requests to send in order, and the function that combines their responses. Every call may be
+sent twice: a judgement replaces itself, an event has an id, a session's end has an idempotency key, and all others only
+read.
 """
 
 from __future__ import annotations
@@ -187,13 +187,13 @@ def detect(
 ) -> Call[Detected]:
     """Return the verdict of a new message on the answers before it. Publishes nothing.
 
-    `user_id` wrote it, by default the token's person; `reply_to_message_id` is the message that it replies to,
-    `thread_id` the thread that contains it. If several people take part, they decide which answer it is about. With
-    `previous`, the last answer, the platform judges at once; otherwise it waits until it has read the log, up to two
-    seconds or `wait_seconds` if that is less.
+    `user_id` is the writer, by default the token's person. `reply_to_message_id` is the message that it replies to,
+    `thread_id` its thread; with several participants, they determine the answer that is judged. With `previous`, the
+    last answer, the platform judges immediately. Otherwise it waits until the log is indexed, up to two seconds or
+    `wait_seconds` if that is less.
 
-    `strategies` is how many strategies to list that somebody said worked for such questions (0 by default): of
-    `agent_id`, by default the agent of the last answer, and of one `intent` if given.
+    `strategies` is the maximum number of strategies to list (0 by default). They have positive feedback on similar
+    questions, and are those of `agent_id` (by default the last answer's agent) and, if given, of one `intent`.
     """
     place_in = _given(reply_to_message_id=reply_to_message_id, thread_id=thread_id, previous=_within_limits(previous))
     said = _given(text=text, turn_id=turn_id, message_id=message_id, user_id=user_id, ts=ts, look_back=look_back)

@@ -22,7 +22,7 @@ T = TypeVar("T")
 
 
 class _Method(Generic[P, T]):
-    """A method of `Client` that sends what `build` gives and returns its answer."""
+    """Method of `Client` that sends the call returned by `build` and returns the response."""
 
     def __init__(self, build: Callable[Concatenate[Place, P], Call[T]]) -> None:
         self._build = build
@@ -41,7 +41,7 @@ class _Method(Generic[P, T]):
 class Client:
     """Blocking client for one tenant and project; use it as a context manager. Threads may share a client.
 
-    `timeout` is the seconds that a call may take in all, retries included. Every method raises AgentFeedbackError.
+    `timeout` limits the total time of a call in seconds, including retries. Every method raises AgentFeedbackError.
     """
 
     submit_feedback = _Method(calls.submit_feedback)
@@ -82,22 +82,22 @@ class Client:
 
     @property
     def place(self) -> Place:
-        """The tenant and project."""
+        """Return the tenant and project."""
         return self._settings.place
 
     def send(self, call: Call[T], within: float | None = None) -> T:
-        """Send what a call consists of and return its answer; `within` seconds replaces the client's timeout."""
+        """Send the requests of a call and return its response; `within` (seconds) overrides the client's timeout."""
         deadline = time.monotonic() + (within or self._settings.timeout)
         return call.read([self._answer(request, deadline) for request in call.requests])
 
     def export(
         self, kind: ExportKind, *, everyone: bool = False, **filters: Unpack[Filters]
     ) -> Iterator[dict[str, Any]]:
-        """The rows of an export as they arrive, in constant memory. `timeout` bounds the wait for each part.
+        """Yield the rows of an export as they arrive, in constant memory. `timeout` limits the wait for each part.
 
-        People's verdicts alone, unless `everyone` or an `origin` asks for the machine's.
+        Only people's and reviewers' verdicts are exported, unless `everyone` is set or an `origin` is given.
 
-        Raises UnexpectedAnswer where a row is cut off, Unreachable where the rest does not come.
+        Raises UnexpectedAnswer if a row is truncated, Unreachable if the rest does not arrive.
         """
         request = calls.export_request(self.place, kind, everyone, filters)
         sent = self._settings.request(self._http, request, self._settings.timeout)

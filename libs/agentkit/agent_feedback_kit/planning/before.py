@@ -1,4 +1,4 @@
-"""Asks for everything that a planner needs in one request and a fixed time, so that no conversation waits or breaks."""
+"""Request for everything that a planner needs, within a time budget and without exceptions."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ from agent_feedback_kit.deadlines import within
 log = logging.getLogger("agent_feedback_kit.planning")
 BUDGET_SECONDS: Final = 0.05
 STRATEGIES: Final = 5
-"""Strategies that are asked for."""
+"""Number of strategies to request."""
 WAITING_SHARE: Final = 0.5
-"""Share of the budget in which the platform may wait for its index; it needs the rest for its answer."""
+"""Share of the budget in which the platform may wait for its index; the rest is for its response."""
 
 
 class NewMessage(TypedDict, total=False):
-    """Known facts of the message that is about to be answered.
+    """Known facts of the message that the agent is about to answer.
 
-    `previous` is the answer before it: pass it, since the platform may not have indexed that yet. `agent_id` is who
-    answers (by default the agent of the last answer), `intent` what the message is taken for: strategies are of both.
+    `previous` is the answer before it; pass it, because the platform may not have indexed it yet. `agent_id` is the
+    answering agent (by default that of the last answer), `intent` the presumed intent. Both filter the strategies.
     """
 
     user_id: str | None
@@ -41,24 +41,24 @@ class NewMessage(TypedDict, total=False):
 
 @dataclass(frozen=True, slots=True)
 class Planning:
-    """The platform's answer. If `detected` is None, `missing` is the reason: an exception's name, or `slow`."""
+    """Response of the platform. If `detected` is None, `missing` is the reason: an exception's name, or `slow`."""
 
     detected: Detected | None
     missing: str | None = None
 
     @property
     def markdown(self) -> str | None:
-        """The section for the planner's prompt, None if there is nothing to say. What people wrote is quoted in it."""
+        """The section for the planner's prompt, None if there is nothing to report. It quotes people's texts."""
         return self.detected["planner_markdown"] if self.detected else None
 
     @property
     def strategies(self) -> tuple[Strategy, ...]:
-        """Strategies that somebody said worked for such questions, best first."""
+        """Strategies with positive feedback on similar questions, best first."""
         return tuple(self.detected.get("strategies", ())) if self.detected else ()
 
     @property
     def answer_not_seen(self) -> bool:
-        """True if the latest answer may be missing from what was judged: pass it as `previous`."""
+        """True if the latest answer may not have been indexed when the message was judged: pass it as `previous`."""
         return self.detected is not None and self.detected.get("answer_not_seen", False)
 
 
@@ -70,10 +70,10 @@ async def before_planning(
     budget: float = BUDGET_SECONDS,
     **message: Unpack[NewMessage],
 ) -> Planning:
-    """Ask what the message `text` says of the last answer, and which strategies worked for such questions.
+    """Request the verdict of the message `text` on the last answer, and successful strategies for similar questions.
 
-    One request, `budget` seconds at most. Never raises: a service that is slow, wrong or gone gives nothing, and a
-    WARNING in the log.
+    Sends one request and takes `budget` seconds at most. Never raises: if the service is slow, wrong or unreachable,
+    the result is empty and the log has a WARNING.
     """
     try:
         call = _question(client.place, conversation_id, text, message, budget)
@@ -91,7 +91,7 @@ def before_planning_blocking(
     budget: float = BUDGET_SECONDS,
     **message: Unpack[NewMessage],
 ) -> Planning:
-    """`before_planning` for programs without asyncio: a thread, the same time, the same promises."""
+    """Run `before_planning` in a thread, for programs without asyncio. It has the same budget and never raises."""
     try:
         call = _question(client.place, conversation_id, text, message, budget)
         thread = ThreadPoolExecutor(1, thread_name_prefix="before_planning")

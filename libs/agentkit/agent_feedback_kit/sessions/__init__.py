@@ -1,1 +1,1 @@
-"""Session ratings: one question at the end, a record without any text, and backends that keep it."""
+"""Session ratings: the question at the end of a session, the record (without text), and its storage backends."""

@@ -113,4 +113,4 @@ class NullBackend:
         return 0
 
     async def aclose(self) -> None:
-        """Nothing is held open."""
+        """Do nothing; no resource is open."""

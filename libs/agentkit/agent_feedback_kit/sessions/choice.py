@@ -12,7 +12,7 @@ from agent_feedback_kit.sessions.record import MemoryMode
 from agent_feedback_kit.sessions.sqlite import SqliteBackend
 
 SETTINGS = ("AGENT_FEEDBACK_PERSISTENCE_BACKEND", "OPENCOUCH_PERSISTENCE_BACKEND")
-"""The setting, and the older name that is understood too; the first one that is set counts."""
+"""Names of the setting, current and former; the first one that is set counts."""
 DATABASE_URL = "AGENT_FEEDBACK_DATABASE_URL"
 _CONNECT_SECONDS = 2.0
 INCOGNITO = MemoryBackend()

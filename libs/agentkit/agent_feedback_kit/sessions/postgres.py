@@ -31,7 +31,7 @@ create table if not exists session_feedback (
 create index if not exists session_feedback_by_session on session_feedback (tenant, session_id_opaque, recorded_at);
 create index if not exists session_feedback_by_time on session_feedback (recorded_at);
 """
-"""The table, for a database that does not have it."""
+"""Statement that creates the table if it is missing."""
 FIELDS = (
     "id, session_id_opaque, user_id_or_null, recorded_at, label, turn_count_at_end, source, schema_version, "
     "idempotency_key"

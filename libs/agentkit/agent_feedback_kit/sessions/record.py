@@ -19,7 +19,7 @@ SCHEMA_VERSION = 1
 DEFAULT_TENANT = "default"
 RETENTION_DAYS = 180
 ID_LIMIT = 256
-"""Characters of a user id and of an idempotency key."""
+"""Maximum length of a user id and of an idempotency key, in characters."""
 TURNS_LIMIT = 2**31 - 1
 _OPAQUE = re.compile(r"[0-9a-f]{64}")
 _TENANT = re.compile(r"[A-Za-z0-9._-]{1,64}")
@@ -46,7 +46,7 @@ class InvalidRecord(ValueError):
 class SessionFeedbackRecord:
     """One rating. `recorded_at` is UTC with six digits and `Z`; `session_id_opaque` the thread id's SHA-256 in hex.
 
-    `idempotency_key`, where set, is unique within a tenant. Raises InvalidRecord.
+    `idempotency_key`, if given, is unique within a tenant. Raises InvalidRecord.
     """
 
     session_id_opaque: str

@@ -13,9 +13,9 @@ from agent_feedback_kit.sessions.record import DEFAULT_TENANT, MemoryMode, Sessi
 
 log = logging.getLogger("agent_feedback_kit.sessions")
 SECONDS = 2.0
-"""How long ending a session waits for its rating to be kept."""
+"""Maximum time to store a rating at the end of a session, in seconds."""
 TurnCount = int | Callable[[], Awaitable[int]]
-"""A number of turns, or what looks it up."""
+"""Number of turns, or a function that returns it."""
 Opens = Callable[[MemoryMode], Awaitable[SessionFeedbackBackend]]
 
 
@@ -36,10 +36,10 @@ async def record_session_feedback(
     backend: SessionFeedbackBackend | Opens = open_backend,
     seconds: float = SECONDS,
 ) -> SessionFeedbackRecord | None:
-    """The kept record, or None where the state or the backend failed or took longer than `seconds`. Never raises.
+    """Store a session's rating; return the stored record, or None after a failure or more than `seconds`. Never raises.
 
-    Failures are logged as WARNING, by the name of their kind: their text may name the person, the session or an
-    address. In incognito the record names no user, and goes to memory only.
+    Failures are logged as WARNING with the exception's class only: its text may contain the person, the session or an
+    address. An incognito record has no user and is stored in memory only.
     """
     incognito = mode is MemoryMode.INCOGNITO
 

@@ -48,10 +48,9 @@ _FIELDS = (
 
 
 class SqliteBackend:
-    """See `SessionFeedbackBackend`. Each call opens the file anew, in a thread: nothing is held between calls.
+    """See `SessionFeedbackBackend`. Each call opens the file in a thread; no file stays open between calls.
 
-    The file and its folder are made where they are missing, readable by their owner only. Raises OSError and
-    sqlite3.Error.
+    A missing file and its folder are created, readable by their owner only. Raises OSError and sqlite3.Error.
     """
 
     name = "sqlite"

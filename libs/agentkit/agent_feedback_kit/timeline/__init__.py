@@ -1,1 +1,2 @@
-"""Feedback in an agent's timeline: what was said since the conversation was last loaded, and where it belongs."""
+"""Feedback in an agent's timeline: the changes since the conversation was last loaded, in the turns that they
+concern."""

@@ -1,4 +1,4 @@
-"""Asks the service what was said since the last load, and works it in; a service in trouble changes nothing."""
+"""Loading of new feedback into a timeline. If the service fails, the timeline stays unchanged."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from agent_feedback_kit.timeline.refresh import refresh
 
 log = logging.getLogger("agent_feedback_kit.timeline")
 SECONDS = 0.5
-"""How long a load waits for feedback."""
+"""Maximum time of a load, in seconds."""
 
 
 async def refresh_on_load(
     client: AsyncClient, conversation_id: str, timeline: Timeline, cache: Cache, *, seconds: float = SECONDS
 ) -> Refreshed:
-    """Return the timeline with what was said since; as it was, with a WARNING, if that does not come in time.
+    """Return the timeline with the feedback since its last load. Never raises.
 
-    Never raises.
+    If the service does not respond in time, logs a WARNING and returns the timeline unchanged.
     """
     if timeline.mid_turn:
         return Refreshed(timeline, None)

@@ -1,4 +1,4 @@
-"""A timeline as values: turns with their blocks, and how much feedback has been worked into it."""
+"""A timeline as values: turns with their blocks, and the position up to which feedback is merged."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from agent_feedback_kit.answers import LatestItem, Origin, Reaction
 
 FEEDBACK_BLOCK: Final = "turn.feedback"
 Cache = Literal["hot", "cold"]
-"""Whether the model's prompt cache still holds the timeline as it was sent (then it must not change), or not."""
+"""`hot` if the model's prompt cache still contains the timeline as it was sent, which must then not change; else
+`cold`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,9 +46,9 @@ class Turn:
 
 @dataclass(frozen=True, slots=True)
 class Timeline:
-    """`last_known_feedback_ts` is the latest recording time worked in, `watermark` what to ask the service with.
+    """Timeline. `last_known_feedback_ts` is the latest merged recording time, `watermark` the one for the next query.
 
-    `mid_turn` says that the agent is answering right now: then nothing is refreshed.
+    `mid_turn`: the agent is answering at this moment, so nothing is refreshed.
     """
 
     turns: tuple[Turn, ...] = ()

@@ -1,7 +1,7 @@
 """Parser for the text of reaction artifacts, in current and older formats. Pure.
 
-The current format is JSON. Older formats are the `repr` of a Python dict, optionally below a header line. Text of turn
-logs, which is older still, contains no reaction and is ignored.
+The current format is JSON. Older formats are the `repr` of a Python dict, optionally below a header line. Texts of turn
+logs, an even older format, contain no reaction and are ignored.
 """
 
 from __future__ import annotations
@@ -35,9 +35,10 @@ def read_reaction(text: str) -> dict[str, Any] | None:
 
 
 def item_of_artifact(text: str, meta: Mapping[str, Any]) -> LatestItem | None:
-    """The timeline's item of an artifact, by its text and its payload's `meta` (`rn`, `turn_id`); None: no reaction.
+    """Convert an artifact's text and its payload's `meta` (`rn`, `turn_id`) to a timeline item; None without a
+    reaction.
 
-    `rn` ends with the feedback's id. The artifact's time stands for its recording, and whose it is stays open.
+    `rn` ends with the feedback's id. The artifact's time is used as the recording time; the person is unknown.
     """
     reaction = read_reaction(text)
     rn = meta.get("rn")
@@ -65,7 +66,7 @@ def item_of_artifact(text: str, meta: Mapping[str, Any]) -> LatestItem | None:
 
 
 def _in_utc(value: object) -> str | None:
-    """The time as `format_time` writes it. Times are compared as texts: in another form one would hide others."""
+    """Convert a time to the format of `format_time`, because times are compared as texts."""
     try:
         moment = datetime.fromisoformat(value) if isinstance(value, str) else None
         return format_time(moment) if moment and moment.tzinfo else None

@@ -1,7 +1,8 @@
-"""Works feedback into a timeline when a conversation is loaded. Pure.
+"""Merging of feedback into a timeline when a conversation is loaded. Pure.
 
-Cold: every feedback that is new or changed becomes the last block of its turn, is announced as incorporated, and the
-marks advance. Hot: nothing changes, the same feedback is announced again at every load until a cold one works it in.
+With a cold cache, new or changed feedback becomes the last block of its turn, is announced as incorporated, and the
+watermark advances. With a hot cache the timeline stays unchanged, and the feedback is announced at every load until a
+cold one incorporates it.
 """
 
 from __future__ import annotations
@@ -27,11 +28,11 @@ _SHOWN_CHARACTERS: Final = 500
 
 
 def refresh(timeline: Timeline, cache: Cache, latest: Iterable[LatestItem], watermark: str | None = None) -> Refreshed:
-    """Return the timeline with what is new in `latest`, and its announcement. A turn in progress is left alone.
+    """Return the timeline with the new feedback of `latest`, and its announcement. A turn in progress stays unchanged.
 
-    `latest` has one item a turn, as the service answers; with `watermark`, the answer's, only what no earlier answer
-    under the timeline's watermark could show. Without one, `latest` may be all there is. Feedback on a turn that is not
-    in the timeline is left out, and the watermark stays, so that it comes again once the turn is there.
+    `latest` has one item per turn, as in the service's response. With `watermark`, the response's, it contains only
+    changes since the timeline's watermark; without one it may contain all feedback. If a turn is not in the timeline,
+    its feedback is skipped and the watermark stays, so that the feedback is returned again.
     """
     if timeline.mid_turn:
         return Refreshed(timeline, None)
@@ -55,9 +56,9 @@ def refresh(timeline: Timeline, cache: Cache, latest: Iterable[LatestItem], wate
 
 
 def announcement(items: Sequence[LatestItem], note: str = "") -> str | None:
-    """Return the lines that tell an agent of feedback, each person's words cut to 500 characters on one line.
+    """Return the lines that inform an agent of feedback, each person's text cut to 500 characters on one line.
 
-    `note` is a line of its own below them.
+    `note` is a separate line below them.
     """
     if not items:
         return None
@@ -83,14 +84,15 @@ def block_of(item: LatestItem) -> Block:
 
 
 def _is_new(item: LatestItem, turn: Turn) -> bool:
-    """Return True if no block of the turn shows the feedback as it is recorded."""
+    """Return True if no block of the turn shows the feedback as recorded."""
     path = path_of(item)
     shown = [block.meta.recorded_at for block in turn.blocks if block.path == path and block.meta]
     return all(item["recorded_at"] > recorded_at for recorded_at in shown)
 
 
 def _with_feedback(turn: Turn, items: Sequence[LatestItem]) -> Turn:
-    """The turn with the items' blocks last. A person holds one reaction on a turn, so their earlier block is hidden."""
+    """Return the turn with the items' blocks added. A person has one reaction per turn, so their earlier block is
+    hidden."""
     blocks = turn.blocks
     for item in items:
         path = path_of(item)
