@@ -41,9 +41,9 @@ from benchmarks.turn_index import turn_index
 from benchmarks.workload import scratch, source_of
 
 CORES = 2
-"""What every figure is for: on a larger machine the rest stays idle."""
+"""Number of cores that every figure uses; a larger machine's other cores stay idle."""
 DETECT_RATE = 50
-"""Requests a second."""
+"""Requests per second."""
 
 
 async def _measure(

@@ -1,4 +1,4 @@
-"""`detect` over HTTP at a steady rate: the server as a process, and what asks it."""
+"""Latency of `detect` over HTTP at a steady rate, with the server in a separate process."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ SAYINGS: Final = (
     "I don't like the restaurant you suggested",
 )
 OVER_HTTP: Final = {"http_alone": None, "detect_conversation": "conversation", "detect_user": "user"}
-"""What is asked, with which look back; `http_alone` is an answer that takes no work."""
+"""Request bodies by name, with their `look_back`; `http_alone` is a response without any work."""
 CONNECTIONS: Final = httpx.Limits(max_connections=100, max_keepalive_connections=100)
 READY_SECONDS: Final = 30.0
 TOKEN: Final = "benchmark"
@@ -36,7 +36,7 @@ WARM_SECONDS: Final = 3
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """The server at `port` is asked at `rate` a second for `seconds`; `pids` are those who work on it."""
+    """Load of `rate` requests per second on the server at `port` for `seconds`; `pids` are the server's processes."""
 
     port: int
     pids: Mapping[str, Sequence[int | None]]
@@ -45,7 +45,8 @@ class Asked:
     seconds: int
 
     async def measure(self, look_back: str | None, seed: int) -> dict[str, Any]:
-        """Milliseconds from when a request was due to its answer, and what an answer cost."""
+        """Return the milliseconds from the due time of each request to its response, and the processor time per
+        response."""
         chance = random.Random(seed)
         url, headers = f"http://127.0.0.1:{self.port}", {"Authorization": f"Bearer {TOKEN}"}
         late: list[float] = []
@@ -79,7 +80,7 @@ class Asked:
 
 
 class Server:
-    """A process that answers on a port of its own while the block runs."""
+    """Server process on its own port, running during the block."""
 
     def __init__(self, url: str) -> None:
         self.port = free_port()
@@ -108,7 +109,7 @@ async def until_ready(port: int) -> None:
 
 
 def spread(seconds: Sequence[float]) -> dict[str, Any]:
-    """In milliseconds."""
+    """Return the percentiles in milliseconds."""
     ordered = sorted(seconds)
     p50, p99 = (round(1000 * ordered[int(len(ordered) * share)], 2) for share in (0.5, 0.99))
     return {"p50": p50, "p99": p99, "count": len(ordered)}

@@ -1,4 +1,4 @@
-"""Seconds and processor seconds of a stretch of work, by who spent them."""
+"""Wall time and processor time of some work, by process."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ import psutil
 
 
 class Effort:
-    """Measures from its making on. `others` names process ids, each counted with its children, ended ones too."""
+    """Measurement that starts when it is created. `others` names process ids; their children, ended ones included,
+    count too."""
 
     def __init__(self, others: Mapping[str, Iterable[int | None]]) -> None:
         self._others = {name: [pid for pid in pids if pid] for name, pids in others.items()}
@@ -20,8 +21,8 @@ class Effort:
         self._began = time.monotonic()
 
     def until_now(self, events: int) -> dict[str, Any]:
-        """Seconds, events a second, processor milliseconds an event by who spent them, and what share of our
-        processors was used by programs that are none of ours."""
+        """Return seconds, events per second, processor milliseconds per event by process, and the share of our cores
+        that other programs used."""
         seconds = time.monotonic() - self._began
         spent = self._spent()
         each = {name: round((spent[name] - self._before[name]) * 1_000 / events, 3) for name in spent}
@@ -44,7 +45,7 @@ class Effort:
 
 
 def _machine() -> tuple[float, float]:
-    """Seconds that the processors we may use have been busy, and that have passed on them."""
+    """Return the busy seconds of the processors that we may use, and their total seconds."""
     each = psutil.cpu_times(percpu=True)
     ours = [each[number] for number in os.sched_getaffinity(0) if number < len(each)]
     total = sum(sum(times[:8]) for times in ours)

@@ -1,4 +1,5 @@
-"""Keeps connections busy with one request each, over plain sockets: a client that costs little beside the server."""
+"""HTTP load that keeps each connection busy with one request, over plain sockets, to need little processor time
+itself."""
 
 from __future__ import annotations
 
@@ -17,9 +18,10 @@ _LENGTH: Final = b"content-length:"
 
 @dataclass(frozen=True, slots=True)
 class Load:
-    """`clients` connections to `port` that ask again as soon as they are answered, for `seconds` after a warm-up.
+    """Load of `clients` connections to `port` for `seconds` after a warm-up; each sends the next request after a
+    response.
 
-    `request` makes the bytes of request number n. Any status but `status` fails the run.
+    `request` returns the bytes of request number n. Any status except `status` fails the run.
     """
 
     port: int
@@ -29,7 +31,7 @@ class Load:
     request: Callable[[int], bytes]
 
     async def measure(self) -> dict[str, Any]:
-        """Answers a second, and milliseconds from sending a request to having its answer."""
+        """Return responses per second, and the milliseconds from each request to its response."""
         numbers, late = count(), list[float]()
         began = time.perf_counter() + WARM_SECONDS
         until = began + self.seconds
@@ -55,7 +57,7 @@ class Load:
 
 
 def post(path: str, body: bytes, token: str, media_type: str = "application/json") -> bytes:
-    """The bytes of a POST on a connection that is kept."""
+    """Return the bytes of a POST on a persistent connection."""
     head = (
         f"POST {path} HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer {token}\r\n"
         f"Content-Type: {media_type}\r\nContent-Length: {len(body)}\r\n\r\n"
@@ -69,5 +71,5 @@ def _length(head: bytes) -> int:
 
 
 def in_turn(choices: Sequence[bytes]) -> Callable[[int], bytes]:
-    """Request n is the n-th of `choices`, over and over."""
+    """Return a function that cycles through `choices` by the request's number."""
     return lambda number: choices[number % len(choices)]

@@ -33,7 +33,7 @@ from standalone.embedded.ports import free_port
 TOKEN: Final = "benchmark-of-http"
 TURNS: Final = 2_000
 LINES: Final = 500
-"""Events in the body of one ingest."""
+"""Events in the body of one ingest request."""
 READY_SECONDS: Final = 60.0
 Say = Callable[[str], None]
 
@@ -41,7 +41,7 @@ Say = Callable[[str], None]
 async def http_rates(
     shared: Servers, source: Path, *, seconds: float, rounds: int, clients: Sequence[int], say: Say
 ) -> dict[str, Any]:
-    """Answers a second, in turn over `rounds`; without a Kafka an empty object."""
+    """Return responses per second, alternating over `rounds`; an empty object without Kafka."""
     if shared.kafka is None:
         return {}
     job = await shared.job(Workload(str(source), 0, 1, "http"), on_kafka=True)
@@ -75,7 +75,7 @@ async def http_rates(
 
 
 def _figures(runs: dict[str, list[dict[str, Any]]], clients: Sequence[int]) -> dict[str, Any]:
-    """Medians over the rounds; `of_bare` is the median of the rounds' own ratios."""
+    """Return medians over the rounds; `of_bare` is the median of the rounds' ratios."""
 
     def middle(name: str, what: str) -> float:
         return round(median(run[what] for run in runs[name]), 2)
@@ -101,12 +101,12 @@ BODY: Final = json.dumps({"reaction": "not_ok", "text": "The price is out of dat
 
 
 def judgements(turns: Sequence[str]) -> list[bytes]:
-    """A POST for each turn."""
+    """Return a POST request for each turn."""
     return [post(f"/conversations/acme/bench/{turn}/turns/{turn}/feedback", BODY, TOKEN) for turn in turns]
 
 
 def _ingests(source: Path) -> list[bytes]:
-    """Bodies of recorded events: the index finds their messages known, the log does not."""
+    """Return request bodies of recorded events. The index already has their messages, the log does not."""
     lines = [line for line in source.read_bytes().splitlines() if line.strip()]
     events = [json.loads(line) for line in lines[: 10 * LINES]]
     for event in events:
@@ -117,7 +117,7 @@ def _ingests(source: Path) -> list[bytes]:
 
 
 async def known_turns(bootstrap: str, port: int) -> list[str]:
-    """Publish answers on turns of their own, and wait until the service knows the last of them."""
+    """Publish answers as turns of their own, and wait until the service knows the last one."""
     names = [f"t{number}" for number in range(TURNS)]
     when = format_instant(SystemClock().now())
     common = {"occurredAt": when, "tenant": "acme", "project": "bench", "senderType": "agent", "senderId": "bot"}
@@ -147,7 +147,7 @@ async def known_turns(bootstrap: str, port: int) -> list[str]:
 
 @contextmanager
 def program(*arguments: str, environment: dict[str, str] | None = None, by_position: bool = False) -> Iterator[int]:
-    """A Python process that answers on a port of its own while the block runs; gives the port."""
+    """Run a Python program that serves a port during the block; yield the port."""
     port = free_port()
     place = [str(port)] if by_position else ["--port", str(port)]
     process = subprocess.Popen(

@@ -41,7 +41,7 @@ SYLLABLES = [consonant + vowel for consonant in "bdfgklmnprstvz" for vowel in "a
 
 
 def stream(messages: int) -> list[Neighbourhood]:
-    """Human messages in order of time over conversations that run side by side, each with what came before it."""
+    """Return human messages in order of time over concurrent conversations, each with the messages before it."""
     rows = [json.loads(line) for line in ROWS.read_text(encoding="utf-8").splitlines()]
     conversations = messages // EXCHANGES + 1
     held: list[list[Message]] = [[] for _ in range(conversations)]
@@ -64,7 +64,7 @@ def stream(messages: int) -> list[Neighbourhood]:
 
 
 def recorded(file: Path) -> list[Neighbourhood]:
-    """The human messages of a file of chat events in order of time, each with what came before it."""
+    """Return the human messages of a file of chat events in order of time, each with the messages before it."""
     lines = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines() if line.strip()]
     events = sorted((e for e in lines if e["topic"] == "chat.message.ingested"), key=lambda e: e["occurredAt"])
     held: defaultdict[tuple[str, ...], list[Message]] = defaultdict(list)
@@ -82,12 +82,13 @@ def recorded(file: Path) -> list[Neighbourhood]:
 
 
 def name(number: int) -> str:
-    """An invented word of four syllables, another one for each number."""
+    """Return an invented word of four syllables, unique for each number."""
     return "".join(SYLLABLES[number // len(SYLLABLES) ** power % len(SYLLABLES)] for power in range(4))
 
 
 def alone(items: list[Neighbourhood], detector: Detector) -> list[int]:
-    """Nanoseconds of CPU that each of `ALONE` messages takes, each of another conversation as far as there are any."""
+    """Return the CPU nanoseconds of judging each of `ALONE` messages, of different conversations if there are
+    enough."""
     detector.judge(items[:1])
     took = []
     for place in np.linspace(1, len(items) - 1, ALONE).astype(int).tolist():
@@ -98,7 +99,7 @@ def alone(items: list[Neighbourhood], detector: Detector) -> list[int]:
 
 
 def judging(items: list[Neighbourhood], batch: int, encoder: str) -> dict[str, Any]:
-    """The figures, with a detector whose requests are compared by `encoder`."""
+    """Return the figures of a detector that compares requests with `encoder`."""
     texts = {m.text for item in items for m in (*item.before, item.message)}
     words = {word for text in texts for word in prepare(text).words}
     sentences = sentence_encoder(encoder, print)
@@ -131,7 +132,7 @@ def judging(items: list[Neighbourhood], batch: int, encoder: str) -> dict[str, A
 
 
 def main() -> None:
-    """Prints a few lines, or one JSON object."""
+    """Print a few lines, or one JSON object."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--messages", type=int, default=12_000)
     parser.add_argument("--recorded", type=Path, metavar="FILE")

@@ -1,4 +1,4 @@
-"""One measured run is a process of its own: what it gets, what it prints, and how it is started."""
+"""Measured runs as processes: their input, their output, and how they are started."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ from benchmarks.workload import Workload
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """`bootstrap` None means a broker in the run's own memory. `postgres` and `kafka` are process ids, or None."""
+    """Input of a run. `bootstrap` None: the run starts an in-process broker. `postgres` and `kafka` are process ids,
+    or None."""
 
     workload: Workload
     database_url: str
@@ -26,11 +27,11 @@ class Job:
 
 
 class RunFailed(RuntimeError):
-    """A run ended badly; the message holds the end of what it said."""
+    """Failed run; the message has the end of its output."""
 
 
 async def run(module: str, job: Job, *arguments: str) -> dict[str, Any]:
-    """Run `benchmarks.<module>` and give what it measured."""
+    """Run `benchmarks.<module>` and return its result."""
     process = await asyncio.create_subprocess_exec(
         sys.executable,
         "-m",

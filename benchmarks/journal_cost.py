@@ -47,7 +47,7 @@ _OFFSETS = count()
 
 
 class Collected:
-    """A producer that keeps what is published."""
+    """Producer that collects the published messages."""
 
     def __init__(self) -> None:
         self.sent: list[Message] = []
@@ -97,7 +97,7 @@ def _feedback(pool: asyncpg.Pool, producer: Collected, journaled: bool) -> Handl
 
 
 async def _effort(handler: Handler, messages: Sequence[Message], batch: int, pid: int | None) -> float:
-    """Return the processor milliseconds that an event takes."""
+    """Return the processor milliseconds per event."""
     received = [_received(message) for message in messages]
     effort = Effort({"postgres": [pid]})
     for first in range(0, len(received), batch):

@@ -14,8 +14,8 @@ ENCODERS: Final = ("none", "minilm")
 
 
 def judging(times: int, recorded: Path) -> list[dict[str, Any]]:
-    """Of each kind of conversations and each sentence encoder the run with the middle rate; an encoder that does not
-    lie on this machine is left out."""
+    """Return, for each kind of conversation and each sentence encoder, the run with the median rate; skip missing
+    encoders."""
     encoders = [name for name in ENCODERS if name == "none" or present()]
     sources: dict[str, list[str]] = {"made": [], "recorded": ["--recorded", str(recorded)]}
     return [

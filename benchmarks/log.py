@@ -1,4 +1,4 @@
-"""The log of a measured run: the one it was given, or one in its own memory."""
+"""The log of a measured run: a given one, or an in-process one."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from benchmarks.jobs import Job
 
 @asynccontextmanager
 async def log_with(job: Job, topics: Mapping[str, int]) -> AsyncIterator[str]:
-    """The address of a log that has `topics` (name to partitions), made where they are missing."""
+    """Yield the address of a log with `topics` (name to partitions); missing ones are created."""
     if job.bootstrap is None:
         from standalone.embedded.memory_broker import MemoryBroker
 

@@ -1,4 +1,4 @@
-"""Carries a plan out: raw limits, pipeline and plain pipeline in turn, so that a slow minute hits them all alike."""
+"""Execution of a plan: raw limits, pipeline and plain pipeline alternate, so that a slow minute affects all of them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,8 @@ STAGES = ("produce", "consume", "upsert")
 
 @dataclass
 class Measured:
-    """Every run's figures: `pipeline` by configuration, `raw` and `plain` by whether the log is a real Kafka."""
+    """Figures of every run: `pipeline` by configuration, `raw` and `plain` by a Boolean that is True for a real
+    Kafka."""
 
     pipeline: dict[str, list[dict[str, Any]]] = field(default_factory=lambda: defaultdict(list))
     raw: dict[bool, list[dict[str, Any]]] = field(default_factory=lambda: defaultdict(list))
@@ -29,7 +30,7 @@ class Measured:
 
 
 class Measuring:
-    """Runs measurements on `servers`; each gets a database and event ids of its own."""
+    """Runner of measurements on `servers`; each gets its own database and event ids."""
 
     def __init__(self, servers: Servers, source: Path, seed: int, plan: Plan, say: Say) -> None:
         self._servers = servers

@@ -22,7 +22,7 @@ LOGS: Final = {"in_process_log": "memory", "local_kafka": "local"}
 
 
 def memory(source: Path) -> dict[str, dict[str, float]]:
-    """MiB by log (see LOGS) and part: ours, PostgreSQL's, Java's, and all together."""
+    """Return MiB by log (see LOGS) and part: ours, PostgreSQL's, Java's, and the sum."""
     with scratch() as folder:
         return {name: _one(source, broker, folder / name) for name, broker in LOGS.items()}
 

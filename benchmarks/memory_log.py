@@ -21,7 +21,7 @@ IDS = ("eventId", "messageId", "conversationId", "turnId", "originalMessageId", 
 
 
 def renamed(event: dict[str, Any], copy: int) -> dict[str, Any]:
-    """The event with every id of its own made another's; people and agents stay."""
+    """Return the event with new ids of its own; people and agents keep theirs."""
     fresh = {name: f"{value}-{copy}" if name in IDS and value else value for name, value in event.items()}
     if isinstance(fresh.get("original"), dict):
         fresh["original"] = renamed(fresh["original"], copy)
@@ -29,7 +29,7 @@ def renamed(event: dict[str, Any], copy: int) -> dict[str, Any]:
 
 
 def write_copies(source: Path, target: Path, size: int) -> tuple[int, int]:
-    """Whole copies of `source`, at least `size` bytes of them; gives (copies, lines)."""
+    """Write whole copies of `source`, at least `size` bytes in total; return (copies, lines)."""
     events = [json.loads(line) for line in source.read_bytes().splitlines()]
     copies = 0
     with target.open("w", encoding="utf-8") as out:

@@ -1,9 +1,9 @@
-"""The same flow the plain way: FastStream handlers, one record at a time, offsets committed in the background.
+"""The same flow in the plain way: FastStream handlers, one record at a time, offsets committed in the background.
 
-It makes the same decisions with the same code and keeps the same tables, so that only the way of working differs:
-parse one, look up, store, publish, the next. It is written to be quick for what it is: bytes go straight to pydantic,
-arguments are not injected, statements stay prepared, the subscribers run side by side. It promises less: a crash loses
-what was committed and not yet done, and nothing guards a write against another.
+It makes the same decisions with the same code and fills the same tables; only the processing differs: parse one record,
+look up, store, publish, then the next. It is written for speed: bytes go directly to pydantic, arguments are not
+injected, statements stay prepared, and the subscribers run concurrently. It guarantees less: a crash loses records that
+were committed and not yet processed, and concurrent writes are not guarded.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ Handle = Callable[[str, Any], Awaitable[None]]
 SCHEMAS = {
     part.__name__: Path(part.__path__[0]) / "migrations" for part in (chat_bridge, feedback, inference, reporting)
 }
-"""Each service's database schema, and where its tables are described."""
+"""Database schema of each service, and the package with its tables."""
 READ = {
     "bridge": (CHAT_MESSAGE,),
     "replies": (CHAT_REPLY, CHAT_REACTION),
@@ -79,11 +79,11 @@ READ = {
     "feedback": (REPLY_RECEIVED, REACTION_RECEIVED, INFERRED_RECEIVED),
     "reporting": (CHAT_MESSAGE, FEEDBACK_CREATED),
 }
-"""The topics of each subscriber."""
+"""Topics of each subscriber."""
 
 
 class PlainPipeline:
-    """Six subscribers in one process. `prefix` keeps its topics apart from those of other runs."""
+    """Six subscribers in one process. `prefix` separates its topics from those of other runs."""
 
     def __init__(self, bootstrap: str, prefix: str, pools: dict[str, asyncpg.Pool]) -> None:
         self._prefix = prefix
@@ -132,7 +132,7 @@ class PlainPipeline:
             await self._publish(derived_message(derived, ()))
 
     async def _original(self, key: MessageKey) -> IndexedMessage:
-        """The message, waited for where its own subscriber is behind."""
+        """Return the message; wait for it if its own subscriber is behind."""
         while (found := await rows.find(self._pools["chat_bridge"], key)) is None:
             await asyncio.sleep(0.05)
         return found
@@ -182,7 +182,7 @@ class PlainPipeline:
 
 
 async def measure(job: Job) -> dict[str, Any]:
-    """Raises AssertionError where the read model does not hold every message in the end."""
+    """Run the measurement. Raises AssertionError unless the read model contains every message at the end."""
     prefix = f"plain.{job.workload.run}."
     messages = [replace(message, topic=prefix + message.topic) for message in job.workload.messages()]
     fed = Counter({topic.removeprefix(prefix): count for topic, count in by_topic(messages).items()})
@@ -214,7 +214,7 @@ async def _pool(parts: AsyncExitStack, job: Job, name: str) -> asyncpg.Pool:
 
 
 async def _assigned(broker: KafkaBroker) -> None:
-    """Wait until every subscriber has its partitions: joining a group is start-up."""
+    """Wait until every subscriber has its partitions, because joining a group is part of the start."""
     while not all(sub.consumer is not None and sub.consumer.assignment() for sub in broker.subscribers):
         await asyncio.sleep(0.02)
 

@@ -1,4 +1,4 @@
-"""Plan of the benchmark runs: which, how many, in which order."""
+"""Plan of the benchmark runs: their kinds, numbers and order."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ FOUR = "four processes, Kafka"
 
 @dataclass(frozen=True, slots=True)
 class Configuration:
-    """One way to run the four services: the module that measures it, and whether its log is a real Kafka."""
+    """One way to run the four services: the module that measures it, and True for a real Kafka."""
 
     name: str
     module: str
@@ -27,10 +27,11 @@ CONFIGURATIONS = (
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """`rounds` of everything, interleaved; each run with `events`, the slow plain one with `plain_events`.
+    """`rounds` of all runs, interleaved; each run with `events`, the slow plain one with `plain_events`.
 
-    `latency_rate` in events a second, for `latency_seconds`; `turns` in the index of turns that is looked through;
-    `http_seconds` is how long each load over HTTP lasts; pages are read over each of `reports` feedbacks.
+    `latency_rate` is in events per second, for `latency_seconds`; `turns` is the size of the index of turns.
+    `http_seconds` is the duration of each load over HTTP. Pages are read over each number of feedback records in
+    `reports`.
     """
 
     rounds: int

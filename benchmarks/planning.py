@@ -29,14 +29,15 @@ from benchmarks.detect_over_http import SAYINGS
 
 COMMAND: Final = Path(sys.executable).with_name("agent-feedback")
 PATIENCE: Final = 5.0
-"""Seconds that an ask may take here, so that slow ones are measured instead of cut."""
+"""Timeout of a request in seconds, long enough to measure slow ones."""
 WARM: Final = 20
 Way = Callable[[AsyncClient, int, int], Awaitable[bool]]
-"""One ask by its number, of a conversation of so many turns; returns False if it was not answered in full."""
+"""Request by its number, about a conversation with so many turns; returns False if the response was incomplete."""
 
 
 async def measure(asks: int, turns: int) -> dict[str, Any]:
-    """Return milliseconds of `asks` asks about a conversation of `turns` turns, and how many were not answered."""
+    """Return the milliseconds of `asks` requests about a conversation of `turns` turns, and the number without a
+    response."""
     with TemporaryDirectory() as folder:
         Path(folder).chmod(0o755)
         state = Path(folder) / "state"
@@ -73,7 +74,7 @@ async def _fill(client: AsyncClient, turns: int) -> None:
 
 
 async def _ask(client: AsyncClient, asks: int, turns: int, platform: psutil.Process) -> dict[str, Any]:
-    """Send each ask both ways in turn, so that both meet the same machine."""
+    """Send each request both ways in turn, so that both run under the same load."""
     ways: dict[str, Way] = {"one_request": _at_once, "three_requests": _in_three}
     took: dict[str, list[float]] = {name: [] for name in ways}
     spent = dict.fromkeys(ways, 0.0)

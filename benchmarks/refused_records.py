@@ -32,7 +32,7 @@ KINDS: Final[dict[str, Callable[[int], bytes]]] = {
     "short, an object": lambda number: b'{"a":%d}' % number,
     "100 bytes, not JSON": lambda number: b"%d{" % number + b"x" * 90,
 }
-"""Value of the record with a number, by a name for its kind."""
+"""Value of the record with a number, by the name of its kind."""
 
 
 class _NoEvents(Handler):
@@ -43,7 +43,7 @@ class _NoEvents(Handler):
 
 
 class _CountedLetters:
-    """Producer that counts what it is given."""
+    """Producer that counts the messages that it is given."""
 
     def __init__(self) -> None:
         self.count = 0

@@ -116,7 +116,7 @@ FOUND_TYPES: Final[dict[str, FoundType]] = {"replies": "implicit", "verdicts": "
 
 
 Figures = dict[str, dict[str, float]]
-"""Of each read its `best_ms`, `median_ms` and `p99_ms`."""
+"""`best_ms`, `median_ms` and `p99_ms` of each read."""
 
 
 async def timed(read: Read, times: int) -> dict[str, float]:
@@ -148,7 +148,7 @@ async def fill(pool: asyncpg.Pool, feedbacks: int, say: Say) -> None:
 
 
 async def measure(pool: asyncpg.Pool, times: int) -> Figures:
-    """Read each page `times` times, the quick ones more often: what is rare shows in the slowest of many."""
+    """Measure each page `times` times, and fast pages more often, because rare delays show only in many reads."""
     whole, month = TimeSpan(0, NOW + 1), TimeSpan(NOW - 30 * DAY, NOW + 1)
 
     async def period() -> None:
@@ -278,7 +278,7 @@ def _no_link(path: str, **_: Any) -> str:
 
 
 async def report_pages(feedbacks: int, times: int, say: Say) -> dict[str, Any]:
-    """Fill a PostgreSQL of its own with `feedbacks` and read every page `times` times at least."""
+    """Fill a PostgreSQL with `feedbacks` records and read every page at least `times` times."""
     with TemporaryDirectory() as folder:
         Path(folder).chmod(0o755)
         async with EmbeddedPostgres(Path(folder) / "data") as server:

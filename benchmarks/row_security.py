@@ -103,7 +103,7 @@ REPORTING: Final = Asked("reporting", MIGRATIONS, _FILL, _QUESTIONS)
 
 
 async def measure(folder: Path, feedbacks: int, rounds: int, only: str = "") -> dict[str, dict[str, float]]:
-    """Milliseconds of the server's processor, without and with row level security, and their ratio, by question."""
+    """Return the server's processor milliseconds, without and with row-level security, and their ratio, by query."""
     found: dict[str, dict[str, float]] = {}
     tenant_in_sight.set(AT.tenant)
     async with EmbeddedPostgres(folder / "postgres") as postgres:
@@ -143,12 +143,12 @@ async def _pair(ask: Ask, plain: asyncpg.Pool, apart: asyncpg.Pool, rounds: int)
 
 
 async def _server(pool: asyncpg.Pool) -> int:
-    """The process of PostgreSQL behind a pool of one connection."""
+    """Return the PostgreSQL process that serves a pool of one connection."""
     return int(await pool.fetchval("select pg_backend_pid()"))
 
 
 def _cpu(process: int) -> float:
-    """Milliseconds that a process has run on a processor so far (Linux)."""
+    """Return the processor milliseconds that a process has used (Linux)."""
     return int(Path(f"/proc/{process}/schedstat").read_text().split()[0]) / 1_000_000
 
 

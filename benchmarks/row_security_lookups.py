@@ -36,7 +36,7 @@ _VECTORS: Final = TurnVectors(WordLlamaEmbedder())
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A service's reads. `fill` takes a number of rows and a moment; the questions' ids are those that it makes."""
+    """Reads of a service. `fill` takes a number of rows and a time, and creates the rows that the queries read."""
 
     schema: str
     migrations: Path

@@ -34,7 +34,7 @@ READY_SECONDS = 60
 
 
 async def measure(job: Job) -> dict[str, Any]:
-    """Raises AssertionError where the read model does not hold every message in the end."""
+    """Run the measurement. Raises AssertionError unless the read model contains every message at the end."""
     messages = job.workload.messages()
     assert job.bootstrap is not None, "four processes need a log of their own"
     each = int(sys.argv[2]) if len(sys.argv) > 2 else 1
@@ -55,7 +55,8 @@ async def measure(job: Job) -> dict[str, Any]:
 
 @asynccontextmanager
 async def four_services(job: Job, each: int = 1) -> AsyncIterator[dict[str, list[int]]]:
-    """`each` processes of every service as `agent-feedback run` starts them, ready; gives their ids by service."""
+    """Run `each` processes of every service with `agent-feedback run`; yield their process ids by service when they
+    are ready."""
     started = {name: [_start(job, name) for _ in range(each)] for name in SERVICES}
     processes = [process for some in started.values() for process, _ in some]
     try:
@@ -99,7 +100,7 @@ def _wait_until_ready(port: int) -> None:
 
 
 class Quiet:
-    """Tells from outside when every group has committed all there is, and nothing is written any more."""
+    """Detector of a quiet system: every group has committed everything, and nothing is written any more."""
 
     def __init__(self, bootstrap: str) -> None:
         self._admin = AIOKafkaAdminClient(bootstrap_servers=bootstrap)

@@ -1,4 +1,5 @@
-"""From publish to visible in the read model, on a real Kafka with the services as processes, at a steady rate."""
+"""Latency from publishing to visibility in the read model, on a real Kafka with the services as processes, at a
+steady rate."""
 
 from __future__ import annotations
 
@@ -22,7 +23,7 @@ from servicekit.log.settings import PRODUCER_SETTINGS
 
 LOOK_SECONDS = 0.005
 WARM_SECONDS = 5.0
-"""At the same rate, before what counts: connections are opened and statements prepared."""
+"""Duration of the warm-up at the same rate, in which connections are opened and statements prepared."""
 PATIENCE_SECONDS = 60.0
 
 _MESSAGES = "select message_id from reporting.messages where message_id = any($1)"
@@ -30,7 +31,7 @@ _FEEDBACKS = "select feedback_id from reporting.feedbacks where feedback_id = an
 
 
 class Watch:
-    """Looks every few milliseconds for what was published and not yet seen; times are when a look began to see it."""
+    """Poller, every few milliseconds, for published events that are not visible yet. Times are the start of a poll."""
 
     def __init__(self, connection: asyncpg.Connection) -> None:
         self._connection = connection
@@ -40,7 +41,7 @@ class Watch:
         self.reactions: list[float] = []
 
     def expect(self, message: str | None, reaction: UUID | None, published: float) -> None:
-        """Wait for one or the other, published at that `time.monotonic()`."""
+        """Wait for a message or a feedback record that was published at that `time.monotonic()`."""
         if message is not None:
             self._messages[message] = published
         if reaction is not None:
@@ -48,7 +49,7 @@ class Watch:
 
     @property
     def waiting(self) -> list[str]:
-        """Message and feedback ids."""
+        """Message ids and feedback ids not yet visible."""
         return [*self._messages, *map(str, self._reactions)]
 
     async def look(self) -> None:
@@ -63,7 +64,7 @@ class Watch:
 
 
 async def measure(job: Job) -> dict[str, Any]:
-    """Arguments: events a second. The workload's events beyond the warm-up are what counts."""
+    """Measure at a rate in events per second. The workload's events after the warm-up count."""
     rate = float(sys.argv[2])
     messages = job.workload.messages()
     assert job.bootstrap is not None, "latency is measured on a real Kafka"
@@ -94,7 +95,7 @@ async def measure(job: Job) -> dict[str, Any]:
 
 
 async def _published(producer: AIOKafkaProducer, watch: Watch, messages: Sequence[Message], rate: float) -> None:
-    """Publish one by one, each at its own moment whatever became of those before; look in between."""
+    """Publish each event at its own time, independent of the previous ones, and poll in between."""
     looking = asyncio.create_task(_look_on(watch))
     sent: list[asyncio.Future[object]] = []
     agents: dict[str, str] = {}
@@ -115,9 +116,9 @@ async def _published(producer: AIOKafkaProducer, watch: Watch, messages: Sequenc
 
 
 def _visible(event: dict[str, Any], agents: dict[str, str]) -> tuple[str | None, UUID | None]:
-    """Return the row that shows an event's arrival: its message, or the feedback of a reaction.
+    """Return the row that shows an event's arrival: its message, or the feedback record of a reaction.
 
-    A reply shows nowhere.
+    A reply has no such row.
     """
     if event["topic"] == "chat.message.ingested":
         return event["messageId"], None
@@ -144,7 +145,7 @@ async def _seen(watch: Watch) -> None:
 
 
 def percentiles(seconds: Sequence[float]) -> dict[str, float | None]:
-    """The middle and the 99th of a hundred, in milliseconds."""
+    """Return the median and the 99th percentile in milliseconds."""
     ordered = sorted(seconds)
     if not ordered:
         return {"p50": None, "p99": None}

@@ -29,7 +29,7 @@ BATCH = 500
 
 
 async def measure(job: Job) -> dict[str, Any]:
-    """Raises AssertionError where the read model does not hold every message in the end."""
+    """Run the measurement. Raises AssertionError unless the read model contains every message at the end."""
     configure_logging(quiet=True)
     messages = job.workload.messages()
     async with AsyncExitStack() as parts:

@@ -1,4 +1,4 @@
-"""Throughput of the parts alone on the same bytes: writing the log, reading the log, the database."""
+"""Throughput of the parts alone with the same bytes: writing to the log, reading from the log, the database."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ PARTITIONS = 6
 BATCH = 500
 ROWS = 1_000
 MEMORY_BYTES = 20 * 1024 * 1024
-"""What the broker in memory keeps of six partitions, with room for their being unequal."""
+"""Bytes that the in-memory broker keeps of six partitions, with a reserve for unequal ones."""
 
 
 async def measure(job: Job) -> dict[str, Any]:
@@ -39,7 +39,7 @@ async def measure(job: Job) -> dict[str, Any]:
 
 
 async def _produce(bootstrap: str, topic: str, messages: Sequence[Message]) -> dict[str, Any]:
-    """Idempotent, acknowledged by all replicas, 500 records a call, as the pipeline writes."""
+    """Write 500 records per call, idempotent and acknowledged by all replicas, like the pipeline."""
     producer = AIOKafkaProducer(
         bootstrap_servers=bootstrap, acks="all", enable_idempotence=True, max_batch_size=512 * 1024
     )
@@ -74,7 +74,7 @@ async def _consume(bootstrap: str, topic: str, count: int) -> dict[str, Any]:
 
 
 async def _upsert(job: Job, messages: Sequence[Message]) -> dict[str, Any]:
-    """The rows of the read model's messages into a table of the same shape and indexes, one statement a batch."""
+    """Upsert the messages of the read model into a table with the same columns and indexes, one statement per batch."""
     events = [
         ChatMessageIngested.model_validate_json(m.value or b"") for m in messages if m.topic == "chat.message.ingested"
     ]

@@ -24,7 +24,7 @@ from benchmarks.servers import servers
 from benchmarks.workload import Workload, scratch, source_of
 
 FULL: Final = 0.9
-"""Share of a core, or of all cores, from which on it counts as taken."""
+"""Minimum share of a core, or of all cores, that counts as fully used."""
 HEAD: Final = "| cores | processes | events a second | processor ms an event | cores taken | busiest | what binds |"
 
 
@@ -42,7 +42,7 @@ class Layout:
         return await (run("run_four_processes", job, str(self.each)) if self.each else run("run_one_process", job))
 
     def busy(self, measured: Mapping[str, Any]) -> dict[str, float]:
-        """The share of one core that each process of ours takes, by name."""
+        """Return the share of one core that each of our processes uses, by name."""
         cost, rate = measured["cpu_ms_per_event"], measured["events_per_s"]
         split = dict.fromkeys(SERVICES, self.each) if self.each else {"own": 1}
         return {name: cost[name] * rate / 1_000 / each for name, each in split.items()}
@@ -52,7 +52,7 @@ LAYOUTS: Final = (Layout(0), Layout(1), Layout(2))
 
 
 def row(cores: int, layout: Layout, measured: Mapping[str, Any]) -> str:
-    """One line of the table."""
+    """Return one row of the table."""
     cost, rate = measured["cpu_ms_per_event"], measured["events_per_s"]
     taken = sum(cost.values()) * rate / 1_000
     strangers = (measured["others_share_of_cpu"] or 0.0) * cores
@@ -69,7 +69,7 @@ def row(cores: int, layout: Layout, measured: Mapping[str, Any]) -> str:
 
 
 async def rows(source: Path, events: int, cores: int, seed: int, folder: Path, say: Say) -> list[str]:
-    """The table's lines for so many cores, to which this process and what it starts must keep."""
+    """Return the table's rows for so many cores; this process and its children are limited to them."""
     async with servers(folder, say, with_kafka=True) as shared:
         if shared.kafka is None:
             raise SystemExit(f"No Kafka can run here: {shared.why}")

@@ -1,4 +1,4 @@
-"""The servers that all runs of one benchmark share: one PostgreSQL with a database for each run, one Kafka."""
+"""Servers that all runs of a benchmark share: one PostgreSQL with a database per run, and one Kafka."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from standalone.embedded.postgres import EmbeddedPostgres
 
 @dataclass(frozen=True, slots=True)
 class Servers:
-    """`kafka` is None where no Kafka can run here; `why` says what is missing then."""
+    """Running servers. `kafka` is None if no Kafka can run here; `why` names what is missing."""
 
     postgres: EmbeddedPostgres
     kafka: LocalKafka | None
     why: str = ""
 
     async def job(self, workload: Workload, *, on_kafka: bool) -> Job:
-        """A run on a fresh database, on Kafka or on a log in its own memory. Databases of earlier runs are dropped."""
+        """Return a job with a new database, on Kafka or an in-process log. Databases of earlier runs are dropped."""
         kafka = self.kafka if on_kafka else None
         bootstrap = kafka.bootstrap if kafka else None
         url = await self._database(workload.run)

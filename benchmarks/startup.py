@@ -1,4 +1,5 @@
-"""From typing `agent-feedback up` to its being ready, on a fresh state folder: the database is made, too."""
+"""Time from the command `agent-feedback up` until it is ready, on a new state folder, including the database's
+creation."""
 
 from __future__ import annotations
 
@@ -18,7 +19,7 @@ READY_SECONDS = 120
 
 
 def startup(times: int) -> list[float]:
-    """Seconds of each start."""
+    """Return the seconds of each start."""
     with scratch() as folder:
         return [_one(folder / f"state{n}") for n in range(times)]
 

@@ -41,7 +41,7 @@ from standalone.embedded.postgres import EmbeddedPostgres
 
 NOW: Final = 1_790_000_000_000_000
 BEGIN: Final = NOW - 180 * DAY
-"""When the first feedback is given; one a second follows."""
+"""Time of the first feedback record; one per second follows."""
 AT: Final = Project("acme", "support")
 FORMATS: Final[tuple[Format, ...]] = ("kto", "dpo", "events")
 _A_TURN: Final = 8
@@ -90,7 +90,7 @@ async def fill(url: str, feedbacks: int) -> None:
 
 
 def rebuilt(url: str) -> dict[str, float]:
-    """`agent-feedback rebuild reporting` as one types it."""
+    """Run `agent-feedback rebuild reporting` as a process."""
     command = [sys.executable, "-m", "standalone", "rebuild", "reporting", "--store", url, "--database", url, "--json"]
     began, peak = time.perf_counter(), 0
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
@@ -103,7 +103,7 @@ def rebuilt(url: str) -> dict[str, float]:
 
 
 def exported(url: str, wanted: Format, span: TimeSpan) -> dict[str, float]:
-    """One export, in a process of its own, as the service streams it but for HTTP."""
+    """Run one export in a separate process, as the service streams it but without HTTP."""
     with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as processes:
         return processes.submit(_exported, url, wanted, span).result()
 
@@ -132,7 +132,7 @@ async def _export(url: str, wanted: Format, span: TimeSpan) -> dict[str, float]:
 
 
 def resident(process: int | str) -> int:
-    """The most MiB that were resident so far; 0 where the process has ended."""
+    """Return the maximum resident MiB so far; 0 if the process has ended."""
     try:
         status = Path(f"/proc/{process}/status").read_text()
     except OSError:
@@ -142,7 +142,7 @@ def resident(process: int | str) -> int:
 
 
 async def marked(pool: asyncpg.Pool) -> dict[str, float]:
-    """The first start with an artifact store: how long it takes, and until all turns are marked."""
+    """Measure the first start with an artifact store, and the time until all turns are marked."""
     began = time.perf_counter()
     await set_store(pool, "file:///nowhere", turn_logs=True)
     adopted = time.perf_counter()

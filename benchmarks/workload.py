@@ -20,18 +20,17 @@ from servicekit.log.messages import Message
 from standalone.sample import write_sample
 
 SHARED = Path(__file__).parents[2] / "shared" / "samples" / "chat_events.jsonl"
-"""Real conversations, which are no part of the project; without them the packaged sample is used."""
+"""Folder of real conversations, which are not in the repository; otherwise the packaged sample is used."""
 IDS = ("eventId", "messageId", "conversationId", "turnId", "originalMessageId", "replyToMessageId")
 _ALL = UUID("2b1f8c5a-6c1e-5f0a-9d57-1a6e0c9b7d11")
 
 
 @dataclass(frozen=True, slots=True)
 class Workload:
-    """The first `events` lines of as many copies of `source` as that takes, without those whose message never comes.
+    """The first `events` lines of as many copies of `source` as necessary, without those whose message never arrives.
 
-    One record at a time knows no parking, and would wait for such a message for good.
-
-    Two of one `seed`, `run` and source hold the same bytes; another run's ids are all different, its people the same.
+    The plain pipeline has no parking and would wait for such a message without end. Workloads with the same `seed`,
+    `run` and source have the same bytes. Another run has other ids and the same people.
     """
 
     source: str
@@ -40,7 +39,7 @@ class Workload:
     run: str
 
     def messages(self) -> list[Message]:
-        """The records to publish, in order, placed on partitions by the topic table."""
+        """Return the records to publish, in order, with the partitions of the topic table."""
         lines = [json.loads(line) for line in Path(self.source).read_bytes().splitlines() if line.strip()]
         back = _days_back(lines)
         written = {_name(line, line["messageId"]) for line in lines if line["topic"] != CHAT_REACTION.name}
@@ -76,14 +75,14 @@ def _name(event: dict[str, Any], message_id: str) -> tuple[str, str]:
 
 
 def _original(topic: str, event: dict[str, Any]) -> tuple[str, str] | None:
-    """The message that a reply or reaction is about; None where it brings a copy along, or is about none."""
+    """Return the message that a reply or reaction is about; None if it contains a copy of it, or is about none."""
     if topic == CHAT_MESSAGE.name or event.get("original"):
         return None
     return _name(event, event["originalMessageId" if topic == CHAT_REPLY.name else "messageId"])
 
 
 def source_of(folder: Path) -> tuple[Path, str]:
-    """The file to feed and what to call it: the shared recordings where they are, else the packaged sample."""
+    """Return the file to publish and its name: the shared recordings if present, otherwise the packaged sample."""
     if SHARED.exists():
         return SHARED, "shared samples"
     made = write_sample(folder / "sample.jsonl", time.time_ns() // 1_000)
@@ -96,7 +95,7 @@ def by_topic(messages: Sequence[Message]) -> Counter[str]:
 
 @contextmanager
 def scratch() -> Iterator[Path]:
-    """A folder for servers' data, gone afterwards: its path is short, and PostgreSQL's own user can enter it."""
+    """Yield a temporary folder for servers' data, with a short path that PostgreSQL's own user can enter."""
     with tempfile.TemporaryDirectory(prefix="af-bench-", ignore_cleanup_errors=True) as name:
         folder = Path(name)
         folder.chmod(0o755)
@@ -125,7 +124,7 @@ def _message(event: dict[str, Any], back: timedelta) -> Message:
 
 
 def _days_back(lines: Sequence[dict[str, Any]]) -> timedelta:
-    """Whole days by which the events must move into the past, so that none is from the future."""
+    """Return the whole days by which the events must move into the past, so that none is in the future."""
     newest = max(datetime.fromisoformat(line["occurredAt"]) for line in lines)
     ahead = newest - datetime.now(newest.tzinfo)
     return timedelta(days=ahead.days + 1) if ahead > timedelta(0) else timedelta(0)

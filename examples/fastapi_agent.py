@@ -30,7 +30,7 @@ from agent_feedback_kit.answers import PreviousAnswer
 log = logging.getLogger("fastapi_agent")
 AGENT, TENANT, PROJECT = "opening-hours", "demo", "support"
 REMEMBERED = 10_000
-"""Conversations whose last answer is kept for the next question."""
+"""Number of conversations whose last answer is kept for the next question."""
 
 
 class Said(BaseModel):
@@ -54,14 +54,15 @@ class Answered(BaseModel):
 
 
 def answer(text: str, advice: str | None) -> str:
-    """The model's place: `advice` is markdown for its prompt about how the last answer was taken."""
+    """Answer a message; put your model here. `advice` is Markdown for its prompt about the reaction to the last
+    answer."""
     if advice and "**Status:** REJECTED" in advice:
         return "I am sorry. Which day do you mean?"
     return "We open at nine."
 
 
 def create_app() -> FastAPI:
-    """The application, its client open as long as it runs. Address and token come from the environment."""
+    """Return the application, with an open client while it runs. URL and token come from the environment."""
     background: set[asyncio.Task[None]] = set()
     answered: dict[str, PreviousAnswer] = {}
 

@@ -48,7 +48,7 @@ Node = Callable[[State], Awaitable[State]]
 
 
 def nodes(client: AsyncClient) -> dict[str, Node]:
-    """The graph's nodes, in the order in which they run."""
+    """Return the graph's nodes, in the order of execution."""
 
     async def listen(state: State) -> State:
         """Merge the feedback given since the last message into the timeline."""
@@ -72,13 +72,13 @@ def nodes(client: AsyncClient) -> dict[str, Node]:
         return {"turn_id": turn_id, "advice": planning.markdown, "strategy": "ask_back" if rejected else "timetable"}
 
     async def act(state: State) -> State:
-        """The model's place: it would get `advice` and `announcement` in its prompt."""
+        """Answer; put your model here, with `advice` and `announcement` in its prompt."""
         if state["strategy"] == "ask_back":
             return {"answer": "I am sorry. Which train do you mean?"}
         return {"answer": "The 7:40 one."}
 
     async def publish(state: State) -> State:
-        """Tells the platform of the exchange, and keeps the turn in the timeline and for the next plan."""
+        """Send the exchange to the platform, and keep the turn in the timeline and for the next plan."""
         turn_id, channel = (
             state["turn_id"],
             Channel(client.place.tenant, client.place.project, state["conversation_id"]),
@@ -115,7 +115,7 @@ def nodes(client: AsyncClient) -> dict[str, Node]:
 
 
 async def run(client: AsyncClient, state: State) -> State:
-    """One message through the graph; the state that the next one starts from."""
+    """Pass one message through the graph; return the state for the next one."""
     for node in nodes(client).values():
         state = {**state, **(await node(state))}
     return state

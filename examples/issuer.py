@@ -29,7 +29,7 @@ KEY_ID = "try-out"
 
 
 def private_key(file: Path) -> ec.EllipticCurvePrivateKey:
-    """The key in `file`, which only its owner may read; made if there is none."""
+    """Return the key in `file`, readable by its owner only; create it if it is missing."""
     try:
         descriptor = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     except FileExistsError:
@@ -64,12 +64,12 @@ def claims(subject: str, tenant: str, project: str, scope: str | None, minutes: 
 
 
 def token(key: ec.EllipticCurvePrivateKey, said: dict[str, Any]) -> str:
-    """The claims, signed."""
+    """Return the signed claims."""
     return jwt.encode(said, key, "ES256", headers={"kid": KEY_ID})
 
 
 def key_set(key: ec.EllipticCurvePrivateKey) -> dict[str, Any]:
-    """The public key as a JSON Web Key Set."""
+    """Return the public key as a JSON Web Key Set."""
     public = ECAlgorithm.to_jwk(key.public_key(), as_dict=True)
     return {"keys": [{**public, "kid": KEY_ID, "use": "sig", "alg": "ES256"}]}
 

@@ -94,7 +94,7 @@ class Rewards:
         self._database.close()
 
     def last_read(self) -> dict[int, tuple[int, int]]:
-        """Offset and time of the last record that was read of each partition."""
+        """Return offset and time of the last record read from each partition."""
         rows = self._database.execute("select partition, last_offset, log_time from last_read")
         return {partition: (offset, time) for partition, offset, time in rows}
 
@@ -137,7 +137,7 @@ class Rewards:
 
 
 def change_of(record: ConsumerRecord) -> tuple[str, int, str | None] | None:
-    """The feedback id, revision and announcement (None: erased) that a record stands for; None for what is not ours."""
+    """Return the feedback id, revision and announcement (None: erased) of a record; None for foreign records."""
     if record.value is None:
         if record.key is None:
             return None
@@ -177,9 +177,9 @@ def log_of(options: argparse.Namespace) -> dict[str, str]:
 
 
 async def follow(log: Mapping[str, str], rewards: Rewards, *, once: bool = False) -> None:
-    """Take the topic in from where `rewards` stands: for ever, or with `once` up to what it holds at the start.
+    """Consume the topic from the position in `rewards`: without end, or with `once` up to its end at the start.
 
-    `log` is what aiokafka takes to reach the Kafka.
+    `log` has aiokafka's options for the connection to Kafka.
     """
     consumer = AIOKafkaConsumer(
         TOPIC,

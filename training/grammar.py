@@ -34,7 +34,7 @@ _SECTION = re.compile(r"^(context|message|groups|misfit)\b(.*)$")
 
 @dataclass(frozen=True, slots=True)
 class Saying:
-    """A line that a person may write after an answer, with what it means."""
+    """Sentence that a person may write after an answer, with its meaning."""
 
     text: str
     label: str
@@ -44,7 +44,7 @@ class Saying:
 
 @dataclass(frozen=True, slots=True)
 class Situation:
-    """A request and an answer; `replies` answer the agent's own question and mean nothing about its work."""
+    """Request and answer; `replies` answer the agent's own question and are not feedback on its work."""
 
     kind: str
     request: str
@@ -66,7 +66,7 @@ class Domain:
 
 
 def read(path: Path) -> Domain:
-    """One file as a domain."""
+    """Read one file as a domain."""
     domain = Domain()
     section: tuple[str, list[str]] = ("", [])
     for line in path.read_text(encoding="utf-8").splitlines():
@@ -105,19 +105,19 @@ def _add(domain: Domain, section: tuple[str, list[str]], line: str) -> None:
 
 
 def load(folder: Path = FOLDER) -> list[Domain]:
-    """All domains, in order of their file names."""
+    """Load all domains, in order of their file names."""
     return [read(path) for path in sorted(folder.glob("*.txt"))]
 
 
 def expand(text: str, rng: random.Random) -> str:
-    """One reading of the choices in a text."""
+    """Choose one alternative at each choice in a text."""
     while found := _CHOICE.search(text):
         text = text[: found.start()] + rng.choice(found[1].split("|")) + text[found.end() :]
     return text
 
 
 class Filling:
-    """Slot values of one exchange: the same slot keeps its value, `<x2>` is another value than `<x>`."""
+    """Slot values of one exchange: the same slot keeps its value, and `<x2>` has another value than `<x>`."""
 
     def __init__(self, slots: dict[str, list[str]], rng: random.Random) -> None:
         self._slots = slots
@@ -125,7 +125,7 @@ class Filling:
         self._chosen: dict[tuple[str, str], str] = {}
 
     def fill(self, text: str) -> str:
-        """The text with its choices made and its slots filled; a value may hold choices and slots of its own."""
+        """Return the text with its choices made and its slots filled; a value may have choices and slots itself."""
         return _SLOT.sub(lambda m: self._value(m[1], m[2]) if m[1] in self._slots else m[0], expand(text, self._rng))
 
     def _value(self, name: str, number: str) -> str:
@@ -141,14 +141,14 @@ class Filling:
 
 @dataclass(slots=True)
 class Questions:
-    """Subjects with their other names, and intents with their ways of asking; any intent goes with any subject."""
+    """Subjects with their other names, and intents with their phrasings; any intent goes with any subject."""
 
     subjects: list[list[str]] = field(default_factory=list)
     intents: list[list[str]] = field(default_factory=list)
 
 
 def read_questions(path: Path) -> Questions:
-    """One file of `subject: name / name` and `intent NAME: asking / asking` lines."""
+    """Read one file of `subject: name / name` and `intent NAME: phrasing / phrasing` lines."""
     found = Questions()
     for line in path.read_text(encoding="utf-8").splitlines():
         head, _, rest = line.partition(":")
@@ -158,5 +158,5 @@ def read_questions(path: Path) -> Questions:
 
 
 def load_questions(folder: Path = QUESTIONS) -> list[Questions]:
-    """All files, in order of their names."""
+    """Load all files, in order of their names."""
     return [read_questions(path) for path in sorted(folder.glob("*.txt"))]

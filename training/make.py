@@ -32,7 +32,7 @@ _NARROWED: Final = (
 
 
 def rows(domains: list[Domain], rng: random.Random) -> Iterator[Row]:
-    """Every kind of row, domain by domain."""
+    """Yield every kind of row, domain by domain."""
     generic = next(d for d in domains if d.name == "generic")
     talking = [d for d in domains if d.situations]
     for domain in talking:
@@ -56,7 +56,7 @@ def _sayings(domain: Domain, rng: random.Random) -> Iterator[Row]:
 
 
 def _replies(domain: Domain, rng: random.Random) -> Iterator[Row]:
-    """Answers to the agent's own question, which say nothing about its work."""
+    """Yield answers to the agent's own question, which are not feedback on its work."""
     for situation in domain.situations:
         for reply in situation.replies:
             saying = Saying(reply, "neutral", "none", "neutral")
@@ -76,7 +76,7 @@ _IMPATIENT: Final = (
 
 
 def _reworded(domain: Domain, rng: random.Random) -> Iterator[Row]:
-    """The same request again after an answer that missed it, and the same request narrowed."""
+    """Yield the same request again after an answer that missed it, and a narrowed version of the request."""
     for group in domain.groups:
         for place, first in enumerate(group):
             for other in [*group[:place], *group[place + 1 :], first]:
@@ -109,7 +109,7 @@ def _plain(domain: Domain, request: str, answer: str, text: str, kind: str, rng:
 
 
 def _new_requests(domain: Domain, talking: list[Domain], rng: random.Random) -> Iterator[Row]:
-    """A request of its own, of the same domain or another one, after an answer that was left alone."""
+    """Yield an unrelated request, of the same domain or another one, after an answer that nobody commented on."""
     for situation in domain.situations:
         for _ in range(4):
             source = domain if rng.random() < 0.4 else rng.choice(talking)
@@ -126,7 +126,7 @@ def _new_requests(domain: Domain, talking: list[Domain], rng: random.Random) -> 
 
 
 def _again(domain: Domain, situation: Situation, rng: random.Random) -> Row:
-    """The same kind of request for something else: alike in words, but no complaint about the answer."""
+    """Return the same kind of request for something else: similar words, but no complaint about the answer."""
     first, then = (expand(situation.request, random.Random(rng.random())) for _ in range(2))
     row = _row(
         domain, Situation(situation.kind, first, situation.answer), Saying("", "neutral", "none", "neutral"), rng
@@ -156,13 +156,13 @@ def _row(domain: Domain, situation: Situation, saying: Saying, rng: random.Rando
 
 
 def write(path: Path, made: list[Row]) -> None:
-    """One JSON object a line, doubles left out."""
+    """Write one JSON object per line, without duplicates."""
     lines = dict.fromkeys(json.dumps(row, ensure_ascii=False, sort_keys=True) for row in made)
     path.write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 
 def main() -> None:
-    """Writes both files."""
+    """Write both files."""
     domains = load()
     DATA.mkdir(exist_ok=True)
     write(DATA / "exchanges.jsonl", list(rows(domains, random.Random(SEED))))

@@ -44,7 +44,7 @@ _AFTER: Final = (
 
 
 def spoken(text: str, rng: random.Random, label: str = "") -> str:
-    """A person's line with an opener now and then, and typed with more or less care."""
+    """Return a person's line, sometimes with an opener, typed with more or less care."""
     if label and rng.random() < 0.15:
         opener = rng.choice(_OPENERS[label])
         text = opener + (text if text.startswith("I") else text[:1].lower() + text[1:])
@@ -71,7 +71,7 @@ def spoken(text: str, rng: random.Random, label: str = "") -> str:
 
 
 def answered(text: str, situation: str, rng: random.Random) -> str:
-    """An agent's line, with the set phrases that assistants wrap their answers in."""
+    """Return an agent's line with the set phrases of assistants."""
     if rng.random() < 0.15:
         text = rng.choice(_BEFORE) + text
     if situation in {"inform", "success"} and rng.random() < 0.15:
@@ -80,7 +80,7 @@ def answered(text: str, situation: str, rng: random.Random) -> str:
 
 
 def _typo(text: str, rng: random.Random) -> str:
-    """Two neighbouring letters swapped, or one lost."""
+    """Swap two neighbouring letters, or drop one."""
     if len(text) < 5:
         return text
     at = rng.randrange(1, len(text) - 2)

@@ -1,4 +1,4 @@
-"""Makes pairs of requests, and whether they want the same."""
+"""Generation of pairs of requests with the label "same intent"."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ Row = dict[str, Any]
 
 
 def pairs(domains: list[Domain], questions: list[Questions], rng: random.Random) -> Iterator[Row]:
-    """Do two requests want the same? Of one group yes, of two groups no; and the same over composed questions."""
+    """Yield pairs of requests: of one group (same intent) and of two groups (different), and the same of composed
+    questions."""
     groups = [(d.name, g) for d in domains for g in d.groups]
     for name, group in groups:
         for place, first in enumerate(group):
@@ -36,7 +37,7 @@ _STORY: Final = (
 
 
 def _composed(name: str, subject: list[str], kind: Questions, rng: random.Random) -> Row:
-    """Same subject and intent in other words, or the same subject and most of the words with another intent."""
+    """Return the same subject and intent in other words, or the same subject and similar words with another intent."""
     same = rng.random() < 0.5
     intent = rng.choice(kind.intents)
     first, other = rng.sample(intent, 2)

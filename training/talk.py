@@ -37,12 +37,12 @@ _GROUPS: Final = {
 
 
 def domains() -> list[Domain]:
-    """The talk files, in order of their names."""
+    """Return the talk files, in order of their names."""
     return load(FOLDER)
 
 
 def talk(seed: int = SEED, count: int = ROWS) -> Iterator[Row]:
-    """`count` rows of each file, the same on every run; a change of one file leaves the rows of the others."""
+    """Yield `count` rows of each file, the same in every run; changing one file does not affect the rows of others."""
     for domain in domains():
         rng = random.Random(f"{seed} {domain.name}")
         sayings: dict[str, list[tuple[str, Saying]]] = {}
@@ -101,7 +101,7 @@ def _lengthened(
     domain: Domain,
     rng: random.Random,
 ) -> str:
-    """An answer with more to say before its last sentence."""
+    """Return an answer with more text before its last sentence."""
     filling = Filling(domain.slots, rng)
     more = [filling.fill(f"<{slot}{number}>") for number in range(1, _drawn(shares, rng) + 1)]
     asking = situation.kind in {"ask", "confirm", "closing"}

@@ -1,9 +1,9 @@
-"""Teaches the learned layers and writes their weights, byte for byte the same on every run.
+"""Training of the learned layers. The weights are byte for byte the same in every run.
 
     python -m training.train
 
-Nothing is chosen by looking at evaluation rows: temperature and announcing point are fitted on the domains of our own
-data, each predicted by a model that was taught on the others.
+No choice depends on evaluation rows: temperature and announcing point are fitted on our own domains, each predicted by
+a model that was trained on the others.
 """
 
 from __future__ import annotations
@@ -61,12 +61,12 @@ _CLASS_OF: Final = {
 
 
 def read_rows(path: Path) -> list[dict[str, Any]]:
-    """Rows of a JSON-lines file."""
+    """Read the rows of a JSON-lines file."""
     return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
 
 
 def neighbourhood(request: str, answer: str, message: str) -> Neighbourhood:
-    """A request, its answer and what was said about it, a minute apart."""
+    """Return a request, its answer and the message about it, a minute apart."""
     minute = 60_000_000
     before = (
         Message("m1", "t1", "person", "human", None, request, 0),
@@ -84,10 +84,10 @@ def class_of(row: dict[str, Any]) -> int:
 
 @dataclass(frozen=True)
 class Evened:
-    """Vectors of messages with each number centred and by its spread: early layers of an encoder say most of what they
-    say in small numbers, which the pull of the weights to zero would leave unheard.
+    """Scaling of message vectors: each number is centred and divided by its spread.
 
-    The layer's weights take up centre and spread, so that it reads vectors as they come.
+    Early layers of an encoder express most information in small numbers, which regularisation would suppress. The
+    layer's weights include centre and spread, so that it reads unscaled vectors.
     """
 
     centre: Numbers
@@ -95,15 +95,16 @@ class Evened:
 
     @classmethod
     def of(cls, vectors: Numbers) -> Evened:
-        """`vectors` as they come, shape (rows, dimension). Half a vector has length 1 after it, on average."""
+        """Fit the scaling to unscaled `vectors` of shape (rows, dimension). Half a scaled vector has length 1 on
+        average."""
         return cls(vectors.mean(axis=0), vectors.std(axis=0) * np.sqrt(WIDTH))
 
     def __call__(self, vectors: Numbers) -> Numbers:
-        """The vectors evened, shape as they come."""
+        """Return the scaled vectors, in the same shape."""
         return (vectors - self.centre) / self.spread
 
     def folded(self, weights: Numbers, bias: Numbers) -> tuple[Numbers, Numbers]:
-        """Weights and bias for vectors as they come, from those for evened ones."""
+        """Return weights and bias for unscaled vectors, from those for scaled ones."""
         own = slice(features.WIDTH, features.WIDTH + len(self.centre))
         folded = weights.copy()
         folded[own] /= self.spread[:, None]
@@ -111,19 +112,20 @@ class Evened:
 
 
 def fit(inputs: Numbers, classes: Ints, weights: Numbers) -> tuple[Numbers, Numbers]:
-    """Weights of shape (features, classes) and bias of shape (classes,)."""
+    """Return weights of shape (features, classes) and bias of shape (classes,)."""
     model = LogisticRegression(C=FIT, max_iter=200, tol=1e-3)
     model.fit(inputs.astype(np.float32), classes, sample_weight=weights)
     return model.coef_.T.astype(np.float64), model.intercept_.astype(np.float64)
 
 
 def weights_of(domains: Names) -> Numbers:
-    """Return a row's weight: rows of talk with agents weigh more, in natural shares."""
+    """Return a row's weight: rows of talk with agents have more weight, in natural shares."""
     return np.where(np.char.startswith(domains, "talk-"), TALK, 1.0)
 
 
 def left_out(inputs: Numbers, classes: Ints, domains: Names) -> Numbers:
-    """Scores of every row by a model that never saw its domain; domains are left out `FOLDS` at a time."""
+    """Return the scores of every row by a model that was trained without its domain; `FOLDS` domains are left out at
+    a time."""
     scores = np.zeros((len(classes), len(CLASSES)))
     names = sorted(set(domains.tolist()))
     for fold in range(FOLDS):
@@ -134,7 +136,7 @@ def left_out(inputs: Numbers, classes: Ints, domains: Names) -> Numbers:
 
 
 def natural(classes: Ints) -> Numbers:
-    """Weights of rows that give the classes their shares in natural conversations."""
+    """Return weights of rows that give the classes their shares in natural conversations."""
     shares = np.bincount(classes, minlength=len(CLASSES)) / len(classes)
     kinds = grouped(np.eye(len(CLASSES))[classes]).argmax(axis=1)
     held = grouped(shares[None])[0]
@@ -143,7 +145,7 @@ def natural(classes: Ints) -> Numbers:
 
 
 def best_temperature(scores: Numbers, classes: Ints) -> float:
-    """The temperature, in steps of 0.01, that makes the left-out labels likeliest where shares are natural."""
+    """Return the temperature that maximises the likelihood of the left-out labels, in steps of 0.01."""
     labels = grouped(np.eye(len(CLASSES))[classes]).argmax(axis=1)
     weights = natural(classes)
 
@@ -157,10 +159,10 @@ def best_temperature(scores: Numbers, classes: Ints) -> float:
 def announcing_points(
     scores: Numbers, classes: Ints, temperature: float, heard: npt.NDArray[np.bool_]
 ) -> tuple[float, float]:
-    """The smallest probabilities, in steps of 0.01, at which left-out rejections and approvals are precise enough.
+    """Return the lowest probabilities, in steps of 0.01, at which left-out rejections and approvals are precise enough.
 
-    At `PREVALENCE` of the messages for rejections, and as the rows come for approvals. A rejection that is not
-    `heard` is held whatever its probability, so it counts as not called.
+    Rejections are weighted to `PREVALENCE` of the messages, approvals are not weighted. A rejection that is not `heard`
+    is never announced, so it counts as not predicted.
     """
     predicted = probabilities(scores, temperature)
     rejected = grouped(np.eye(len(CLASSES))[classes])[:, 0] > 0
@@ -181,12 +183,12 @@ def _point(predicted: Numbers, truth: npt.NDArray[np.bool_], prevalence: float, 
 
 
 def grouped(shares: Numbers) -> Numbers:
-    """Shares of the six classes as shares of rejected, accepted, neutral."""
+    """Return the shares of rejected, accepted and neutral, from those of the six classes."""
     return np.stack([shares[:, :3].sum(axis=1), shares[:, 3:5].sum(axis=1), shares[:, 5]], axis=1)
 
 
 def teach_intent(embedder: WordLlamaEmbedder) -> IntentModel:
-    """Fits and writes the weights of the intent model."""
+    """Fit the intent model and write its weights."""
     pairs = read_rows(make.DATA / "pairs.jsonl")
     inputs = np.array([compare(_asked(p["a"], embedder), _asked(p["b"], embedder)) for p in pairs])
     # The composed pairs are harder and narrower than life, so only the scale is learned: all four features, each by its
@@ -204,7 +206,7 @@ def teach_intent(embedder: WordLlamaEmbedder) -> IntentModel:
 
 
 def teach_scale(encoder: Embedder) -> None:
-    """Fits and writes what a cosine of sentences means. Two digits: other processors give other last ones."""
+    """Fit and write the scale of sentence cosines, with two digits, because other processors give other last digits."""
     pairs = read_rows(make.DATA / "pairs.jsonl")
     left, right = (encoder.embed([prepare(pair[side]).text for pair in pairs]) for side in "ab")
     cosines = np.einsum("ij,ij->i", left, right)[:, None]
@@ -224,7 +226,7 @@ def _asked(text: str, embedder: WordLlamaEmbedder) -> Asked:
 
 
 def main() -> None:
-    """Makes the rows, fits, writes the weights, and prints what was found."""
+    """Generate the rows, fit, write the weights, and print the results."""
     before = _weights()
     make.main()
     WEIGHTS.parent.mkdir(exist_ok=True)
@@ -260,9 +262,9 @@ def teach(
     heard: npt.NDArray[np.bool_],
     evened: Evened | None = None,
 ) -> None:
-    """Fits a layer and writes its weights.
+    """Fit a layer and write its weights.
 
-    `embedder` made the vectors of the messages, which `evened` changed if given; `heard` as `announceable`.
+    `embedder` made the messages' vectors, scaled by `evened` if given; `heard`: see `announceable`.
     """
     classes = np.array([class_of(r) for r in rows])
     domains = np.array([r["domain"] for r in rows])
@@ -290,7 +292,7 @@ def teach(
 
 
 def _lines(content: dict[str, Any]) -> str:
-    """JSON with one row of weights a line, so that a change can be read."""
+    """Return JSON with one row of weights per line, so that a diff is readable."""
     rows = ",\n".join(json.dumps([round(x, 4) + 0.0 for x in row]) for row in content.pop("weights"))
     return json.dumps(content)[:-1] + ', "weights": [\n' + rows + "\n]}\n"
 

@@ -47,7 +47,7 @@ Place = tuple[str, str, str]
 
 
 class Turn(NamedTuple):
-    """A message with the answer before it and the request before that, which is empty if there is none."""
+    """Message with the answer before it and the request before that, which may be empty."""
 
     request: str
     answer: str
@@ -55,7 +55,7 @@ class Turn(NamedTuple):
 
 
 def turns(history: str) -> Iterator[Turn]:
-    """The turns of a SpecStory history; blocks of one speaker that run together are one."""
+    """Yield the turns of a SpecStory history; consecutive blocks of one speaker are joined."""
     request = answer = ""
     for speaker, text in _blocks(history):
         if speaker == "agent":
@@ -88,12 +88,13 @@ def _shortened(answer: str) -> str:
 
 
 def digest(message: str) -> str:
-    """The beginning of a message's SHA-256, as `sources.jsonl` holds it."""
+    """Return the beginning of a message's SHA-256, as in `sources.jsonl`."""
     return hashlib.sha256(message.encode()).hexdigest()[:16]
 
 
 def labelled(sources: Sequence[Mapping[str, Any]], histories: Mapping[Place, str]) -> list[dict[str, Any]]:
-    """The labelled turns in the histories, as rows; of equal messages in a history each pointer takes the next."""
+    """Return the labelled turns of the histories as rows; of equal messages in a history, each pointer takes the
+    next."""
     waiting: defaultdict[tuple[Place, str], list[Turn]] = defaultdict(list)
     for place, history in histories.items():
         for turn in turns(history):
@@ -110,7 +111,7 @@ def labelled(sources: Sequence[Mapping[str, Any]], histories: Mapping[Place, str
 
 
 def fetched(folder: Path, sources: Sequence[Mapping[str, Any]], host: str = HOST) -> dict[Place, str]:
-    """The histories that the pointers name, fetched into `folder`; says which commits can't be had, and why."""
+    """Fetch the histories that the pointers name into `folder`; print which commits are unavailable, and the reason."""
     paths: defaultdict[tuple[str, str], set[str]] = defaultdict(set)
     for source in sources:
         paths[source["repository"], source["commit"]].add(source["path"])
@@ -134,7 +135,7 @@ def _git(*command: str) -> str:
 
 
 def main(folder: Path, sources: Path = SOURCES, host: str = HOST) -> None:
-    """Fills the folder, and says how many of the labelled turns it holds."""
+    """Fill the folder, and print how many of the labelled turns were found."""
     folder.mkdir(parents=True, exist_ok=True)
     pointers = [json.loads(line) for line in sources.read_text(encoding="utf-8").splitlines()]
     rows = labelled(pointers, fetched(folder, pointers, host))

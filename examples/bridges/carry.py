@@ -50,19 +50,20 @@ where wanted.feedback_id is null or wanted.trace_id <> carried.trace_id
 
 
 class Target(Protocol):
-    """Another tool. Both calls raise httpx.HTTPError where it does not answer or refuses."""
+    """Another tool. Both methods raise httpx.HTTPError if it does not respond or rejects the request."""
 
     def put(self, event: dict[str, Any]) -> bool:
-        """Show a feedback (the announcement) on its trace, in place of an older revision. False: no such trace yet."""
+        """Show a feedback record (its announcement) on its trace, replacing an older revision. False: no such trace
+        yet."""
         ...
 
     def remove(self, feedback_id: str, trace_id: str) -> None:
-        """Show it no more. No error where it is not there."""
+        """Remove a feedback record. Missing ones are not an error."""
         ...
 
 
 class Bridge(Rewards):
-    """The state of `Rewards`, and what of it `target` has been given."""
+    """State of `Rewards`, and the part of it that `target` has."""
 
     def __init__(self, path: str, target: Target) -> None:
         super().__init__(path)
@@ -74,7 +75,7 @@ class Bridge(Rewards):
         self.carry()
 
     def carry(self) -> int:
-        """Bring the target up to the state. Returns how many feedbacks wait for their trace."""
+        """Update the target to the state. Return the number of feedback records that wait for their trace."""
         waiting = 0
         for feedback_id, trace_id in self._database.execute(LEFT_OVER).fetchall():
             self._target.remove(feedback_id, trace_id)
@@ -94,7 +95,7 @@ class Bridge(Rewards):
 
 
 def annotator_of(event: dict[str, Any]) -> str:
-    """HUMAN for what a person gave on purpose, CODE for what was read out of a message."""
+    """Return HUMAN for explicit feedback of a person, CODE for feedback inferred from a message."""
     return "HUMAN" if event["origin"] == "user" else "CODE"
 
 
@@ -104,7 +105,7 @@ def explanation_of(event: dict[str, Any]) -> str | None:
 
 
 def parser_of(what: str, url: str) -> argparse.ArgumentParser:
-    """The options that every bridge has."""
+    """Return the parser of the options that every bridge has."""
     parser = argparse.ArgumentParser(description=f"Carry feedback.created into {what}.")
     parser.add_argument("--broker", default="localhost:9092", help="HOST:PORT of the Kafka (default: %(default)s)")
     parser.add_argument("--run", type=Path, help="the state folder of a running `agent-feedback up`, for its log")
@@ -115,7 +116,7 @@ def parser_of(what: str, url: str) -> argparse.ArgumentParser:
 
 
 def run(options: argparse.Namespace, target: Target) -> None:
-    """Carry until a signal ends it, or with `--once` up to what the topic holds. Ends where the target fails."""
+    """Transfer until a signal, or with `--once` up to the end of the topic. Ends if the target fails."""
     try:
         asyncio.run(_run(options, target))
     except (httpx.HTTPError, sqlite3.OperationalError) as error:

@@ -48,7 +48,7 @@ class MLflow:
             self._delete(_trace(trace_id), one)
 
     def _held(self, feedback_id: str, trace_id: str) -> list[str] | None:
-        """The assessments of a feedback; None where there is no such trace."""
+        """Return the assessments of a feedback record; None if there is no such trace."""
         answer = self._http.get(trace_id)
         if answer.status_code == httpx.codes.NOT_FOUND:
             return None

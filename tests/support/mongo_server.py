@@ -43,7 +43,7 @@ class StandIn:
 
 @contextmanager
 def stand_in_command() -> Iterator[list[str]]:
-    """Return the command that starts the stand-in; skip the test if Java or its jars are unavailable."""
+    """Yield the command that starts the stand-in; skip the test if Java or its jars are unavailable."""
     try:
         from jgo import build
     except ImportError:
