@@ -1,4 +1,4 @@
-"""HTTP answers of a service about itself during a fault."""
+"""Requests for a service's own health during a fault."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from chaos.service_faults import Scene
 
 
 async def readiness(scene: Scene, name: str) -> dict[str, Any]:
-    """The answer of `/health/ready`; empty where there is none."""
+    """Return the response of `/health/ready`; empty without one."""
     port = scene.fleet.main[name].port
     headers = {"Authorization": f"Bearer {TOKEN}"}
     try:
@@ -26,7 +26,7 @@ async def readiness(scene: Scene, name: str) -> dict[str, Any]:
 
 
 async def says(scene: Scene, name: str, true: Callable[[dict[str, Any]], bool], what: str, seconds: float) -> None:
-    """Wait until the service's readiness is as it should be; what it never said goes wrong."""
+    """Wait until the service's readiness meets a condition; otherwise note an error."""
     deadline, answer = time.monotonic() + seconds, dict[str, Any]()
     while time.monotonic() < deadline:
         answer = await readiness(scene, name)

@@ -1,4 +1,4 @@
-"""The load over HTTP: chat events as NDJSON and judgements of turns, each sent again until it is accepted."""
+"""The load over HTTP: chat events as NDJSON and judgements of turns, each repeated until it is accepted."""
 
 from __future__ import annotations
 
@@ -23,24 +23,24 @@ from chaos.wire import acceptances
 
 HTTP_SERVICES = ("chat_bridge", "feedback")
 KIND = "over HTTP"
-"""The kind of the ledger's entries that were accepted over HTTP."""
+"""Kind of the ledger's entries that were accepted over HTTP."""
 CALLERS = 3
 ROUND = 10
-"""Events of a caller in each round."""
+"""Events per caller and round."""
 ROUND_SECONDS = 1.0
 RESPONSES_CUT = 0.1
-"""Share of accepted requests whose response is withheld and whose connection is cut."""
+"""Share of accepted requests whose response is lost with its connection."""
 PAST = 2 * 3_600 * 1_000_000
-"""Age of the events in microseconds, at least: no clock of a service is so far behind that it calls them future."""
+"""Minimum age of the events in microseconds, more than any service's clock is slow, so that none is in the future."""
 _JUDGEMENT = ("eventId", "occurredAt", "tenant", "project", "conversationId", "turnId", "agentId", "userId", "reaction")
 Event = dict[str, Any]
 
 
 class Caller:
-    """One client with a connection to each of the two services that accept events over HTTP.
+    """Client with a connection to each of the two services that accept events over HTTP.
 
-    A response of 5xx or 429, and a cut connection, leave open whether the request was accepted: it is sent again as it
-    was. Any other refusal goes to `wrong`, since every request is valid.
+    After a 5xx, a 429 or a broken connection the client does not know if the request was accepted, and repeats it
+    unchanged. Any other rejection is added to `wrong`, since every request is valid.
     """
 
     def __init__(self, fleet: Fleet, ledger: Ledger, seed: int, wrong: list[str]) -> None:
@@ -50,10 +50,10 @@ class Caller:
         self._wrong = wrong
         self.doors = {name: Door(lambda name=name: fleet.port_of(name), acceptances) for name in HTTP_SERVICES}
         self.repeats = 0
-        """Requests that were sent again."""
+        """Number of repeated requests."""
 
     async def round(self, client: httpx.AsyncClient) -> None:
-        """Send some chat events, then the judgements of turns whose answers are accepted by now."""
+        """Send some chat events, then judgements of turns whose answers have been accepted."""
         records = [self._traffic.next(now_us() - PAST) for _ in range(ROUND)]
         for tenant, project in sorted({tuple(record.key.split("/")[:2]) for record in records}):
             chat = [r for r in records if r.topic != EXPLICIT and r.key.startswith(f"{tenant}/{project}/")]
@@ -82,7 +82,7 @@ class Caller:
         await self._enter([(record.topic, event) for record, event in zip(records, events, strict=True)])
 
     async def _judge(self, client: httpx.AsyncClient, event: Event) -> None:
-        """The time tells judgements of a person on a turn apart, so an event holds no sequence."""
+        """Judge a turn. Judgements of a person on a turn differ in their times, so events need no sequence."""
         conversation, turn = quote(event["conversationId"], safe=""), quote(event["turnId"], safe="")
         path = f"/conversations/{event['tenant']}/{event['project']}/{conversation}/turns/{turn}/feedback"
         body = {"reaction": event["reaction"], "ts": event["occurredAt"], "user_id": event["userId"]}
@@ -94,7 +94,7 @@ class Caller:
     async def _accepted(
         self, client: httpx.AsyncClient, service: str, path: str, body: bytes, media_type: str
     ) -> httpx.Response | None:
-        """Send until accepted. None if it is refused."""
+        """Send a request until it is accepted. Return None if it is rejected."""
         door = self.doors[service]
         while True:
             cut = self._rng.random() < RESPONSES_CUT
@@ -126,7 +126,7 @@ def _event(record: Outgoing) -> Event:
 
 
 class Callers:
-    """Several callers, each in rounds of its own until `ending`."""
+    """Several callers, each in its own rounds until `ending`."""
 
     def __init__(self, fleet: Fleet, ledger: Ledger, seed: int) -> None:
         self.wrong: list[str] = []
@@ -138,7 +138,7 @@ class Callers:
 
     @property
     def responses_cut(self) -> int:
-        """Accepted requests whose response the client never saw."""
+        """Number of accepted requests whose response the client did not get."""
         return sum(door.withheld for caller in self._callers for door in caller.doors.values())
 
     @property
@@ -146,7 +146,7 @@ class Callers:
         return sum(caller.repeats for caller in self._callers)
 
     async def run(self) -> None:
-        """Send until `ending`; every request that was begun is accepted on return."""
+        """Send until `ending`; on return, every request has been accepted."""
         await asyncio.gather(*map(self._run, self._callers, self._in_round))
 
     async def _run(self, caller: Caller, in_round: asyncio.Lock) -> None:
@@ -166,7 +166,7 @@ class Callers:
                 await door.stop()
 
     async def quiet(self) -> None:
-        """Finish the rounds that were begun, then send nothing more until `resume`."""
+        """Finish the current rounds, then send nothing until `resume`."""
         self._running.clear()
         for lock in self._in_round:
             await lock.acquire()

@@ -1,4 +1,4 @@
-"""The real parts that the services run on: Kafka and PostgreSQL, and for each service a door to either."""
+"""Kafka and PostgreSQL of a run, with a proxy in front of either for each service."""
 
 from __future__ import annotations
 
@@ -27,18 +27,18 @@ SERVICES = ("chat_bridge", "feedback", "inference", "reporting")
 
 
 class Cluster:
-    """One log and one database below `folder`, both started and stopped by us."""
+    """One log and one database below `folder`, both started and stopped by the harness."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.kafka = KafkaWithListeners(folder / "kafka", SERVICES)
         self.postgres = EmbeddedPostgres(folder / "postgres")
         self.disk: Path | None = None
-        """A small disk that the services' tables lie on, where one was asked for."""
+        """Small disk with the services' tables, if requested."""
         self.doors = {name: Door(self._socket, commits) for name in SERVICES}
-        """Between each service and its database."""
+        """Proxy between each service and its database."""
         self.log_doors = {name: Door(partial(self.kafka.port_of, name), ProduceRecogniser) for name in SERVICES}
-        """Between each service and the broker."""
+        """Proxy between each service and the broker."""
 
     async def __aenter__(self) -> Self:
         for door in (*self.doors.values(), *self.log_doors.values()):
@@ -58,7 +58,7 @@ class Cluster:
             await unmount(self.disk)
 
     async def make_topics(self, seconds: float = 30.0) -> None:
-        """Make the topics that are missing; a topic that was just made may take a moment to be seen."""
+        """Create missing topics; a new topic may take a moment to be visible."""
         deadline = time.monotonic() + seconds
         while True:
             try:
@@ -70,7 +70,7 @@ class Cluster:
             await asyncio.sleep(0.5)
 
     async def keep_tables_small(self) -> None:
-        """Have all tables made from now on lie on a small disk of their own, where this user may mount one."""
+        """Create all later tables on a small disk of their own, if this user may mount one."""
         connection = await self.connect()
         try:
             assert self.postgres.pid is not None
@@ -79,19 +79,19 @@ class Cluster:
             await connection.close()
 
     def database_url(self, service: str) -> str:
-        """The database as `service` sees it: through its door."""
+        """Return the database URL for `service`, with its proxy's address."""
         return f"postgresql://postgres@127.0.0.1:{self.doors[service].port}/postgres?sslmode=disable"
 
     def broker(self, service: str) -> str:
-        """The broker as `service` sees it, from first to last through its door."""
+        """Return the broker's address for `service`, which is its proxy's."""
         return f"127.0.0.1:{self.log_doors[service].port}"
 
     async def connect(self) -> asyncpg.Connection:
-        """A connection of the harness's own, past all doors."""
+        """Return a connection of the harness's own, without a proxy."""
         return await asyncpg.connect(self.postgres.url, timeout=10)
 
     async def crash_postgres(self) -> None:
-        """An immediate stop: clients are cut off and the write-ahead log is not finished."""
+        """Stop PostgreSQL immediately: clients are disconnected, and the write-ahead log is not finished."""
         pid = self.postgres.pid
         assert pid is not None
         os.kill(pid, signal.SIGQUIT)

@@ -1,4 +1,4 @@
-"""Forces the compaction that a log would do within a day, so that a fresh consumer's view can be compared."""
+"""Forces the compaction that a log does within a day, so that a new consumer's state can be compared."""
 
 from __future__ import annotations
 
@@ -26,7 +26,8 @@ _AT_ONCE = {
 
 
 async def compact(bootstrap: Bootstrap, seconds: float = 60.0) -> tuple[int, int]:
-    """Records of `feedback.created` before and after; the same number where nothing was compacted within `seconds`."""
+    """Return the records of `feedback.created` before and after; the same number if nothing was compacted within
+    `seconds`."""
     name = FEEDBACK_CREATED.name
     before = await records_of(bootstrap, name)
     admin = AIOKafkaAdminClient(**client_options(bootstrap))
@@ -49,7 +50,7 @@ async def compact(bootstrap: Bootstrap, seconds: float = 60.0) -> tuple[int, int
 
 
 async def _say_again(bootstrap: Bootstrap, records: list[ConsumerRecord]) -> None:
-    """Repeat the last record of each partition: only a write makes the log close the segment that was open."""
+    """Write the last record of each partition again, because only a write makes the log close the open segment."""
     last = {record.partition: record for record in records}
     producer = AIOKafkaProducer(**client_options(bootstrap), enable_idempotence=True)
     await producer.start()

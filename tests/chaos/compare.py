@@ -1,4 +1,4 @@
-"""Compares as sets what must be there with what is there, and says the first difference in words. Pure."""
+"""Comparison of expected and actual sets, with the first difference in words. Pure."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ T = TypeVar("T", bound=Hashable)
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One comparison: how much was compared, what was missing, what was too much, and the first difference in words."""
+    """Result of one comparison: numbers of compared, missing and unexpected items, and the first difference in
+    words."""
 
     promise: str
     what: str
@@ -54,11 +55,11 @@ class Wanted:
     verdicts: Mapping[Key, Shown]
     ignored_tenants: frozenset[str] = frozenset()
     over_http: Expected = field(default_factory=Expected)
-    """The part of `expected` that was accepted over HTTP."""
+    """Part of `expected` that was accepted over HTTP."""
 
 
 def compare(wanted: Wanted, seen: Observations) -> list[Finding]:
-    """All findings, in the order of the promises."""
+    """Return all findings, in the order of the guarantees."""
     people = {
         k: s for k, s in seen.stored.items() if s.shown.kind != "inferred" and k.tenant not in wanted.ignored_tenants
     }
@@ -89,7 +90,7 @@ def compare(wanted: Wanted, seen: Observations) -> list[Finding]:
 
 
 def _over_http(accepted: Expected, seen: Observations) -> Finding:
-    """Compare what was accepted over HTTP with what is stored of it."""
+    """Compare the events that were accepted over HTTP with the stored ones."""
     wanted = {*accepted.records, *accepted.messages}
     return sets("P1", "accepted over HTTP", wanted, wanted & {*seen.stored, *seen.messages})
 

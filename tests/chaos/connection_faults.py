@@ -1,4 +1,5 @@
-"""Faults of the connections between one service and its database or the broker, by the doors between them."""
+"""Faults of the connections between one service and its database or the broker, injected by the proxies between
+them."""
 
 from __future__ import annotations
 
@@ -13,7 +14,7 @@ SHARE_CUT = 0.3
 
 
 async def slow_database(scene: Scene, name: str) -> None:
-    """Everything the service says to its database arrives two seconds late."""
+    """Delay everything that the service sends to its database by two seconds."""
     door = scene.cluster.doors[name]
     door.delay = 2.0
     await asyncio.sleep(scene.rng.uniform(5, 10))
@@ -21,7 +22,7 @@ async def slow_database(scene: Scene, name: str) -> None:
 
 
 async def cut_database(scene: Scene, name: str) -> None:
-    """The connections break, and for a moment no new one is made."""
+    """Break the connections, and accept no new one for a moment."""
     door = scene.cluster.doors[name]
     door.shut = True
     door.cut()
@@ -30,14 +31,14 @@ async def cut_database(scene: Scene, name: str) -> None:
 
 
 async def commit_cut(scene: Scene, name: str) -> None:
-    """The responses to some writes are lost with their connections: the service cannot know that they are committed."""
+    """Lose the responses to some writes with their connections: the service cannot know that they are committed."""
     scene.responses_cut[f"commit_cut {name}"] += await lose_responses(
         scene.cluster.doors[name], scene.rng, scene.rng.uniform(4, 8)
     )
 
 
 async def produce_cut(scene: Scene, name: str) -> None:
-    """The responses to some produce requests are lost with their connections, after the broker has the records."""
+    """Lose the responses to some produce requests with their connections, after the broker has the records."""
     scene.responses_cut[f"produce_cut {name}"] += await lose_responses(
         scene.cluster.log_doors[name], scene.rng, scene.rng.uniform(4, 8)
     )
@@ -53,7 +54,7 @@ async def lose_responses(door: Door, rng: random.Random, seconds: float, share: 
 
 
 async def cut_log(scene: Scene, name: str) -> None:
-    """The connections to the broker break, and no new one is made for up to a session and four seconds."""
+    """Break the connections to the broker, and accept no new one for up to a session timeout and four seconds."""
     door = scene.cluster.log_doors[name]
     door.shut = True
     door.cut()

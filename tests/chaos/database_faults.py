@@ -1,4 +1,4 @@
-"""Faults of the database that leave its connections up: it refuses to write, is full, cancels, or makes wait."""
+"""Faults of the database that keep its connections open: it rejects writes, is full, cancels statements, or blocks."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ TABLES = (
     "reporting.feedbacks",
     "reporting.messages",
 )
-"""Tables of each service, of which every batch of it writes to one at least."""
+"""Tables of each service; every batch writes to at least one of its service's."""
 _BACKENDS = "from pg_stat_activity where application_name like 'agent-feedback%' and pid <> pg_backend_pid()"
 
 
 async def database_read_only(scene: Scene) -> None:
-    """Every transaction that writes is refused, as on a replica that was promoted over."""
+    """Reject every transaction that writes, like a former primary."""
     connection = await scene.cluster.connect()
     try:
         await change_setting(connection, "default_transaction_read_only", "on")
@@ -34,7 +34,7 @@ async def database_read_only(scene: Scene) -> None:
 
 
 async def database_full(scene: Scene) -> None:
-    """No table can grow: the disk below them is filled to its last page."""
+    """Fill the disk below all tables, so that no table can grow."""
     disk = scene.cluster.disk
     if disk is None:
         scene.trouble.append("no small disk could be mounted: the database was never full")
@@ -50,7 +50,7 @@ async def database_full(scene: Scene) -> None:
 
 
 async def cancelled_backends(scene: Scene) -> None:
-    """Statements are cancelled and connections ended by an operator, for five seconds."""
+    """Cancel statements and terminate connections for five seconds."""
     connection = await scene.cluster.connect()
     try:
         for number in range(15):
@@ -62,7 +62,7 @@ async def cancelled_backends(scene: Scene) -> None:
 
 
 async def locked_tables(scene: Scene) -> None:
-    """Somebody holds a lock on every service's table for 40 s; no service may call itself ready all that time."""
+    """Lock a table of every service for 40 s; during that time no service may report that it is ready."""
     connection = await scene.cluster.connect()
     try:
         async with connection.transaction():

@@ -15,7 +15,7 @@ Event = dict[str, Any]
 
 
 def expected_verdicts(messages: dict[Where, list[Event]], detector: Detector) -> dict[Key, Shown]:
-    """The live feedbacks that the detector finds, by key; `messages` holds all versions of each message."""
+    """Return the live feedback that the detector finds, by key; `messages` has all versions of each message."""
     conversations: defaultdict[tuple[str, str, str], list[tuple[Message, Event]]] = defaultdict(list)
     for versions in messages.values():
         latest = max(versions, key=version)

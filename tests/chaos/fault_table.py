@@ -1,4 +1,4 @@
-"""The faults of one service with their frequencies, and the faults that test each promise."""
+"""The faults of one service with their frequencies, and the faults that test each guarantee."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ SERVICE_FAULTS: tuple[tuple[str, ServiceFault, float], ...] = (
     ("cut_log", cut_log, 4),
     ("wrong_clock", wrong_clock, 3),
 )
-"""Name, what it does, how often among the others."""
+"""Name, function, and weight of each fault."""
 TESTED_BY: dict[Promise, tuple[str, ...]] = {
     "P1": (
         "previous_release",
@@ -47,4 +47,4 @@ TESTED_BY: dict[Promise, tuple[str, ...]] = {
     "P9": ("term",),
     "P10": ("previous_release", "kill", "postgres_crash", "redelivery"),
 }
-"""Which faults put a promise to the test."""
+"""Faults that test each guarantee."""

@@ -1,4 +1,4 @@
-"""Keeps one process of every service alive, as a supervisor would, and remembers what happened to them."""
+"""Keeps one process of every service alive, like a supervisor, and records their history."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ NO_PLAN = Plan()
 
 
 class Fleet:
-    """One main process of each service, started again whenever it ends, and any number of guests beside it."""
+    """One main process of each service, restarted whenever it ends, and any number of additional ones."""
 
     def __init__(self, cluster: Cluster, base: Plan = NO_PLAN) -> None:
         self._cluster = cluster
         self.base = base
-        """The settings that every process of the fleet has, beside its own."""
+        """Settings of every process, in addition to its own."""
         self._logs: Counter[str] = Counter()
         self.main: dict[str, ServiceProcess] = {}
         self.guests: list[ServiceProcess] = []
         self.previous: list[ServiceProcess] = []
-        """Processes of the previous release, whose memory and stops promise nothing."""
+        """Processes of the previous release, whose memory and shutdown times are not limited."""
         self._planned: dict[int, Plan] = {}
         self._held: set[str] = set()
         self.kills: Counter[str] = Counter()
         self.gave_up: list[str] = []
-        """Processes that ended though nobody had ended them."""
+        """Processes that ended by themselves."""
         self.peak_mb: dict[str, float] = dict.fromkeys(SERVICES, 0.0)
 
     async def start(self) -> None:
@@ -38,7 +38,7 @@ class Fleet:
         await asyncio.gather(*(process.running(120) for process in self.main.values()))
 
     def spawn(self, name: str, plan: Plan | None = None, further: Mapping[str, str] | None = None) -> ServiceProcess:
-        """A new process of `name`, which nobody keeps alive, with `further` variables in its environment."""
+        """Start a process of `name` that is not restarted, with `further` variables in its environment."""
         url, broker = self._cluster.database_url(name), self._cluster.broker(name)
         prefix = name.upper()
         environment = {f"{prefix}_BROKER": broker, f"{prefix}_DATABASE_URL": url, f"{prefix}_STORE_URL": url}
@@ -52,13 +52,13 @@ class Fleet:
         return process
 
     def spawn_previous(self, name: str, release: Mapping[str, str]) -> ServiceProcess:
-        """A new process of `name` that runs the code to which the environment `release` points."""
+        """Start a process of `name` with the code that the environment `release` selects."""
         process = self.spawn(name, NO_PLAN, release)
         self.previous.append(process)
         return process
 
     def replace(self, name: str, plan: Plan | None = None, further: Mapping[str, str] | None = None) -> ServiceProcess:
-        """Put a new main process in the place of one that has ended."""
+        """Start a new main process in place of one that has ended."""
         self.main[name] = self.spawn(name, plan, further)
         return self.main[name]
 
@@ -81,7 +81,7 @@ class Fleet:
         self._held.discard(name)
 
     async def watch(self) -> None:
-        """Start again what has ended, and note how much memory each takes, until cancelled."""
+        """Restart processes that have ended, and record the memory of each, until cancelled."""
         while True:
             for name, process in list(self.main.items()):
                 self._weigh(process)
@@ -103,7 +103,7 @@ class Fleet:
             self.gave_up.append(f"{process.name} ended by itself with {process.code}")
 
     async def stop(self) -> dict[str, float]:
-        """Stop everything; gives the seconds that each main process took."""
+        """Stop all processes; return the seconds that each main process took."""
         for guest in (*self.guests, *self.previous):
             guest.kill()
         seconds = await asyncio.gather(*(process.terminate() for process in self.main.values()))

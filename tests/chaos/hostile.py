@@ -1,4 +1,4 @@
-"""The lines of the hostile sample as records, where the sample is present."""
+"""The lines of the hostile sample as records, if the sample is present."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from standalone.lines import Routed, lines_of, route
 
 SAMPLES = Path(__file__).parents[3] / "shared" / "samples"
 TENANTS = frozenset({"acme", "globex", ""})
-"""The tenants of the sample: their feedbacks are compared among store, log and reports, not with the ledger."""
+"""Tenants of the sample. Their feedback is compared among store, log and reports, not with the ledger."""
 
 NORMALISED = ("Id is a number", "userType missing", "occurredAt: a number of milliseconds")
-"""Ends of the sample's descriptions of lines that it calls bad and that chat topics accept, normalised."""
+"""Ends of the descriptions of lines that the sample calls bad, but that chat topics accept and normalise."""
 
 
 def hostile(samples: Path = SAMPLES) -> list[Outgoing]:
-    """Every line that can be published at all, with what must become of it; nothing where there is no sample."""
+    """Return every line that can be published, with its expected outcome; empty without the sample."""
     lines, expected = samples / "chat_events_hostile.jsonl", samples / "hostile_expected.json"
     if not lines.is_file() or not expected.is_file():
         return []

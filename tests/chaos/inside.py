@@ -1,4 +1,5 @@
-"""Runs inside a service under test: dies at named points, shifts its clock, fails its dead letters, plants bugs."""
+"""Runs inside a service under test: kills it at given points, shifts its clock, makes dead letters fail, plants
+bugs."""
 
 from __future__ import annotations
 
@@ -43,7 +44,7 @@ class ShiftedClock(SystemClock):
 
 
 class FaultyProducer:
-    """A producer that may die around a publish, or fail to write a dead letter."""
+    """Producer that may kill the process around a publish, or fail to write a dead letter."""
 
     def __init__(self, inner: Producer, countdown: Countdown, refuse_letters: float) -> None:
         self._inner = inner

@@ -21,7 +21,7 @@ from chaos.shared_faults import SHARED_FAULTS, SharedFault, redelivery, topic_ma
 
 
 async def service_lane(scene: Scene, name: str, until: float) -> None:
-    """Faults of one service: strikes, waits until it has recovered, and again."""
+    """Inject faults into one service, each after it has recovered from the previous one."""
     lane = replace(scene, rng=random.Random(f"{scene.seed}-{name}"))
     rng = lane.rng
     await asyncio.sleep(rng.uniform(0, 5))
@@ -36,7 +36,8 @@ async def service_lane(scene: Scene, name: str, until: float) -> None:
 
 
 async def common_lane(scene: Scene, progress: Progress, until: float) -> None:
-    """Faults for everybody: all comes again, a topic is made anew, then broker, database and racing writers."""
+    """Inject faults that affect all services: redelivery, a recreated topic, then broker, database and concurrent
+    writers."""
     lane = replace(scene, rng=random.Random(f"{scene.seed}-common"))
     rng = lane.rng
     began = time.monotonic()
@@ -73,7 +74,7 @@ async def _once(lane: Scene, name: str, progress: Progress) -> None:
 
 
 async def edge_lane(scene: Scene, progress: Progress, names: Sequence[str]) -> None:
-    """The faults called `names` one after another, with nothing else going wrong meanwhile."""
+    """Inject the faults `names` one after another, without others at the same time."""
     for name in names:
         lane = replace(scene, rng=random.Random(f"{scene.seed}-{name}"))
         strike = EDGES[name]
@@ -108,11 +109,11 @@ EDGES: dict[str, Edge] = {
     "jumping_clock": _on_one_service(jumping_clock),
     "previous_release": previous_release,
 }
-"""Faults that strike only where they are asked for: they take long, need rights, or want quiet around them."""
+"""Faults that are injected only on request, because they take long, need privileges, or an idle system."""
 
 
 async def _recovered(lane: Scene, groups: Sequence[str], limit: float = 60.0) -> None:
-    """Go on once the groups have recovered, or are under another fault, or too much time has passed."""
+    """Wait until the groups have recovered, are under another fault, or the time limit has passed."""
     deadline = time.monotonic() + limit
     while time.monotonic() < deadline and not all(lane.recovery.recovered(group) for group in groups):
         await asyncio.sleep(0.25)

@@ -1,4 +1,4 @@
-"""Ledger of acknowledged records: one line a record, written to disk before any other step."""
+"""Ledger of acknowledged records, one per line, written to disk before any other step."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from chaos.outgoing import Fate
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """An acknowledged record. `value` is its text where it is good; of poison only the SHA-256 is kept."""
+    """Acknowledged record. `value` is its text if it is valid; of poison only the SHA-256 is kept."""
 
     topic: str
     partition: int
@@ -31,12 +31,12 @@ class Entry:
 
 
 def digest(value: bytes | None) -> str:
-    """SHA-256 of a value; `none` where there is none."""
+    """Return the SHA-256 of a value; `none` for None."""
     return "none" if value is None else hashlib.sha256(value).hexdigest()
 
 
 class Ledger:
-    """Appends entries and forces them to the disk."""
+    """File of entries, each flushed to the disk."""
 
     def __init__(self, path: Path) -> None:
         self._file = path.open("a", encoding="utf-8")

@@ -1,4 +1,4 @@
-"""A local Kafka that tells the clients of each of several listeners another address."""
+"""A local Kafka with several listeners, each with its own advertised address."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _SETTINGS = "server.properties"
 
 
 class KafkaWithListeners(LocalKafka):
-    """Beside its own listener it has one for each of `names`, whose clients it sends to the port in `advertised`.
+    """Kafka with an additional listener for each of `names`, which advertises the port in `advertised`.
 
     Clients learn the broker's address from metadata and coordinator look-ups, so a proxy stays in between only as the
     advertised address.
@@ -22,7 +22,7 @@ class KafkaWithListeners(LocalKafka):
         super().__init__(directory)
         self._ports = {name: free_port() for name in names}
         self.advertised: dict[str, int] = {}
-        """Port on loopback by listener, set before the start."""
+        """Advertised loopback port by listener, set before the start."""
 
     def port_of(self, name: str) -> int:
         """Return the port on which the broker listens for `name`."""

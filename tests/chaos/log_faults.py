@@ -1,4 +1,4 @@
-"""Faults that the log plays on its readers: records deleted unread, a stranger in the group, a compressed bomb."""
+"""Faults of the log that affect its readers: deleted records, a foreign member, a compressed bomb."""
 
 from __future__ import annotations
 
@@ -26,14 +26,15 @@ from contracts.topics import BY_NAME, consumed_by
 
 DELETED = 60
 BOMB_RECORDS = 100
-"""Records of a megabyte of blanks in one batch of a few kilobytes."""
+"""Number of one-megabyte records of blanks in one batch of a few kilobytes."""
 ROOM_MB = 400.0
-"""Memory that a service may take on top of what it holds while it meets the bomb."""
+"""Additional memory that a service may take while it reads the bomb, in MB."""
 STRANGER_SECONDS = 12.0
 
 
 async def records_deleted(scene: Scene, progress: Progress) -> None:
-    """Retention overtakes a stopped group. What is deleted was said before, so nothing is missing; it must be named."""
+    """Delete records before a stopped group reads them. They are duplicates, so nothing is lost; health must report
+    them."""
     fleet, name = scene.fleet, "feedback"
     await scene.quiet()
     try:
@@ -66,7 +67,7 @@ async def _delete_all(bootstrap: str, topic: str) -> None:
 
 
 async def foreign_member(scene: Scene) -> None:
-    """A consumer that is none of ours takes part in a group for a while, and commits nothing; it must be named."""
+    """Let a foreign consumer join a group for a while without commits; health must report it."""
     name = scene.rng.choice(("chat_bridge", "reporting"))
     stranger = AIOKafkaConsumer(
         *(topic.name for topic in consumed_by(name)),  # type: ignore[arg-type]  # both names are groups
@@ -84,7 +85,7 @@ async def foreign_member(scene: Scene) -> None:
 
 
 async def compressed_bomb(scene: Scene, progress: Progress) -> None:
-    """A few kilobytes that unpack to a hundred megabytes, while no service may take much more memory."""
+    """Send a few kilobytes that decompress to a hundred megabytes; no service may take much more memory."""
     async with _little_room(scene):
         place, packed = await _send_bomb(scene.cluster.kafka.bootstrap, REPLY)
         entry = Entry(REPLY, 0, place, "poison", "bomb", packed, None)
@@ -120,7 +121,7 @@ async def _send_bomb(bootstrap: str, topic: str) -> tuple[int, str]:
 
 @asynccontextmanager
 async def _little_room(scene: Scene) -> AsyncIterator[None]:
-    """While the body runs, a process that asks for much more memory than it holds does not get it."""
+    """Limit the memory of a process during the body to slightly more than it has."""
     pids = [scene.fleet.main[name].pid for name in SERVICES]
     for pid in pids:
         room = int((status_mb(pid, "VmData") + ROOM_MB) * 1024**2)

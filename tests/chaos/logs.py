@@ -1,4 +1,4 @@
-"""Read the whole log from its beginning without a consumer group."""
+"""Reads the whole log from its beginning without a consumer group."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ async def reader(bootstrap: Bootstrap) -> AsyncIterator[AIOKafkaConsumer]:
 
 
 async def records_of(bootstrap: Bootstrap, topic: str) -> list[ConsumerRecord]:
-    """Every record of a topic, in order within each partition."""
+    """Return every record of a topic, in order within each partition."""
     async with reader(bootstrap) as consumer:
         numbers = consumer.partitions_for_topic(topic) or await _partitions(consumer, topic)
         partitions = [TopicPartition(topic, number) for number in sorted(numbers)]
@@ -54,7 +54,7 @@ async def _partitions(consumer: AIOKafkaConsumer, topic: str) -> set[int]:
 
 @dataclass(frozen=True, slots=True)
 class Announced:
-    """One record of `feedback.created`, as far as it is compared."""
+    """Compared fields of one record of `feedback.created`."""
 
     key: Key
     feedback_id: UUID
@@ -64,7 +64,7 @@ class Announced:
 
 
 async def announcements(bootstrap: str) -> list[Announced]:
-    """Everything ever announced that the log still holds, in order within each feedback."""
+    """Return all announcements that the log still has, in order within each feedback record."""
     records = await records_of(bootstrap, FEEDBACK_CREATED.name)
     return [announced(json.loads(record.value)) for record in records if record.value is not None]
 
@@ -87,7 +87,7 @@ class Letter:
 
 
 async def letters(bootstrap: str) -> list[Letter]:
-    """Every dead letter."""
+    """Return every dead letter."""
     found = []
     for topic in TOPICS:
         for record in await records_of(bootstrap, topic.dead_letters):
@@ -99,7 +99,7 @@ async def letters(bootstrap: str) -> list[Letter]:
 
 
 def _offsets(ranges: str) -> Iterator[int]:
-    """The offsets of the equal records that a letter stands for, from `3-7,9`."""
+    """Yield the offsets of the equal records that a dead letter represents, from `3-7,9`."""
     for one in ranges.split(","):
         first, _, last = one.partition("-")
         yield from range(int(first), int(last or first) + 1)

@@ -21,7 +21,7 @@ class Stored:
 
 
 async def watch_store(connection: asyncpg.Connection) -> None:
-    """Have the database itself note every state that a feedback ever has: what is announced must be among them."""
+    """Let a database trigger record every state of each feedback record, among which every announcement must be."""
     await connection.execute(
         """
         create schema if not exists chaos;
@@ -43,7 +43,7 @@ async def history(connection: asyncpg.Connection) -> set[tuple[UUID, int, bool, 
 
 
 async def stored(connection: asyncpg.Connection) -> dict[Key, Stored]:
-    """Every feedback in the store, read from its slots."""
+    """Return every feedback record in the store, read from its slots."""
     found = {}
     for row in await connection.fetch(f"select {KEY}, feedback_type, slots, revision from feedback.feedback"):
         if row["slots"] is not None:
@@ -64,7 +64,7 @@ async def parked(connection: asyncpg.Connection) -> set[tuple[str, str, str]]:
 
 
 async def people_effective(connection: asyncpg.Connection) -> dict[Slot, tuple[str, UUID]]:
-    """The reactions of people that the reports count."""
+    """Return the reactions of people that the reports count."""
     rows = await connection.fetch(
         "select tenant, project, conversation_id, turn_id, user_id, reaction, feedback_id from reporting.effective "
         "where origin = 'user'"
@@ -83,7 +83,7 @@ async def reported_messages(connection: asyncpg.Connection) -> set[tuple[str, st
 
 
 async def judged_turns(connection: asyncpg.Connection) -> dict[tuple[str, str, str, str], str]:
-    """The turns that people have judged, as inference tells planners of them."""
+    """Return the turns that people have judged, as inference reports them to planners."""
     rows = await connection.fetch(
         "select tenant, project, conversation_id, turn_id, user_feedback_status from inference.turns "
         "where user_status is not null"

@@ -1,4 +1,4 @@
-"""The database is gone for minutes while input flows: memory stays bounded, health is true, the rest is caught up."""
+"""A database outage of minutes under load: memory stays bounded, health is correct, and the services catch up."""
 
 from __future__ import annotations
 
@@ -24,19 +24,19 @@ from chaos.run import Options, run
 from chaos.service_faults import Scene
 
 GRACE = 20.0
-"""Seconds after a change within which health may still say what was true before."""
+"""Seconds after a change in which health may still report the previous state."""
 LAG_AGE = 12.0
-"""Seconds by which the lag metric may be behind."""
+"""Maximum age of the lag metric, in seconds."""
 WARM_UP = 15.0
 IDLE = 75.0
-"""Seconds without any input after which a service must still be ready."""
+"""Seconds without input after which a service must still be ready."""
 _LAG = re.compile(r'^agent_feedback_lag_records\{group="(\w+)"\} (\S+)', re.M)
 Phase = str
 
 
 @dataclass
 class Watch:
-    """Asks every service every two seconds how it is, and notes where the answer is not true."""
+    """Poller of every service's health, every two seconds, that records incorrect responses."""
 
     scene: Scene
     progress: Progress
@@ -81,7 +81,7 @@ class Watch:
             self._check_lag(group, float(value))
 
     def _check_lag(self, group: str, said: float) -> None:
-        """True if the metric lies between the least and the most that the lag was within the last seconds."""
+        """Note a metric outside of the minimum and maximum lag of the last seconds, with a tolerance."""
         now = time.monotonic()
         recent = [
             positions.lag(group) for at, positions in self.lags if now - at <= LAG_AGE and group in positions.committed
@@ -135,7 +135,7 @@ class Outage:
             await watch.progress.close()
 
     async def _drain(self, scene: Scene, progress: Progress) -> None:
-        """Until each group is within two seconds of its input, which goes on flowing."""
+        """Wait until each group is within two seconds of its input, which continues."""
         began, start = time.monotonic(), await progress.positions()
         open_groups = {group: start.lag(group) for group in start.committed}
         while open_groups and time.monotonic() - began < self._minutes * 60 + 120:
@@ -152,7 +152,8 @@ class Outage:
 
 
 async def outage(minutes: float, seed: int, rate: float, keep: Path | None) -> int:
-    """0 where every service kept within its memory, answered truly, caught up fast enough and lost nothing."""
+    """Return 0 if every service kept its memory limit, reported its health correctly, caught up fast enough and lost
+    nothing."""
     it = Outage(minutes)
     result = await run(Options(0, seed, rate, keep=keep, drain=300, compacted=False), it.script)
     watch = it.watch

@@ -1,4 +1,4 @@
-"""One record on its way out, and what must become of it."""
+"""Record to publish, with its expected outcome."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from chaos.poison import Headers
 MESSAGE, REPLY, REACTION = "chat.message.ingested", "chat.message.reply.ingested", "chat.message.reaction.ingested"
 EXPLICIT = "feedback.explicit.received"
 Fate = Literal["good", "poison", "hostile", "harmless", "either"]
-"""Good is counted, poison goes to the dead letters. Of the hostile sample: must go there, must not, or may."""
+"""Good records are counted, poison becomes a dead letter. Records of the hostile sample must, must not, or may
+become one."""
 
 
 @dataclass(frozen=True, slots=True)

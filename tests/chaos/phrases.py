@@ -57,4 +57,4 @@ EMOJI: tuple[tuple[str, str, float | None], ...] = (
     ("-1", "👎", -0.6),
     ("🧦", "🧦", None),
 )
-"""As written, as it is meant, and what it is worth (None: nothing). The specification's table, by hand."""
+"""Written form, normalised form, and reward (None: no reward), from the specification's table."""

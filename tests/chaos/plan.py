@@ -10,7 +10,8 @@ from typing import Literal
 VARIABLE = "CHAOS_PLAN"
 Point = Literal["before_publish", "after_publish", "before_commit", "in_rebalance"]
 POINTS: tuple[Point, ...] = ("before_publish", "after_publish", "before_commit", "in_rebalance")
-"""After the write and before the announcement; announced and not committed; taken in whole and not committed."""
+"""Points of a crash: between write and announcement, between announcement and commit, and before the commit of a
+batch."""
 Bug = Literal[
     "commit_before_write",
     "auto_commit",
@@ -26,10 +27,10 @@ Bug = Literal[
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """The process kills itself with SIGKILL when it passes `die_at` for the `die_after`th time.
+    """Plan in which the process kills itself with SIGKILL when it passes `die_at` for the `die_after`th time.
 
     `clock_ahead` (seconds, may be negative) shifts the clock of its own code. `refuse_letters` (0 to 1) is the share of
-    writes of dead letters that fail once as if the broker were away.
+    writes of dead letters that fail once as if the broker were unavailable.
     """
 
     die_at: Point | None = None
@@ -43,5 +44,5 @@ class Plan:
 
 
 def plan_from(environment: Mapping[str, str]) -> Plan:
-    """The plan of this process; an empty one where none was set."""
+    """Return the plan of this process; an empty one if none is set."""
     return Plan(**json.loads(environment.get(VARIABLE, "{}")))

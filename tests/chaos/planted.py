@@ -1,4 +1,4 @@
-"""Bugs that the harness must catch. Each is what a careless change would do; none of it is shipped."""
+"""Bugs that the harness must detect. Each is a plausible mistake; none of them is shipped."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ def _forget_letters(delivery: Delivery) -> None:
 
 
 def _skip_writes() -> None:
-    """Have every tenth request over HTTP accepted and not written."""
+    """Accept every tenth HTTP request without writing it."""
     write, numbers = LogWriter.write, count(1)
 
     async def write_most(self: LogWriter, messages: Sequence[Message]) -> list[Written]:
@@ -119,7 +119,7 @@ def _skip_writes() -> None:
 
 
 def _handler_of(service: Service) -> Any:
-    """The handler of the group that is called like the service, without what surrounds it."""
+    """Return the handler of the group with the service's name, without its wrappers."""
     handler: Any = next(s for s in service.subscriptions if s.group == service.name).delivery._handler
     return handler._inner if isinstance(handler, JournalingHandler) else handler
 
@@ -131,7 +131,7 @@ def _announce_only_changes(service: Service) -> None:
 
 
 def _resend_later(service: Service) -> None:
-    """Have what got no response written again on the side, while the service goes on as if it had one."""
+    """Write messages without a response again in the background, while the service continues as if it had one."""
     can_retry = SendProduceReqHandler._can_retry
 
     def unless_announced(self: Any, error: Exception, batch: Any) -> bool:
@@ -143,7 +143,7 @@ def _resend_later(service: Service) -> None:
 
 
 class SavesNoted:
-    """A store that remembers which records it has changed."""
+    """Store that remembers which records it has changed."""
 
     def __init__(self, inner: Any) -> None:
         self._inner = inner
@@ -163,7 +163,7 @@ class SavesNoted:
 
 
 class ChangesOnly:
-    """A producer that announces what was changed since the last time and nothing else."""
+    """Producer that announces only records that changed since the last call."""
 
     def __init__(self, inner: Producer, saved: set[str]) -> None:
         self._inner = inner
@@ -177,7 +177,7 @@ class ChangesOnly:
 
 
 class ResendsLater:
-    """A producer that takes a lost response for a lost write, and writes again behind what came since."""
+    """Producer that takes a lost response for a lost write, and repeats the write after later ones."""
 
     def __init__(self, inner: Producer) -> None:
         self._inner = inner
@@ -201,7 +201,7 @@ class ResendsLater:
 
 
 class RenamesRoles:
-    """A producer of reactions whose role this release accepts and the previous one does not."""
+    """Producer of reactions with a role that this release accepts and the previous one rejects."""
 
     def __init__(self, inner: Producer) -> None:
         self._inner = inner

@@ -1,4 +1,4 @@
-"""Records that cannot be used, of every kind, and headers that are broken around records that can. Pure."""
+"""Invalid records of every kind, and broken headers of valid records. Pure."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ HOUR = 3_600_000_000
 
 
 def spoil(event: Event, rng: random.Random) -> tuple[str, bytes | None]:
-    """The name of a kind of poison, and `event` spoilt that way (None: a record without value)."""
+    """Return the name of a kind of poison, and `event` spoilt in that way (None: a record without value)."""
     kind = rng.choice(KINDS)
     return kind, SPOIL[kind](event)
 
@@ -79,4 +79,4 @@ BROKEN_HEADERS: tuple[Headers, ...] = (
     [("a", b"1"), ("a", b"2"), ("a", None)],
     [("content-type", b"\x80application/json"), ("correlation_id", b"\x00\xff"), ("message_id", b"\xfe")],
 )
-"""Headers as foreign producers may send them; the record under them is as good as its value."""
+"""Headers as foreign producers may send them; they do not make the record invalid."""

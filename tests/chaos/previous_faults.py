@@ -1,4 +1,4 @@
-"""The previous release next to this one: its processes join the groups of ours, and the upgrade is finished."""
+"""The previous release next to this one: its processes join our groups, and afterwards the upgrade is completed."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ BEHIND = 60.0
 
 
 async def previous_release(scene: Scene, progress: Progress) -> None:
-    """Processes of the previous release join every group for a while and leave again, under the same traffic.
+    """Run processes of the previous release in every group for a while, under the same traffic.
 
-    It derives other event ids, which decide between two reactions of one person at one microsecond. So none of those is
-    on its way meanwhile.
+    It derives other event ids, which decide between two reactions of one person at the same microsecond. So the load
+    has no such pair during that time.
     """
     if scene.previous is None:
         return

@@ -1,4 +1,4 @@
-"""One service as a process that the harness starts, watches and harms."""
+"""One service as a process that the harness starts, observes and disturbs."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 class ServiceProcess:
-    """`agent-feedback run NAME`; dies with the harness. Its log goes to `log`."""
+    """Process of `agent-feedback run NAME` that ends with the harness. Its log goes to `log`."""
 
     def __init__(self, name: str, environment: Mapping[str, str], log: Path) -> None:
         self.name = name
@@ -27,7 +27,7 @@ class ServiceProcess:
         self._port: int | None = None
         self.began = time.monotonic()
         self.doomed = False
-        """Whether its end is the harness's doing."""
+        """True if the harness ends the process."""
         path = os.pathsep.join([str(ROOT / "tests"), os.environ.get("PYTHONPATH", "")]).rstrip(os.pathsep)
         given = {**os.environ, "AGENT_FEEDBACK_TOKEN": TOKEN, "PYTHONPATH": path, **environment}
         with log.open("ab") as output:
@@ -44,7 +44,7 @@ class ServiceProcess:
 
     @property
     def code(self) -> int | None:
-        """None while it lives."""
+        """The exit code; None while the process runs."""
         return self.process.poll()
 
     def signal(self, number: signal.Signals) -> None:
@@ -57,7 +57,7 @@ class ServiceProcess:
         self.process.wait()
 
     async def terminate(self, seconds: float = 60.0) -> float:
-        """SIGTERM, and SIGKILL after `seconds`; gives the seconds it took."""
+        """Send SIGTERM, and SIGKILL after `seconds`; return the seconds until the end."""
         began = time.monotonic()
         self.doomed = True
         self.signal(signal.SIGTERM)
@@ -66,7 +66,7 @@ class ServiceProcess:
         return time.monotonic() - began
 
     def peak_rss_mb(self) -> float:
-        """The most memory it ever held; 0 once it has ended."""
+        """Maximum resident memory in MB; 0 once the process has ended."""
         return status_mb(self.pid, "VmHWM")
 
     def rss_mb(self) -> float:
@@ -82,7 +82,7 @@ class ServiceProcess:
         return self._port
 
     async def running(self, seconds: float = 60.0) -> None:
-        """Wait until the service says that it runs. Raises RuntimeError where it ends or takes too long."""
+        """Wait until the service reports that it runs. Raises RuntimeError if it ends or takes too long."""
         deadline = time.monotonic() + seconds
         while self.port is None:
             if self.code is not None or time.monotonic() > deadline:
@@ -91,7 +91,7 @@ class ServiceProcess:
 
 
 def status_mb(pid: int, field: str) -> float:
-    """A figure of `/proc/PID/status` in megabytes; 0 once the process has ended."""
+    """Return a figure of `/proc/PID/status` in megabytes; 0 once the process has ended."""
     try:
         for line in Path(f"/proc/{pid}/status").read_text().splitlines():
             if line.startswith(field):

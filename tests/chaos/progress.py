@@ -14,7 +14,7 @@ from aiokafka.errors import KafkaError
 from contracts.topics import OPTIONAL, TOPICS, Consumer
 
 GROUPS: tuple[Consumer, ...] = tuple(group for group in get_args(Consumer) if group not in OPTIONAL)
-"""Every consumer group but the optional ones; a service's are called like it, with an ending where it has several."""
+"""Every consumer group except the optional ones, by service; their names begin with the service's."""
 AWAY = (KafkaError, OSError, TimeoutError)
 
 
@@ -24,7 +24,7 @@ def groups_of(service: str) -> tuple[Consumer, ...]:
 
 @dataclass(frozen=True, slots=True)
 class Positions:
-    """Next offset to read (0 where nothing was committed) and end of the log, by group and partition."""
+    """Next offset to read (0 without a commit) and end of the log, by group and partition."""
 
     committed: dict[str, dict[TopicPartition, int]]
     ends: dict[TopicPartition, int]
@@ -38,7 +38,7 @@ class Positions:
 
 
 class Progress:
-    """Asks for positions; raises one of AWAY while the broker does not answer within five seconds."""
+    """Reader of positions; raises one of AWAY if the broker does not respond within five seconds."""
 
     def __init__(self, bootstrap: str) -> None:
         self._bootstrap = bootstrap
@@ -68,7 +68,7 @@ class Progress:
         return Positions(committed, ends)
 
     async def quiet(self, seconds: float, limit: float) -> bool:
-        """Wait until nobody has anything to read and nothing was written for `seconds`; False after `limit`."""
+        """Wait until no group has anything to read and nothing was written for `seconds`; False after `limit`."""
         loop = asyncio.get_running_loop()
         deadline, since, before = loop.time() + limit, loop.time(), None
         while loop.time() < deadline:
@@ -85,7 +85,7 @@ class Progress:
         return False
 
     async def caught_up(self, limit: float) -> bool:
-        """Wait until every group has read what the log holds now; False after `limit` seconds."""
+        """Wait until every group has read everything that the log contains now; False after `limit` seconds."""
         loop = asyncio.get_running_loop()
         deadline, ends = loop.time() + limit, None
         while loop.time() < deadline:

@@ -1,4 +1,4 @@
-"""A proxy that the harness can make slow, shut, or have lose responses: before a database, a broker or an HTTP port."""
+"""A proxy in front of a database, a broker or an HTTP port that can delay, close, or lose responses."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from chaos.wire import WriteRecogniser
 
 
 class Door:
-    """Listens on loopback and passes bytes on to the unix socket, or loopback port, that `target` names at that moment.
+    """Listener on loopback that forwards bytes to the Unix socket, or loopback port, that `target` currently names.
 
-    `target` may raise OSError: the connection is closed at once. `recogniser` makes the object that finds the responses
-    to writes of one connection.
+    If `target` raises OSError, the connection is closed at once. `recogniser` creates the object that finds the
+    responses to writes of one connection.
     """
 
     def __init__(self, target: Callable[[], str | int], recogniser: Callable[[], WriteRecogniser]) -> None:
@@ -22,12 +22,13 @@ class Door:
         self._server: asyncio.Server | None = None
         self._open: set[asyncio.StreamWriter] = set()
         self.delay = 0.0
-        """Seconds by which everything the service says is held back."""
+        """Seconds by which everything that the service sends is delayed."""
         self.shut = False
         self.withholds: Callable[[], bool] | None = None
-        """Asked at each response to a write: if True it is not passed on, and the connection is cut in its place."""
+        """Called at each response to a write; if it returns True, the connection is closed instead of forwarding the
+        response."""
         self.withheld = 0
-        """Responses that were not passed on."""
+        """Number of responses that were not forwarded."""
 
     @property
     def port(self) -> int:
@@ -43,7 +44,7 @@ class Door:
         self.cut()
 
     def cut(self) -> None:
-        """Break every connection that passes through."""
+        """Break every connection through the proxy."""
         for writer in list(self._open):
             writer.close()
 

@@ -1,4 +1,4 @@
-"""Publishes the load at its rate, idempotently, and enters into the ledger what was acknowledged."""
+"""Publishes the load at its rate, idempotently, and adds acknowledged records to the ledger."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from contracts.topics import BY_NAME
 
 TICK = 0.05
 CATCH_UP = 10.0
-"""Seconds of load that an outage may leave to be made up for; the rest is never generated."""
+"""Maximum backlog of the load after an outage, in seconds; the rest is never generated."""
 
 
 def now_us() -> int:
@@ -28,7 +28,7 @@ def now_us() -> int:
 
 
 class Writer:
-    """One idempotent producer that tries until the log has acknowledged everything."""
+    """Idempotent producer that retries until the log has acknowledged everything."""
 
     def __init__(self, bootstrap: str, ledger: Ledger, seed: int, name: str = "chaos") -> None:
         self._bootstrap = bootstrap
@@ -38,7 +38,7 @@ class Writer:
         self._producer: AIOKafkaProducer | None = None
 
     async def write(self, records: Sequence[Outgoing]) -> None:
-        """Publish and enter into the ledger; waits as long as the broker is away."""
+        """Publish and add to the ledger; wait while the broker is unavailable."""
         left = list(records)
         while left:
             try:
@@ -101,7 +101,7 @@ class Writer:
 
 
 class Load:
-    """The traffic, held to its rate. `held` keeps it quiet for a while."""
+    """The traffic at a constant rate. `held` pauses it."""
 
     def __init__(self, traffic: Traffic, writer: Writer, rate: float, clock: Callable[[], int] = now_us) -> None:
         self._traffic = traffic
@@ -116,7 +116,7 @@ class Load:
         self.ending = False
 
     async def run(self) -> None:
-        """Publish until `ending`, then what was still held back."""
+        """Publish until `ending`, then all delayed records."""
         due_at = time.monotonic()
         while not self.ending:
             if not self._may_run.is_set():
@@ -148,7 +148,7 @@ class Load:
 
     @property
     def may_tie(self) -> bool:
-        """True if events of a conversation may have the same time from now on."""
+        """Set to True if events of a conversation may have the same time from now on."""
         return self._traffic.may_tie
 
     @may_tie.setter
@@ -156,7 +156,7 @@ class Load:
         self._traffic.may_tie = may
 
     async def quiet(self) -> None:
-        """Publish what was held back, then nothing more until `resume`."""
+        """Publish all delayed records, then nothing until `resume`."""
         self._may_run.clear()
         await self._idle.wait()
 

@@ -1,4 +1,4 @@
-"""The load of writers that race each other: many judgements on the same few feedbacks. Pure."""
+"""The load of concurrent writers: many judgements of the same few feedback records. Pure."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ SECOND = 1_000_000
 
 
 def races(seed: int, count: int, now: int, about: int | None = None) -> tuple[list[Outgoing], list[Outgoing]]:
-    """`count` judgements for each of two writers, of two people on five turns that no other race is about.
+    """Return `count` judgements for each of two writers, of two people on five turns of this race only.
 
-    A write that is lost shows only where nothing later covers it, so every race begins afresh; those with one `about`
-    are about the same turns.
+    A lost write shows only if no later one covers it, so every race uses new turns; races with the same `about` use the
+    same turns.
     """
     left, right = (_judgements(seed, writer, count, now, about or now) for writer in ("left", "right"))
     return left, right

@@ -1,4 +1,4 @@
-"""The expectation: what the ledger amounts to, counted by the specification and by none of the services' code. Pure."""
+"""The expected state, computed from the ledger by the specification and without the services' code. Pure."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Key(NamedTuple):
 
 
 class Shown(NamedTuple):
-    """Visible state of one feedback. Reaction and value are None if it is cleared; `at` is in microseconds."""
+    """Visible state of one feedback record. Reaction and value are None if it is cleared; `at` is in microseconds."""
 
     kind: str
     live: bool
@@ -47,7 +47,7 @@ class Shown(NamedTuple):
 
 
 class Slot(NamedTuple):
-    """Tenant, project, conversation, turn, user: what at most one reaction of a person counts for."""
+    """Tenant, project, conversation, turn, user: at most one reaction of a person counts for each."""
 
     tenant: str
     project: str
@@ -74,7 +74,7 @@ class Expected:
     letters: set[tuple[str, int, int]] = field(default_factory=set)
     letter_digests: set[str] = field(default_factory=set)
     hostile: set[str] = field(default_factory=set)
-    """Digests of what must have one letter for all copies of it."""
+    """Digests of records of which all copies together must have one dead letter."""
     messages: dict[Where, list[dict[str, Any]]] = field(default_factory=dict)
 
 
@@ -126,14 +126,14 @@ def _where(event: dict[str, Any], message: str) -> Where:
 
 
 def _message_in(entry: Entry, event: dict[str, Any]) -> dict[str, Any]:
-    """The message that an event carries; a reply event says neither its turn nor its agent's name."""
+    """Return the message in an event; a reply event has neither its turn nor its agent's name."""
     if entry.topic == MESSAGE:
         return event | {"rank": 1}
     return event | {"rank": 0, "agentId": event["senderId"]}
 
 
 def version(event: dict[str, Any]) -> tuple[int, int, int]:
-    """Of a message's versions the greatest holds: its own event before a reply's, then the later one."""
+    """Return the sort key of a message's versions: its own event before a reply event, then by time."""
     return event["rank"], parse_instant(event["occurredAt"]), event.get("sequence", -1)
 
 
@@ -214,7 +214,8 @@ def _uuid(*parts: str) -> UUID:
 
 
 def effective(records: dict[Key, Shown]) -> dict[Slot, tuple[str, UUID]]:
-    """The one reaction that counts for each person's turn: the newest explicit one or live emoji, unless it is null."""
+    """Return the reaction that counts for each person and turn: the newest explicit one or live emoji, unless that
+    is null."""
     newest: dict[Slot, tuple[tuple[int, UUID], str | None]] = {}
     for key, shown in records.items():
         if shown.kind == "implicit" or (shown.kind == "reaction" and not shown.live) or shown.kind == "inferred":
@@ -227,7 +228,7 @@ def effective(records: dict[Key, Shown]) -> dict[Slot, tuple[str, UUID]]:
 
 
 def turns_judged(records: dict[Key, Shown]) -> dict[tuple[str, str, str, str], str]:
-    """The status that people give each turn: the latest of their effective reactions."""
+    """Return the status that people give each turn: the latest of their effective reactions."""
     at = {key.feedback_id: shown.at for key, shown in records.items()}
     newest: dict[tuple[str, str, str, str], tuple[tuple[int, UUID], str]] = {}
     for slot, (reaction, feedback_id) in effective(records).items():

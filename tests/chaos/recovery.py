@@ -14,12 +14,12 @@ from aiokafka import TopicPartition
 from chaos.progress import AWAY, GROUPS, Positions, Progress
 
 TARGET = 30.0
-"""Seconds within which a group must have recovered by itself."""
+"""Maximum recovery time of a group, in seconds."""
 
 
 @dataclass
 class Waiting:
-    """A group that has not yet taken in what lay in the log when its last fault ended."""
+    """Group that has not yet read everything that was in the log at the end of its last fault."""
 
     fault: str
     since: float
@@ -27,7 +27,7 @@ class Waiting:
 
 
 class Recovery:
-    """A fault holds the clock of the groups that it touches; it runs from the end of the last of them."""
+    """Recovery times of the groups. The time starts at the end of a group's last fault."""
 
     def __init__(self, progress: Progress) -> None:
         self._progress = progress
@@ -38,7 +38,7 @@ class Recovery:
 
     @asynccontextmanager
     async def under(self, fault: str, groups: Sequence[str], *, measured: bool = True) -> AsyncIterator[None]:
-        """While the body runs `groups` are disturbed; afterwards their recovery is measured."""
+        """Disturb `groups` during the body; afterwards measure their recovery."""
         for group in groups:
             self._under[group] += 1
             self._note_late(group)
@@ -58,7 +58,7 @@ class Recovery:
         return max((seconds for seconds, _, _ in self.seconds), default=0.0)
 
     async def watch(self) -> None:
-        """Look twice a second, until cancelled."""
+        """Check twice a second, until cancelled."""
         while True:
             with suppress(*AWAY):
                 self.look(await self._progress.positions())

@@ -20,7 +20,7 @@ RSS_LIMIT = 300.0
 
 @dataclass
 class Result:
-    """One run. Seconds and megabytes are the worst seen."""
+    """Result of one run, with maximum seconds and megabytes."""
 
     seed: int
     events: int
@@ -30,9 +30,9 @@ class Result:
     stops: Sequence[float]
     max_recovery_s: float
     peak_rss_mb: dict[str, float]
-    """By service."""
+    """Maximum memory by service, in MB."""
     wrong: list[str] = field(default_factory=list)
-    """What else went wrong, in words."""
+    """Further errors, in words."""
 
     def __post_init__(self) -> None:
         slow = [seconds for seconds in self.stops if seconds > STOP_LIMIT]
@@ -53,7 +53,7 @@ class Result:
         return not self.wrong and all(finding.holds for finding in self.findings)
 
     def count(self, *whats: str) -> tuple[int, int]:
-        """Lost and extra over the findings called `whats`; over all others without."""
+        """Return lost and extra of the findings named in `whats`; without names, of all others."""
         chosen = [f for f in self.findings if (f.what in whats if whats else f.promise != "P4")]
         return sum(f.lost for f in chosen), sum(f.extra for f in chosen)
 
@@ -80,7 +80,7 @@ class Result:
 
 
 def print_result(result: Result) -> None:
-    """The table on stdout, the first differences below it, and as the very last line the JSON object."""
+    """Print the table on stdout, then the first differences, and the JSON object as the very last line."""
     table = Table("promise", "compared", "faults injected", "events checked", "lost", "extra", "verdict")
     for finding in result.findings:
         tested = sum(result.faults.get(fault, 0) for fault in TESTED_BY[finding.promise])

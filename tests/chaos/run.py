@@ -1,4 +1,4 @@
-"""One run: real parts, load, faults, quiet, comparison."""
+"""One run: servers, load, faults, idle, comparison."""
 
 from __future__ import annotations
 
@@ -36,13 +36,13 @@ from chaos.verdict import judge
 from support.previous_release import HistoryMissing, previous_release, runs_from
 
 DRAIN_LIMIT = 120.0
-"""Seconds after the load's end within which everything must have been taken in."""
+"""Maximum seconds from the end of the load until everything is processed."""
 CALL_LIMIT = 60.0
-"""Seconds after the load's end within which every request over HTTP must have been accepted."""
+"""Maximum seconds from the end of the load until every HTTP request is accepted."""
 LAST_FAULT = 15.0
-"""Seconds before the end at which the last fault may begin, so that the end is not put off by much."""
+"""Seconds before the end at which the last fault may begin, so that the end is not delayed much."""
 SWEEP = 6.0
-"""Seconds of quiet that a periodic sweep cannot hide in."""
+"""Seconds of quiet that exceed the interval of every periodic sweep."""
 
 
 @dataclass(frozen=True)
@@ -58,7 +58,7 @@ class Options:
     poison: float = 0.01
     drain: float = DRAIN_LIMIT
     edges: tuple[str, ...] = ()
-    """Further faults that strike one after another, each once."""
+    """Additional faults, injected once each, one after another."""
 
 
 Script = Callable[[Scene, Progress, float], Awaitable[None]]
@@ -66,7 +66,7 @@ Script = Callable[[Scene, Progress, float], Awaitable[None]]
 
 @asynccontextmanager
 async def working_folder(keep: Path | None) -> AsyncIterator[Path]:
-    """A folder for one run; gone afterwards unless it is to be kept."""
+    """Yield a folder for one run; delete it afterwards unless it must be kept."""
     folder = keep or Path(tempfile.mkdtemp(prefix="chaos-", dir="/tmp"))
     folder.mkdir(parents=True, exist_ok=True)
     try:
@@ -86,14 +86,14 @@ def previous_environment(folder: Path) -> Mapping[str, str] | None:
 
 
 async def everything(scene: Scene, progress: Progress, until: float) -> None:
-    """All lanes at once."""
+    """Run all lanes concurrently."""
     until -= LAST_FAULT
     lanes = [service_lane(scene, name, until) for name in SERVICES]
     await asyncio.gather(*lanes, common_lane(scene, progress, until))
 
 
 async def run(options: Options, script: Script = everything) -> Result:
-    """Run the load for its minutes while `script` does its harm, then compare."""
+    """Run the load for its minutes while `script` injects faults, then compare."""
     async with working_folder(options.keep) as folder, Cluster(folder) as cluster:
         ledger = Ledger(folder / "ledger.jsonl")
         progress, drain = Progress(cluster.kafka.bootstrap), Progress(cluster.kafka.bootstrap)
@@ -164,7 +164,7 @@ async def run(options: Options, script: Script = everything) -> Result:
 
 
 async def _after_compaction(cluster: Cluster) -> Finding:
-    """A consumer that only sees what compaction left must see what the store holds."""
+    """Compare the store with the state of a consumer that reads only what compaction left."""
     before, after = await compact(cluster.kafka.bootstrap)
     say(f"compaction left {after:,} of {before:,} announcements")
     connection = await cluster.connect()

@@ -1,4 +1,4 @@
-"""Proves that the harness can catch a bug: planted ones, each under its fault, and none in sound services."""
+"""Checks that the harness detects planted bugs, each under its fault, and accuses no correct service."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ SECONDS = 24.0
 
 
 async def killed_while_slow(scene: Scene, progress: Progress, until: float) -> None:
-    """Services that wait for their database are killed: what they hold must come again."""
+    """Kill services while they wait for their database: their batches must be delivered again."""
     names = ("feedback", "chat_bridge")
     while time.monotonic() < until - 8:
         for name in names:
@@ -41,7 +41,7 @@ async def killed_while_slow(scene: Scene, progress: Progress, until: float) -> N
 
 
 async def killed_before_publish(scene: Scene, progress: Progress, until: float) -> None:
-    """The feedback service dies between its write and its announcement, and again."""
+    """Kill the feedback service between its write and its announcement, twice."""
     while time.monotonic() < until - 3:
         scene.note("kill_at_point")
         await kill_and_replace(scene, "feedback", replace(scene.fleet.base, die_at="before_publish", die_after=4))
@@ -49,7 +49,7 @@ async def killed_before_publish(scene: Scene, progress: Progress, until: float) 
 
 
 async def two_writers(scene: Scene, progress: Progress, until: float) -> None:
-    """Two feedback services work on the same few feedbacks, with a database that takes its time."""
+    """Run two feedback services on the same few feedback records, with a slow database."""
     await _guest(scene, "feedback")
     scene.cluster.doors["feedback"].delay = 0.1
     while time.monotonic() < until:
@@ -61,17 +61,17 @@ async def two_writers(scene: Scene, progress: Progress, until: float) -> None:
 
 
 async def commits_cut(scene: Scene, progress: Progress, until: float) -> None:
-    """The feedback service does not see the responses to some of its writes, and nothing else goes wrong."""
+    """Lose the responses to some writes of the feedback service, without other faults."""
     await _cut(scene, "commit_cut", scene.cluster.doors["feedback"], until)
 
 
 async def produces_cut(scene: Scene, progress: Progress, until: float) -> None:
-    """The feedback service does not see the responses to some of its announcements, and nothing else goes wrong."""
+    """Lose the responses to some announcements of the feedback service, without other faults."""
     await _cut(scene, "produce_cut", scene.cluster.log_doors["feedback"], until)
 
 
 async def _cut(scene: Scene, fault: str, door: Door, until: float) -> None:
-    """Lose responses behind `door` while two writers judge the same few turns, others after every third loss."""
+    """Lose responses through `door` while two writers judge the same few turns, others after every third loss."""
     for number in count():
         if time.monotonic() > until - 2:
             return
@@ -83,20 +83,20 @@ async def _cut(scene: Scene, fault: str, door: Door, until: float) -> None:
 
 
 async def next_to_previous(scene: Scene, progress: Progress, until: float) -> None:
-    """Processes of the previous release run in every group, and nothing goes wrong."""
+    """Run processes of the previous release in every group, without other faults."""
     scene.note("previous_release")
     scene.load.may_tie = False
     await run_previous(scene, until - time.monotonic())
 
 
 async def load_alone(scene: Scene, progress: Progress, until: float) -> None:
-    """No fault but those in the records themselves."""
+    """Run without faults except those in the records themselves."""
     scene.note("poison")
 
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """A planted bug, what reveals it, and the plan of a sound service under the same conditions."""
+    """Planted bug, the script that reveals it, and the plan of a correct service under the same conditions."""
 
     bug: Bug
     script: Script
@@ -119,7 +119,7 @@ CHECKS = (
 
 
 async def selfcheck(seed: int, only: str | None = None, rate: float = 300.0) -> int:
-    """Return 0 if every planted bug is caught and no sound service is accused. `rate` in events per second."""
+    """Return 0 if every planted bug is detected and no correct service is accused. `rate` is in events per second."""
     table = Table("planted", "under", "caught", "by", "sound services")
     chosen = [check for check in CHECKS if only in (None, check.bug)]
     sound: dict[object, Result] = {}

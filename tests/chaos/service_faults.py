@@ -1,4 +1,4 @@
-"""The faults that hit one service. Each is a coroutine that does its harm and returns once it is over."""
+"""Faults of one service. Each is a coroutine that injects the fault and returns when it is over."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from chaos.recovery import Recovery
 from chaos.wall_clock import WallClock
 
 SESSION = 10.0
-"""Seconds of silence after which the broker gives a member's partitions away."""
+"""Session timeout in seconds, after which the broker reassigns a member's partitions."""
 
 
 @dataclass
 class Scene:
-    """Everything that a fault may touch, and what it notes."""
+    """State that faults use and change."""
 
     cluster: Cluster
     fleet: Fleet
@@ -42,17 +42,17 @@ class Scene:
     stops: list[float] = field(default_factory=list)
     trouble: list[str] = field(default_factory=list)
     wrong: list[str] = field(default_factory=list)
-    """What a fault found that must not be, in words."""
+    """Errors that a fault found, in words."""
     responses_cut: Counter[str] = field(default_factory=Counter)
-    """Responses to writes that a service never saw, by fault and service."""
+    """Number of responses to writes that a service did not get, by fault and service."""
     locks: dict[str, asyncio.Lock] = field(default_factory=lambda: {name: asyncio.Lock() for name in SERVICES})
-    """Held while a fault decides which process of a service lives."""
+    """Locks that a fault holds while it controls a service's processes."""
 
     def note(self, fault: str) -> None:
         self.faults[fault] += 1
 
     async def quiet(self) -> None:
-        """Stop the load, over Kafka and over HTTP, until `resume`."""
+        """Stop the load over Kafka and HTTP until `resume`."""
         await asyncio.gather(self.load.quiet(), self.callers.quiet())
 
     def resume(self) -> None:
@@ -61,14 +61,14 @@ class Scene:
 
 
 async def kill(scene: Scene, name: str) -> None:
-    """SIGKILL at a moment of no choice."""
+    """Send SIGKILL at a random moment."""
     scene.fleet.main[name].kill()
     scene.fleet.kills[name] += 1
     await asyncio.sleep(1)
 
 
 async def kill_at_point(scene: Scene, name: str) -> None:
-    """SIGKILL, and again at a named point of the next life."""
+    """Send SIGKILL, and again at a given point of the next life."""
     fleet, rng = scene.fleet, scene.rng
     points = POINTS if name != "reporting" else ("before_commit", "in_rebalance")
     point = rng.choice(points)
@@ -98,12 +98,12 @@ async def kill_and_replace(scene: Scene, name: str, plan: Plan, further: Mapping
 
 
 async def term(scene: Scene, name: str) -> None:
-    """A normal stop under load; how long it took is a promise."""
+    """Stop the service normally under load; its duration is limited."""
     scene.stops.append(await scene.fleet.main[name].terminate())
 
 
 async def zombie(scene: Scene, name: str) -> None:
-    """Stopped past its session while another takes over, then let go on as if nothing had happened."""
+    """Pause the service past its session timeout while another takes over, then resume it."""
     guest = await _guest(scene, name)
     main = scene.fleet.main[name]
     main.signal(signal.SIGSTOP)
@@ -114,7 +114,7 @@ async def zombie(scene: Scene, name: str) -> None:
 
 
 async def join_and_leave(scene: Scene, name: str) -> None:
-    """Guests come and go every few seconds."""
+    """Start and stop additional processes every few seconds."""
     for _ in range(scene.rng.randint(1, 3)):
         guest = await _guest(scene, name)
         await asyncio.sleep(scene.rng.uniform(0.5, 3))
@@ -122,13 +122,14 @@ async def join_and_leave(scene: Scene, name: str) -> None:
 
 
 async def wrong_clock(scene: Scene, name: str) -> None:
-    """Killed, and back with a clock an hour off until the next restart."""
+    """Kill the service and restart it with a clock that is an hour off, until the next restart."""
     ahead = scene.rng.choice((3_600.0, -3_600.0))
     await kill_and_replace(scene, name, replace(scene.fleet.base, clock_ahead=ahead))
 
 
 async def jumping_clock(scene: Scene, name: str) -> None:
-    """Killed, and back with a clock that jumps an hour ahead and an hour back, for every library in the process."""
+    """Kill the service and restart it with a clock that jumps an hour forward and back, for every library in the
+    process."""
     clock = WallClock(scene.cluster.folder / f"{name}.clock")
     await kill_and_replace(scene, name, scene.fleet.base, clock.environment)
     await _started(scene, scene.fleet.main[name])
@@ -138,7 +139,8 @@ async def jumping_clock(scene: Scene, name: str) -> None:
 
 
 async def stopped_minute(scene: Scene, name: str) -> None:
-    """SIGSTOP for a minute with nobody to take over: the group is empty, and its member must come back by itself."""
+    """Pause the service for a minute without a replacement: the group is empty, and its member must return by
+    itself."""
     main = scene.fleet.main[name]
     main.signal(signal.SIGSTOP)
     await asyncio.sleep(60)
@@ -153,7 +155,7 @@ async def _guest(scene: Scene, name: str) -> ServiceProcess:
 
 
 async def _started(scene: Scene, process: ServiceProcess) -> None:
-    """Wait until it runs; one that dies on the way is noted, and the fault goes on without it."""
+    """Wait until the service runs; if it dies before, note that and continue without it."""
     try:
         await process.running(60)
     except RuntimeError as error:

@@ -1,4 +1,4 @@
-"""The faults that hit everybody: the broker, the database, the log itself, writers that race."""
+"""Faults that affect all services: the broker, the database, the log, and concurrent writers."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ async def broker_kill(scene: Scene) -> None:
 
 
 async def broker_stop(scene: Scene) -> None:
-    """The broker hangs: connections stay open and nothing is answered, sometimes for longer than a request waits."""
+    """Pause the broker: connections stay open without responses, sometimes for longer than a request's timeout."""
     scene.cluster.kafka.pause()
     await asyncio.sleep(scene.rng.choice((4.0, 12.0, 25.0)))
     scene.cluster.kafka.resume()
@@ -37,13 +37,13 @@ async def postgres_crash(scene: Scene) -> None:
 
 
 async def racing_producers(scene: Scene) -> None:
-    """Two writers judge the same few turns at the same time, on partitions of no order."""
+    """Let two writers judge the same few turns concurrently, on different partitions."""
     one, two = races(scene.seed, 150, now_us())
     await asyncio.gather(scene.racers[0].write(one), scene.racers[1].write(two))
 
 
 async def redelivery(scene: Scene, service: str) -> None:
-    """Everything that a service has ever read comes again."""
+    """Deliver everything that a service has ever read again."""
     fleet = scene.fleet
     fleet.hold(service)
     try:
@@ -59,7 +59,7 @@ async def redelivery(scene: Scene, service: str) -> None:
 
 
 async def _reset(bootstrap: str, group: str, start: dict[TopicPartition, OffsetAndMetadata]) -> bool:
-    """Move a group's positions; False while it still has members or the broker is away."""
+    """Reset a group's offsets; False while it has members or the broker is unavailable."""
     from aiokafka import AIOKafkaConsumer
 
     consumer = AIOKafkaConsumer(bootstrap_servers=bootstrap, group_id=group, enable_auto_commit=False)
@@ -75,7 +75,7 @@ async def _reset(bootstrap: str, group: str, start: dict[TopicPartition, OffsetA
 
 
 async def topic_made_again(scene: Scene, progress: Progress) -> None:
-    """A chat topic is deleted and made again while all is quiet and everything in it was read."""
+    """Delete and recreate a chat topic while the system is idle and everything in the topic was read."""
     await scene.quiet()
     try:
         if not await progress.quiet(1.0, 60):
@@ -103,4 +103,4 @@ SHARED_FAULTS: tuple[tuple[str, SharedFault, float], ...] = (
     ("broker_stop", broker_stop, 2),
     ("postgres_crash", postgres_crash, 3),
 )
-"""Name, what it does, how often among the others. All groups feel them."""
+"""Name, function and weight of each fault. They affect all groups."""

@@ -1,4 +1,4 @@
-"""A small disk in memory for the tables of a database, so that it can be filled without harm to anybody else."""
+"""A small disk in memory for a database's tables, which can be filled without affecting others."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ DISK_BYTES = 1024**3
 
 
 async def mount(connection: asyncpg.Connection, server: int) -> Path | None:
-    """Mount a small disk and have all tables made from now on lie there; None where this user may not mount.
+    """Mount a small disk and create all later tables there; None if this user may not mount.
 
-    `server` is the id of the database's process: the disk must be its user's.
+    `server` is the id of the database's process, whose user must own the disk.
     """
     disk = Path(tempfile.mkdtemp(prefix="chaos-disk-", dir="/tmp"))
     if await _run("mount", "-t", "tmpfs", "-o", f"size={DISK_BYTES},mode=755", "tmpfs", str(disk)):
@@ -31,13 +31,13 @@ async def mount(connection: asyncpg.Connection, server: int) -> Path | None:
 
 
 async def unmount(disk: Path) -> None:
-    """Give the disk back, once the database has stopped."""
+    """Unmount the disk after the database has stopped."""
     await _run("umount", str(disk))
     disk.rmdir()
 
 
 async def change_setting(connection: asyncpg.Connection, name: str, value: str) -> None:
-    """Change a setting of the whole server, for connections that are open, too."""
+    """Change a setting of the whole server, also for open connections."""
     await connection.execute(f"alter system set {name} = '{value}'")
     await connection.execute("select pg_reload_conf()")
 

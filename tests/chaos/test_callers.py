@@ -1,4 +1,4 @@
-"""A caller repeats what may not have been accepted, and a door withholds what it should: a commit, an acceptance."""
+"""Callers repeat requests that may not have been accepted, and a proxy withholds commits and acceptances."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ async def nothing() -> None:
 
 @pytest.fixture
 async def caller(tmp_path: Path) -> Any:
-    """A caller whose services answer every third request with 503, and note the bodies of the others."""
+    """Yield a caller whose services answer every third request with 503, and note the bodies of the others."""
     app, bodies = application(nothing), Counter[bytes]()
 
     @app.post(INGEST)

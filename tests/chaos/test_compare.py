@@ -1,4 +1,4 @@
-"""Each kind of damage is found and said in words."""
+"""Each kind of damage is found and described."""
 
 from dataclasses import replace
 from uuid import UUID

@@ -1,4 +1,4 @@
-"""The previous release in a run: what a clone without history says, and a load without ties."""
+"""The previous release in a run: the error of a clone without history, and a load without ties."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The expectation is written by hand here, so that it cannot be wrong in the same way as what it judges."""
+"""Hand-written expectations for the recount, so that it cannot share errors with the code that it checks."""
 
 import json
 import random
@@ -11,7 +11,7 @@ from chaos.outgoing import EXPLICIT, MESSAGE, REACTION, REPLY
 from chaos.recount import Expected, Key, Shown, effective, recount
 
 T0 = 1_793_793_600_000_000
-"""2026-11-04T12:00:00Z, by hand."""
+"""Microseconds of 2026-11-04T12:00:00Z, as a literal."""
 
 
 def entry(topic: str, offset: int, fate: str = "good", **event: Any) -> Entry:

@@ -1,4 +1,4 @@
-"""The load is what it says: its good records can be read, its poison cannot, and a seed always makes the same."""
+"""The load's good records are valid, its poison is invalid, and a seed always gives the same load."""
 
 import json
 import random

@@ -1,4 +1,4 @@
-"""The clock that the harness sets is the one that a process sees; clocks that only count on are left alone."""
+"""A process sees the wall clock that the harness sets; monotonic clocks stay correct."""
 
 from __future__ import annotations
 

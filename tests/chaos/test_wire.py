@@ -1,4 +1,4 @@
-"""Recognise the responses to writes, however the bytes are cut, and cut a real producer off after its write."""
+"""Responses to writes are recognised however their bytes are split, and a real producer loses one after its write."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The load: seeded, endless, and made of everything that the system takes in. Pure but for its own random state."""
+"""The load: seeded, endless, with every kind of input. Pure except for its own random state."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from contracts.instants import format_instant
 SECOND = 1_000_000
 CONVERSATIONS = 60
 LENGTH = 40
-"""Messages after which a conversation makes room for another."""
+"""Number of messages after which a conversation is replaced by another."""
 LATEST = 12.0
-"""Seconds by which a record is late at the most."""
+"""Maximum delay of a record, in seconds."""
 
 
 @dataclass
@@ -39,7 +39,7 @@ class Conversation:
 
 
 class Traffic:
-    """`next(now)` gives the next record; `now` in microseconds bounds what has happened so far."""
+    """Generator of records. `next(now)` returns the next one; `now` in microseconds limits the events' times."""
 
     def __init__(self, seed: int, *, poison: float = 0.01, tie: float = 0.05) -> None:
         self._rng = random.Random(seed)
@@ -106,7 +106,8 @@ class Traffic:
         return chosen
 
     def _id(self, tenant: str, project: str) -> int:
-        """Counted in each project, so that the same names stand in all of them and only the scope tells them apart."""
+        """Return an id that is unique within its project, so that only the scope distinguishes ids of different
+        projects."""
         self._ids[tenant, project] += 1
         return self._ids[tenant, project]
 
@@ -152,7 +153,7 @@ class Traffic:
         return MESSAGE, {**event, **self._base(conversation), "content": self._rng.choice(words) + " (edited)"}
 
     def _about(self, conversation: Conversation) -> dict[str, Any]:
-        """The message that a reply or reaction is about: mostly an agent's, sometimes one that never comes."""
+        """Return the message of a reply or reaction: mostly an agent's, sometimes one that never arrives."""
         rng = self._rng
         if rng.random() < 0.004:
             ghost = f"never{self._seed}-{self._id(conversation.tenant, conversation.project)}"

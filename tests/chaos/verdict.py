@@ -1,4 +1,4 @@
-"""Reads everything once all is quiet, and compares it with what the ledger says."""
+"""Reads the state of all services when they are idle, and compares it with the ledger."""
 
 from __future__ import annotations
 
@@ -46,5 +46,5 @@ async def observe(cluster: Cluster) -> Observations:
 
 
 async def judge(cluster: Cluster, ledger: Path) -> list[Finding]:
-    """Every comparison of what is there with what the ledger says must be there."""
+    """Return the comparisons of the actual state with the ledger."""
     return compare(wanted_of(ledger), await observe(cluster))

@@ -1,4 +1,4 @@
-"""A process's wall clock in the harness's hands, for every library in it: libfaketime reads how far off it is."""
+"""Control of a process's wall clock, for every library in it: libfaketime reads the offset from a file."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from pathlib import Path
 
 LIBRARIES = tuple(Path("/usr/lib").glob("*/faketime/libfaketimeMT.so.1"))
-"""Where Debian's package libfaketime puts it; nothing where it is not installed."""
+"""Location of Debian's package libfaketime; empty if it is not installed."""
 
 
 class WallClock:
-    """The file that tells a process how many seconds its clock is off. Clocks that only count on stay true."""
+    """File with the offset of a process's clock in seconds. Monotonic clocks stay correct."""
 
     def __init__(self, file: Path) -> None:
         if not LIBRARIES:
@@ -19,7 +19,7 @@ class WallClock:
         self.set(0)
 
     def set(self, seconds: int) -> None:
-        """Seen by the process within a second."""
+        """Set the offset, which the process sees within a second."""
         beside = self._file.with_suffix(".next")
         beside.write_text(f"{seconds:+d}s\n")
         beside.replace(self._file)

@@ -1,4 +1,4 @@
-"""Recognise the responses to writes in the bytes of a connection: PostgreSQL, HTTP, Kafka. Pure."""
+"""Recognises the responses to writes in the bytes of a connection: PostgreSQL, HTTP, Kafka. Pure."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ _PRODUCE = 0
 
 
 class WriteRecogniser(Protocol):
-    """Follows the two directions of one connection."""
+    """Observer of both directions of one connection."""
 
     def requested(self, data: bytes) -> None:
-        """Take in bytes of the client, before they are passed on."""
+        """Process bytes of the client, before they are forwarded."""
         ...
 
     def confirmed(self, data: bytes) -> bool:
@@ -27,12 +27,12 @@ class WriteRecogniser(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class ByResponse:
-    """A protocol whose responses alone say that a write was done."""
+    """Protocol whose responses alone tell that a write was done."""
 
     confirmed: Callable[[bytes], bool]
 
     def requested(self, data: bytes) -> None:
-        """Requests tell nothing."""
+        """Ignore requests."""
 
 
 def is_commit(response: bytes) -> bool:
@@ -46,12 +46,12 @@ def is_success(response: bytes) -> bool:
 
 
 class FrameHeads:
-    """Beginnings, `length` bytes each, of the frames in a stream; a size of four bytes stands before each frame."""
+    """Beginnings, `length` bytes each, of the frames in a stream; each frame follows its size in four bytes."""
 
     def __init__(self, length: int) -> None:
         self._length = length
         self._skip = 0
-        """Bytes of the current frame that are still to come behind its beginning."""
+        """Remaining bytes of the current frame after its beginning."""
         self._held = b""
 
     def feed(self, data: bytes) -> list[bytes]:
@@ -69,7 +69,8 @@ class FrameHeads:
 
 
 class ProduceRecogniser:
-    """Kafka: a response has the correlation id of its request, and only the request says that it writes records."""
+    """Recogniser for Kafka: a response has the correlation id of its request, and only the request tells that it
+    writes records."""
 
     def __init__(self) -> None:
         self._requests, self._responses = FrameHeads(8), FrameHeads(4)

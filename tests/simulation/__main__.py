@@ -1,4 +1,4 @@
-"""Runs many seeds, or one again: `python -m simulation --seeds 10000`, `python -m simulation --seed 42`."""
+"""Runs many seeds, or repeats one: `python -m simulation --seeds 10000`, `python -m simulation --seed 42`."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from rich.progress import track
 from simulation.one_seed import Verdict, run_seed
 
 SHOWN = 5
-"""Failing seeds that are described."""
+"""Number of failing seeds that are described."""
 
 
 def main() -> int:

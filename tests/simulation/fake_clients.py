@@ -1,4 +1,4 @@
-"""The log's clients and the stores as one process sees them: every call may be delayed, fail, or be the last."""
+"""The log's clients and the stores of one process: every call may be delayed, fail, or kill the process."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from simulation.fake_log import Entry, Group, Log, Membership
 
 Part = Literal["log", "commit", "store"]
 Point = Callable[[str, Part], Awaitable[None]]
-"""An await point of a process: `point(label, part)` comes back, raises what `part` raises when it fails, or kills."""
+"""Await point of a process: `point(label, part)` returns, raises the error of an unavailable `part`, or kills."""
 
 
 class FakeConsumer:
@@ -55,7 +55,7 @@ class FakeConsumer:
         self.group.log.stir()
 
     async def getmany(self) -> Sequence[Entry]:
-        """Some records of some of the lanes, in order within each; waits while there are none."""
+        """Return some records of some partitions, in order within each; wait while there are none."""
         while True:
             log, positions = self.group.log, self.membership.positions
             ready = [lane for lane in self.group.lanes if positions.get(lane, 1 << 60) < len(log.lanes.get(lane, ()))]
@@ -72,7 +72,7 @@ class FakeConsumer:
 
 
 class FakeBatch:
-    """A record batch that is full after a few records."""
+    """Record batch that is full after a few records."""
 
     def __init__(self, most: int) -> None:
         self._most = most
@@ -90,7 +90,7 @@ class FakeBatch:
 class FakeProducerClient:
     """Fake of the part of aiokafka's producer that `BatchProducer` uses. After a failure it rejects all further calls.
 
-    Each batch is written by itself, so that a crash or a failure may leave a part of the messages written.
+    Each batch is written separately, so a crash or a failure may leave a part of the messages written.
     """
 
     def __init__(self, log: Log, point: Point, rng: Random) -> None:
@@ -128,7 +128,7 @@ class FakeProducerClient:
 
 
 class SimulatedProducer(BatchProducer):
-    """The real one on a fake client."""
+    """The real producer on a fake client."""
 
     def __init__(self, log: Log, point: Point, rng: Random) -> None:
         super().__init__("nowhere", client_id="simulated")
@@ -145,7 +145,7 @@ class SimulatedProducer(BatchProducer):
 
 
 class FaultyStore:
-    """Any store behind a connection that fails before a call, or after it."""
+    """Store behind a connection that fails before or after a call."""
 
     def __init__(self, store: Any, point: Point) -> None:
         self._store = store
@@ -171,7 +171,7 @@ class FaultyStore:
 
 
 class FaultyFeedbackStore(FaultyStore):
-    """Promises no more than each record's atomicity: a bulk write may stop half-way."""
+    """Store that guarantees only each record's atomicity: a bulk write may stop half-way."""
 
     async def save(self, saves: Sequence[Save]) -> set[Any]:
         written: set[Any] = set()

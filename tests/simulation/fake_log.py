@@ -1,4 +1,4 @@
-"""A log in memory with partitions, groups, generations and commits, as Kafka keeps them."""
+"""A log in memory with partitions, groups, generations and commits like Kafka's."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from servicekit.log.records import Headers
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A record as the client library gives it; `timestamp` is the log's, in milliseconds."""
+    """Record as the client library returns it; `timestamp` is the log's, in milliseconds."""
 
     topic: str
     partition: int
@@ -32,7 +32,8 @@ class Entry:
 
 
 class Log:
-    """`now` gives milliseconds. `changed` is set, and replaced, whenever somebody may have something to read."""
+    """In-memory log. `now` returns milliseconds. `changed` is set, and replaced, when there may be something to
+    read."""
 
     def __init__(self, now: Callable[[], int]) -> None:
         self._now = now
@@ -54,12 +55,12 @@ class Log:
         return Written(message.topic, partition, entry.offset)
 
     def stir(self) -> None:
-        """Wake whoever waits for records, an assignment or a stop."""
+        """Wake everyone who waits for records, an assignment or a stop."""
         changed, self.changed = self.changed, asyncio.Event()
         changed.set()
 
     def of(self, topic: str) -> list[Entry]:
-        """All records of a topic, partition by partition."""
+        """Return all records of a topic, partition by partition."""
         return [entry for lane in self._lanes_of(topic) for entry in self.lanes.get(lane, ())]
 
     def _lanes_of(self, topic: str) -> list[TopicPartition]:
@@ -69,7 +70,7 @@ class Log:
 
 @dataclass
 class Membership:
-    """Membership as a member knows it; it learns of its expulsion only later."""
+    """View of a membership by the member, which learns of its removal only later."""
 
     generation: int = -1
     assignment: frozenset[TopicPartition] = frozenset()
@@ -77,7 +78,7 @@ class Membership:
 
 
 class Group:
-    """One consumer group: who is in it, and how far it has committed."""
+    """Consumer group: its members and committed offsets."""
 
     def __init__(self, name: Consumer, log: Log) -> None:
         self.name = name
@@ -94,9 +95,9 @@ class Group:
         assignment: frozenset[TopicPartition],
         offsets: dict[TopicPartition, int],
     ) -> None:
-        """All or nothing, by what `member` believed when it asked. Raises what the client library raises.
+        """Commit all offsets or none, by the member's own view. Raises the client library's exceptions.
 
-        A group without members takes anybody's commit, as a real one was seen to do.
+        A group without members accepts anybody's commit, like a real one.
         """
         if any(lane not in assignment for lane in offsets):
             raise IllegalStateError("not assigned")
@@ -105,7 +106,7 @@ class Group:
         self.committed.update(offsets)
 
     def share_out(self, order: Iterable[Membership]) -> None:
-        """A new generation: the lanes go round the members, each from what is committed."""
+        """Begin a new generation: the partitions are distributed round-robin, each from its committed offset."""
         self.generation += 1
         self.members = list(order)
         shares: list[list[TopicPartition]] = [[] for _ in self.members]

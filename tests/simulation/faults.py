@@ -13,23 +13,23 @@ from simulation.processes import SESSION_SECONDS, Killed, Process, Unexpected, W
 from simulation.world import KINDS, World
 
 FEWEST, MOST = 6, 14
-"""Faults of one history."""
+"""Minimum and maximum number of faults of one history."""
 LAST_STEP = 400
-"""The await point by which all of them have struck."""
+"""Await point before which all faults are injected."""
 HEARTBEAT_SECONDS = 3.0
 VICTIM_STEPS = 60
-"""Await points for which a fault waits for its victim."""
+"""Number of await points for which a fault waits for its process."""
 MOST_COPIES = 3
-"""Processes of one service at a time."""
+"""Maximum number of processes of one service."""
 
 
 VICTIMS: dict[Consumer, int] = {"chat_bridge": 3, "inference": 3, "feedback": 4, "reporting": 1}
 PARTS: dict[Part, int] = {"store": 4, "log": 5, "commit": 1}
-"""How often a fault strikes whom, and where: before and after a call of the store, a write or a commit."""
+"""Weight, service and part of each fault: before and after a call of the store, a write or a commit."""
 
 
 class Due(NamedTuple):
-    """A fault that strikes the wanted process from a step on; anybody, if that one is not to be had."""
+    """Fault that is injected into the wanted process from a step on, or into another if that process is missing."""
 
     step: int
     name: str
@@ -41,7 +41,7 @@ class Due(NamedTuple):
 
 
 class Operator:
-    """Runs the processes, injects the faults, and keeps the groups' membership as a cluster would."""
+    """Runner of the processes that injects the faults and manages the groups' membership like a cluster."""
 
     def __init__(self, world: World, wiring: Wiring) -> None:
         self.world = world
@@ -82,7 +82,7 @@ class Operator:
         return [process for process in self.processes if process.kind == kind and process.alive]
 
     async def heal(self) -> None:
-        """End every outage, freeze and vacancy."""
+        """End all outages, pauses and vacancies."""
         self._due.clear()
         self.world.down_until.clear()
         while self._tasks:
@@ -93,7 +93,7 @@ class Operator:
                 await self.rebalance(kind)
 
     async def rebalance(self, kind: Any) -> None:
-        """Let the living give up their partitions, and share them out again among them."""
+        """Revoke the partitions of the running processes, and assign them again."""
         async with self._rebalancing[kind]:
             group = self.world.groups[kind]
             asleep = [p.frozen_until for p in self.alive(kind) if p.frozen_until > self.world.time()]
@@ -112,7 +112,7 @@ class Operator:
             self.world.log.stir()
 
     def later(self, seconds: float, work: Callable[[], Any]) -> None:
-        """Do `work` in so many seconds; `heal` waits for it."""
+        """Run `work` after so many seconds; `heal` waits for it."""
 
         async def wait() -> None:
             await asyncio.sleep(seconds)
@@ -143,17 +143,18 @@ class Operator:
         raise FAILURES[part]()
 
     def unexpected(self, process: Process, part: Part) -> None:
-        """Something fails that is neither the database nor the log: in the commit, or between the work and it."""
+        """Raise an error that is neither the database's nor the log's: in the commit, or before it."""
         if part == "commit":
             raise Unexpected
         process.surprised = True
 
     def stall(self, process: Process, part: Part) -> float:
-        """Slow, but its heartbeats go on; a rebalance may not wait so long."""
+        """Slow a process down while its heartbeats continue; a rebalance may not wait for it that long."""
         return self.world.rng.uniform(0.5, 12)
 
     def freeze(self, process: Process, part: Part) -> None:
-        """SIGSTOP past the session timeout: somebody else takes over, then it wakes up and goes on unaware."""
+        """Pause a process past its session timeout, as SIGSTOP does: another takes over, then the first continues
+        unaware."""
         seconds = self.world.rng.uniform(SESSION_SECONDS + 1, 40)
         process.frozen_until = self.world.time() + seconds
         kind = process.kind
@@ -166,7 +167,7 @@ class Operator:
         self.later(0, lambda: self._come_back(kind))
 
     def leave(self, process: Process, part: Part) -> None:
-        """SIGTERM: finish the batch at work, leave, and be started again where nobody else is left."""
+        """Stop a process as SIGTERM does: it finishes its batch and leaves. It is restarted if it was the last one."""
         leaver = self.world.rng.choice([p for p in self.processes if p.alive])
 
         async def stop() -> None:
@@ -186,7 +187,7 @@ class Operator:
         self.world.down_until["log"] = self.world.time() + self.world.rng.uniform(0.1, 60)
 
     def rewind(self, process: Process, part: Part) -> None:
-        """A group is set back, as an operator does to have everything delivered again."""
+        """Reset a group's offsets, as an operator does to have everything delivered again."""
         kind = self.world.rng.choice(KINDS)
 
         async def back() -> None:
@@ -203,7 +204,7 @@ class Operator:
         self.later(0, back)
 
     def send_again(self, process: Process, part: Part) -> None:
-        """A chat service publishes again what it published before, on another partition."""
+        """Publish events again, as a chat service may do, on another partition."""
         entries = [entry for topic in CHAT_TOPICS for entry in self.world.log.of(topic.name)]
         for entry in self.world.rng.sample(entries, min(5, len(entries))):
             self.world.log.append(Message(entry.topic, None, entry.value, (), self.world.rng.randrange(6)))

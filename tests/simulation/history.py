@@ -21,14 +21,14 @@ Fields = dict[str, Any]
 
 @dataclass(frozen=True)
 class Said:
-    """One event as its producer wrote it; `fields` is None where it is no event at all."""
+    """Event as its producer wrote it; `fields` is None if it is not a valid event."""
 
     topic: Topic
     value: bytes | None
     fields: Fields | None
 
     def message(self, rng: Random) -> Message:
-        """Half of it under its conversation's key, half as a producer writes it that hashes otherwise."""
+        """Return the event's record: in half of the cases without a key on a random partition, else under its key."""
         if self.fields is None or rng.random() < 0.5:
             return Message(self.topic.name, None, self.value, (), rng.randrange(self.topic.partitions))
         if self.topic is ERASURE_REQUESTED:
@@ -38,7 +38,7 @@ class Said:
 
 
 class Author:
-    """Writes the events of one history."""
+    """Generator of one history's events."""
 
     def __init__(self, rng: Random) -> None:
         self._rng = rng
@@ -122,7 +122,7 @@ class Author:
         self._say(CHAT_REPLY, fields)
 
     def _as_reply(self, message: Fields, about: Fields) -> None:
-        """A message that is published as a reply, too, at its own time or a little later."""
+        """Publish an existing message as a reply, too, at a time of its own."""
         if message["messageId"] == about["messageId"]:
             return
         names = ("messageId", "senderId", "senderType", "content")

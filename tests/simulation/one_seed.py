@@ -1,4 +1,4 @@
-"""One seed, one history: the same seed does exactly the same every time."""
+"""History of one seed. The same seed always gives exactly the same history."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ REAL = Wiring()
 
 @dataclass(frozen=True)
 class Verdict:
-    """Outcome of a seed. `broken` names every broken promise; `fingerprint` is the hash of the whole history."""
+    """Outcome of a seed. `broken` names every violated invariant; `fingerprint` is the hash of the whole history."""
 
     seed: int
     events: int
@@ -34,7 +34,7 @@ class Verdict:
 
 
 def run_seed(seed: int, wiring: Wiring = REAL) -> Verdict:
-    """Live through the history of `seed` and check the promises at its end."""
+    """Run the history of `seed` and check the invariants at its end."""
     with asyncio.Runner(loop_factory=VirtualLoop) as runner, _silent():
         return runner.run(_live(seed, wiring))
 
@@ -66,7 +66,7 @@ async def _live(seed: int, wiring: Wiring) -> Verdict:
 
 
 async def _publish(world: World, said: list[Said]) -> int:
-    """Out of order, some of it far before or after its turn, some of it twice, with pauses."""
+    """Publish the events in changed order, some much earlier or later, some twice, with pauses."""
     rng = world.rng
     late = [
         (rng.uniform(0, len(said)) if rng.random() < 0.5 else number + rng.expovariate(0.15), number)
@@ -81,7 +81,7 @@ async def _publish(world: World, said: list[Said]) -> int:
 
 
 async def _quiet(world: World, operator: Operator) -> None:
-    """Until nothing was left to read for longer than a sweep takes, twice."""
+    """Wait until nothing is left to read for longer than a sweep takes, twice."""
     calm, before = 0, -1
     while calm < 3:
         await asyncio.sleep(6)
@@ -94,7 +94,7 @@ async def _quiet(world: World, operator: Operator) -> None:
 
 @contextmanager
 def _silent() -> Iterator[None]:
-    """Without the log lines that thousands of injected faults would make."""
+    """Suppress the log lines of thousands of injected faults."""
     kept = structlog.get_config()
     structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.CRITICAL))
     try:

@@ -1,4 +1,4 @@
-"""Broken parts, one promise each: a simulation that lets one of them pass proves nothing."""
+"""Broken parts, each of which violates one invariant. The simulation must detect every one."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ from simulation.fake_clients import SimulatedProducer
 from simulation.processes import WITHOUT_SWEEP, SimulatedSubscription, Wiring
 
 LINGER = 1.5
-"""Virtual seconds by which an answer comes late, where a bug shows only if somebody else comes between."""
+"""Virtual seconds by which a response is delayed, for bugs that show only if another process acts in between."""
 
 
 class CommitsFirst(Delivery):
-    """Commits before the work, as consumers with auto-commit do."""
+    """Commits before the work, like consumers with automatic commits."""
 
     async def deliver(self, records: Sequence[RawRecord], commit: Callable[[], Awaitable[bool]]) -> None:
         accepted = await commit()
@@ -39,7 +39,7 @@ class CommitsFirst(Delivery):
 
 
 class AnnouncesChangesOnly(FeedbackHandler):
-    """Announces what this batch changed, and nothing that a crash left unannounced."""
+    """Announces only what this batch changed, and nothing that a crash left unannounced."""
 
     def __init__(self, store: Any, producer: Producer, rewards: Mapping[str, float]) -> None:
         changed: set[UUID] = set()
@@ -72,14 +72,14 @@ class _Only:
 
 
 class Oblivious(FeedbackWriter):
-    """Never looks whether somebody was faster."""
+    """Never checks if another process was faster."""
 
     async def changed_since(self, *arguments: Any) -> Any:
         return {}
 
 
 class NeverMends(FeedbackHandler):
-    """Lets a stale announcement stand last."""
+    """Leaves a stale announcement as the last one."""
 
     def _writer(self) -> FeedbackWriter:
         return Oblivious(self._store, self._producer)
@@ -89,7 +89,7 @@ class NeverMends(FeedbackHandler):
 
 
 class Unguarded:
-    """Writes whatever the store holds by now."""
+    """Overwrites the stored record without a guard."""
 
     def __init__(self, store: Any) -> None:
         self._store = store
@@ -112,7 +112,7 @@ class Unguarded:
 
 
 class LooksBeforeItParks(ChatHandler):
-    """Parks without a look at what has arrived since, and nobody sweeps."""
+    """Parks without checking again for the original. Nobody sweeps."""
 
     async def _release(self, batch: Batch) -> None:
         for event in batch.events:
@@ -121,7 +121,7 @@ class LooksBeforeItParks(ChatHandler):
 
 
 class ForgetsFirst(Parking):
-    """Takes an event out of the parking before it is forwarded."""
+    """Removes an event from parking before it is forwarded."""
 
     async def release(
         self, pairs: Sequence[tuple[ParkedEvent, IndexedMessage]]
@@ -131,7 +131,7 @@ class ForgetsFirst(Parking):
 
 
 class NeverLooksAgain:
-    """Trusts its first look at a conversation while others write to it."""
+    """Does not read a conversation again after concurrent writes."""
 
     def __init__(self, store: Any) -> None:
         self._store = store
@@ -149,7 +149,7 @@ class NeverLooksAgain:
 
 
 class LosesTheLedger:
-    """Forgets whom it has forgotten."""
+    """Loses its erasure ledger."""
 
     def __init__(self, store: Any) -> None:
         self._store = store
@@ -162,14 +162,14 @@ class LosesTheLedger:
 
 
 class GoesOn(SimulatedSubscription):
-    """Passes over a batch that failed in a way nobody has thought of."""
+    """Skips a batch that failed with an unexpected error."""
 
     def _rewind(self, *arguments: Any) -> None:
         return None
 
 
 class KeepsTheFailedOne(SimulatedProducer):
-    """Goes on with a producer whose sequence is broken."""
+    """Keeps a producer whose sequence is broken."""
 
     async def _drop(self, producer: Any) -> None:
         return None
@@ -191,4 +191,4 @@ PLANTED: dict[str, Wiring] = {
     "passes over a batch after the unexpected": Wiring(subscription=GoesOn),
     "keeps a producer that failed": Wiring(producer=KeepsTheFailedOne),
 }
-"""What is wrong, and the parts that make it so."""
+"""Broken parts by the name of the bug."""

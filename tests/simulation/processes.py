@@ -1,4 +1,4 @@
-"""A service process over the fakes: it consumes, sweeps, freezes, dies and comes back."""
+"""A service process over the fakes: it consumes, sweeps, pauses, dies and restarts."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ from simulation.world import EPOCH_SECONDS, World
 
 SWEEP_SECONDS = 5.0
 SESSION_SECONDS = 10.0
-"""How long the group waits for a member that is silent."""
+"""Session timeout of a group member, in seconds."""
 
 
 class Killed(BaseException):
-    """The process is gone: nothing of it runs any more, not even what catches every Exception."""
+    """Death of the process. Nothing in it runs any more, not even handlers that catch every Exception."""
 
 
 class Unexpected(Exception):
@@ -43,7 +43,7 @@ class Unexpected(Exception):
 
 
 class SimulatedSubscription(Subscription):
-    """The real one on a consumer that is given."""
+    """The real subscription on a given consumer."""
 
     def __init__(self, delivery: Delivery, clock: Any, consumer: FakeConsumer) -> None:
         super().__init__(delivery, clock)
@@ -65,9 +65,9 @@ class SimulatedSubscription(Subscription):
 
 @dataclass(frozen=True)
 class Wiring:
-    """Parts that a history is built from; a self-check replaces one of them by a broken one.
+    """Parts that a history is built from; a self-check replaces one of them with a broken one.
 
-    `likelier` gives faults another weight.
+    `likelier` changes the weights of faults.
     """
 
     chat_events: type[ChatHandler] = ChatHandler
@@ -83,14 +83,14 @@ class Wiring:
 
 
 NOTHING_CUT_OFF = dict.fromkeys(("crash", "fail once", "unexpected", "leave", "database down", "log down", "rewind"), 0)
-"""Weights without the faults that end work half-way."""
+"""Weights without the faults that interrupt work."""
 WITHOUT_SWEEP = Wiring(sweeps=False, likelier=NOTHING_CUT_OFF)
-"""Histories in which nobody sweeps: every wait must be ended by whoever comes second."""
+"""Histories without a sweep: every wait must be ended by the later of two events."""
 
 
 @dataclass
 class SkewedClock:
-    """Wall time may be wrong by `skew` microseconds, and no promise may hang on it."""
+    """Clock whose wall time is wrong by `skew` microseconds; no invariant may depend on it."""
 
     world: World
     skew: int
@@ -107,7 +107,7 @@ OnPoint = Callable[["Process", str, Part], Coroutine[Any, Any, None]]
 
 @dataclass
 class Process:
-    """One running copy of a service. `on_point` is asked at every await point what happens there."""
+    """One running copy of a service. At every await point `on_point` determines the fault."""
 
     kind: Consumer
     world: World
@@ -139,13 +139,13 @@ class Process:
         return faulty(self.wiring.store(self.kind, store), self.point)
 
     def run(self) -> None:
-        """Start consuming, and sweeping where the service does."""
+        """Start consuming, and sweeping if the service does."""
         self.tasks.append(asyncio.create_task(self._until_killed(self._consume())))
         if self.sweep is not None and self.wiring.sweeps:
             self.tasks.append(asyncio.create_task(self._until_killed(self._sweep(self.sweep))))
 
     async def point(self, label: str, part: Part) -> None:
-        """An await point. Raises Killed once the process is dead, and what `part` raises where it is down."""
+        """Pass an await point. Raises Killed if the process is dead, or the error of `part` if that is unavailable."""
         self._breathe()
         self.world.steps += 1
         self.world.note(self.kind, label)
@@ -157,7 +157,8 @@ class Process:
             raise FAILURES[part]()
 
     def kill(self) -> None:
-        """End it as SIGKILL does. One that no longer holds its partitions may leave a stale announcement behind."""
+        """End the process as SIGKILL does. One that no longer holds its partitions may leave a stale announcement as
+        the last."""
         self.alive = False
         group = self.world.groups[self.kind]
         if self.subscription.at_work and self.subscription.generation != group.generation:
@@ -171,7 +172,7 @@ class Process:
         return self.consumer.membership in self.world.groups[self.kind].members
 
     def _surprise(self, _: object) -> None:
-        """An observer with a bug: it fails between the work and the commit."""
+        """Fail in an observer, between the work and the commit."""
         if self.surprised:
             self.surprised = False
             raise Unexpected
@@ -198,7 +199,7 @@ class Process:
 
 
 class NoErasures:
-    """Lets every erasure pass: what one leaves in the indexes is no promise that histories are held to."""
+    """Ignores erasures, because the histories have no invariant about the indexes after one."""
 
     async def note(self, erasures: Collection[Erasure]) -> set[Person]:
         return {erasure.person for erasure in erasures}

@@ -19,7 +19,7 @@ from simulation.world import World
 
 
 async def broken(world: World, said: list[Said]) -> list[str]:
-    """Every broken promise, in words; nothing where all hold."""
+    """Return every violated invariant in words; empty if all hold."""
     wanted = recount(said)
     records = {record.feedback_id: record async for part in world.feedback.scan() for record in part}
     return [

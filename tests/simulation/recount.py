@@ -20,7 +20,7 @@ Key = tuple[str, ...]
 Where = tuple[str, str, str]
 """Tenant, conversation, message."""
 Shown = tuple[Any, ...]
-"""Live, value, what was said (emoji, reaction or text), microseconds."""
+"""Live, value, content (emoji, reaction or text), microseconds."""
 
 
 @dataclass
@@ -93,7 +93,7 @@ def _apply(slots: dict[str, tuple[Any, ...]], slot: str, event: Fields, live: bo
 
 
 def _message_in(one: Said) -> Fields:
-    """The message that an event carries; a reply event says neither its turn nor its agent's name."""
+    """Return the message in an event; a reply event has neither its turn nor its agent's name."""
     fields = one.fields or {}
     if one.topic is CHAT_MESSAGE:
         return fields | {"rank": 1}

@@ -1,4 +1,4 @@
-"""Reporting's read models as dictionaries."""
+"""Reporting's read models in dictionaries."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A detector whose verdict hangs on every text before the judged message, so that a missed second look shows."""
+"""A detector whose verdict depends on every text before the judged message, so that a missed second judgement shows."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from detector.model import Neighbourhood, Target, Verdict
 
 
 def judge(item: Neighbourhood) -> Verdict:
-    """Rejected, accepted or nothing, by a checksum of the neighbourhood; about the latest agent message."""
+    """Return rejected, accepted or neutral, by a checksum of the neighbourhood; the target is the latest agent
+    message."""
     answered = next((one for one in reversed(item.before) if one.role == "agent"), None)
     found = "\n".join(f"{m.message_id}\t{m.text}" for m in (*item.before, item.message))
     feedback = ("rejected", "accepted", "neutral", "neutral")[zlib.crc32(found.encode()) % 4]

@@ -1,4 +1,4 @@
-"""An intake of turns that keeps nothing: no promise that is simulated hangs on the index of turns."""
+"""An intake of turns that stores nothing, because no invariant concerns the index of turns."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Hundreds of histories of crashes, delays, duplicates and reorderings; and proof that a bug would be seen in them."""
+"""Hundreds of histories of crashes, delays, duplicates and reorderings, and checks that planted bugs are detected."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from simulation.planted import PLANTED
 from simulation.processes import WITHOUT_SWEEP
 
 SEEDS, PARTS = 200, 10
-"""Seeds within which every planted bug must show, run without a bug, too; `make simulate` runs more."""
+"""Seeds within which every planted bug must be detected; also run without a bug. `make simulate` runs more."""
 WITHOUT = 80
 """Seeds of histories without a sweep."""
 

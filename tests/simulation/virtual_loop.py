@@ -1,4 +1,4 @@
-"""An event loop whose time is a number: a wait of an hour takes no time, and every run is the same."""
+"""An event loop with virtual time: a wait of an hour takes no time, and every run is the same."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from typing import Any
 
 
 class Stuck(Exception):
-    """Everybody waits, and nothing will ever happen."""
+    """Every task waits, and no event is scheduled."""
 
 
 class VirtualLoop(asyncio.BaseEventLoop):
-    """Runs what is ready, then jumps to the next moment at which something is due. No sockets, no threads."""
+    """Event loop that runs ready callbacks, then advances to the next scheduled one. No sockets, no threads."""
 
     def __init__(self) -> None:
         super().__init__()

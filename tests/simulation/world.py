@@ -1,4 +1,4 @@
-"""Everything one seed's history holds: log, groups, stores, processes, the clock, and what was seen."""
+"""State of one seed's history: log, groups, stores, processes, the clock, and the observed announcements."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ from simulation.reporting_memory import ReportingMemory
 EPOCH_SECONDS = 1_790_000_000
 KINDS: tuple[Consumer, ...] = ("chat_bridge", "inference", "feedback", "reporting")
 MOST_SECONDS = 3_600.0
-"""Virtual seconds after which a history that has not come to rest counts as stuck."""
+"""Virtual seconds after which a history that is still active counts as stuck."""
 
 
 class Violation(Exception):
-    """A promise was broken; the message says which, and the first difference in words."""
+    """Violated invariant; the message names it and the first difference."""
 
 
 class KnownFeedbacks(FeedbackMemory):
-    """Remembers every revision that was ever stored."""
+    """Store that remembers every revision that was ever stored."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -45,7 +45,7 @@ class KnownFeedbacks(FeedbackMemory):
 
 @dataclass
 class World:
-    """One history. `unmended` says that a process died which may have announced what was no longer so."""
+    """State of one history. `unmended`: a process died that may have left a stale announcement."""
 
     seed: int
     rng: Random
@@ -81,7 +81,7 @@ class World:
 
     @property
     def fingerprint(self) -> str:
-        """Equal for two runs that did exactly the same."""
+        """Return a hash that is equal for two runs with exactly the same steps."""
         return self._trace.hexdigest()
 
     def _appended(self, entry: Entry) -> None:

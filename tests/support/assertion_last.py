@@ -1,4 +1,4 @@
-"""A pytest hook: of a failed test, the failed assertion is the last thing printed, after all that was captured."""
+"""Pytest hook that prints the failed assertion of a test last, after its captured output."""
 
 from __future__ import annotations
 

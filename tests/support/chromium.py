@@ -1,4 +1,4 @@
-"""Debian's Chromium for tests of pages; without it, or without playwright, they are skipped and say so."""
+"""Debian's Chromium for tests of pages. Without it, or without playwright, the tests are skipped with the reason."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ needs_chromium = [
 
 @asynccontextmanager
 async def launched() -> AsyncIterator[Any]:
-    """A browser."""
+    """Start a browser."""
     async with playwright.async_playwright() as parts:
         chromium = await parts.chromium.launch(executable_path=CHROMIUM, args=list(FLAGS))
         yield chromium
@@ -41,7 +41,7 @@ async def launched() -> AsyncIterator[Any]:
 
 @asynccontextmanager
 async def opened(browser: Any, **options: Any) -> AsyncIterator[tuple[Any, list[str]]]:
-    """A page, and what its console and its network complained of."""
+    """Open a page; yield it with the messages of its console and the failures of its network."""
     context = await browser.new_context(**options)
     page = await context.new_page()
     complaints: list[str] = []

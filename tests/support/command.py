@@ -1,4 +1,4 @@
-"""Running the command line as a user does, and looking into the state it leaves."""
+"""Runs of the command line as a user starts it, and access to the state that it leaves."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Ended:
 
 
 async def agent_feedback(*arguments: str | Path, within: float = 120, **environment: str) -> Ended:
-    """Run to the end, at most `within` seconds."""
+    """Run the command to its end, at most `within` seconds."""
     process = await asyncio.create_subprocess_exec(
         COMMAND,
         *map(str, arguments),
@@ -56,14 +56,14 @@ async def agent_feedback(*arguments: str | Path, within: float = 120, **environm
 
 @asynccontextmanager
 async def state_folder() -> AsyncIterator[Path]:
-    """An empty folder that PostgreSQL's own user may enter, also if the tests run as root."""
+    """Yield an empty folder that PostgreSQL's own user may enter, even if the tests run as root."""
     with server_folder() as folder:
         yield Path(folder) / "state"
 
 
 @asynccontextmanager
 async def serving(state: Path, *arguments: str) -> AsyncIterator[tuple[str, str]]:
-    """A run that keeps serving; gives its address and token once it is ready."""
+    """Start a run that keeps serving; yield its address and token when it is ready."""
     process = await asyncio.create_subprocess_exec(
         COMMAND, "up", "--port", "0", "--state", str(state), *arguments, stderr=asyncio.subprocess.PIPE
     )
@@ -82,13 +82,13 @@ async def serving(state: Path, *arguments: str) -> AsyncIterator[tuple[str, str]
 
 
 async def said_in(state: Path) -> set[Said]:
-    """The live records of people in the state's feedback store."""
+    """Return the live records of people in the state's feedback store."""
     async with EmbeddedPostgres(state / "postgres") as server:
         return await said_at(server.url)
 
 
 async def said_at(url: str) -> set[Said]:
-    """The live records of people in the feedback store at `url`."""
+    """Return the live records of people in the feedback store at `url`."""
     connection = await asyncpg.connect(url)
     try:
         rows = await connection.fetch(

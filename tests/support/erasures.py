@@ -1,4 +1,4 @@
-"""Erasing a person over HTTP, as an operator does."""
+"""Erasure of a person over HTTP."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from running_stack import RunningStack
 
 
 async def erased(stack: RunningStack, user: str, token: str = "all") -> dict[str, Any]:
-    """The status of the person's erasure once every service has confirmed it."""
+    """Erase the person; return the status when every service has confirmed it."""
     async with stack.client(token) as http:
         accepted = await http.delete(f"/tenants/acme/users/{user}")
         assert accepted.status_code == 202, accepted.text

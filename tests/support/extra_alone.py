@@ -1,4 +1,4 @@
-"""An environment that holds what one extra of pyproject.toml asks for and nothing else, made without a network."""
+"""Environment with only the requirements of one extra of pyproject.toml, created without a network."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from packaging.utils import canonicalize_name
 
 REPOSITORY = Path(__file__).parents[2]
 LIBRARIES = {"inference": ("detector",)}
-"""Packages of ours that a service needs besides contracts and servicekit; the kit is a distribution of its own."""
+"""Our packages that a service needs in addition to contracts and servicekit; the kit is a separate distribution."""
 
 
 def distributions_of(service: str) -> dict[str, Distribution]:
     """Return the distributions that `pip install agent-feedback[SERVICE]` installs, by name, as installed here.
 
-    Follows the requirements of pyproject.toml. Raises PackageNotFoundError where one of them is not installed here.
+    Follows the requirements of pyproject.toml. Raises PackageNotFoundError if one of them is not installed here.
     """
     project = tomllib.loads((REPOSITORY / "pyproject.toml").read_text())["project"]
     extra = project["optional-dependencies"][service.replace("_", "-")]
@@ -42,7 +42,7 @@ def distributions_of(service: str) -> dict[str, Distribution]:
 
 
 def environment_of(service: str, folder: Path) -> Path:
-    """Make the environment in `folder`. Returns its Python, which sees this service, its libraries and its packages."""
+    """Create the environment in `folder`. Return its Python, which has this service, its libraries and its packages."""
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", folder], check=True)
     packages = next((folder / "lib").glob("python3*")) / "site-packages"
     for found in distributions_of(service).values():

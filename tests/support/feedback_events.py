@@ -1,4 +1,5 @@
-"""Entries, records and received events for the feedback tests, with everything that a test does not name filled in."""
+"""Entries, records and received events for the feedback tests, with defaults for everything that a test does not
+name."""
 
 from __future__ import annotations
 
@@ -25,7 +26,7 @@ from servicekit.log.messages import Message, Written
 from servicekit.log.records import Coordinates, RawRecord, Received
 
 START = 1_790_000_000_000_000
-"""The moment that `at=0` means, in microseconds: 2026-09-21T14:13:20Z."""
+"""Time of `at=0` in microseconds: 2026-09-21T14:13:20Z."""
 SECOND = 1_000_000
 
 
@@ -34,7 +35,7 @@ def key(name: str = "t1", *, tenant: str = "acme", project: str = "support", use
 
 
 def entry(at: int = 0, *, present: bool = True, event: str = "e1", text: str | None = None, **said: Any) -> Entry:
-    """An entry; `at` counts microseconds from START."""
+    """Return an entry; `at` is in microseconds from START."""
     stamp = Stamp(said.pop("evaluation", 0), START + at, said.pop("sequence", -1), not present, event, "d")
     fields: dict[str, Any] = {"reaction": "ok", "value": 1.0} if present else {}
     payload = Payload(said.pop("turn_id", "t1"), "agent-a", None, "human", event, **{**fields, "text": text, **said})
@@ -44,7 +45,7 @@ def entry(at: int = 0, *, present: bool = True, event: str = "e1", text: str | N
 def record(
     name: str = "t1", *, revision: int = 1, created: int = 1, slot: str = "", at: int = 0, **said: Any
 ) -> Record:
-    """A record with one entry; a key's field or an entry's may be named."""
+    """Return a record with one entry; `said` has fields of the key or the entry."""
     named = {field: said.pop(field) for field in ("tenant", "project", "user") if field in said}
     return Record(key(name, **named), "explicit", "user", {slot: entry(at, **said)}, revision, created)
 
@@ -54,7 +55,7 @@ _ABOUT = {**_COMMON, "agent_id": "agent-a", "agent_message_id": "m1", "agent_mes
 
 
 def explicit(reaction: str | None = "ok", *, at: float = 0, event: str = "x1", **fields: Any) -> Any:
-    """`at` counts seconds from START, here and below."""
+    """Return an explicit judgement. `at` is in seconds from START, here and below."""
     given = {**_COMMON, "agent_id": "agent-a", "user_id": "ann", "reaction": reaction, **fields}
     return FeedbackExplicitReceived(event_id=event, occurred_at=START + int(at * SECOND), **given)
 
@@ -107,7 +108,8 @@ _TOPICS = {
 
 
 def received(event: Any, *, logged: float | None = None, offset: int = 0) -> Received[Any]:
-    """The event as read from its topic; `logged` (seconds from START) is the log's time, else the event's own."""
+    """Return the event as read from its topic; `logged` (seconds from START) is the log time, by default the event's
+    own."""
     log_time = event.occurred_at if logged is None else START + int(logged * SECOND)
     at = Coordinates(_TOPICS[type(event)].name, 0, offset)
     return Received(event, RawRecord(at, None, b"{}", (), log_time))
@@ -118,7 +120,7 @@ def batch(*events: Any) -> list[Received[Any]]:
 
 
 class RecordingProducer:
-    """A log in memory: every announcement in order, and the confirmations of erasures beside them."""
+    """In-memory log with every announcement in order, and the confirmations of erasures."""
 
     def __init__(self) -> None:
         self.sent: list[Message] = []
@@ -132,5 +134,5 @@ class RecordingProducer:
 
     @property
     def last(self) -> dict[str | None, bytes | None]:
-        """The last value of each key."""
+        """Return the last value of each key."""
         return {message.key: message.value for message in self.sent}

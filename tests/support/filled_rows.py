@@ -1,4 +1,4 @@
-"""Rows in tables of ours of which a test names only the columns that it is about."""
+"""Insertion of rows of which a test names only the relevant columns."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import asyncpg
 
 
 async def insert(pool: asyncpg.Pool, table: str, *rows: Mapping[str, Any]) -> None:
-    """Insert `rows`, all with the same columns; others that must not be null get a value of their type."""
+    """Insert `rows`, all with the same columns; other columns that must not be null get a default of their type."""
     columns = await pool.fetch(
         "select attname as name, atttypid::regtype::text as type from pg_attribute where attrelid = $1::regclass "
         "and attnum > 0 and not attisdropped and attnotnull and not atthasdef and attidentity = ''",

@@ -1,4 +1,4 @@
-"""A consumer group on a real log, without a service: what it reads is set aside, or handled by what is given."""
+"""A consumer group on a real log without a service: its records are discarded, or passed to a given handler."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from servicekit.log.subscriber import Subscription
 
 
 class Commits:
-    """Waits for the group to have taken in so many records of the topic."""
+    """Waits until the group has committed so many records of the topic."""
 
     def __init__(self) -> None:
         self.offsets: dict[TopicPartition, int] = {}
@@ -48,7 +48,7 @@ class Commits:
 async def reading(
     group: Consumer, producer: BatchProducer, handler: Handler | None = None
 ) -> AsyncIterator[tuple[Subscription, Commits]]:
-    """A running subscription of `group` on the producer's log; stopped at the end."""
+    """Run a subscription of `group` on the producer's log, and stop it at the end."""
     commits, clock = Commits(), SystemClock()
     subscription = Subscription(Delivery(group, handler or NoWork(), producer, clock=clock), clock, commits)
     broker = build_broker(producer.bootstrap, client_id="agent-feedback-test", subscriptions=[subscription])

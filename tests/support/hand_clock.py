@@ -1,10 +1,10 @@
-"""A clock that is set by hand."""
+"""A clock that tests set."""
 
 from __future__ import annotations
 
 
 class HandClock:
-    """Starts at a moment far from zero and moves when asked to, in seconds."""
+    """Clock that starts far from zero and advances on request, in seconds."""
 
     def __init__(self) -> None:
         self._seconds = 1_000.0

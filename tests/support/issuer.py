@@ -24,7 +24,7 @@ AUDIENCE = "agent-feedback"
 
 @cache
 def key_for(algorithm: str, name: str = "", bits: int = 2_048) -> Any:
-    """A private key, the same one for the same name."""
+    """Return a private key, always the same for a name."""
     match algorithm[:2]:
         case "RS" | "PS":
             return rsa.generate_private_key(65_537, bits)
@@ -42,7 +42,7 @@ def public_jwk(key: Any, key_id: str, **more: Any) -> dict[str, Any]:
 
 @dataclass
 class Issuer:
-    """`answer` replaces the key set, `status` its status; `gate` holds answers back until it is set."""
+    """Token issuer. `answer` replaces the key set, `status` its status; responses wait until `gate` is set."""
 
     url: str
     keys: dict[str, tuple[str, Any]] = field(default_factory=dict)
@@ -55,7 +55,7 @@ class Issuer:
         self.keys[key_id] = (algorithm, key_for(algorithm, key_id))
 
     def token(self, key_id: str, *, headers: dict[str, Any] | None = None, **claims: Any) -> str:
-        """A token signed by that key; a claim given as None is left out."""
+        """Return a token signed by that key; a claim that is None is omitted."""
         algorithm, key = self.keys[key_id]
         return jwt.encode(self.claims(**claims), key, algorithm, headers={"kid": key_id, **(headers or {})})
 

@@ -12,7 +12,7 @@ from detector.model import Neighbourhood, Target, Verdict
 
 @dataclass(frozen=True)
 class KnownDetector:
-    """A detector of this version; `words` maps a message's first word to its verdict. All others say nothing."""
+    """Detector of this version; `words` maps a message's first word to its verdict. Other messages give no feedback."""
 
     version: str
     words: Mapping[str, Literal["rejected", "accepted"]] = field(default_factory=dict)

@@ -1,4 +1,4 @@
-"""A language model's server on this machine that is right, slow, broken or wrong as it is set."""
+"""A language model's server on this machine that is right, slow, broken or wrong, as configured."""
 
 from __future__ import annotations
 
@@ -22,21 +22,21 @@ ACCEPTED: Mapping[str, Any] = NEUTRAL | {"is_feedback": True, "reaction": "ok", 
 
 
 def response(body: bytes, status: int = 200, *, length: int | None = None, headers: str = "") -> bytes:
-    """A whole HTTP response; `length` may declare another than the body has."""
+    """Return a whole HTTP response; `length` may differ from the body's length."""
     declared = len(body) if length is None else length
     return f"HTTP/1.1 {status} Any\r\nContent-Length: {declared}\r\n{headers}\r\n".encode() + body
 
 
 def completion(content: Any) -> bytes:
-    """A chat completion whose message is `content`, a string or what is sent as JSON."""
+    """Return a chat completion whose message is `content`: a string, or a value to encode as JSON."""
     found = content if isinstance(content, str) or content is None else json.dumps(content)
     return response(json.dumps({"choices": [{"message": {"role": "assistant", "content": found}}]}).encode())
 
 
 @dataclass
 class LlmServer:
-    """`respond` gives the bytes to send for a request's JSON; empty bytes reset the connection. Nothing is sent before
-    `released` is set. `sent` counts bytes."""
+    """Server whose `respond` returns the response to a request's JSON; empty bytes reset the connection. Responses
+    wait until `released` is set. `sent` counts bytes."""
 
     url: str = ""
     respond: Callable[[Any], bytes] = lambda _: completion(NEUTRAL)
@@ -48,7 +48,7 @@ class LlmServer:
     sent: int = 0
 
     def messages(self) -> list[str]:
-        """The messages that were asked about."""
+        """Return the judged messages of the requests."""
         return [json.loads(one["messages"][1]["content"])["message"] for one in self.asked]
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -82,7 +82,7 @@ class LlmServer:
 
 @asynccontextmanager
 async def llm_server() -> AsyncIterator[LlmServer]:
-    """A running one, which answers that nothing is said, at once."""
+    """Run a server that responds immediately that the message gives no feedback."""
     model = LlmServer()
     model.released.set()
     listening = await asyncio.start_server(model._serve, "127.0.0.1", 0)

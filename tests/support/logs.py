@@ -1,4 +1,4 @@
-"""Records and a recording log for tests of what happens to a batch."""
+"""Records and a recording log, for tests of batch delivery."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ EXAMPLES = Path(contracts.__file__).parent / "examples"
 
 
 def example(topic: str, name: str, **changes: Any) -> bytes:
-    """A golden message as bytes, with other values for some of its fields."""
+    """Return a golden message as bytes, with other values in some of its fields."""
     event = json.loads((EXAMPLES / topic / "v1" / f"{name}.json").read_text("utf-8"))
     return json.dumps(event | changes).encode()
 
@@ -29,7 +29,7 @@ def raw(
 
 
 class RecordingLog:
-    """A producer that keeps what it is given; `fails` are raised first, one per call."""
+    """Producer that keeps the messages that it is given; `fails` are raised first, one per call."""
 
     def __init__(self, *fails: Exception) -> None:
         self.messages: list[Message] = []

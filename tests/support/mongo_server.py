@@ -1,7 +1,7 @@
-"""A server that speaks MongoDB's wire protocol: a true one by its address, or a stand-in from Maven Central.
+"""A server that speaks MongoDB's wire protocol: a real one at a given address, or a stand-in from Maven Central.
 
-The stand-in checks the commands that an adapter sends. It has no journal, no replicas and no transactions, so it says
-nothing about durability or speed.
+The stand-in checks the commands that an adapter sends. It has no journal, no replicas and no transactions, so it does
+not test durability or speed.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ import pytest
 from standalone.embedded.kafka_parts import LocalKafkaError, find_java
 
 ADDRESS = "AGENT_FEEDBACK_TEST_MONGO_URL"
-"""The environment variable that names a true MongoDB replica set, without a database."""
+"""The environment variable that names a real MongoDB replica set, without a database."""
 _SERVER = "de.bwaldvogel:mongo-java-server:1.47.0+org.slf4j:slf4j-nop:1.7.36"
 _COMPILER = "org.eclipse.jdt:ecj:3.40.0"
 _SOURCE = Path(__file__).with_name("MongoServer.java")
 
 
 class StandIn:
-    """The stand-in while it runs."""
+    """The running stand-in."""
 
     def __init__(self, command: list[str]) -> None:
         self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
@@ -33,7 +33,7 @@ class StandIn:
         self.url = f"mongodb://127.0.0.1:{int(self._process.stdout.readline())}"
 
     def end(self) -> None:
-        """Kill it: connections break and its address refuses."""
+        """Kill the server: its connections break, and its address refuses new ones."""
         self._process.kill()
         self._process.wait()
         for pipe in (self._process.stdin, self._process.stdout):
@@ -65,7 +65,7 @@ def stand_in_command() -> Iterator[list[str]]:
 
 @contextmanager
 def mongo_server() -> Iterator[str]:
-    """The address of a MongoDB, a true one where the environment names it."""
+    """Yield the address of a MongoDB, a real one if the environment names it."""
     if address := os.environ.get(ADDRESS):
         yield address
         return

@@ -1,8 +1,8 @@
 """Projects that share every id with ours: conversation, turns, messages, people, agents.
 
-Whatever a neighbour holds, no answer about our project may change by it. So a test fills in our events, asks, fills in
-a neighbour's, and asks again: the two answers must be equal. Every text of a place begins with its name, so that a
-difference also says where it comes from.
+No event of a neighbour may change a response about our project. A test publishes our events, queries, publishes a
+neighbour's events, and queries again: both responses must be equal. Every text of a place begins with its name, so a
+difference shows its origin.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class Place(NamedTuple):
         return "/".join(self)
 
     def says(self, text: str) -> str:
-        """The text as this place words it: `acme/support/c1: Hello.`"""
+        """Return the text with the name of this place: `acme/support/c1: Hello.`"""
         return f"{self.name}: {text}"
 
 
@@ -38,16 +38,18 @@ NEIGHBOURS = {
     "another tenant": Place("globex", "support"),
     "another project": Place("acme", "sales"),
 }
-"""Places that no question about our project may reach, by what tells them apart."""
+"""Places that no query about our project may reach, by their difference."""
 CONVERSATIONS = {**NEIGHBOURS, "another conversation": Place("acme", "support", "c2")}
-"""Places that no question about our conversation may reach: message ids are unique within their conversation only."""
+"""Places that no query about our conversation may reach, since message ids are unique within their conversation
+only."""
 ANN, BOB, BOT = "ann", "bob", "bot"
 NEVER_SENT = "m9"
-"""The message that a reaction of OURS waits for; only the neighbours have one of that id."""
+"""The message that a reaction of OURS waits for; only the neighbours have a message with that id."""
 
 
 def messages(place: Place, *, at: float = 0) -> list[ChatMessageIngested]:
-    """Two turns of a question by Ann and an answer by the bot; `at` counts seconds from `reporting_events.START`."""
+    """Return two turns, each a question by Ann and an answer by the bot; `at` is in seconds from
+    `reporting_events.START`."""
 
     def said(name: str, turn: str, after: float, agent: str | None = None) -> ChatMessageIngested:
         made = {"intent": f"{place.tenant}-{place.project}", "strategy": f"{place.name} way"} if agent else {}
@@ -67,7 +69,8 @@ def messages(place: Place, *, at: float = 0) -> list[ChatMessageIngested]:
 
 
 def feedbacks(place: Place, *, at: float = 0, revision: int = 1) -> list[FeedbackCreated]:
-    """Ann and Bob on both turns: explicit, emoji, taken back and inferred. OURS are content, the neighbours are not."""
+    """Return feedback of Ann and Bob on both turns: explicit, emoji, retracted and inferred; positive in OURS, else
+    negative."""
     liked, other = ("ok", "not_ok") if place == OURS else ("not_ok", "ok")
 
     def held(name: str, turn: str, after: float, **fields: Any) -> FeedbackCreated:
@@ -97,9 +100,9 @@ def feedbacks(place: Place, *, at: float = 0, revision: int = 1) -> list[Feedbac
 
 
 def chat_events(place: Place) -> Sequence[Any]:
-    """The wire events of a conversation with reactions, a reply and a rejection in words, for `RunningStack.publish`.
+    """Return the wire events of a conversation with reactions, a reply and a rejection, for `RunningStack.publish`.
 
-    OURS react to NEVER_SENT, which waits; a neighbour has a message of that id.
+    OURS react to NEVER_SENT, so that reaction is parked; a neighbour has a message with that id.
     """
     where = {"tenant": place.tenant, "project": place.project}
 
@@ -134,4 +137,4 @@ def chat_events(place: Place) -> Sequence[Any]:
 
 
 POSITIONS = {"next_cursor", "watermark"}
-"""Fields of an answer that name a position in the database, which moves with every write to it."""
+"""Fields of a response that contain a position in the database, which changes with every write."""

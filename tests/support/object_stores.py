@@ -1,4 +1,4 @@
-"""Object stores that can be switched off and on again: a folder, and a server that speaks S3."""
+"""Object stores that tests can switch off and on: a folder, and an S3 server."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _KEY = "agent-feedback-test"
 
 
 class FolderStore:
-    """A folder; while it is down there is a file in its place."""
+    """Store in a folder; while it is down, a file is in the folder's place."""
 
     def __init__(self, folder: Path) -> None:
         self.root = folder / "objects"
@@ -42,7 +42,7 @@ class FolderStore:
 
 @dataclass
 class S3Store:
-    """A bucket of a gateway that keeps its objects as files, so that a look at them needs no client."""
+    """Bucket of a gateway that stores objects as files, so that tests can read them without a client."""
 
     program: Path
     folder: Path
@@ -79,7 +79,7 @@ AnyStore = FolderStore | S3Store
 
 @asynccontextmanager
 async def object_store(kind: str, folder: Path) -> AsyncIterator[AnyStore]:
-    """An empty store, `folder` or `s3`; the environment says how the bucket is reached."""
+    """Yield an empty store, `folder` or `s3`, and set the environment for access to the bucket."""
     if kind == "folder":
         yield FolderStore(folder)
         return
@@ -107,7 +107,7 @@ def _environment(port: int) -> Iterator[None]:
 
 
 async def _gateway() -> Path:
-    """The program, built once by Go from its module proxy; the test is skipped where there is no Go."""
+    """Return the program, built once by Go from its module proxy; skip the test if Go is missing."""
     program = FOLDER / "versitygw" / "versitygw"
     if not program.exists():
         if shutil.which("go") is None:

@@ -1,4 +1,5 @@
-"""Measures pages in a browser: contrast of all visible text (WCAG 2.2, 1.4.3), reach and mark of the focus (2.4.7)."""
+"""Measurement of pages in a browser: contrast of all visible text (WCAG 2.2, 1.4.3), order and visibility of the
+focus (2.4.7)."""
 
 from __future__ import annotations
 

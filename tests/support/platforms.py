@@ -1,4 +1,4 @@
-"""Platforms that send their events: their secrets, their signatures and one payload of each."""
+"""Platforms that send their events, with secret, signature and one payload each."""
 
 from __future__ import annotations
 
@@ -66,9 +66,9 @@ def _telegram(_: bytes, __: str) -> Headers:
 
 @dataclass(frozen=True)
 class Platform:
-    """A source: its address, its way to sign, the header with the signature, and a payload with one message.
+    """A source: its address, its signature and the header that contains it, and a payload with one message.
 
-    `dated` tells whether its signature covers a time.
+    `dated`: its signature covers a time.
     """
 
     path: str

@@ -1,4 +1,4 @@
-"""The source tree of the previous release, out of this clone's history."""
+"""The source tree of the previous release, from this clone's history."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 PREVIOUS = ("d5266b09058972d5c323aeedbfdeedd77ac74c51", "v0.1.0")
-"""Its commit, and its tag for clones of that tag alone."""
+"""Commit of the previous release, and its tag, for clones of that tag alone."""
 FOLDERS = ("services", "libs")
 
 
@@ -33,6 +33,6 @@ def previous_release(folder: Path) -> Path:
 
 
 def runs_from(tree: Path) -> Mapping[str, str]:
-    """The environment of a process that imports the services and libraries of `tree`."""
+    """Return the environment of a process that imports the services and libraries of `tree`."""
     places = (tree / "services", tree / "libs", tree / "libs" / "agentkit")
     return {"PYTHONPATH": ":".join(map(str, places))}

@@ -1,4 +1,4 @@
-"""Services as processes of their own, on a real Kafka and a PostgreSQL."""
+"""Services as separate processes, on a real Kafka and PostgreSQL."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ GROUPS: Mapping[str, tuple[Consumer, ...]] = {
 
 
 class Members:
-    """Processes of services on one log and one database; whatever still runs at the end is killed.
+    """Processes of services on one log and one database; processes still running at the end are killed.
 
     Their logs are appended to the file `log`.
     """
@@ -48,7 +48,7 @@ class Members:
     async def start(
         self, name: str, further: Mapping[str, str] | None = None, port: int = 0
     ) -> asyncio.subprocess.Process:
-        """`agent-feedback run NAME` at `port` (0: a free one), with `further` variables in its environment."""
+        """Run `agent-feedback run NAME` at `port` (0: a free one), with `further` variables in its environment."""
         prefix = name.upper()
         environment = {
             **os.environ,
@@ -67,14 +67,14 @@ class Members:
 
 
 async def stop_service(process: asyncio.subprocess.Process, within: float = 20) -> None:
-    """SIGTERM, and a clean end in time."""
+    """Send SIGTERM; fail unless the service ends cleanly in time."""
     process.send_signal(signal.SIGTERM)
     async with asyncio.timeout(within):
         assert await process.wait() == 0
 
 
 async def lag_of(broker: str) -> dict[str, int]:
-    """Records in the log that each of the services' groups has not committed; groups without any are left out."""
+    """Return the lag of the services' groups in records; groups without a lag are left out."""
     admin = AIOKafkaAdminClient(bootstrap_servers=broker)
     consumer = AIOKafkaConsumer(bootstrap_servers=broker)
     await admin.start()
@@ -95,7 +95,7 @@ async def lag_of(broker: str) -> dict[str, int]:
 
 
 async def until_quiet(broker: str, within: float) -> None:
-    """Until everything in the log is committed, twice in a row half a second apart."""
+    """Wait until everything in the log is committed, twice in succession, half a second apart."""
     quiet, lag = 0, dict[str, int]()
     try:
         async with asyncio.timeout(within):

@@ -1,4 +1,4 @@
-"""A receiver of webhooks on this machine that takes them, is slow, fails or is gone, as each path says."""
+"""A receiver of webhooks on this machine that accepts requests, is slow, fails or is down, depending on the path."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from starlette.types import Receive, Scope, Send
 
 @dataclass
 class Taken:
-    """A request that came."""
+    """Received request."""
 
     path: str
     headers: dict[str, str]
@@ -25,7 +25,8 @@ class Taken:
 
 @dataclass
 class Receiver:
-    """`answers` gives a path's status, 204 where it names none; a path in `held` is answered once `released` is set."""
+    """Receiver. `answers` has the status of a path, by default 204; paths in `held` get their response once
+    `released` is set."""
 
     url: str = ""
     answers: dict[str, int] = field(default_factory=dict)
@@ -38,7 +39,7 @@ class Receiver:
         return [one for one in self.taken if one.path == path]
 
     async def until(self, path: str, fits: Callable[[list[Taken]], Any]) -> list[Taken]:
-        """The requests of a path, as soon as they fit."""
+        """Wait until the requests of a path meet a condition, and return them."""
         async with asyncio.timeout(30), self.came:
             await self.came.wait_for(lambda: fits(self.at(path)))
         return self.at(path)

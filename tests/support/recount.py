@@ -1,4 +1,4 @@
-"""An independent recount of what people said, straight from an event file, with none of the services' code."""
+"""Independent recount of the feedback in an event file, without the services' code."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ REWARDS = {"👍": ("ok", 0.6), "❤️": ("ok", 0.8), "👎": ("not_ok", -0.6)}
 
 
 class Said(NamedTuple):
-    """One live record of a person: what it is about, who said it, and what it shows."""
+    """One live record of a person: its subject, its author, and its content."""
 
     tenant: str
     conversation: str
@@ -22,7 +22,7 @@ class Said(NamedTuple):
 
 
 def recount(lines: Iterable[bytes]) -> set[Said]:
-    """Every live reply and reaction to an agent's message, assuming sound lines."""
+    """Return every live reply and reaction to an agent's message, assuming valid lines."""
     events = [json.loads(line) for line in lines]
     agents = {
         (event["tenant"], event["messageId"]): event["agentId"]

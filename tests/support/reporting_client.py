@@ -1,4 +1,4 @@
-"""The reporting routes behind an HTTP client that needs no socket."""
+"""HTTP client of the reporting routes, without a socket."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ CALLERS = {
     "acme": Caller("ann", tenant="acme", project="support", scopes=frozenset({"read", "detect"})),
     "globex": Caller("gus", tenant="globex", scopes=frozenset({"read", "detect"})),
 }
-"""Token to caller."""
+"""Caller of each token."""
 
 
 class Tokens:
@@ -28,7 +28,7 @@ class Tokens:
 
 
 def application(routers: Sequence[APIRouter]) -> ASGIApp:
-    """`routers` behind the guard, as the service mounts them."""
+    """Return an application with `routers` behind the guard, as the service mounts them."""
     app = servicekit_application(_ready)
     for router in routers:
         app.include_router(router)
@@ -40,7 +40,7 @@ async def _ready() -> None:
 
 
 def client(routers: Sequence[APIRouter], token: str | None = "all") -> httpx.AsyncClient:
-    """A client that calls as `token`; errors inside the application come out as they are."""
+    """Return a client with the token `token`; errors inside the application are raised unchanged."""
     headers = {"Authorization": f"Bearer {token}"} if token else {}
     transport = httpx.ASGITransport(application(routers))
     return httpx.AsyncClient(transport=transport, base_url="http://reporting", headers=headers)

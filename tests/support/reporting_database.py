@@ -1,4 +1,4 @@
-"""An empty reporting schema to test on."""
+"""An empty reporting schema for tests."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from servicekit.db.pools import open_pool
 
 @asynccontextmanager
 async def empty_read_models(url: str) -> AsyncIterator[asyncpg.Pool]:
-    """A pool in the schema `reporting`, made anew."""
+    """Yield a pool on a new schema `reporting`."""
     connection = await asyncpg.connect(url)
     try:
         await connection.execute("drop schema if exists reporting cascade")

@@ -1,4 +1,4 @@
-"""Events and batches for the reporting tests, with everything that a test does not name filled in."""
+"""Events and batches for the reporting tests, with defaults for everything that a test does not name."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from contracts.feedback import FeedbackCreated
 from servicekit.log.records import Coordinates, RawRecord, Received
 
 START = 1_790_000_000_000_000
-"""The moment that `at=0` means, in microseconds: 2026-09-21T13:33:20Z."""
+"""Time of `at=0` in microseconds: 2026-09-21T13:33:20Z."""
 REPLY_VALUE = 0.4
 _VALUES = {"ok": 0.6, "not_ok": -0.6, "neutral": 0.0, None: None}
 
@@ -36,7 +36,8 @@ def feedback(
     live: bool = True,
     **fields: Any,
 ) -> FeedbackCreated:
-    """One feedback; `at` and `recorded` count seconds from START. A reply (`kind="implicit"`) has its own value."""
+    """Return a feedback event; `at` and `recorded` are in seconds from START. A reply (`kind="implicit"`) has its
+    own value."""
     value = _VALUES[reaction] if kind != "implicit" else REPLY_VALUE if live else None
     values: dict[str, Any] = {
         "event_id": f"{name}-{revision}",
@@ -89,7 +90,7 @@ def message(
     at: float = 0,
     **fields: Any,
 ) -> ChatMessageIngested:
-    """One chat message; naming an `agent` makes it the agent's."""
+    """Return a chat message, by an agent if `agent` is given."""
     return ChatMessageIngested(
         event_id=str(uuid5(NAMESPACE_OID, f"{name}-{at}")),
         occurred_at=START + int(at * 1_000_000),
@@ -116,7 +117,7 @@ def reply(
     at: float = 0,
     **fields: Any,
 ) -> ChatMessageReplyIngested:
-    """The event that says: the message `name` was written as a reply."""
+    """Return the event of the message `name` as a reply."""
     return ChatMessageReplyIngested(
         **{
             "event_id": str(uuid5(NAMESPACE_OID, f"reply {name}-{at}")),
@@ -135,7 +136,7 @@ def reply(
 
 
 def batch(*events: Any) -> list[Received[Any]]:
-    """The events as records read from the log."""
+    """Return the events as records read from the log."""
     return [
         Received(event, RawRecord(Coordinates("test", 0, at), None, b"", (), event.occurred_at))
         for at, event in enumerate(events)

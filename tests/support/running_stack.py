@@ -1,4 +1,4 @@
-"""All four services on an in-process log and a real PostgreSQL, behind an HTTP client that needs no socket."""
+"""All four services on an in-process log and a real PostgreSQL, with an HTTP client without a socket."""
 
 from __future__ import annotations
 
@@ -45,11 +45,11 @@ CALLERS = {
     "gus": Caller("gus", tenant="globex", project="support"),
     "chat": Caller("chat-service", tenant="acme", project="support", scopes=frozenset({"ingest", "on_behalf"})),
 }
-"""Token to caller."""
+"""Caller of each token."""
 PATIENCE = {"INFERENCE_INDEX_SECONDS": "9", "FEEDBACK_TURN_SECONDS": "9", "FEEDBACK_SESSION_SECONDS": "9"}
-"""How long requests wait for what a busy machine does late, where a test sets nothing else."""
+"""Default timeout of requests that wait for slow work on a busy machine, in seconds."""
 FETCH_WAIT_MS = 10
-"""The in-process log answers a fetch without records only after this time, and answers nothing else in between."""
+"""Time after which the in-process log responds to a fetch without records; it blocks other requests until then."""
 
 
 class Tokens:
@@ -59,7 +59,7 @@ class Tokens:
 
 @dataclass
 class RunningStack:
-    """A started stack with its HTTP application. `seen` grows by every outcome."""
+    """Started stack with its HTTP application. `seen` collects every outcome."""
 
     stack: Stack
     broker: MemoryBroker
@@ -68,7 +68,7 @@ class RunningStack:
     seen: list[Observation] = field(default_factory=list)
 
     def client(self, token: str | None = "all", **options: Any) -> httpx.AsyncClient:
-        """A client that calls as `token` (see CALLERS)."""
+        """Return a client with the token `token` (see CALLERS)."""
         headers = {"Authorization": f"Bearer {token}"} if token else {}
         transport = httpx.ASGITransport(self.app(), **options)
         return httpx.AsyncClient(transport=transport, base_url="http://stack", headers=headers)
@@ -76,18 +76,18 @@ class RunningStack:
     def app(
         self, authenticator: Authenticator | None = None, origins: Sequence[str] = (), seconds: float = REQUEST_SECONDS
     ) -> ASGIApp:
-        """The whole HTTP application, as `agent-feedback up` mounts it."""
+        """The complete HTTP application, as `agent-feedback up` mounts it."""
         authenticator = authenticator or Tokens()
         return guarded(self.plain_app(), authenticator, SURFACE, origins, seconds)
 
     def plain_app(self) -> FastAPI:
-        """All routes, in front of no guard."""
+        """All routes without the guard."""
         app = application(self.stack.not_ready)
         add_routes(app, routers_of(self.stack))
         return app
 
     async def publish(self, *events: Mapping[str, Any]) -> None:
-        """Write chat events, each with its `topic`, as a chat service would."""
+        """Write chat events, each with its `topic`, like a chat service."""
         await self.stack.log.send(
             [
                 Message(
@@ -108,7 +108,7 @@ class RunningStack:
             await connection.close()
 
     async def quiet(self) -> None:
-        """Wait until everything written has been taken in by everyone."""
+        """Wait until every group has processed everything written."""
         async with asyncio.timeout(30):
             await self.stack.quiet()
 
@@ -119,9 +119,9 @@ async def running_stack(
     adapt: Callable[[ServiceContext], ServiceContext] = lambda around: around,
     prepare: Callable[[asyncpg.Connection], Awaitable[None]] | None = None,
 ) -> AsyncIterator[RunningStack]:
-    """A stack on empty schemas and an empty log.
+    """Run a stack on empty schemas and an empty log.
 
-    `adapt` may change what the services are surrounded with, `prepare` what they find in the database.
+    `adapt` may change the stack's surroundings, `prepare` the content of the database.
     """
     await _empty(database_url, prepare)
     seen: list[Observation] = []
@@ -168,7 +168,7 @@ async def _empty(database_url: str, prepare: Callable[[asyncpg.Connection], Awai
 
 
 def message(name: str, conversation: str, *, turn: str | None = None, agent: str | None = None, **fields: Any) -> Any:
-    """A chat message of acme/support as a chat service writes it; naming an `agent` makes it the agent's."""
+    """Return a chat message of acme/support, by an agent if `agent` is given."""
     event = {
         "topic": "chat.message.ingested",
         "eventId": str(uuid4()),
@@ -187,7 +187,7 @@ def message(name: str, conversation: str, *, turn: str | None = None, agent: str
 
 
 def exchange(conversation: str, turn: str, *, agent: str = "bot", **fields: Any) -> Sequence[Any]:
-    """A question and an agent's answer, on one turn."""
+    """Return a question and an agent's answer, on one turn."""
     return (
         message(f"{turn}-question", conversation, turn=turn, **fields),
         message(f"{turn}-answer", conversation, turn=turn, agent=agent, **fields),

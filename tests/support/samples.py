@@ -11,4 +11,4 @@ needs_samples = pytest.mark.skipif(not SAMPLES.is_dir(), reason=f"the shared sam
 CHAT_EVENTS = SAMPLES / "chat_events.jsonl"
 HOSTILE = SAMPLES / "chat_events_hostile.jsonl"
 JUDGED_AT = "2026-11-20T00:00:00Z"
-"""The day the samples were made for."""
+"""Date for which the samples were made."""

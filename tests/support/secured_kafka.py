@@ -1,4 +1,4 @@
-"""A local Kafka with a second listener behind TLS and SASL, certificates included."""
+"""A local Kafka with a second listener with TLS and SASL, including certificates."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ PEM, PRIVATE = serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8
 
 
 class Certificates:
-    """An authority, and certificates of the broker and of a client, as PEM files in `folder`."""
+    """Certificate authority, and certificates of the broker and of a client, as PEM files in `folder`."""
 
     def __init__(self, folder: Path) -> None:
         folder.mkdir(parents=True, exist_ok=True)
@@ -67,7 +67,7 @@ def _named(name: str) -> x509.Name:
 
 
 class SecuredKafka(LocalKafka):
-    """`secured` is the address of the listener that asks for TLS, a client's certificate, and a user."""
+    """Local Kafka. `secured` is the address of the listener that requires TLS, a client certificate, and a user."""
 
     def __init__(self, directory: Path) -> None:
         super().__init__(directory)

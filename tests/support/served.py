@@ -1,4 +1,4 @@
-"""Programs on loopback ports: an ASGI application, and servers that do what no good server does."""
+"""Servers on loopback ports: an ASGI application, and servers that misbehave."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Connection = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[No
 
 @asynccontextmanager
 async def served(app: ASGIApp) -> AsyncIterator[str]:
-    """The application's address while it is served."""
+    """Serve the application; yield its address."""
     server = HttpServer("127.0.0.1", 0)
     await server.start(app)
     try:
@@ -26,7 +26,7 @@ async def served(app: ASGIApp) -> AsyncIterator[str]:
 
 @asynccontextmanager
 async def answering(handle: Connection) -> AsyncIterator[str]:
-    """The address of a server that gives each connection to `handle`; what still runs is ended with it."""
+    """Run a server that passes each connection to `handle`; yield its address. Open connections end with it."""
     at_work: set[asyncio.Task[None]] = set()
 
     async def connected(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -51,13 +51,13 @@ async def answering(handle: Connection) -> AsyncIterator[str]:
 
 
 async def silent(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-    """Takes the request and never answers."""
+    """Read the request and never respond."""
     await reader.readuntil(b"\r\n\r\n")
     await asyncio.Event().wait()
 
 
 async def trickling(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-    """Answers one byte at a time, without an end."""
+    """Respond one byte at a time, without end."""
     await reader.readuntil(b"\r\n\r\n")
     writer.write(b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 1000000\r\n\r\n{")
     while True:
@@ -67,24 +67,24 @@ async def trickling(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) 
 
 
 async def nonsense(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-    """Answers what is no HTTP."""
+    """Respond with something other than HTTP."""
     await reader.readuntil(b"\r\n\r\n")
     writer.write(b"\x00\xff 42 not http\r\n\r\n")
     await writer.drain()
 
 
 async def a_page(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-    """Answers every request with a web page, as a wrong address does."""
+    """Respond to every request with a web page, like a wrong address."""
     while await reader.readuntil(b"\r\n\r\n"):
         writer.write(b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: 15\r\n\r\n<html>hi</html>")
         await writer.drain()
 
 
 async def hanging_up(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-    """Closes every connection once something came."""
+    """Close every connection when its first bytes arrive."""
     await reader.read(1)
 
 
 def nowhere() -> str:
-    """An address at which nothing listens."""
+    """Return an address without a server."""
     return "http://127.0.0.1:9"

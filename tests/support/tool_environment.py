@@ -1,4 +1,4 @@
-"""Environments of their own for other people's tools."""
+"""Separate environments for other projects' tools."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ PHOENIX = "arize-phoenix>=20,<21"
 
 
 async def environment_of(name: str, *requirements: str, bare: Sequence[str] = ()) -> Path:
-    """The folder with the programs of an environment that has `requirements`; made once, which takes minutes.
+    """Return the folder with the programs of an environment with `requirements`; created once, which takes minutes.
 
-    Those in `bare` come without what they require.
+    The packages in `bare` are installed without their requirements.
     """
     home = FOLDER / name
     if not (home / "complete").exists():

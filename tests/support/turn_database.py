@@ -8,7 +8,7 @@ PLAIN = "plain_vectors"
 
 
 async def url_without_pgvector(url: str) -> str:
-    """The address of a database on the same server, for a user who may not make extensions in it."""
+    """Return the address of a database on the same server, for a user who may not create extensions in it."""
     connection = await asyncpg.connect(url)
     try:
         if not await connection.fetchval("select exists (select from pg_database where datname = $1)", PLAIN):

@@ -1,4 +1,4 @@
-"""A handler for tests in which nothing is delivered."""
+"""A handler for tests without delivery."""
 
 from __future__ import annotations
 
