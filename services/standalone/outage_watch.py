@@ -1,4 +1,4 @@
-"""Detection of a lost broker or database during a batch run. Without it the services would wait forever."""
+"""Detection of a lost broker or database in a batch run or at start. Without it the services would wait forever."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ PROBE_SECONDS: Final = 2.0
 
 
 class DependencyLost(Exception):
-    """The broker or the database stopped answering during a batch run."""
+    """The broker or the database stopped answering."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,13 +44,16 @@ def database_at(url: str) -> Dependency:
     return Dependency(f"database at {shown(url)}", partial(_database_answers, url))
 
 
-async def while_answered(work: Coroutine[Any, Any, T], needed: Collection[Dependency], seconds: float) -> T:
+async def while_answered(
+    work: Coroutine[Any, Any, T], needed: Collection[Dependency], seconds: float, effect: str
+) -> T:
     """Return the result of `work`.
 
-    Raises DependencyLost if one of `needed` stops answering for `seconds` before `work` ends.
+    Raises DependencyLost if one of `needed` stops answering for `seconds` before `work` ends. `effect` ends its
+    sentence.
     """
     task = asyncio.create_task(work)
-    watches = [asyncio.create_task(_watched(one, seconds)) for one in needed]
+    watches = [asyncio.create_task(_watched(one, seconds, effect)) for one in needed]
     try:
         done, _ = await asyncio.wait({task, *watches}, return_when=asyncio.FIRST_COMPLETED)
         if task in done:
@@ -63,16 +66,14 @@ async def while_answered(work: Coroutine[Any, Any, T], needed: Collection[Depend
             watch.cancel()
 
 
-async def _watched(dependency: Dependency, seconds: float) -> Never:
+async def _watched(dependency: Dependency, seconds: float, effect: str) -> Never:
     """Probe until cancelled. Raises DependencyLost once the dependency has not answered for `seconds`."""
     answered = time.monotonic()
     while True:
         if await dependency.answers():
             answered = time.monotonic()
         elif time.monotonic() - answered >= seconds:
-            raise DependencyLost(
-                f"The {dependency.name} has not answered for {seconds:.0f} s: stopped before the end of the input."
-            )
+            raise DependencyLost(f"The {dependency.name} has not answered for {seconds:.0f} s: {effect}.")
         await asyncio.sleep(PROBE_SECONDS)
 
 

@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 from collections import Counter
 from collections.abc import Awaitable, Callable, Coroutine, Mapping
+from dataclasses import replace
 from typing import Any, TypeVar
 
 import chat_bridge.service
@@ -35,7 +36,10 @@ PROGRAMS = (
 
 
 class Stack:
-    """The services of one process. They start and stop concurrently, after the intake producer."""
+    """The services of one process. They start and stop concurrently, after the intake producer.
+
+    A stack starts once. `stop` also closes what a failed start has opened.
+    """
 
     def __init__(
         self,
@@ -44,7 +48,8 @@ class Stack:
         holdback: Holdback | None = None,
         dead_letters: Callable[[], Mapping[str, int]] = dict,
     ) -> None:
-        self._context = context
+        self._made: list[Service] = []
+        self._context = replace(context, on_made=self._made.append)
         self._holdback = holdback
         self._dead_letters = dead_letters
         self.database_url = database_url
@@ -89,7 +94,7 @@ class Stack:
         if self._holdback is not None:
             self._holdback.stop()
         await self.intake.stop()
-        await asyncio.gather(*(service.stop() for service in self.services.values()))
+        await asyncio.gather(*(service.stop() for service in self._made))
 
     async def not_ready(self) -> str | None:
         """Return the reason why the stack is not ready, or None."""
@@ -166,9 +171,15 @@ class Stack:
 
 async def together(*work: Coroutine[Any, Any, T]) -> list[T]:
     """Run all concurrently and return their results. The first failure cancels the others and is raised unwrapped."""
+    # A TaskGroup, or gather, would drop a cancellation if a task of theirs fails while it ends.
+    tasks = [asyncio.create_task(one) for one in work]
     try:
-        async with asyncio.TaskGroup() as group:
-            tasks = [group.create_task(one) for one in work]
-    except BaseExceptionGroup as failures:
-        raise failures.exceptions[0] from None
+        done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_EXCEPTION)
+    finally:
+        if pending := [task for task in tasks if not task.done()]:
+            for task in pending:
+                task.cancel()
+            await asyncio.wait(pending)
+    for task in done:
+        task.result()
     return [task.result() for task in tasks]

@@ -7,7 +7,7 @@ import contextlib
 import os
 import signal
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, replace
 from functools import partial
@@ -19,6 +19,7 @@ from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeE
 
 from servicekit.clock import SystemClock
 from servicekit.db.pools import shown, wait_for_database
+from servicekit.errors import StartError
 from servicekit.garbage_collection import tune_gc
 from servicekit.service import ServiceContext
 from servicekit.settings import read_settings
@@ -33,10 +34,11 @@ from standalone.embedded.holding_producer import HoldingProducer
 from standalone.embedded.postgres import EmbeddedPostgres
 from standalone.fates import Outcomes, write_fates
 from standalone.log import facts_of_log, open_log
-from standalone.outage_watch import broker_at, database_at, while_answered
+from standalone.outage_watch import Dependency, DependencyLost, broker_at, database_at, while_answered
 from standalone.replay import ReplayResult, replay
 from standalone.sample import write_sample
 from standalone.stack import Stack
+from standalone.starting import each_once, started
 from standalone.state import StateFolder
 from standalone.summary import print_summary, summary
 from standalone.terminal import ANSWER_SECONDS, INTERRUPTED, once_answered, within
@@ -133,7 +135,8 @@ async def up(options: Options, console: Console, say: Say) -> dict[str, Any] | N
         work = taken_in()
         if options.patience is not None:
             brokers = [] if options.broker == "memory" else [broker_at(stack.intake.bootstrap)]
-            work = while_answered(work, [database_at(stack.database_url), *brokers], options.patience)
+            needed = [database_at(stack.database_url), *brokers]
+            work = while_answered(work, needed, options.patience, "stopped before the end of the input")
         facts = await _unless(stopping, asyncio.create_task(work))
         if facts is None:
             return None
@@ -169,7 +172,23 @@ async def _start(options: Options, state: StateFolder, outcomes: Outcomes, parts
         say("Starting Kafka ...")
     bootstrap = await parts.enter_async_context(open_log(options.broker, state.path, say, options.patience))
     say("Starting the services ...")
-    context = ServiceContext(bootstrap, judge_at=options.judge_at, observers=[outcomes], say=say)
+    tell = each_once(say)
+    context = ServiceContext(bootstrap, judge_at=options.judge_at, observers=[outcomes], say=tell)
+    starting = started(lambda: _stack(context, options, database_url, outcomes), tell)
+    if options.patience is not None:
+        brokers = [] if options.broker == "memory" else [broker_at(bootstrap)]
+        starting = _bounded(starting, [database_at(database_url), *brokers])
+    elif options.database_url is None:  # an embedded server that has ended does not come back
+        starting = _bounded(starting, [database_at(database_url)])
+    stack = await starting
+    parts.push_async_callback(stack.stop)
+    tune_gc()
+    if options.broker == "memory":
+        parts.push_async_callback(_drain, stack, say)
+    return stack
+
+
+def _stack(context: ServiceContext, options: Options, database_url: str, outcomes: Outcomes) -> Stack:
     holdback = Holdback() if options.broker == "memory" else None
     if holdback is not None:
         context = replace(
@@ -178,15 +197,15 @@ async def _start(options: Options, state: StateFolder, outcomes: Outcomes, parts
             on_commit=holdback.committed,
             room=holdback.room,
         )
-    stack = Stack(context, database_url, holdback, lambda: outcomes.letters_by_reason)
-    parts.push_async_callback(stack.stop)
-    await stack.start()
-    while await stack.not_ready():
-        await asyncio.sleep(0.02)
-    tune_gc()
-    if holdback is not None:
-        parts.push_async_callback(_drain, stack, say)
-    return stack
+    return Stack(context, database_url, holdback, lambda: outcomes.letters_by_reason)
+
+
+async def _bounded(starting: Coroutine[Any, Any, Stack], needed: Sequence[Dependency]) -> Stack:
+    """Return the stack. Raises StartError if one of `needed` stops answering before it is ready."""
+    try:
+        return await while_answered(starting, needed, ANSWER_SECONDS, "the services did not start")
+    except DependencyLost as lost:
+        raise StartError(str(lost)) from None
 
 
 async def _tell_of_store(stack: Stack, say: Say) -> None:

@@ -21,7 +21,7 @@ from typing import Any
 import asyncpg
 import httpx
 import pytest
-from command import COMMAND, agent_feedback, serving, state_folder
+from command import COMMAND, agent_feedback, children_of, is_postgres, line_with, serving, state_folder
 from server_folders import server_folder
 
 from standalone.embedded.postgres import EmbeddedPostgres
@@ -204,11 +204,11 @@ async def test_a_batch_run_whose_database_is_lost_ends_with_a_sentence(whose: st
         lost: list[int] = []
         try:
             async with asyncio.timeout(60):
-                await _line(process.stderr, "Ready after")
+                await line_with(process.stderr, "Ready after")
             if own is None:
-                lost = [pid for pid in _children(process.pid) if _is_postgres(pid)]
+                lost = [pid for pid in children_of(process.pid) if is_postgres(pid)]
             elif own.pid is not None:
-                lost = [own.pid, *_children(own.pid)]
+                lost = [own.pid, *children_of(own.pid)]
             assert lost
             for pid in lost:
                 os.kill(pid, lose)
@@ -250,34 +250,19 @@ async def test_a_second_ctrl_c_ends_a_stop_that_waits_for_a_frozen_database() ->
         frozen: list[int] = []
         try:
             async with asyncio.timeout(60):
-                await _line(process.stderr, "Serving")
-                frozen = [pid for pid in _children(process.pid) if _is_postgres(pid)]
+                await line_with(process.stderr, "Serving")
+                frozen = [pid for pid in children_of(process.pid) if is_postgres(pid)]
                 assert frozen
                 for pid in frozen:
                     os.kill(pid, signal.SIGSTOP)
                 process.send_signal(signal.SIGINT)
-                await _line(process.stderr, "Stopping ... (press Ctrl-C again to end at once)")
+                await line_with(process.stderr, "Stopping ... (press Ctrl-C again to end at once)")
                 process.send_signal(signal.SIGINT)
                 assert "Ended at once." in (await process.communicate())[1].decode()
         finally:
             for pid in frozen:
                 os.kill(pid, signal.SIGCONT)
     assert process.returncode == 130
-
-
-async def _line(stream: asyncio.StreamReader, words: str) -> None:
-    while words not in (line := (await stream.readline()).decode()):
-        assert line, f"it ended without saying {words!r}"
-
-
-def _is_postgres(pid: int) -> bool:
-    return "postgres" in Path(f"/proc/{pid}/comm").read_text()
-
-
-def _children(pid: int) -> list[int]:
-    """Of all of the process's threads: each is the parent of what it has started."""
-    found = (task.joinpath("children").read_text().split() for task in Path(f"/proc/{pid}/task").iterdir())
-    return [int(child) for children in found for child in children]
 
 
 @pytest.mark.parametrize("interrupted", [False, True], ids=["ended by the server", "interrupted"])
@@ -303,9 +288,9 @@ async def test_a_look_at_the_store_that_hangs_ends_in_a_sentence_or_at_once(
                     assert "Traceback" not in said
                 else:
                     await other.execute("select pg_terminate_backend($1)", looking)
-                    await _line(process.stderr, "Waiting: the database cannot be reached ...")
+                    await line_with(process.stderr, "Waiting: the database cannot be reached ...")
                     await held.execute("rollback; begin")
-                    await _line(process.stderr, "Serving")
+                    await line_with(process.stderr, "Serving")
                     process.send_signal(signal.SIGINT)
                     assert "Traceback" not in (await process.communicate())[1].decode()
         finally:

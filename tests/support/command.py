@@ -81,6 +81,22 @@ async def serving(state: Path, *arguments: str) -> AsyncIterator[tuple[str, str]
             await process.communicate()
 
 
+async def line_with(stream: asyncio.StreamReader, words: str) -> None:
+    """Read lines up to the first that contains `words`."""
+    while words not in (line := (await stream.readline()).decode()):
+        assert line, f"it ended without saying {words!r}"
+
+
+def children_of(pid: int) -> list[int]:
+    """Return the processes that any thread of the process has started."""
+    found = (task.joinpath("children").read_text().split() for task in Path(f"/proc/{pid}/task").iterdir())
+    return [int(child) for children in found for child in children]
+
+
+def is_postgres(pid: int) -> bool:
+    return "postgres" in Path(f"/proc/{pid}/comm").read_text()
+
+
 async def said_in(state: Path) -> set[Said]:
     """Return the live records of people in the state's feedback store."""
     async with EmbeddedPostgres(state / "postgres") as server:

@@ -1,0 +1,55 @@
+"""Start of a run's services through outages of the database or the broker: wait, say so, and begin again."""
+
+from __future__ import annotations
+
+import asyncio
+import math
+import time
+from collections.abc import Callable
+from typing import Final
+
+from standalone.stack import Stack
+from standalone.terminal import once_answered
+
+SILENT_SECONDS: Final = 5.0
+"""Time after which a wait for readiness is explained to the user."""
+
+
+async def started(make: Callable[[], Stack], say: Callable[[str], None]) -> Stack:
+    """Start a stack of `make` and return it once it is ready.
+
+    If the database or the broker fails meanwhile, starts another stack, without limit. Raises any other error.
+    """
+
+    async def attempt() -> Stack:
+        stack = make()
+        try:
+            await stack.start()
+            await _ready(stack, say)
+        except BaseException:
+            await stack.stop()
+            raise
+        return stack
+
+    return await once_answered(attempt, say)
+
+
+async def _ready(stack: Stack, say: Callable[[str], None]) -> None:
+    told = time.monotonic() + SILENT_SECONDS
+    while why := await stack.not_ready():
+        if time.monotonic() > told:
+            say(f"Waiting: {why} ...")
+            told = math.inf
+        await asyncio.sleep(0.02)
+
+
+def each_once(say: Callable[[str], None]) -> Callable[[str], None]:
+    """Return `say` without repetitions: several services wait for the same database."""
+    said: set[str] = set()
+
+    def tell(message: str) -> None:
+        if message not in said:
+            said.add(message)
+            say(message)
+
+    return tell

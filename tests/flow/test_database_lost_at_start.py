@@ -1,0 +1,103 @@
+"""A database that is lost while `up` starts: a batch run ends with a sentence, a serving run waits or ends."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+from asyncio.subprocess import PIPE
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import asyncpg
+import pytest
+from command import COMMAND, children_of, is_postgres, line_with, state_folder
+from server_folders import server_folder
+
+from standalone.embedded.postgres import EmbeddedPostgres
+
+pytestmark = pytest.mark.skipif(not Path("/proc/self/task").is_dir(), reason="children are looked up in /proc")
+LOCK = "select pg_advisory_lock(hashtext('agent-feedback inference'))"
+"""Stops the migration of one service, so that the run is known to be starting."""
+WAITING = "select count(*) from pg_stat_activity where wait_event = 'advisory'"
+
+
+@asynccontextmanager
+async def starting(*arguments: str, database: str) -> AsyncIterator[asyncio.subprocess.Process]:
+    """A run of `up` that waits for the lock of a migration."""
+    held = await asyncpg.connect(database)
+    await held.execute(LOCK)
+    async with state_folder() as state:
+        process = await asyncio.create_subprocess_exec(
+            COMMAND, "up", *arguments, "--port", "0", "--state", str(state), stdout=PIPE, stderr=PIPE
+        )
+        try:
+            async with asyncio.timeout(60):
+                while not await held.fetchval(WAITING):
+                    assert process.returncode is None
+                    await asyncio.sleep(0.05)
+            yield process
+        finally:
+            held.terminate()
+            if process.returncode is None:
+                process.kill()
+                await process.wait()
+
+
+@pytest.mark.parametrize("lost_by", [signal.SIGKILL, signal.SIGSTOP], ids=["killed", "frozen"])
+async def test_a_batch_run_ends_with_a_sentence(lost_by: signal.Signals) -> None:
+    with server_folder() as folder:
+        async with (
+            EmbeddedPostgres(Path(folder) / "data") as own,
+            starting("--exit", "--database", own.url, database=own.url) as process,
+        ):
+            assert own.pid is not None
+            lost = [own.pid, *children_of(own.pid)]
+            try:
+                for pid in lost:
+                    os.kill(pid, lost_by)
+                async with asyncio.timeout(90):
+                    out, err = await process.communicate()
+            finally:
+                for pid in lost if lost_by == signal.SIGSTOP else ():
+                    os.kill(pid, signal.SIGCONT)
+    last = err.decode().strip().splitlines()[-1]
+    assert last.startswith("The database at postgresql://"), err.decode()
+    assert last.endswith("has not answered for 20 s: the services did not start.")
+    assert (process.returncode, out) == (3, b"")
+    assert "Traceback" not in err.decode()
+
+
+async def test_a_serving_run_waits_and_starts_once_its_own_database_is_back() -> None:
+    with server_folder() as folder:
+        data = Path(folder) / "data"
+        async with (
+            EmbeddedPostgres(data) as first,
+            starting("--database", first.url, database=first.url) as process,
+        ):
+            assert process.stderr is not None
+            async with asyncio.timeout(120):
+                await first.stop()
+                await line_with(process.stderr, "Waiting: the database cannot be reached ...")
+                async with EmbeddedPostgres(data):
+                    await line_with(process.stderr, "Serving")
+                    process.terminate()
+                    assert "Traceback" not in (await process.communicate())[1].decode()
+    assert process.returncode == 0
+
+
+async def test_a_serving_run_ends_if_the_database_that_it_started_has_ended() -> None:
+    async with state_folder() as state:
+        process = await asyncio.create_subprocess_exec(
+            COMMAND, "up", "--port", "0", "--state", str(state), stdout=PIPE, stderr=PIPE
+        )
+        assert process.stderr is not None
+        async with asyncio.timeout(90):
+            await line_with(process.stderr, "Starting the services")
+            [server] = [pid for pid in children_of(process.pid) if is_postgres(pid)]
+            os.kill(server, signal.SIGKILL)
+            err = (await process.communicate())[1].decode()
+    assert err.strip().splitlines()[-1].endswith("has not answered for 20 s: the services did not start."), err
+    assert process.returncode == 3
+    assert "Traceback" not in err
