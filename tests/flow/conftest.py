@@ -10,7 +10,6 @@ from running_stack import RunningStack, running_stack
 
 @pytest_asyncio.fixture(scope="module", loop_scope="session")
 async def stack(postgres_url: str) -> AsyncIterator[RunningStack]:
-    """All services, started on empty schemas and an empty log, once for a module: tests keep to conversations of
-    their own."""
+    """Run all services on empty schemas and an empty log, once per module. Tests use conversations of their own."""
     async with running_stack(postgres_url) as running:
         yield running

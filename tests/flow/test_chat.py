@@ -1,4 +1,4 @@
-"""`agent-feedback chat` as a person uses it, through a pseudo-terminal, against everything in one process."""
+"""`agent-feedback chat` in a pseudo-terminal, with all services in one process."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ async def url(stack: RunningStack) -> AsyncIterator[str]:
 
 
 class Terminal:
-    """A person at a terminal. Reading runs in threads, for the platform shares this event loop."""
+    """User at a terminal. Reading runs in threads, because the platform shares this event loop."""
 
     def __init__(self, url: str, *options: str) -> None:
         arguments = ["chat", "--url", url, "--token", "all", "--user", "ann", *PATIENT, *options]
@@ -60,7 +60,7 @@ class Terminal:
         await self.sees("you>")
 
     async def types(self, line: str, *, sees: str) -> str:
-        """Type a line at the prompt and wait for what it brings, and for the next prompt."""
+        """Type a line at the prompt, and wait for its output and the next prompt."""
         self._child.send(f"{line}\r")
         shown = await self.sees(sees)
         await self.ready()

@@ -1,4 +1,4 @@
-"""Errors at the command line: one sentence, a defined exit code, nothing lost."""
+"""Errors at the command line: one sentence, a defined exit code, no lost data."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ async def test_an_empty_file_and_lines_that_are_no_events(tmp_path: Path) -> Non
 
 
 async def test_replay_names_the_same_bad_lines_as_the_fates_of_a_run(tmp_path: Path) -> None:
-    """By field and rule, without a word of what was written."""
+    """The lines are named by field and rule, without any text."""
     file, fates = tmp_path / "mixed.jsonl", tmp_path / "fates.jsonl"
     events: list[dict[str, Any]] = [
         GOOD,
@@ -137,7 +137,7 @@ async def test_replay_names_the_same_bad_lines_as_the_fates_of_a_run(tmp_path: P
 async def test_a_broker_that_does_not_answer_is_waited_for(
     batch: list[str], ends_by: signal.Signals, code: int
 ) -> None:
-    """Ended meanwhile, a batch job was not done, while a run that was to serve has ended as it should."""
+    """A batch job that is interrupted meanwhile has failed; a run that serves has ended normally."""
     with socket.socket() as silent:
         silent.bind(("127.0.0.1", 0))
         address = f"127.0.0.1:{silent.getsockname()[1]}"
@@ -162,7 +162,7 @@ async def test_a_broker_that_does_not_answer_is_waited_for(
     ("command", "dead"), [(("up", "--exit"), "--broker"), (("up", "--exit"), "--database"), (("replay",), "--broker")]
 )
 async def test_a_batch_gives_up_on_what_does_not_answer(command: tuple[str, ...], dead: str, tmp_path: Path) -> None:
-    """A service waits without end, a batch job ends: it says first what it waits for, then that it gives up."""
+    """A service waits without limit. A batch job says what it waits for, then that it gives up, and ends."""
     file = tmp_path / "events.jsonl"
     file.write_text(json.dumps(GOOD))
     files = [file] if command == ("replay",) else []
@@ -302,7 +302,7 @@ async def test_a_look_at_the_store_that_hangs_ends_in_a_sentence_or_at_once(
 
 
 async def test_a_database_that_does_not_answer_is_waited_for() -> None:
-    """One voice says so, and then what to look at and how to stop."""
+    """One line reports it, then what to check and how to stop."""
     with socket.socket() as silent:
         silent.bind(("127.0.0.1", 0))
         address = f"127.0.0.1:{silent.getsockname()[1]}"
@@ -371,7 +371,7 @@ async def test_a_state_folder_that_cannot_be_made(tmp_path: Path, options: tuple
 
 @contextmanager
 def disk_of(size: str) -> Iterator[Path]:
-    """A folder on a disk of that size, open to PostgreSQL's own user."""
+    """Yield a folder on a disk of that size, accessible to PostgreSQL's own user."""
     with TemporaryDirectory() as folder:
         Path(folder).chmod(0o755)
         options = ("-t", "tmpfs", "-o", f"size={size},mode=755", "tmpfs")
@@ -397,7 +397,7 @@ async def test_a_full_disk(size: str) -> None:
 
 @pytest.mark.parametrize("program", [("standalone", "up", "--exit"), ("chat_bridge",)], ids=lambda program: program[0])
 async def test_ctrl_c_while_modules_are_imported(tmp_path: Path, program: tuple[str, ...]) -> None:
-    """It comes from a module that every program imports, and that stands before the real one on its path."""
+    """The signal comes from a module that every program imports, placed before the real one on its path."""
     (tmp_path / "pydantic.py").write_text("import os, signal\nos.kill(os.getpid(), signal.SIGINT)\n")
     process = await asyncio.create_subprocess_exec(
         sys.executable,

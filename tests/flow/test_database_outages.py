@@ -1,4 +1,4 @@
-"""All services on a real PostgreSQL that refuses to write, or stands still: what readiness and every route then say."""
+"""All services on a PostgreSQL that rejects writes or is paused: readiness and the response of every route."""
 
 from __future__ import annotations
 
@@ -44,16 +44,16 @@ NEED_THE_DATABASE: list[tuple[str, str, Any]] = [
     ("GET", "/tenants/acme/erasures/r1", None),
     ("GET", "/", None),
 ]
-"""A question to each service and kind of page. Each takes a connection of a pool that others want, too."""
+"""A query to each service and kind of page. Each needs a connection of a shared pool."""
 
 
 LATE = "There was no answer within 1 s: the database does not answer; send this again later."
 SLOW = "There was no answer within 1 s; send this again later."
-"""Response of a busy machine: the deadline came before the first query of the request, such as in `detect`."""
+"""Response of a busy machine: the deadline passed before the request's first query, for example in `detect`."""
 
 
 class Ahead(SystemClock):
-    """The system's clock, whose stopwatch can be put forward."""
+    """System clock whose monotonic time can be advanced."""
 
     seconds = 0.0
 
@@ -66,7 +66,7 @@ CLOCK = Ahead()
 
 @pytest_asyncio.fixture(scope="module", loop_scope="session")
 async def server() -> AsyncIterator[EmbeddedPostgres]:
-    """A PostgreSQL that nobody else needs."""
+    """PostgreSQL that no other test uses."""
     with server_folder() as folder:
         async with EmbeddedPostgres(Path(folder) / "data") as running:
             yield running
@@ -97,7 +97,7 @@ async def test_a_database_that_refuses_to_write_is_not_ready(stack: RunningStack
 
 
 async def test_a_database_that_stands_still_holds_nobody(server: EmbeddedPostgres, stack: RunningStack) -> None:
-    """Every route keeps one deadline, those whose connection is waited for by others included."""
+    """Every route keeps one deadline, also while others wait for its connection."""
     transport = httpx.ASGITransport(stack.app(Tokens(), seconds=1.0))
     headers = {"Authorization": "Bearer acme"}
     assert CALLERS["acme"].tenant == "acme"
@@ -129,7 +129,7 @@ async def test_a_database_that_stands_still_holds_nobody(server: EmbeddedPostgre
 async def test_a_session_ends_on_time_while_the_database_stands_still(
     server: EmbeddedPostgres, stack: RunningStack
 ) -> None:
-    """Cancelling a query waits for the database: neither the route nor the kit may wait along."""
+    """Cancelling a query waits for the database, so neither the route nor the kit may wait for it."""
     ends = "/api/threads/c1/end"
     pool = await asyncpg.create_pool(server.url, min_size=1, server_settings={"search_path": "feedback"})
     async with stack.client("ann") as http:
@@ -148,7 +148,7 @@ async def test_a_session_ends_on_time_while_the_database_stands_still(
 
 
 async def until(stack: RunningStack, unlike: Any, ahead: float = 0.0) -> None:
-    """Wait until what readiness says is no longer `unlike`; stopwatches go `ahead` by so many seconds each time."""
+    """Wait until `unlike` is false for the readiness; monotonic clocks advance by `ahead` seconds each time."""
     async with asyncio.timeout(60):
         while unlike(await stack.stack.not_ready()):
             CLOCK.seconds += ahead
@@ -173,9 +173,10 @@ async def read_only(url: str) -> AsyncIterator[None]:
 
 @contextmanager
 def standing_still(server: EmbeddedPostgres) -> Iterator[None]:
-    """The server's processes are stopped, its first one and those of all connections; sockets stay open.
+    """Pause the server's processes, its first one and those of all connections; sockets stay open.
 
-    The first one goes first and comes back last: in between nobody starts another, and an ended one keeps its number.
+    The first one is paused first and resumed last, so that no process is started in between, and an ended one keeps its
+    id.
     """
     assert server.pid is not None
     os.kill(server.pid, signal.SIGSTOP)

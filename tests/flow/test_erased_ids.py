@@ -1,4 +1,4 @@
-"""After a person's erasure no answer, page, export or artifact shows their id, until they say something again."""
+"""After a person's erasure no response, page, export or artifact contains their id until they write again."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ FIGURES = f"start={WINDOW['start']}&end={WINDOW['end']}"
 
 
 def questions(conversation: str) -> list[tuple[str, str, Any]]:
-    """Everything that is shown of a conversation; none of the questions names the person."""
+    """Return all requests that show the conversation; none of them names the person."""
     here = f"{PROJECT}/{conversation}"
     return [
         ("GET", f"/dashboard/conversation?at=acme/support&id={conversation}", None),
@@ -44,7 +44,7 @@ def questions(conversation: str) -> list[tuple[str, str, Any]]:
 
 
 async def shown(stack: RunningStack, conversation: str, text: str) -> set[str]:
-    """The paths of those answers that hold `text`; @ and its escapes are the same."""
+    """Return the paths whose responses contain `text`, with @ escaped or not."""
     found = set()
     async with stack.client() as http:
         for method, path, body in questions(conversation):
@@ -60,7 +60,7 @@ def said(name: str, conversation: str, at: str, **fields: Any) -> dict[str, Any]
 
 
 async def everything(stack: RunningStack, conversation: str) -> list[dict[str, Any]]:
-    """Eve asks on a turn, without a turn, and wordlessly; she rejects an answer, replies, reacts and judges."""
+    """Publish messages of Eve with a turn, without one, and without text, and her rejection, reply, emoji and judgement."""
     events = [
         said("q", conversation, "0:00", turn="t1", senderId=EVE),
         said("a", conversation, "0:05", turn="t1", agent="bot", intent="hours", strategy="lookup"),

@@ -1,4 +1,4 @@
-"""An erased person's words are in no table of any service, stay away, and every service says so."""
+"""An erased person's texts are in no table of any service, do not return, and every service confirms."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def reply(conversation: str, original: str, **fields: Any) -> dict[str, Any]:
 
 
 async def tables_with(stack: RunningStack, text: str) -> list[str]:
-    """The tables, of all services, in which any row holds `text` in any column."""
+    """Return the tables of all services with `text` in any column."""
     connection = await asyncpg.connect(stack.database_url)
     try:
         tables = await connection.fetch(

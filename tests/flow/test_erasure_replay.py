@@ -1,4 +1,4 @@
-"""Dead letters that are sent again after their writer's erasure: what they say stays out everywhere."""
+"""Dead letters that are replayed after their writer's erasure: their content is stored nowhere."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from standalone.dlq import Filter, letters, replay
 
 
 class Forward(SystemClock):
-    """The system's clock, put forward: the log in memory has no time but its reader's."""
+    """System clock that runs ahead; the in-memory log has only its reader's time."""
 
     ahead = 0
 

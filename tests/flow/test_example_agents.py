@@ -1,4 +1,4 @@
-"""The example agents against everything in one process, and with nothing to talk to."""
+"""The example agents with all services in one process, and without any service."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The whole application behind an issuer's tokens, and behind another site's pages."""
+"""The whole application with an issuer's tokens, and for another site's pages."""
 
 from __future__ import annotations
 

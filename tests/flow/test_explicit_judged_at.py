@@ -1,4 +1,4 @@
-"""Explicit feedback on a run that judges old files as if on the day they were written."""
+"""Explicit feedback on a run that judges old files as of the day they were written."""
 
 from __future__ import annotations
 

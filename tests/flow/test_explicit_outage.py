@@ -1,4 +1,4 @@
-"""Explicit feedback while the registry is behind, the log is full, and the log is gone."""
+"""Explicit feedback while the registry is behind, the log is full, or the log is down."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Exports over HTTP and by the command: joined with question and answer, people's alone, without the erased."""
+"""Exports over HTTP and by the command: joined with question and answer, only people's, without erased ones."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ async def exported(stack: RunningStack, wanted: str, **query: Any) -> list[dict[
 
 
 async def said(stack: RunningStack, conversation: str, *lines: tuple[str, str]) -> None:
-    """Messages of a conversation in turn; each agent's answer is a turn of its own, called like the message."""
+    """Publish the messages of a conversation; each agent's answer is a turn with the message's id."""
     await stack.publish(
         *(
             message(

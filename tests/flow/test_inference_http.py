@@ -229,7 +229,7 @@ async def test_strategies_are_found_by_a_question_like_the_one_asked(stack: Runn
 
 
 async def praised(stack: RunningStack, conversation: str, answer: str, words: str, **fields: Any) -> None:
-    """An exchange on opening hours, and `words` after it."""
+    """Publish an exchange on opening hours, and `words` after it."""
     opening = turn_of(conversation, 1, 0, "When does the zoo open?", answer, **fields)
     await stack.publish(*opening, *turn_of(conversation, 2, 2, words, "You are welcome."))
 

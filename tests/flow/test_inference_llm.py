@@ -1,4 +1,4 @@
-"""The whole flow with the LLM gate switched on: decided by a model where it answers, by the rules where it does not."""
+"""The whole flow with the LLM gate: verdicts of the model if it responds, otherwise of the rules."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Chat events over HTTP: which lines are taken, and that feedback comes of them."""
+"""Chat events over HTTP: the accepted lines, and the feedback from them."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ async def test_events_become_feedback(stack: RunningStack) -> None:
 
 
 async def test_events_of_another_style_become_feedback(stack: RunningStack) -> None:
-    """Numeric ids, times in milliseconds, an agent without `agentId`, roles of the platform's own, a picture."""
+    """Numeric ids, times in milliseconds, an agent without `agentId`, a platform's own roles, a picture."""
     at = 1767261600000
     common = {"conversationId": 77_000_000_000_000_001, "turnId": ""}
     events = [
@@ -96,7 +96,7 @@ async def test_events_of_another_style_become_feedback(stack: RunningStack) -> N
 
 
 async def test_producers_are_told_of_their_refused_events(stack: RunningStack) -> None:
-    """Over HTTP and from the log, the project's own alone, and nothing of what was written."""
+    """Events from HTTP and the log, of the project only, without content."""
     bad = message("m-refused", "c-refused", senderType="robot") | {"content": "a secret"}
     await send(stack, lines(without(bad, "messageId"), without(bad, "messageId"), b"{"))
     await stack.publish(bad | {"eventId": "from-the-log"}, bad | {"eventId": "theirs", "tenant": "globex"})

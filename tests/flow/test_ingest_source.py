@@ -25,7 +25,8 @@ from servicekit.web.server import HttpServer
 
 @dataclass
 class ChatService:
-    """Answers for the messages it has. `answer` replaces its answer; `gate` holds answers back until it is set."""
+    """Service that returns the messages that it has. `answer` replaces its response; responses wait until `gate` is
+    set."""
 
     url: str
     messages: dict[str, Any] = field(default_factory=dict)

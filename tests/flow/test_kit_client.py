@@ -1,4 +1,4 @@
-"""The kit's clients and its chat events against everything in one process."""
+"""The kit's clients and chat events with all services in one process."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ async def url(stack: RunningStack) -> AsyncIterator[str]:
 
 @pytest.fixture(params=["async", "sync"])
 async def call(request: pytest.FixtureRequest, url: str) -> AsyncIterator[Call]:
-    """`call(method, ...)` of either client, as the token that may do everything."""
+    """Yield `call(method, ...)` of either client, with the token that allows everything."""
     place = {"tenant": "acme", "project": "support"}
     if request.param == "async":
         async with kit.AsyncClient(url, token="all", **place) as client:
@@ -141,7 +141,7 @@ def test_events_read_as_the_contracts_say_and_have_their_keys() -> None:
 
 async def test_a_kafka_producer_takes_the_same_events(stack: RunningStack) -> None:
     class Sends:
-        """The stack's own producer under aiokafka's names."""
+        """The stack's own producer with aiokafka's method names."""
 
         async def send_and_wait(self, topic: str, value: bytes, key: bytes) -> None:
             await stack.stack.log.send([Message(topic, key.decode(), value)])

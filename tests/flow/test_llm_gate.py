@@ -45,7 +45,7 @@ Gates = Callable[..., LlmGate]
 
 @pytest_asyncio.fixture
 async def gates(server: LlmServer, detector: Detector) -> AsyncIterator[Gates]:
-    """Makes gates that ask the server, over one store of answers."""
+    """Yield a function that makes gates to the server, over one store of answers."""
     endpoints: list[LlmEndpoint] = []
     answers = MemoryGateAnswers()
 
@@ -73,7 +73,7 @@ def item(text: str) -> Neighbourhood:
 
 
 def unsure(detector: Detector, *texts: str) -> list[Judged]:
-    """Messages that no rule alone decides, with the verdicts of the rules."""
+    """Return messages that no rule alone decides, with the verdicts of the rules."""
     items = [item(text) for text in texts]
     judged = [Judged(HERE, one, verdict) for one, verdict in zip(items, detector.judge(items), strict=True)]
     assert not any(one.verdict.settled for one in judged)
@@ -95,7 +95,7 @@ def verdicts_of(judged: Sequence[Judged]) -> list[Verdict]:
 
 
 async def working(server: LlmServer, count: int) -> None:
-    """Wait until so many questions lie at the server."""
+    """Wait until the server has received so many questions."""
     async with asyncio.timeout(10):
         while server.at_work < count:
             await asyncio.sleep(0)

@@ -31,14 +31,14 @@ def reaction(name: str, conversation: str, emoji: str, second: int = 30, **field
 
 
 def as_reply(event: Any, about: str, **fields: Any) -> Any:
-    """The reply event of a message."""
+    """Return the reply event of a message."""
     names = ("occurredAt", "tenant", "project", "messageId", "conversationId", "senderId", "senderType", "content")
     own = {name: event[name] for name in names}
     return own | {"topic": "chat.message.reply.ingested", "eventId": str(uuid4()), "originalMessageId": about} | fields
 
 
 async def turns_of(stack: RunningStack, conversation: str) -> dict[str, Any]:
-    """The conversation's turns with their feedbacks, by turn."""
+    """Return the conversation's turns with their feedback, by turn."""
     await stack.quiet()
     async with stack.client() as http:
         answer = await http.post(f"{BASE}/{conversation}/turns-with-feedbacks", json={"turn_ids": None})

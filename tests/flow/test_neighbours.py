@@ -1,4 +1,4 @@
-"""Through all four services: what others hold under the same ids changes no answer, no wait and no figure of ours."""
+"""All four services: another project's events under the same ids change no response, wait or figure of ours."""
 
 from __future__ import annotations
 
@@ -45,21 +45,21 @@ QUESTIONS: list[tuple[str, str, Any]] = [
     ("GET", f"{PROJECT}/audit/draws", None),
     ("POST", f"{CONVERSATION}/detect", NEW_MESSAGE | {"look_back": "user"}),
 ]
-"""Every question about a project that is answered as JSON: one at least for each route. Pages are asked elsewhere."""
+"""A JSON query for each route about a project. Other tests query the pages."""
 NO_QUESTION = {
     "/conversations/{tenant}/{project}/{conversation_id}/turns/{turn_id}/feedback",
     "/conversations/{tenant}/{project}/{conversation_id}/turns/{turn_id}/reviews",
     "/ingest/{tenant}/{project}/events",
     "/conversations/{tenant}/{project}/audit/draws",
 }
-"""Routes below a project that only take something in."""
+"""Routes of a project that only accept input."""
 OF_ONE_EVENT = "/conversations/{tenant}/{project}/where/"
 """Look-ups of one event; `test_where.py` asks them across tenants."""
 
 
 @pytest_asyncio.fixture(loop_scope="session")
 async def alone(postgres_url: str, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[RunningStack]:
-    """A stack that has taken in our events and nobody else's; without row level security, which hides what leaks."""
+    """Yield a stack with our events only; without row-level security, which would hide leaks."""
     for service in ("FEEDBACK", "INFERENCE", "REPORTING"):
         monkeypatch.setenv(f"{service}_ROW_SECURITY", "false")
     async with running_stack(postgres_url) as running:
@@ -68,7 +68,7 @@ async def alone(postgres_url: str, monkeypatch: pytest.MonkeyPatch) -> AsyncIter
 
 
 async def fill(stack: RunningStack, place: Place) -> None:
-    """Publish the place's chat, an event that is refused, and an explicit judgement of the second turn by Bob."""
+    """Publish the place's chat, an event that is rejected, and an explicit judgement of the second turn by Bob."""
     refused = {"topic": "chat.message.ingested", "eventId": "q1", "tenant": place.tenant, "project": place.project}
     await stack.publish(*chat_events(place), refused | {"conversationId": place.conversation})
     await stack.quiet()
@@ -82,7 +82,7 @@ async def fill(stack: RunningStack, place: Place) -> None:
 
 
 async def answers(stack: RunningStack, kind: str) -> dict[str, Any]:
-    """By question what is answered: those that a neighbour of that kind must not change."""
+    """Return the responses by query that a neighbour of that kind must not change."""
     asked = [question for question in QUESTIONS if kind in NEIGHBOURS or of_conversation(*question[1:])]
     found = {}
     async with stack.client() as http:

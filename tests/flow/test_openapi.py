@@ -1,4 +1,4 @@
-"""The whole HTTP application by its own description: fuzzed, and sent what no client would send."""
+"""The whole HTTP application against its own OpenAPI document: fuzzed, and with malformed requests."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from schemathesis.specs.openapi.checks import (  # noqa: E402  # as above
 
 schemathesis.serializer.alias("application/x-ndjson", "text/plain")
 EXAMPLES = int(os.environ.get("OPENAPI_EXAMPLES", "25"))
-"""Requests a route and kind, sound and unsound ones."""
+"""Number of requests per route and kind, valid and invalid."""
 CHECKS = [not_a_server_error, content_type_conformance, status_code_conformance, response_schema_conformance]
 AUTHORIZED = {"Authorization": "Bearer all"}
 INTAKE = (
@@ -191,7 +191,7 @@ async def test_ways_in_are_described_with_examples_and_every_refusal(stack: Runn
 
 
 def _properties(node: Any, place: str) -> list[tuple[str, dict[str, Any]]]:
-    """Every property of every schema below `node`, with its place."""
+    """Return every property of every schema below `node`, with its path."""
     if isinstance(node, list):
         return [found for one in node for found in _properties(one, place)]
     if not isinstance(node, dict):
@@ -238,7 +238,7 @@ async def test_the_page_in_the_docs_is_of_the_routes_that_run(stack: RunningStac
 
 
 async def test_the_examples_work(stack: RunningStack) -> None:
-    """Every example in the description is a valid request as printed."""
+    """Every example in the document is a valid request as printed."""
     description = await described(stack)
     ingest = description["paths"][INTAKE[1]]["post"]["requestBody"]["content"]["application/x-ndjson"]["example"]
     judge = description["paths"][INTAKE[0]]["post"]["requestBody"]["content"]["application/json"]["examples"]

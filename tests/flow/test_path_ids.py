@@ -1,4 +1,5 @@
-"""Ids in paths over a real socket: whatever is in them, a request reaches exactly what it names."""
+"""Ids in paths over a real socket: a request reaches exactly the object that it names, with any characters in the
+id."""
 
 from __future__ import annotations
 
@@ -21,7 +22,7 @@ IDS = st.lists(PIECES, min_size=1, max_size=5).map("".join).filter(lambda text: 
 
 
 async def ask(port: int, method: str, path: str, token: str, body: bytes = b"") -> tuple[int, dict[str, str]]:
-    """The answer to a request whose path is sent as it stands; no client resolves its dots."""
+    """Return the response to a request whose path is sent unchanged; no client resolves its dots."""
     reader, writer = await asyncio.open_connection("127.0.0.1", port)
     head = [
         f"{method} {path} HTTP/1.1",
@@ -51,7 +52,7 @@ async def port(stack: RunningStack):
 
 
 async def test_a_judgement_lands_on_the_turn_it_names(stack: RunningStack, port: int) -> None:
-    """Conversation `sc`, turn `x/turns/y`, and conversation `sc/turns/x`, turn `y`, are two."""
+    """Turn `x/turns/y` of conversation `sc` differs from turn `y` of conversation `sc/turns/x`."""
     await stack.publish(
         *exchange("sc", "x/turns/y", agent="left"),
         *exchange("sc/turns/x", "y", agent="right"),

@@ -1,4 +1,4 @@
-"""Access to every route of every service with every kind of token, compared with a table written by hand."""
+"""Access to every route of every service with every kind of token, compared with a hand-written table."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ EXPECTED: dict[tuple[str, str], frozenset[str]] = {
     ("POST", "/conversations/{tenant}/sessions"): frozenset({"read"}),
     ("POST", "/sign-in"): PUBLIC,
 }
-"""Which scopes open a route, one of them being enough. A new route gets its row here and in its service."""
+"""Scopes that open a route, one of which is enough. A new route gets its row here and in its service."""
 PLACES = {
     "{tenant}": "acme",
     "{project}": "support",
@@ -104,7 +104,7 @@ PLACES = {
 
 @dataclass(frozen=True)
 class Kind:
-    """A kind of token: the claims that differ from a sound one, and what it may be refused for."""
+    """Kind of token: the claims that differ from a valid one, and the expected status of a rejection."""
 
     name: str
     claims: dict[str, Any] | None
@@ -113,7 +113,7 @@ class Kind:
     here: bool = True
 
     def expected(self, needed: frozenset[str], path: str) -> set[int] | None:
-        """The statuses that refuse it, or None where it is let in."""
+        """Return the expected statuses of a rejection, or None if the token is accepted."""
         if needed == PUBLIC:
             return None
         if not self.valid:
@@ -167,7 +167,7 @@ async def source() -> AsyncIterator[Issuer]:
 
 
 def routes_of(app: FastAPI) -> Iterator[tuple[str, str, Any]]:
-    """Every route of the application as (method, template, route)."""
+    """Yield every route of the application as (method, template, route)."""
     for route in iter_route_contexts(app.routes):
         assert route.path_format is not None and route.methods, f"{route.path} is no plain route"
         for method in route.methods - {"HEAD"}:

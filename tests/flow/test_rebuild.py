@@ -1,4 +1,5 @@
-"""`agent-feedback rebuild reporting`: beside what serves, then in its place at once; the erased stay erased."""
+"""`agent-feedback rebuild reporting` builds next to the current tables, then replaces them at once, without erased
+people."""
 
 from __future__ import annotations
 
@@ -50,7 +51,7 @@ async def totals(stack: RunningStack) -> Any:
 
 
 async def damaged(stack: RunningStack, conversation: str) -> None:
-    """Damage the reports as no service does."""
+    """Damage the reports in a way that no service does."""
     connection = await asyncpg.connect(stack.database_url, server_settings={"search_path": "reporting"})
     try:
         here = f"conversation_id = '{conversation}'"

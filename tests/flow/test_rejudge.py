@@ -1,4 +1,4 @@
-"""`agent-feedback rejudge` next to running services, a stop included, and a group with two detectors on the pages."""
+"""`agent-feedback rejudge` next to running services, also after a stop, and the pages of a group with two detectors."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ def command(stack: RunningStack, *more: str) -> tuple[str, ...]:
 
 
 async def judged(stack: RunningStack, conversation: str) -> None:
-    """A question, an answer, and a message that rejects it."""
+    """Publish a question, an answer, and a message that rejects it."""
     said = message("said", conversation, turn="t2", content=WRONG, occurredAt="2026-01-01T10:00:09Z")
     await stack.publish(*exchange(conversation, "t1"), said)
     await stack.quiet()
 
 
 async def reword(stack: RunningStack, conversation: str, text: str) -> None:
-    """Leave a verdict that the present detector would not give, as one with other patterns would have."""
+    """Change the stored message, so that the stored verdict is not the present detector's."""
     connection = await asyncpg.connect(stack.database_url, server_settings={"search_path": "inference"})
     try:
         where = "where message_id = 'said' and conversation_id = $2"

@@ -1,4 +1,4 @@
-"""Reviews of machine verdicts: over HTTP, by the transcript's form, and where they count."""
+"""Reviews of machine verdicts: over HTTP, by the transcript's form, and their effect on every figure."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ BASE = "/conversations/acme/support"
 
 
 async def judged_by_machine(stack: RunningStack, conversation: str) -> str:
-    """A turn that the machine takes for rejected. The verdict's id."""
+    """Publish a turn that the machine judges as rejected. Return the verdict's id."""
     await stack.publish(*exchange(conversation, "t1"))
     await stack.publish(
         message("q2", conversation, content="No, that is wrong.", occurredAt="2026-01-01T10:01:00Z"),

@@ -1,4 +1,4 @@
-"""The reference consumer of `feedback.created` holds exactly what the store holds and the reports count."""
+"""The reference consumer of `feedback.created` has exactly the feedback that the store has and the reports count."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ async def reported(stack: RunningStack) -> list[dict[str, Any]]:
 
 
 def by_id(rows: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:
-    """The rows by their feedback, without what reports do not show in this form."""
+    """Return the rows by feedback id, without fields that reports show in another form."""
     left_out = ("occurred_at", "thread_id", "question_message_id")
     return {row["feedback_id"]: {name: row[name] for name in row if name not in left_out} for row in rows}
 
@@ -74,7 +74,7 @@ async def post(stack: RunningStack) -> AsyncIterator[Callable[[str, Any], Any]]:
 
 
 def asked(conversation: str) -> Sequence[Any]:
-    """A question and its answer, on a turn called like the conversation."""
+    """Return a question and its answer, on a turn with the conversation's id."""
     return exchange(conversation, conversation)
 
 

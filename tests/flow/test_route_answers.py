@@ -47,7 +47,7 @@ private = true
 
 @dataclass(frozen=True)
 class Valid:
-    """A valid request to a route: its query or its body. `raw` is the body of a route that takes no JSON."""
+    """Valid request to a route: its query or its body. `raw` is the body of a route that does not accept JSON."""
 
     query: Mapping[str, str] = field(default_factory=dict)
     body: Mapping[str, Any] | None = None
@@ -91,7 +91,7 @@ VALID: dict[tuple[str, str], Valid] = {
 DOCUMENTS = "/openapi.json", "/asyncapi.json"
 """Documents with tests of their own: their shape is not recorded."""
 LAST = ("GET", "/tenants/{tenant}/erasures/{request_id}")
-"""Asked after the erasure that its path names."""
+"""Route that is queried after the erasure that its path names."""
 
 
 class Tokens:

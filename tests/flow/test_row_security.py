@@ -1,4 +1,4 @@
-"""PostgreSQL as the second wall before every answer: what a policy hides, no route shows, whoever asks what."""
+"""PostgreSQL as the second check of every response: no route shows rows that a policy hides."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from servicekit.db.row_security import tenant_in_sight
 
 Ask = Callable[[httpx.AsyncClient], Awaitable[Any]]
 READING = {"feedback": FEEDBACK, "inference": INFERENCE, "reporting": REPORTING}
-"""The services that answer questions out of their tables, with their migrations."""
+"""Services that read for callers, with their migrations."""
 SUPPORT = "/conversations/acme/support"
 C1 = f"{SUPPORT}/c1"
 SAID = {"text": "No, that is wrong.", "ts": "2026-01-01T10:05:00Z", "user_id": "ann", "turn_id": "t3"}
@@ -29,7 +29,7 @@ SAID = {"text": "No, that is wrong.", "ts": "2026-01-01T10:05:00Z", "user_id": "
 
 @pytest_asyncio.fixture(scope="module", loop_scope="session")
 async def filled(postgres_url: str) -> AsyncIterator[RunningStack]:
-    """A stack with our chat and another tenant's, a rating and an erasure in each."""
+    """Yield a stack with our chat and another tenant's, a rating and an erasure in each."""
     async with running_stack(postgres_url) as running:
         for place in (OURS, NEIGHBOURS["another tenant"]):
             await running.publish(*chat_events(place))
@@ -111,7 +111,7 @@ async def test_readers_see_one_tenant_in_every_table(filled: RunningStack, schem
 
 @asynccontextmanager
 async def closed(url: str, table: str) -> AsyncIterator[None]:
-    """A policy that shows readers no row of `table`; its owner, and so every consumer, sees all."""
+    """Hide all rows of `table` from readers by a policy; its owner, which consumers use, sees all."""
     connection = await asyncpg.connect(url)
     try:
         schema, _, name = table.partition(".")

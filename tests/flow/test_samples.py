@@ -1,4 +1,5 @@
-"""Real conversations through everything in one process: each line accounted for, each word of a person stored once."""
+"""Real conversations with all services in one process: each line has an outcome, each response of a person is stored
+once."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Ends of sessions over HTTP: what is kept, announced and answered, and what goes on when a part fails."""
+"""Ends of sessions over HTTP: stored and announced ratings, responses, and failures of single parts."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ async def rows(stack: RunningStack, thread: str) -> list[dict[str, Any]]:
 
 
 class Tap:
-    """Keeps the session events that the log acknowledged, or refuses them while `failing`."""
+    """Producer that keeps the acknowledged session events, or rejects them while `failing`."""
 
     def __init__(self) -> None:
         self.failing = False
@@ -87,7 +87,7 @@ async def stack(postgres_url: str, tap: Tap) -> AsyncIterator[RunningStack]:
 
 
 async def marked(stack: RunningStack, thread: str) -> dict[str, Any]:
-    """The thread's one rating, once it bears the mark."""
+    """Return the thread's only rating, once it is marked as announced."""
     async with asyncio.timeout(20):
         while True:
             [row] = await rows(stack, thread)
@@ -200,7 +200,7 @@ async def test_the_tenant_is_the_tokens(stack: RunningStack) -> None:
 async def test_ratings_of_others_are_counted_only_with_the_scope_to_read(
     stack: RunningStack, token: str, counted: int
 ) -> None:
-    """A project's token counts its own, too: a rating belongs to no project."""
+    """A token of one project counts its own ratings only, because a rating has no project."""
     thread = f"c-counted-{token}"
     for user in ("ann", "bob", "eve"):
         body = {"feedback": "negative", "user_id": user, "tenant": "acme"}
@@ -219,7 +219,7 @@ async def test_sent_again_under_one_key_is_one_rating(stack: RunningStack) -> No
 
 
 async def test_a_person_rates_a_thread_once(stack: RunningStack) -> None:
-    """Neither by asking again nor by new keys does a visitor add ratings."""
+    """A visitor cannot add ratings by asking again or with new keys."""
     for number in range(30):
         sent = {"feedback": "negative"} | ({"idempotency_key": f"k{number}"} if number % 2 else {})
         assert await end(stack, "c-often", json=sent) == ENDED
@@ -234,7 +234,7 @@ async def test_a_caller_for_others_counts_by_keys(stack: RunningStack) -> None:
 
 
 async def test_a_thread_of_others_is_not_rated(stack: RunningStack) -> None:
-    """The answer does not tell whether the thread exists."""
+    """The response does not reveal if the thread exists."""
     await stack.publish(*exchange("c-anns", "t1"))
     await stack.quiet()
     for token in ("reviewer", "ann"):
@@ -246,7 +246,7 @@ async def test_a_thread_of_others_is_not_rated(stack: RunningStack) -> None:
 
 
 async def test_a_key_takes_nobody_elses_rating(stack: RunningStack) -> None:
-    """Such as a key that is the thread's id: whoever uses it first would keep all others from being counted."""
+    """Otherwise the first user of a key, such as the thread's id, would keep others' ratings from being counted."""
     body = {"feedback": "positive", "idempotency_key": "c-mine"}
     for thread, token in (("c-mine", "reviewer"), ("c-mine", "ann"), ("c-other", "ann"), ("c-mine", "ann")):
         assert await end(stack, thread, token, json=body) == ENDED

@@ -1,4 +1,4 @@
-"""A Slack workspace over HTTP, signed as Slack signs, into everything in one process."""
+"""A Slack workspace over HTTP, with Slack's signatures, and all services in one process."""
 
 from __future__ import annotations
 

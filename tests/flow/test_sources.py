@@ -1,4 +1,4 @@
-"""Every source of the registry over HTTP: its refusals, and Discord and Telegram up to feedback."""
+"""Every source of the registry over HTTP: its rejections, and Discord and Telegram up to feedback."""
 
 from __future__ import annotations
 
@@ -115,7 +115,7 @@ async def feedback_of(stack: RunningStack, conversation: str) -> tuple[str, list
 
 
 def discord_event(kind: str, number: int, author: Any, content: str, **more: Any) -> dict[str, Any]:
-    """A webhook event about the direct message `number`."""
+    """Return a webhook event about the direct message `number`."""
     data = {
         "id": str(1405614357781545021 + (number << 32)), "type": 0, "content": content, "channel_id": CHANNEL,
         "author": author, "attachments": [], **more,
@@ -125,7 +125,7 @@ def discord_event(kind: str, number: int, author: Any, content: str, **more: Any
 
 
 def click(number: int, custom_id: str, answered: dict[str, Any], **who: Any) -> dict[str, Any]:
-    """An interaction: the button `custom_id` under the message of a webhook event was clicked."""
+    """Return an interaction: a click on the button `custom_id` under the message of a webhook event."""
     return {
         "id": str(1405614357781545021 + (number << 32)), "application_id": "1234567765431056709", "type": 3,
         "token": "unique_interaction_token", "version": 1, "channel_id": CHANNEL, "locale": "en-GB",
@@ -172,7 +172,7 @@ async def test_discord_gets_the_answers_that_it_expects(stack: RunningStack) -> 
 
 
 def reacted(update: int, old: list[str], new: list[str], date: int, who: Any = TELEGRAM_ANN) -> dict[str, Any]:
-    """An update of the reactions to message 2."""
+    """Return an update of the reactions to message 2."""
     lists = {
         name: [{"type": "emoji", "emoji": emoji} for emoji in emojis]
         for name, emojis in (("old_reaction", old), ("new_reaction", new))

@@ -1,4 +1,4 @@
-"""Two threads in one channel, as Slack names them: each is a conversation of its own from the chat to the reports."""
+"""Two threads in one channel, as Slack names them, are separate conversations from the chat to the reports."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ BASE = "/conversations/acme/support"
 
 
 def said(name: str, minute: int, content: str, thread: str | None, **fields: Any) -> Any:
-    """A message of a thread, which replies to the thread's root as Slack and Teams have it."""
+    """Return a message of a thread, which replies to the thread's root as in Slack and Teams."""
     place = {"threadId": thread, "replyToMessageId": thread} if thread not in (None, name) else {}
     at = f"2026-01-03T10:{minute:02}:00Z"
     return message(name, "channel", turn=None, content=content, occurredAt=at, **place, **fields)
 
 
 def two_threads() -> Sequence[Any]:
-    """Thread r1 is about trams, r2 about plants; each answer of r2 comes right after one of r1."""
+    """Return the messages of two threads: r1 about trams, r2 about plants; each answer of r2 follows one of r1."""
     return [
         said("r1", 0, "Which tram goes to the zoo?", None, senderId="eva"),
         said("r2", 1, "Who waters the plants in August?", None, senderId="kai"),

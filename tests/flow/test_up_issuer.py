@@ -1,4 +1,4 @@
-"""`agent-feedback up` with an issuer: people with tokens of their own, the operator with the one that it printed."""
+"""`agent-feedback up` with an issuer: people with their own tokens, the operator with the printed one."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ async def program(
 
 
 async def minted(key: Path, *arguments: str) -> dict[str, str]:
-    """The header with a token of the example issuer."""
+    """Return the header with a token of the example issuer."""
     minting = await asyncio.create_subprocess_exec(
         sys.executable, EXAMPLE, "--key", key, "token", *arguments, stdout=asyncio.subprocess.PIPE
     )
@@ -43,7 +43,7 @@ async def minted(key: Path, *arguments: str) -> dict[str, str]:
 
 
 async def until_ready(http: httpx.AsyncClient, state: Path) -> str:
-    """The access token of the run, once it is ready."""
+    """Return the access token of the run when it is ready."""
     async with asyncio.timeout(60):
         while True:
             try:

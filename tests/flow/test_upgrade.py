@@ -1,4 +1,4 @@
-"""A start on a schema of another version: older than 0.1.0, newer and readable, newer and not readable."""
+"""Starts on a schema of another version: older than 0.1.0, newer and compatible, newer and incompatible."""
 
 from __future__ import annotations
 

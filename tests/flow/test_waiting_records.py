@@ -29,7 +29,7 @@ FIRST, SECOND = TopicPartition(CHAT_MESSAGE.name, 0), TopicPartition(CHAT_MESSAG
 
 
 class HeldUp(NoWork):
-    """Works on its first batch until it may go on."""
+    """Handler that works on its first batch until it is released."""
 
     def __init__(self) -> None:
         self.batches: list[list[str]] = []

@@ -1,4 +1,4 @@
-"""Webhooks of platforms that maps describe, signed as those sign, into everything in one process."""
+"""Webhooks of platforms with maps, with their signatures, and all services in one process."""
 
 from __future__ import annotations
 

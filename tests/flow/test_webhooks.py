@@ -36,7 +36,7 @@ MIGRATIONS = Path(__file__).parents[2] / "services" / "reporting" / "migrations"
 
 
 def endpoint(name: str, url: str, **fields: Any) -> str:
-    """An endpoint of the tenant acme as the file names it."""
+    """Return an endpoint of the tenant acme as defined in the file."""
     lines = {"name": name, "url": url, "tenant": "acme", "secrets": ["HOOK_SECRET"], "private": True} | fields
     return "[[endpoint]]\n" + "".join(f"{key} = {json.dumps(value)}\n" for key, value in lines.items())
 
@@ -53,7 +53,7 @@ async def stack_with(postgres_url: str, folder: Path, *endpoints: str) -> AsyncI
 
 
 def data(taken: Sequence[Taken]) -> list[Any]:
-    """The events, each verified as the standard's own package verifies."""
+    """Return the events, each verified by the standard's own package."""
     return [Webhook(SECRET).verify(one.body, one.headers)["data"] for one in taken]
 
 
@@ -192,7 +192,7 @@ async def test_what_an_erasure_covers_is_not_sent_any_more(postgres_url: str, tm
 
 
 class Hook:
-    """One endpoint's courier on a clock that is moved by hand, with its table."""
+    """One endpoint's courier on a manual clock, with its table."""
 
     def __init__(self, found: WebhookEndpoint, pool: Any) -> None:
         self.clock = HandClock()

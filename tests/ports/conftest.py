@@ -1,4 +1,4 @@
-"""The feedback stores, each empty, behind one fixture."""
+"""The feedback stores, each empty, in one fixture."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from servicekit.db.pools import open_pool
 
 @pytest.fixture(scope="session")
 def mongo_url() -> Iterator[str]:
-    """A MongoDB, or what speaks like one: see tests/support/mongo_server.py."""
+    """Yield a MongoDB or its stand-in: see tests/support/mongo_server.py."""
     with mongo_server() as url:
         yield url
 
@@ -56,7 +56,7 @@ async def mongo_store(url: str) -> AsyncIterator[MongoStore]:
 
 @pytest.fixture(params=["memory", "postgres", pytest.param("mongo", marks=pytest.mark.real)])
 async def feedback_store(request: pytest.FixtureRequest, postgres_url: str) -> AsyncIterator[Store]:
-    """Each of the feedback service's stores in turn, empty."""
+    """Yield each of the feedback service's stores in turn, empty."""
     match request.param:
         case "memory":
             yield MemoryStore()

@@ -1,4 +1,4 @@
-"""The embedded PostgreSQL: it starts anywhere, keeps what was committed, and ends with the process that started it."""
+"""The embedded PostgreSQL starts anywhere, keeps committed data, and ends with the process that started it."""
 
 import asyncio
 import os
@@ -26,7 +26,7 @@ needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root runs Postgr
 
 @pytest.fixture
 def state(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """A folder that PostgreSQL's user can enter; pytest's own are closed to it if root runs the tests."""
+    """Yield a folder that PostgreSQL's user can enter; under root, pytest's own folders are closed to it."""
     with server_folder() as folder:
         monkeypatch.setattr(postgres_home, "SYSTEM_STATE", Path(folder) / "system")
         yield Path(folder)

@@ -1,4 +1,4 @@
-"""The scheme of FEEDBACK_STORE_URL picks the store."""
+"""The scheme of FEEDBACK_STORE_URL selects the store."""
 
 from __future__ import annotations
 

@@ -237,7 +237,7 @@ async def test_an_uncertain_commit_announces_the_tombstone_once_more(handler, lo
 
 
 class ErasedMeanwhile:
-    """A store in which somebody is forgotten by another process, right after the call named `moment`."""
+    """Store in which another process erases a person right after the call named `moment`."""
 
     def __init__(self, store: Store, moment: str, other: FeedbackHandler) -> None:
         self._store, self._moment, self._other = store, moment, other
@@ -286,7 +286,7 @@ async def test_an_announcement_that_an_erasure_overtakes_is_followed_by_a_tombst
 
 
 class Overtaken(RecordingProducer):
-    """Writes to `log`, where somebody else's newer word is announced right before the second announcement."""
+    """Writes to `log`, where another process's newer change is announced right before the second announcement."""
 
     def __init__(self, log: RecordingProducer, other: FeedbackHandler) -> None:
         self.sent = log.sent

@@ -41,7 +41,7 @@ from servicekit.errors import StartError, Unavailable
 
 
 class Line:
-    """A wire to a server that can be cut and mended."""
+    """Connection to a server that can be cut and restored."""
 
     def __init__(self, connect: Callable[[], object]) -> None:
         self._connect = connect
@@ -106,7 +106,7 @@ async def mongo_on_a_line(url: str) -> AsyncIterator[tuple[Store, Line]]:
 
 @pytest.fixture(params=["postgres", pytest.param("mongo", marks=pytest.mark.real)])
 async def line(request: pytest.FixtureRequest, postgres_url: str) -> AsyncIterator[tuple[Store, Line]]:
-    """A store and the line to its server."""
+    """Yield a store and the connection to its server."""
     if request.param == "mongo":
         if ADDRESS in os.environ:
             pytest.skip("the line leads to one server only")

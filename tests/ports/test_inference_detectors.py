@@ -1,4 +1,4 @@
-"""Two detectors in one group: whoever judges last, and however they race, the log ends with the same verdict."""
+"""Two detectors in one group: the log ends with the same verdict in any order of their judgements."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class Group:
 
     @property
     def standing(self) -> dict[str, tuple[str | None, str]]:
-        """The verdict of each message that a consumer ends with, and who gave it."""
+        """Return the final verdict of each message for a consumer, and its detector."""
         newest: dict[str, FeedbackInferredReceived] = {}
         for event in sorted(self.events, key=lambda e: (e.epoch, precedence(e.detector_version), e.evaluation)):
             newest[event.detected_in_message_id] = event

@@ -40,7 +40,7 @@ TABLES = "truncate messages, turns, verdicts, rejudgements, detectors"
 OLD = KnownDetector("2026-12-01.ffffffff", {"wrong": "rejected", "gone": "rejected", "turned": "rejected"})
 NEW = KnownDetector("2026-11-23.00000000", {"wrong": "rejected", "come": "accepted", "turned": "accepted"})
 EVERY = {"unchanged": 4, "withdrawn": 2, "added": 2, "reversed": 2}
-"""Messages by difference: two conversations of five."""
+"""Messages by difference: two conversations of five messages."""
 VECTORS = TurnVectors(WordLlamaEmbedder())
 
 
@@ -57,11 +57,11 @@ def chat(conversation: str, after: float = 0) -> list[Any]:
 
 
 class Stopped(BaseException):
-    """The process was killed."""
+    """Stand-in for the death of the process."""
 
 
 class KilledProducer(RecordingProducer):
-    """A log that ends the process before or after its n-th write."""
+    """Producer that ends the process before or after its n-th write."""
 
     def __init__(self, number: int, *, written: bool) -> None:
         super().__init__()
@@ -77,7 +77,7 @@ class KilledProducer(RecordingProducer):
 
 
 class Inference:
-    """Inference's database, and what consumers of its verdicts end with."""
+    """Inference's database, and the final state of a consumer of its verdicts."""
 
     def __init__(self, pool: Any, connection: Any) -> None:
         self.pool, self.rejudgements = pool, Rejudgements(connection)
@@ -100,7 +100,7 @@ class Inference:
             self.log += producer.sent
 
     async def ledger(self) -> dict[str, tuple[float, str]]:
-        """Reward and detector of each message's feedback that counts, by conversation and message."""
+        """Return reward and detector of each message's feedback that counts, by conversation and message."""
         store, log = MemoryStore(), RecordingProducer()
         received = []
         for offset, one in enumerate(self.log):
@@ -129,7 +129,7 @@ EXPECTED = {
 
 @pytest_asyncio.fixture
 async def judged(postgres_url: str, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Inference]:
-    """Two conversations with verdicts of the old detector."""
+    """Yield two conversations with verdicts of the old detector."""
     monkeypatch.setattr(rejudging, "BATCH", 3)
     pool = await open_pool(postgres_url, "inference", MIGRATIONS, size=3, init=take_bytes, by_key=True)
     await pool.execute(TABLES)
@@ -210,7 +210,7 @@ async def test_what_services_judge_meanwhile_is_of_the_same_epoch(judged: Infere
 
 
 async def test_an_announcement_has_the_time_that_the_words_came_in(judged: Inference) -> None:
-    """An erasure since then covers them."""
+    """So an erasure since then covers them."""
     await judged.pool.execute("update messages set stored_at = '2026-01-01T00:00:00Z'")
     producer = RecordingProducer()
     await judged.rejudge(await judged.rejudgements.begin(0, NEW.version), producer=producer)

@@ -39,7 +39,8 @@ async def store(request: pytest.FixtureRequest, postgres_url: str) -> AsyncItera
 def said(
     message_id: str, at: int, text: str = "hi", *, said_at: int | None = None, where: ConversationKey = HERE
 ) -> IndexedMessage:
-    """A version said at `said_at` (by default `at`); of one time the one with the greater text is the greater."""
+    """Return a version said at `said_at` (by default `at`); of one time the one with the greater text is the
+    greater."""
     message = Message(message_id, f"t-{message_id}", "ann", "human", None, text, at)
     return IndexedMessage(where, message, (at if said_at is None else said_at).to_bytes(8) + text.encode())
 
@@ -159,7 +160,7 @@ def test_every_index_reads_the_same_stretches(
 
 
 def _within(order: list[int], place: int, reach: int) -> list[int]:
-    """The `reach` messages before the place, and from it on those whose `reach` messages before hold it."""
+    """Return the `reach` messages before the place, and those from it on that depend on it."""
     before = [at for at in order if at < place]
     behind = [at for at in order if at >= place]
     return before[max(0, len(before) - reach) :] + behind[: reach + (place in order)]
@@ -167,7 +168,7 @@ def _within(order: list[int], place: int, reach: int) -> list[int]:
 
 @pytest.fixture(scope="module")
 def both(postgres_url: str) -> Iterator[tuple[asyncio.Runner, PostgresStore]]:
-    """The index in PostgreSQL with a loop of its own, since hypothesis drives plain functions."""
+    """Yield the index in PostgreSQL with a loop of its own, since hypothesis runs plain functions."""
     with asyncio.Runner() as running:
         pool = running.run(open_pool(postgres_url, "inference", MIGRATIONS, size=1))
         yield running, PostgresStore(pool)

@@ -41,7 +41,7 @@ VECTOR = TurnVectors(WordLlamaEmbedder())
 
 @pytest_asyncio.fixture(params=["halfvec", "real[]"])
 async def pool(request: pytest.FixtureRequest, postgres_url: str) -> AsyncIterator[Any]:
-    """The empty tables, in a database with pgvector and in one without."""
+    """Yield the empty tables, in a database with pgvector and in one without."""
     url = postgres_url if request.param == "halfvec" else await url_without_pgvector(postgres_url)
     opened = await open_pool(url, "inference", MIGRATIONS, size=2, init=take_bytes)
     assert await opened.fetchval(TYPE) == request.param

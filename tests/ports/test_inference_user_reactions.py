@@ -1,4 +1,4 @@
-"""Explicit judgements on their way into the index of turns, tombstones among them."""
+"""Explicit judgements and tombstones in the index of turns."""
 
 from __future__ import annotations
 

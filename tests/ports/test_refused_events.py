@@ -1,4 +1,4 @@
-"""Refused events in PostgreSQL: the newest of each tenant, within its bound and for their days."""
+"""Rejected events in PostgreSQL: the newest of each tenant, limited in number and days."""
 
 from __future__ import annotations
 

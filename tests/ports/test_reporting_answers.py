@@ -1,4 +1,4 @@
-"""The latest feedback, one's own, the artifact search and the figures, over HTTP."""
+"""The latest feedback, the caller's own, the artifact search and the figures, over HTTP."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ async def http(read_models: asyncpg.Pool) -> AsyncIterator[httpx.AsyncClient]:
 
 
 def turn(number: int, machine: str | None = None, *, response: str | None = "And now?", **place):
-    """An answer, the response to it, and the machine's verdict on it."""
+    """Yield an answer, the response to it, and the machine's verdict on it."""
     at, conversation = 10.0 * number, place.pop("conversation", f"c{number}")
     where = {"conversation": conversation, **place}
     yield message(f"a{number}", agent="bot", turn=f"t{number}", at=at, **where)

@@ -32,7 +32,7 @@ async def take(read_models: asyncpg.Pool, *events: Any) -> None:
 
 
 async def in_period(http: httpx.AsyncClient, start: int, end: int) -> list[str]:
-    """The conversations with a reaction in a window given in microseconds from START."""
+    """Return the conversations with a reaction in a window in microseconds from START."""
     body = {"start": format_instant(START + start), "end": format_instant(START + end)}
     answer = await http.post(f"{PROJECT}/feedback/conversations-in-period", json=body)
     assert answer.status_code == 200, answer.text

@@ -1,4 +1,4 @@
-"""Turns with feedbacks and conversations in a period, over HTTP."""
+"""Turns with feedback and conversations of a period, over HTTP."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ Export = Callable[..., Awaitable[list[dict[str, Any]]]]
 
 @pytest.fixture
 async def exported(postgres_url: str) -> AsyncIterator[Export]:
-    """Takes events in, and gives the examples of a format that they make."""
+    """Store the events and return their examples in a format."""
     async with empty_read_models(postgres_url) as pool:
 
         async def of(wanted: Any, *events: Any) -> list[dict[str, Any]]:
@@ -68,7 +68,7 @@ async def test_a_request_of_the_answers_own_moment_is_not_taken_for_an_older_one
 
 
 async def test_where_no_turns_are_named_an_answer_goes_with_what_it_replies_to(exported: Export) -> None:
-    """A busy channel: Ann asks, Bob asks, and both threads are answered; Ann asks on in hers."""
+    """In a busy channel Ann and Bob ask, both threads are answered, and Ann continues in hers."""
     found = await exported(
         "kto",
         message("q1", turn=None, content="When does it open?", sender="ann", at=0),
@@ -143,7 +143,7 @@ async def test_an_answer_is_to_the_words_that_were_asked(
 
 
 async def test_a_later_answer_is_to_the_same_request_in_its_own_turn(exported: Export) -> None:
-    """Somebody else asks the rejected request's words between another's question and its accepted answer."""
+    """Somebody else repeats the rejected request between another's question and its accepted answer."""
     found = await exported(
         "dpo",
         message("q1", turn="t1", content="When does it open?", at=0),

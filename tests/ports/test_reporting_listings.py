@@ -1,4 +1,4 @@
-"""Agents and reasons page by page: each once, in one window, whatever is written meanwhile elsewhere."""
+"""Agents and reasons page by page: each once, in one window, despite concurrent writes."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ async def take(read_models: asyncpg.Pool, *events: Any) -> None:
 
 
 async def some(read_models: asyncpg.Pool) -> None:
-    """Nine agents and nine reasons; some of them equal in everything but the name."""
+    """Store nine agents and nine reasons, some of which differ only in their names."""
     await take(
         read_models,
         *(

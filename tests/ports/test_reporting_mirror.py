@@ -1,4 +1,4 @@
-"""Objects in the object store follow the tables: payloads, turn logs, outages, erasures, late arrivals."""
+"""Objects in the object store follow the tables: payloads, turn logs, outages, erasures, late writes."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ NOW = FixedClock(START + 3_600_000_000)
 
 
 class Log:
-    """A log that takes everything."""
+    """Log that accepts everything."""
 
     def __init__(self) -> None:
         self.sent: list[Message] = []
@@ -59,7 +59,7 @@ class World:
         await self.projector.handle(batch(*events))
 
     async def shown(self) -> list[dict[str, Any]]:
-        """The artifacts as the index shows them, oldest first."""
+        """Return the artifacts in the index, oldest first."""
         async with client([conversations_router(self.pool, NOW, self.place.url)]) as http:
             body = {"conversation_id": "c1", "sort": "oldest", "with_payload": True}
             answer = await http.post(SEARCH, json=body)
@@ -67,7 +67,7 @@ class World:
         return list(answer.json()["items"])
 
     def held(self) -> dict[str, Any]:
-        """The objects by their address."""
+        """Return the objects by their address."""
         return {f"{self.objects.url}/{name}": json.loads(body) for name, body in self.place.objects().items()}
 
 

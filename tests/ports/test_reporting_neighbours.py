@@ -63,11 +63,11 @@ QUESTIONS: list[tuple[str, str, Any]] = [
         None,
     ),
 ]
-"""Every question that can be asked about a project: one at least for each route."""
+"""A query for each route about a project."""
 NO_QUESTION = {"/dashboard/assets/{name}", "/sign-in", "/dashboard/where"}
-"""Routes that answer the same whatever is stored."""
+"""Routes whose responses do not depend on stored data."""
 OF_TENANT = {"/dashboard/sessions", "/conversations/{tenant}/sessions"}
-"""Routes about a whole tenant; `test_reporting_sessions.py` asks them."""
+"""Routes about a whole tenant; `test_reporting_sessions.py` queries them."""
 
 
 def routers(read_models: Any) -> list[APIRouter]:
@@ -105,7 +105,7 @@ async def answer(http: httpx.AsyncClient, method: str, path: str, body: Any) -> 
 
 
 async def rows(read_models: asyncpg.Pool) -> dict[str, Any]:
-    """Our rows of every table, without the transaction that wrote them."""
+    """Return our rows of every table, without the transaction ids that wrote them."""
     found = {}
     for table in ("messages", "feedbacks"):
         ours = await read_models.fetch(
@@ -128,7 +128,7 @@ async def test_a_neighbour_changes_no_row_and_no_answer(read_models: asyncpg.Poo
 
 
 async def test_every_answer_shows_something_of_ours(read_models: asyncpg.Pool) -> None:
-    """An answer that is empty anyway would prove nothing."""
+    """A response that is empty anyway would prove nothing."""
     await fill(read_models, OURS, 0)
     for question, found in (await answers(read_models)).items():
         assert re.search(r"a[12]\b|'ok'|t1|bot", str(found)), question

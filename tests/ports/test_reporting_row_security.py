@@ -1,4 +1,4 @@
-"""The second wall: connections that read for callers see one tenant's rows, whatever the statement says."""
+"""Connections that read for callers see one tenant's rows, whatever the statement."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ SOURCES = ("feedbacks", "replies", "live_replies", "messages", "effective", "con
 
 @pytest.fixture
 async def reads(postgres_url: str) -> AsyncIterator[asyncpg.Pool]:
-    """A reading pool of one connection over rows of two tenants that share all ids."""
+    """Yield a reading pool of one connection over rows of two tenants that share all ids."""
     async with empty_read_models(postgres_url) as pool:
         for tenant in ("acme", "globex"):
             said = message("m1", turn="t1", content="hello", tenant=tenant)
@@ -74,7 +74,7 @@ async def test_readers_only_read(reads: asyncpg.Pool) -> None:
 
 
 async def test_requests_read_through_it(reads: asyncpg.Pool) -> None:
-    """Each caller sees their own; between two requests nothing is left."""
+    """Each caller sees their own rows, and nothing remains between two requests."""
     app = application([conversations_router(reads, NOW), pages_router(reads, NOW, None)])
     transport = httpx.ASGITransport(app)
     assert CALLERS["acme"].tenant and CALLERS["globex"].tenant

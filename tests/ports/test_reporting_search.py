@@ -1,4 +1,4 @@
-"""The search over single feedbacks: each filter alone, pages, and what is never found."""
+"""The search for feedback records: each filter alone, pages, and excluded records."""
 
 from __future__ import annotations
 

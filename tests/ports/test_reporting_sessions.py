@@ -1,4 +1,4 @@
-"""Session ratings in the reports: from the log, by day and by length, of one tenant alone and nobody's."""
+"""Session ratings in the reports: from the log, by day and by length, of one tenant, without people."""
 
 from __future__ import annotations
 

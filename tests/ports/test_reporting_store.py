@@ -1,4 +1,4 @@
-"""The read models in a real PostgreSQL: what is kept, what counts, what a batch answers."""
+"""The read models in PostgreSQL: stored rows, effective reactions, and the outcomes of a batch."""
 
 from __future__ import annotations
 
@@ -244,7 +244,7 @@ async def test_a_tombstone_without_a_revision_ends_what_was_said_before_it(proje
 
 @pytest.mark.parametrize("relation", ["feedbacks", "effective"])
 async def test_table_and_view_have_a_column_for_every_field_of_a_row(read_models, relation):
-    """A view's columns are fixed when it is made: whoever adds one makes the view again."""
+    """A view's columns are fixed at its creation, so a new column requires a new view."""
     columns = await read_models.fetch(
         "select column_name from information_schema.columns where table_schema = 'reporting' and table_name = $1",
         relation,
@@ -261,7 +261,7 @@ async def test_a_field_of_every_kind_is_kept_as_it_was_announced(projector, read
 
 
 async def test_noting_stale_hours_does_not_read_the_project_for_each_turn(projector, read_models):
-    """On a database without statistics, where a plan that is made once may go by the project's index."""
+    """Without statistics, a plan that is made once might use the project's index."""
     said = [feedback(f"m{n}", kind="inferred", turn=f"t{n}") for n in range(300)]
     said += [feedback(f"e{n}", kind="explicit", turn=f"t{n}", user="eve") for n in range(40)]
     await projector.handle(batch(*said))

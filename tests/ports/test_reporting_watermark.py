@@ -24,7 +24,7 @@ AT = Project("acme", "support")
 
 
 class Projection:
-    """A projection that has written its batch and commits when asked to: another process, seen from here."""
+    """Projection that has written its batch and commits on request, like another process."""
 
     def __init__(self, read_models: asyncpg.Pool, *events) -> None:
         self._pool, self._events = read_models, events
@@ -43,7 +43,7 @@ class Projection:
 
 
 class Timeline:
-    """A client as the documentation has it: follow the cursor to the end, keep the watermark, ask again with it."""
+    """Client as documented: it follows the cursor to the end, keeps the watermark, and queries again with it."""
 
     def __init__(self, http, **body) -> None:
         self._http, self._body, self.watermark, self.seen = http, body, None, []

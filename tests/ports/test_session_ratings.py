@@ -1,4 +1,4 @@
-"""The backends of session ratings: one contract, and what each does when it is slow, full, locked or gone."""
+"""The backends of session ratings: one contract, and the behaviour of each when it is slow, full, locked or down."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ SCHEMA = "kit_sessions"
 
 @pytest.fixture
 async def pool(postgres_url: str) -> AsyncIterator[Any]:
-    """A pool on an empty schema of its own."""
+    """Yield a pool on an empty schema."""
     connection = await asyncpg.connect(postgres_url)
     await connection.execute(f"drop schema if exists {SCHEMA} cascade; create schema {SCHEMA}")
     await connection.close()
@@ -223,7 +223,7 @@ async def test_the_chosen_backend_is_opened(postgres_url: str, tmp_path: Path, m
 
 
 class Stuck(MemoryBackend):
-    """A backend that never answers."""
+    """Backend that never responds."""
 
     async def arecord(self, record: Any, **_: Any) -> Any:
         await asyncio.Event().wait()
@@ -234,7 +234,7 @@ async def ended(backend: Any, **more: Any) -> SessionFeedbackRecord | None:
 
 
 async def refuses(backend: Any, caplog: pytest.LogCaptureFixture, seconds: float = 0.5) -> None:
-    """Ending a session on that backend gives None and one warning, in time, without a word of the session."""
+    """Assert that ending a session on that backend returns None in time, with one warning that names no session."""
     caplog.clear()
     caplog.set_level(logging.DEBUG)
     began = monotonic()
@@ -269,7 +269,7 @@ async def test_a_file_that_cannot_be(tmp_path: Path, caplog: pytest.LogCaptureFi
 
 
 def test_a_full_disk(tmp_path: Path) -> None:
-    """A process that may write no file beyond 8 KiB stands for a full disk: the same error reaches SQLite."""
+    """A process that may write no file beyond 8 KiB simulates a full disk: SQLite gets the same error."""
     program = """
 import asyncio, logging, resource, signal, sys
 from agent_feedback_kit.sessions.recorder import record_session_feedback
@@ -332,7 +332,7 @@ async def test_a_state_that_cannot_be_looked_up(caplog: pytest.LogCaptureFixture
 
 
 def test_incognito_reaches_neither_disk_nor_log(tmp_path: Path) -> None:
-    """A whole process in incognito, with PostgreSQL asked for: nothing it wrote anywhere names the session."""
+    """A whole process in incognito, with PostgreSQL selected, writes nothing that names the session."""
     program = """
 import asyncio, logging, sys
 from agent_feedback_kit.sessions.backend import MemoryBackend

@@ -25,5 +25,5 @@ def rules() -> Detector:
 
 @pytest.fixture(scope="session")
 def said(detector: Detector) -> Judge:
-    """said(message, request, answer): the verdict on the message."""
+    """Return a function said(message, request, answer) that returns the verdict on the message."""
     return lambda message, request, answer: explain(message, request, answer, detector)

@@ -1,4 +1,4 @@
-"""Warnings fail a test, whoever raises them."""
+"""Warnings fail a test, whichever code raises them."""
 
 from __future__ import annotations
 

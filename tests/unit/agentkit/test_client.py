@@ -1,4 +1,4 @@
-"""Both clients against services that refuse, are busy, slow, wrong or gone."""
+"""Both clients against services that reject requests, are busy, slow, wrong or down."""
 
 from __future__ import annotations
 
@@ -35,12 +35,12 @@ async def run_sync(url: str, name: str, *args: Any, options: dict[str, Any] | No
 
 @pytest.fixture(params=[run_async, run_sync], ids=["async", "sync"])
 def run(request: pytest.FixtureRequest) -> Run:
-    """Calls a method of either client."""
+    """Call a method of either client."""
     return request.param
 
 
 def answers(*given: httpx.Response, seen: list[httpx.Request]) -> dict[str, Any]:
-    """Client options: the given answers one after the other, the last one again and again."""
+    """Return client options with the given responses in order; the last one is repeated."""
     left = list(given)
 
     def handle(request: httpx.Request) -> httpx.Response:
@@ -133,7 +133,7 @@ async def test_an_answer_of_another_shape_names_the_field_and_not_the_value(run:
 
 
 async def test_half_a_character_is_sent_as_a_replacement(run: Run) -> None:
-    """A text cut in the middle of an emoji ends in half of one, which no JSON reader takes."""
+    """A text truncated within an emoji ends in a lone surrogate, which JSON parsers reject."""
     seen: list[httpx.Request] = []
     answer = httpx.Response(200, json={"feedback_id": "f", "ts": "2026-01-01T00:00:00Z"})
     await run(

@@ -12,7 +12,7 @@ from agent_feedback_kit.sessions.ending import FAREWELL, PROMPT, SAVE_PROMPT, En
 
 
 class Scene:
-    """A person with answers ready, and everything that happens, in order."""
+    """A person with prepared answers, and a record of all steps in order."""
 
     def __init__(self, *answers: str | type[BaseException]) -> None:
         self._answers = list(answers)

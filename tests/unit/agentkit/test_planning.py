@@ -20,7 +20,7 @@ import agent_feedback_kit as kit
 PLACE: dict[str, Any] = {"tenant": "acme", "project": "support", "token": "secret"}
 Ask = Callable[..., Awaitable[kit.Planning]]
 SLACK = 5.0
-"""Seconds that a busy machine may add to the budget; the servers below never answer at all."""
+"""Seconds that a busy machine may add to the budget; the servers below never respond."""
 
 
 async def ask_async(url: str, *, transport: Any = None, **more: Any) -> kit.Planning:
@@ -162,7 +162,7 @@ async def test_what_cannot_be_sent_gives_nothing(ask: Ask) -> None:
 
 
 def test_the_first_question_imports_nothing() -> None:
-    """Imports stop the event loop: no time limit ends them."""
+    """Imports block the event loop, so no deadline ends them."""
     program = """
 import asyncio, sys
 import agent_feedback_kit as kit

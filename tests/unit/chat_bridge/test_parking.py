@@ -1,4 +1,4 @@
-"""The ends of a wait: the original comes, never comes, is no agent's, or there is no room to wait in."""
+"""The ends of a wait: the original arrives, never arrives, is not an agent's, or the parking is full."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ WAITING = Parked("original_unknown")
 
 
 class Log:
-    """A log that can be down, and that looks into the store at every write."""
+    """Log that can be down, and that reads the store at every write."""
 
     def __init__(self, store: MemoryStore) -> None:
         self._store = store
@@ -48,7 +48,7 @@ class Log:
 
 
 class Bridge:
-    """The bridge on stores in memory."""
+    """The bridge on in-memory stores."""
 
     def __init__(self, store: MemoryStore | None = None, limit: int = 100) -> None:
         self.store = store or MemoryStore()
@@ -66,7 +66,7 @@ class Bridge:
 
 
 def event(topic: str, offset: int = 0, name: str = "", **changes: Any) -> Received[Any]:
-    """A golden message as read from its topic; message, reply and reaction are about one another."""
+    """Return a golden message as read from its topic; message, reply and reaction are about each other."""
     value = example(topic, name or NAMES[topic], **({"eventId": f"e{offset}"} | changes))
     raw = RawRecord(Coordinates(topic, 2, offset), b"key", value, (), 1_700_000_000_000_000)
     return Received(BY_NAME[topic].event.model_validate_json(value), raw)
@@ -90,7 +90,7 @@ async def test_what_waits_too_long_becomes_a_letter_with_its_own_bytes() -> None
 
 
 async def test_what_was_read_and_parked_can_be_read_again() -> None:
-    """The names of our fields are no names on the wire: they were passed over when it came."""
+    """Our field names are not names on the wire, so they were ignored when the event was first read."""
     bridge, reply = Bridge(), json.loads(example(REPLY, "with_original"))
     del reply["original"]["turnId"]
     reply["original"] |= {"messageId": "another", "turn_id": 5}
@@ -160,7 +160,7 @@ async def test_an_event_with_a_dropped_field_can_be_read_again() -> None:
 
 
 async def test_a_copy_of_another_message_does_not_wait_along() -> None:
-    """It is of no use, and holds the words of somebody whose erasure would not find it."""
+    """The copy is useless, and contains the text of a person whose erasure would not find it."""
     bridge = Bridge()
     copy = json.loads(example(REPLY, "with_original"))["original"] | {"messageId": "another", "content": "my secret"}
     stray = event(REPLY, 1, original=copy)
@@ -172,7 +172,7 @@ async def test_a_copy_of_another_message_does_not_wait_along() -> None:
 
 
 class NoMessages:
-    """A pool on a message index without rows: the bridge's memory store has none of its own."""
+    """Pool on a message index without rows, because the bridge's memory store has none."""
 
     async def execute(self, *_: object) -> str:
         return "UPDATE 0"
@@ -242,7 +242,8 @@ async def test_the_original_releases_what_waits_for_it_without_any_sweep(topic: 
 
 
 async def test_an_original_that_comes_between_the_look_and_the_parking_releases_without_any_sweep() -> None:
-    """Another process indexes it just then: it cannot see what is not parked yet, so the one that parks must look."""
+    """Another process indexes the original at that moment and cannot see the unparked event, so the parking process
+    must check."""
 
     class Between(MemoryStore):
         async def park(self, events: Collection[Any]) -> Any:

@@ -1,4 +1,4 @@
-"""Refused events are told by event id, field and rule, whatever their bytes are."""
+"""Rejected events are listed by event id, field and rule, whatever their bytes are."""
 
 from __future__ import annotations
 

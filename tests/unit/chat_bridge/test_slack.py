@@ -1,4 +1,4 @@
-"""Slack's events, as its documentation shows them, become chat events; its signature is checked."""
+"""Slack's documented events become chat events, and its signature is verified."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def test_what_is_forged_or_old_is_not(secret: str, stamp: str, signature: str, b
 
 
 def callback(event: dict[str, Any], event_id: str = "Ev08MFMKH6") -> dict[str, Any]:
-    """The envelope of the Events API around an event."""
+    """Return an event in the envelope of the Events API."""
     return {
         "token": "z26uFbvR1xHJEdHE1OQiO6t8",
         "team_id": "T1",
@@ -97,7 +97,7 @@ REACTION = {
 
 
 def event_of(event: dict[str, Any]) -> dict[str, Any]:
-    """The chat event, held to what the consumers take."""
+    """Return the chat event, validated like a consumer does."""
     found = chat_event(callback(event), APP)
     assert found is not None
     place = IngestProject("acme", "slack")

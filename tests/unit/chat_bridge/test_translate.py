@@ -1,4 +1,4 @@
-"""Translation of replies and reactions, given the message they refer to."""
+"""Translation of replies and reactions, given the message that they are about."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Payloads as the platforms document them become chat events by the maps in examples/webhooks."""
+"""The maps in examples/webhooks convert the platforms' documented payloads to chat events."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def sources(monkeypatch: pytest.MonkeyPatch) -> dict[str, MappedWebhook]:
 
 
 def sound(payload: dict[str, Any], source: MappedWebhook) -> list[dict[str, Any]]:
-    """The chat events, held to what the consumers take, without what all of them share."""
+    """Return the chat events, validated like a consumer does, without the fields that all of them share."""
     found = chat_events(payload, source)
     for event in found:
         line = json.dumps(event).encode()
@@ -141,7 +141,7 @@ def test_a_message_of_intercom_may_be_a_picture(sources: dict[str, MappedWebhook
 
 
 def test_a_comment_of_zendesk_may_be_a_file(sources: dict[str, MappedWebhook]) -> None:
-    """Zendesk sends the file itself in another event, so that the attachment has no address."""
+    """Zendesk sends the file itself in another event, so the attachment has no URL."""
     [found] = sound(zendesk(body=""), sources["zendesk"])
     assert (found["senderId"], found["senderType"], found["content"]) == ("4961", "human", "")
     assert found["attachments"] == [{"type": "file"}]

@@ -1,4 +1,4 @@
-"""Times from outside: RFC 3339 with an offset, from 1970 to the end of 9999 in UTC."""
+"""Times in events: RFC 3339 with an offset, from 1970 to the end of 9999 in UTC."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Messages about which nothing is said: of a client, in a language that is not read, approvals with a failure."""
+"""Messages without a verdict: by a client program, in an unsupported language, or approvals with a failure."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ APPROVAL = Opinion((0.0, 0.0, 0.0, 1.0, 0.0, 0.0), ())
 
 
 def decided(message: str) -> Decision:
-    """The decision on a message in which the learned layer hears an approval and no other thing."""
+    """Return the decision on a message that the learned layer reads as an approval with certainty."""
     found = human_hits(prepare(message))
     texts = prepare(message), prepare("add a login page"), prepare(ANSWER)
     return decide(Evidence(*texts, found, kinds(found), kinds(agent_hits(prepare(ANSWER)))), APPROVAL)

@@ -27,7 +27,7 @@ def said(
 
 
 def conversation(*messages: Message) -> Neighbourhood:
-    """The messages a minute apart, the last one to judge."""
+    """Return the messages a minute apart; the last one is judged."""
     timed = [
         Message(m.message_id, m.turn_id, m.sender_id, m.role, m.agent_id, m.text, n * MINUTE, m.reply_to, m.thread_id)
         for n, m in enumerate(messages)

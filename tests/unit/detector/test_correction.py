@@ -1,4 +1,4 @@
-"""Correction detection and the gate by rules alone: the order and the constants of the specification."""
+"""Verdicts of correction rules and gate alone, in the order and with the constants of the specification."""
 
 from __future__ import annotations
 
@@ -225,7 +225,8 @@ LOOKS = [
     ("no, not now", "Would you like me to book it?", 0.89, False),
     ("```\ncode\n```", "It opened in 1932.", 0.89, False),
 ]
-"""A message, the answer before it, the first judgement's share of a rejection, and if a second judgement is taken."""
+"""Message, answer before it, the first judgement's probability of a rejection, and True if a second judgement
+follows."""
 
 
 @pytest.mark.parametrize(("message", "answer", "rejected", "looked_at"), LOOKS)

@@ -1,4 +1,4 @@
-"""Scores, by hand-made rows whose figures can be worked out on paper."""
+"""Scores of hand-written rows whose figures can be computed by hand."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A verdict in words."""
+"""Verdicts in words."""
 
 from __future__ import annotations
 

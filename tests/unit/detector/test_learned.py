@@ -1,4 +1,4 @@
-"""The learned layers: their files fit the code, their numbers are probabilities, their data are rebuilt the same."""
+"""The learned layers: their files match the code, their outputs are probabilities, their data are reproducible."""
 
 from __future__ import annotations
 

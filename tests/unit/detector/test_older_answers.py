@@ -13,7 +13,7 @@ MINUTE = 60_000_000
 
 
 def judge(detector: Detector, *texts: str) -> Verdict:
-    """The verdict on the last of texts that one person and the agent say in turn: m0, m1 and so on."""
+    """Return the verdict on the last of alternating texts of a person and the agent: m0, m1 and so on."""
     *before, judged = [
         Message(
             f"m{n}",

@@ -1,4 +1,4 @@
-"""Parts of an ONNX model: together they compute what the whole does, and nothing else is in them."""
+"""Parts of an ONNX model: together they compute the same as the whole model, and contain nothing else."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ onnxruntime: Any = pytest.importorskip("onnxruntime")
 
 
 def field(number: int, content: bytes | str | int) -> bytes:
-    """A field of a protocol buffer shorter than 128 bytes."""
+    """Return a field of a protocol buffer shorter than 128 bytes."""
     if isinstance(content, int):
         return bytes((number << 3, content))
     content = content.encode() if isinstance(content, str) else content
@@ -21,7 +21,7 @@ def field(number: int, content: bytes | str | int) -> bytes:
 
 
 def value(name: str) -> bytes:
-    """A tensor of two floats."""
+    """Return a tensor of two floats."""
     return field(1, name) + field(2, field(1, field(1, 1) + field(2, field(1, field(1, 2)))))
 
 
@@ -34,7 +34,7 @@ def node(kind: str, left: str, right: str, made: str) -> bytes:
 
 
 def graph(*fields: bytes) -> bytes:
-    """A model of the inputs a and b, the constants two and ten, and these fields."""
+    """Return a model with the inputs a and b, the constants two and ten, and these fields."""
     inputs = field(11, value("a")) + field(11, value("b"))
     constants = field(5, tensor("two", [2.0, 2.0])) + field(5, tensor("ten", [10.0, 10.0]))
     content = b"".join(fields) + field(2, "g") + constants + inputs

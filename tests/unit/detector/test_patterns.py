@@ -1,4 +1,4 @@
-"""The pattern tables: sound as data, right on plain sentences, fast on anything."""
+"""The pattern tables: valid data, correct on plain sentences, fast on any text."""
 
 from __future__ import annotations
 
@@ -200,7 +200,7 @@ def test_plain_requests_and_statements_reject_nothing(text: str) -> None:
 
 
 def _pieces(pattern: Pattern) -> list[str]:
-    """Words of the expression itself: the texts that come closest to matching it, again and again."""
+    """Return words of the expression itself, whose repetition comes closest to matching it."""
     words = [w for w in re.split(r"[^\w' ]+", re.sub(r"\\[a-zA-Z]|\{\d+,?\d*\}", " ", pattern.source)) if w.strip()]
     return [*dict.fromkeys(words), " ", ",", "a", "no, ", "i ", "不", "ok, ", "!"]
 

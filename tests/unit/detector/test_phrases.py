@@ -1,4 +1,4 @@
-"""The specification's own phrases, and verdicts that were seen to be wrong: what must come out of each."""
+"""Expected verdicts of the specification's phrases, and of messages that were once judged wrongly."""
 
 from __future__ import annotations
 

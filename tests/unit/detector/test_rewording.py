@@ -1,4 +1,4 @@
-"""The second look by whole sentences: where words are alike and the request is not, and the other way round."""
+"""Comparison of whole sentences: similar words with different requests, and different words with the same request."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def exchange(request: str, message: str, answer: str = "Here you are.") -> Neigh
 
 
 class Counting:
-    """Passes on to an encoder, and counts."""
+    """Encoder that forwards calls and counts them."""
 
     def __init__(self, encoder: Embedder, early: Embedder | None = None) -> None:
         self._encoder = encoder

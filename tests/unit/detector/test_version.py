@@ -19,7 +19,7 @@ ENCODER = "all-minilm"
 
 @pytest.fixture
 def home(tmp_path: Path) -> Path:
-    """A copy of the package."""
+    """Return a copy of the package."""
     return Path(copytree(HOME, tmp_path / "detector"))
 
 

@@ -129,7 +129,7 @@ def test_a_stub_is_announced_by_a_tombstone_in_the_same_place():
 
 
 def test_a_cleared_record_that_still_holds_text_shows_none_of_it():
-    """Reward drops the text of a retraction; a record stored without that must not show it either."""
+    """Rewards drop the text of a retraction. A record that was stored with text must not show it either."""
     held = record(present=False, text="Never mind.", tags=("wrong",), correction="Paris", correction_type="explicit")
     event = announcement(held)
     assert (event.change, event.text, event.tags, event.correction) == ("cleared", None, (), None)

@@ -1,4 +1,4 @@
-"""Whatever is taken in can be announced: an event at every bound of its contract fits into `feedback.created`."""
+"""Every accepted event can be announced: an event at all limits of its contract fits into `feedback.created`."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ from feedback.model import Change
 from feedback.reward import change_of
 
 RULES = 200
-"""More elements than any list without a bound of its own will hold."""
+"""More elements than any list without its own limit has."""
 
 TOLD = {"emoji": "👍", "agentId": "a" * 256}
-"""What is not any text: an emoji that is worth something, and an agent that is not the person."""
+"""Values that are not arbitrary texts: an emoji with a reward, and an agent that is not the person."""
 
 
 def widest(schema: Mapping[str, Any], root: Mapping[str, Any]) -> Any:
-    """The largest value that `schema` allows; of a choice the first that is a value."""
+    """Return the largest value that `schema` allows; of a choice the first value that is not null."""
     if "$ref" in schema:
         return widest(root["$defs"][schema["$ref"].rsplit("/", 1)[-1]], root)
     if "anyOf" in schema:

@@ -1,4 +1,4 @@
-"""Effects of a batch of received feedback on a store in memory."""
+"""Effects of a batch of received feedback on an in-memory store."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ async def test_taking_back_an_emoji_that_was_never_in_the_table_leaves_no_trace(
 
 
 async def test_an_event_that_comes_again_under_another_derived_id_stays_one_feedback(store, handler, log):
-    """An event that 0.1.0 derived has an id without its subject; read again, it is merged by its content."""
+    """Event ids of 0.1.0 do not depend on the subject; an event that is read again is merged by its content."""
     await handler.handle(batch(reaction("👍", event="as 0.1.0 derived it")))
     assert await handler.handle(batch(reaction("👍", event="as it is derived"))) == [UNCHANGED]
     first, second = [json.loads(message.value or b"") for message in log.sent]
@@ -103,7 +103,7 @@ async def test_an_event_that_comes_again_under_another_derived_id_stays_one_feed
 
 
 class LosesOnce:
-    """A store in which another process writes first, at the first save."""
+    """Store in which another process writes first, at the first save."""
 
     def __init__(self, store: MemoryStore, other: FeedbackHandler, word: Any) -> None:
         self._store, self._other, self._word = store, other, word

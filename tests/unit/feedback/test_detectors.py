@@ -1,4 +1,4 @@
-"""Of a message's verdicts that of the later epoch holds, then that of the later detector, then of the later look."""
+"""Of a message's verdicts, that of the later epoch counts, then the later detector, then the higher evaluation."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ async def test_no_epoch_and_no_detector_overrides_a_review() -> None:
 
 
 class SlowStore(MemoryStore):
-    """A store whose calls let other writers go first, in an order of `random`."""
+    """Store whose calls let other writers run first, in an order of `random`."""
 
     def __init__(self, random: Random) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""Every way of writing an emoji leads to the one that the table of rewards knows."""
+"""Every spelling of an emoji is converted to the one in the table of rewards."""
 
 from __future__ import annotations
 

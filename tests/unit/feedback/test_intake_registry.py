@@ -1,4 +1,4 @@
-"""Turns known from messages: equal in every order of arrival, and equal in PostgreSQL and by the pure rules."""
+"""Turns from messages: the same in every order of arrival, in PostgreSQL and by the pure rules."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A review counts in place of the machine's verdicts on its turn, in whatever order they arrive."""
+"""A review replaces the machine's verdicts on its turn, in any order of arrival."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from feedback.store_memory import MemoryStore
 
 
 class Ledger:
-    """A handler over a store in memory, and the last announcement of each feedback record."""
+    """Handler on an in-memory store, and the last announcement of each feedback record."""
 
     def __init__(self) -> None:
         self.store, self.log = MemoryStore(), RecordingProducer()
@@ -26,7 +26,7 @@ class Ledger:
 
     @property
     def newest(self) -> list[dict[str, Any]]:
-        """The announcement of the highest revision of each record."""
+        """Return the announcement of the highest revision of each record."""
         newest: dict[str, dict[str, Any]] = {}
         for message in self.log.sent:
             if message.value is not None:
@@ -171,7 +171,7 @@ async def test_any_order_and_any_batches_lead_to_the_same_ledger(order):
 
 
 class _ReviewedMeanwhile(MemoryStore):
-    """A store in which another process commits a review, or its retraction, before the first save."""
+    """Store in which another process commits a review, or its retraction, before the first save."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""Session ratings and erasures: the database's clock orders them, whatever clock the process that rated has."""
+"""Session ratings and erasures are ordered by the database's clock, whatever the clock of the rating process."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def erasures(pool: asyncpg.Pool) -> TurnErasures:
 
 
 async def rate(pool: asyncpg.Pool, thread: str, off: timedelta, person: Person = EVE) -> None:
-    """Store a rating of a process whose clock is off."""
+    """Store a rating of a process whose clock is wrong."""
     at = format_time(datetime.now(UTC) + off)
     record = SessionFeedbackRecord(opaque(thread), "positive", 1, "api_end", person.user_id, thread, recorded_at=at)
     await PostgresSessions(pool).arecord(record, tenant=person.tenant)
@@ -52,7 +52,7 @@ async def erase(erasures: TurnErasures, erasure: Erasure) -> None:
 
 
 async def names(pool: asyncpg.Pool) -> list[tuple[str | None, str | None]]:
-    """Names and keys of all ratings in the order in which they were stored."""
+    """Return names and keys of all ratings in the order of storage."""
     rows = await pool.fetch("select user_id_or_null, idempotency_key from session_feedback order by stored_at")
     return [tuple(row) for row in rows]
 
@@ -93,7 +93,7 @@ async def test_a_rating_that_is_being_stored_during_the_erasure_loses_its_name(
 async def test_a_process_of_an_older_release_stores_ratings_in_the_same_order(
     pool: asyncpg.Pool, erasures: TurnErasures
 ) -> None:
-    """It writes neither of the new columns, not even when it enters a second erasure."""
+    """The older release writes neither of the new columns, even for a second erasure."""
     note = (
         "insert into erasures values ('acme', 'eve', $1, $2) on conflict (tenant, user_id) do update set "
         "request_id = excluded.request_id, erased_at = excluded.erased_at"

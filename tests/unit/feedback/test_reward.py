@@ -1,4 +1,4 @@
-"""Translation of each received event to a feedback and its reward."""
+"""Translation of each received event to a change with its reward."""
 
 from __future__ import annotations
 
@@ -170,7 +170,7 @@ def test_a_retraction_drops_text_tags_and_correction(event):
 
 
 def test_a_payload_without_later_fields_keeps_the_digest_it_always_had() -> None:
-    """Stored stamps hold digests: replayed events must come to the same ones."""
+    """Stored stamps contain digests, so replayed events must have the same ones."""
     change = said(reaction("👍"))
     payload = change.entry.payload
     names = "turn_id agent_id agent_message_id user_type causation_id reaction value confidence text tags correction"

@@ -1,4 +1,4 @@
-"""The turn registry and erasures: whatever comes first, the person's role goes and the asker has the pseudonym."""
+"""The turn registry and erasures: in any order, the person's role is deleted and the asker gets the pseudonym."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ async def pool(own_database: str) -> AsyncIterator[asyncpg.Pool]:
 
 
 class InterruptedRegistry(PostgresRegistry):
-    """Does something else just before or after a write."""
+    """Registry that runs something else just before or after a write."""
 
     def __init__(self, pool: asyncpg.Pool, before: Callable[[], Awaitable[None]], after: Callable[[], Awaitable[None]]):
         super().__init__(pool)
@@ -63,7 +63,7 @@ def said(who: str = "eve", at: int = NOW, **changes: Any) -> Received[Any]:
 
 
 async def kept(pool: asyncpg.Pool) -> tuple[list[str], list[str]]:
-    """Askers and people with a role."""
+    """Return the stored askers and people with a role."""
     turns = await pool.fetch("select user_id from turns order by 1")
     people = await pool.fetch("select user_id from people order by 1")
     return [row["user_id"] for row in turns], [row["user_id"] for row in people]

@@ -50,7 +50,7 @@ def test_nothing_found_and_nothing_announced_before_is_nothing_to_say() -> None:
 
 
 def test_a_retraction_names_the_turn_it_takes_back_and_repeats_no_text() -> None:
-    """The message may have been edited into words that are no feedback."""
+    """The message may have been edited into one without feedback."""
     event = announced(placed("My number is 555-0100.", emitted="t1"), verdict(None))
     assert (event.turn_id, event.agent_id, event.verdict, event.reaction) == ("t1", "bot", None, None)
     assert (event.user_said, event.rules, event.correction_type, event.target) == ("", (), None, None)

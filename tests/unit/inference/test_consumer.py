@@ -24,7 +24,7 @@ EDITED = message("q2", content="And when does it close?", turn="t2", at=70)
 
 
 class Interrupted(MemoryStore):
-    """Lets another handler work once, after what is about to be judged has been read."""
+    """Store that lets another handler work once, after the messages to judge have been read."""
 
     other: ConversationHandler | None = None
 
@@ -38,7 +38,8 @@ class Interrupted(MemoryStore):
 
 @pytest.mark.parametrize("edited", [False, True])
 async def test_what_changed_during_a_look_is_looked_at_again(rules: Detector, edited: bool) -> None:
-    """The edit's own look finds nothing announced, so only the first look can notice that its verdict is outdated."""
+    """The edit's own judgement finds nothing announced, so only the first judgement can notice that its verdict is
+    outdated."""
     store, log = Interrupted(), RecordingProducer()
     first, second = (ConversationHandler(store, StubTurns(), log, rules) for _ in range(2))
     await first.handle(batch(QUESTION, ANSWER))

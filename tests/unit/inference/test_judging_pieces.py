@@ -1,4 +1,4 @@
-"""Judging leaves room for heartbeats, however slow the machine is."""
+"""Judging leaves time for heartbeats, however slow the machine is."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ MESSAGES = 1_500
 
 
 class SlowDetector:
-    """Returns what it is given, after `seconds` for each item on a clock of its own."""
+    """Detector that returns its input, after `seconds` per item on its own clock."""
 
     version = "slow"
 

@@ -28,7 +28,7 @@ def said(number: int, text: str, *, agent: bool = False) -> Message:
 
 
 def asked(texts: Sequence[str], message: str = "hm", where: ConversationKey = HERE, model: str = "m") -> LlmQuestion:
-    """About a message after texts by turns of a person and an agent."""
+    """Return the question about a message after alternating texts of a person and an agent."""
     before = tuple(said(number, text, agent=number % 2 == 1) for number, text in enumerate(texts))
     return question(model, where, Neighbourhood(before, said(99, message)))
 

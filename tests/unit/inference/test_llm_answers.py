@@ -1,4 +1,4 @@
-"""Whatever a language model sends back is an answer in its bounds or is refused; every refusal is met."""
+"""Every response of a language model is a valid answer or is rejected; the examples reach every rejection."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def _completion(content: object) -> bytes:
 
 @st.composite
 def bodies(draw: st.DrawFn) -> tuple[bytes, int]:
-    """The body of a completion, most often nearly sound, and the number of answers that were shown."""
+    """Generate the body of a completion, mostly almost valid, and the number of answers shown."""
     shown = draw(st.integers(0, 3))
     kind = draw(st.sampled_from(["sound", "one field wrong", "field missing", "field too many", "no answer", "bytes"]))
     if kind == "bytes":
@@ -69,7 +69,7 @@ def test_whatever_comes_back_is_an_answer_in_its_bounds_or_wrong(case: tuple[byt
      "about the last answer shown"],
 )  # fmt: skip
 def test_the_examples_reach_every_outcome(met: str) -> None:
-    """The same budget and the same strategy as above: a branch that examples do not reach is not tested by them."""
+    """The budget and the strategy are the same as above: a branch without examples is not tested."""
 
     def reached(case: tuple[bytes, int]) -> bool:
         found = outcome(case)

@@ -1,4 +1,4 @@
-"""The last answer as the caller of `detect` gives it, joined with what is indexed."""
+"""The last answer given by the caller of `detect`, combined with the indexed messages."""
 
 from __future__ import annotations
 

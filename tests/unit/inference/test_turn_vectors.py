@@ -1,4 +1,4 @@
-"""The vectors of the index of turns, and how alike two questions must be to count as alike."""
+"""Vectors of the index of turns, and the minimum similarity of similar questions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The rules of turns, by hand."""
+"""Rules of turns, with hand-written expectations."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The writer of a message that a caller of `detect` hands in without saying whose it is."""
+"""The assumed writer of a message for which a caller of `detect` names none."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Charts as drawings: what is drawn where, by hand-made numbers."""
+"""Positions and shapes in charts of hand-written numbers."""
 
 from __future__ import annotations
 

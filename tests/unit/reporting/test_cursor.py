@@ -1,4 +1,4 @@
-"""A cursor comes back as it went out, and nothing else comes back."""
+"""A cursor is decoded to its content, and any other text is rejected."""
 
 from __future__ import annotations
 

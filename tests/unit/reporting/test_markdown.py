@@ -1,4 +1,4 @@
-"""Messages as HTML: Markdown works, and nothing that a person or agent writes becomes markup of its own."""
+"""Messages as HTML: Markdown is rendered, and no message can add markup of its own."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pages are bounded in items and in bytes, and never empty while something is left."""
+"""Pages are limited in items and bytes, and never empty before the end."""
 
 from __future__ import annotations
 

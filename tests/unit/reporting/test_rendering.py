@@ -1,4 +1,4 @@
-"""Reasons on the pages are words: people's tags as they are known, the machine's rules by what they found."""
+"""Pages show reasons in words: people's tags, and descriptions of the machine's rules."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Changes of satisfaction: how large, and whether chance makes as much."""
+"""Changes of satisfaction: their size and significance."""
 
 from __future__ import annotations
 

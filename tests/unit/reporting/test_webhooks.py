@@ -1,4 +1,4 @@
-"""Webhooks: what is sent verifies by the standard's own package, to whom, when again, and to which addresses never."""
+"""Webhooks: signatures that the standard's package accepts, receivers, retries, and forbidden addresses."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ DELIVERY = WebhookDelivery(
 
 
 def now() -> int:
-    """In microseconds; who verifies takes what is at most five minutes old."""
+    """Return the time in microseconds; the verification rejects signatures older than five minutes."""
     return int(datetime.now(UTC).timestamp()) * SECOND
 
 

@@ -1,4 +1,4 @@
-"""Days and hours of a time zone, with the two days a year that are shorter or longer."""
+"""Days and hours of a time zone, including the shorter and the longer day of a year."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Threads share what memory is free."""
+"""Threads share free memory."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tokens of an issuer: which are taken, and for whom."""
+"""Acceptance of an issuer's tokens, and their callers."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ def test_one_name_may_stand_for_all_tenants(named: str | None, tenant: str, proj
 
 
 async def test_the_public_key_is_no_secret(source: Issuer) -> None:
-    """Signing with the public key as an HMAC secret, and not signing at all, gets nobody in."""
+    """A token that is signed with the public key as an HMAC secret, or not signed, is rejected."""
     taking = accepting(source)
     assert await taking.authenticate(source.token("rsa")) is not None
     public = source.keys["rsa"][1].public_key()

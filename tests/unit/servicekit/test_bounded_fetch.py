@@ -1,4 +1,4 @@
-"""A consumer decompresses and returns a bounded number of bytes at once, however a client compressed them."""
+"""A consumer decompresses and returns a limited number of bytes at a time, for every compression."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ async def only_letter(stand_in: Any) -> tuple[Any, dict[str, str]]:
 def batch(
     first: int, sizes: list[int], codec: int = 0, *, key: bytes = b"k", headers: Sequence[tuple[str, bytes]] = ()
 ) -> bytes:
-    """A batch of blank values as it lies in the log from offset `first` on."""
+    """Return a batch of blank values as stored in the log from offset `first` on."""
     builder = DefaultRecordBatchBuilder(2, codec, 0, -1, -1, -1, 1 << 40)
     for offset, size in enumerate(sizes):
         assert builder.append(offset, timestamp=0, key=key, value=b" " * size, headers=list(headers)) is not None
@@ -113,7 +113,7 @@ def test_a_batch_refused_is_passed_even_if_read_from_its_middle() -> None:
 
 @pytest.mark.parametrize("name", CODECS)
 def test_a_record_of_very_many_headers_is_too_large(name: str) -> None:
-    """In the log they take a few bytes, once read hundreds of megabytes."""
+    """Their headers take a few bytes in the log and hundreds of megabytes in memory."""
     small, least = batch(0, [1, 9, 1], CODECS[name]), [("", b"")] * HEADERS_LIMIT
     at_limit = batch(3, [1_000, 1], CODECS[name], key=b"", headers=least)
     over = batch(5, [1, 1], CODECS[name], headers=[*least, ("", b"")])
@@ -139,7 +139,7 @@ ABSENT = number(-1)
 @pytest.mark.parametrize("place", range(6), ids=["size", "time", "offset", "key", "value", "headers"])
 @pytest.mark.parametrize("before", [b"", number(3) + b"abc"], ids=["first", "second"])
 def test_a_record_with_a_malformed_number_is_left_to_the_reader(before: bytes, place: int, malformed: bytes) -> None:
-    """It reports what it cannot read; only a number of headers says how many there would be."""
+    """The reader reports what it cannot parse; only the number of headers is read before."""
     size, *fields = [malformed if at == place else sound for at, sound in enumerate([number(LARGE), *[number(1)] * 5])]
     data = before + size + b"\0" + fields[0] + fields[1] + fields[2] + b"k" + fields[3] + b"v" + fields[4]
     data += b"\0" * LARGE
@@ -153,7 +153,7 @@ def test_a_record_with_a_malformed_number_is_left_to_the_reader(before: bytes, p
 @pytest.mark.parametrize("before", [b"", number(3) + b"abc", number(LARGE) + b"\0" * LARGE])
 @pytest.mark.parametrize(("headers", "refused"), [(HEADERS_LIMIT, False), (HEADERS_LIMIT + 1, True), (-1, False)])
 def test_the_headers_of_a_large_record_are_counted(before: bytes, headers: int, refused: bool) -> None:
-    """With and without key and value, which are skipped by their sizes."""
+    """Keys and values are skipped by their sizes, and may be missing."""
     for key in (ABSENT, number(0), number(2) + b"k" * 2):
         head = b"\0" + number(5) + number(70) + key + ABSENT + number(headers)
         data = before + number(LARGE) + head + b"\0" * LARGE
@@ -165,7 +165,7 @@ def test_the_headers_of_a_large_record_are_counted(before: bytes, headers: int, 
 
 
 def sent(written: bytes) -> bytes:
-    """A batch with the length and checksum of its bytes, as whoever sends it makes them."""
+    """Return a batch with the length and checksum of its bytes, as its sender writes them."""
     body = written[21:]
     length, checksum = (len(written) - 12).to_bytes(4, "big"), calc_crc32c(body).to_bytes(4, "big")
     return written[:8] + length + written[12:17] + checksum + body
@@ -226,7 +226,7 @@ async def test_a_damaged_batch_takes_nothing_of_other_partitions_away() -> None:
 
 
 class Fetched:
-    """aiokafka's fetcher with what it has fetched of each partition."""
+    """aiokafka's fetcher with fetched records of each partition."""
 
     def __init__(self, fetched: dict[TopicPartition, BoundedResult]) -> None:
         self._records = fetched
@@ -234,7 +234,7 @@ class Fetched:
         self._subscriptions = SimpleNamespace(reassignment_in_progress=False)
 
     def _notify(self, _: Any) -> None:
-        """Nothing waits for more to be fetched."""
+        """Do nothing, because nothing waits for further records."""
 
     async def poll(self) -> dict[TopicPartition, list[Any]]:
         return await fetcher.Fetcher.fetched_records(self, [], 0, 1_000)

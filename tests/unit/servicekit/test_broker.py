@@ -1,4 +1,4 @@
-"""Every subscriber is built by the one builder with the one table of settings."""
+"""Every subscriber is built by one builder with one table of settings."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def test_every_subscriber_has_exactly_these_settings(group: Consumer) -> None:
 
 
 class Empty:
-    """A consumer to which nothing has come."""
+    """Consumer without new records."""
 
     async def getmany(self, **_: object) -> dict[object, object]:
         return {}
@@ -85,4 +85,4 @@ def test_nobody_else_makes_a_subscriber_or_a_consumer() -> None:
 
 
 READERS = {"reader.py", "reach.py"}
-"""Readers that belong to no group: commands that read a topic once, and looks at the log's ends."""
+"""Readers without a group: commands that read a topic once, and readers of the log's ends."""

@@ -13,7 +13,7 @@ _NUMBERS = count()
 
 
 def bug(signature: str = "", conversation: str = "") -> Bug:
-    """A bug of a conversation of its own and of its own kind, unless named."""
+    """Return a bug with its own conversation and kind, unless they are named."""
     number = str(next(_NUMBERS))
     return Bug(signature or number, (conversation or number,))
 

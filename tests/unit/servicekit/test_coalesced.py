@@ -1,4 +1,4 @@
-"""Questions that come while others are being answered are asked together."""
+"""Calls that arrive while a request is in flight are sent together in the next one."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from servicekit.request_batcher import RequestBatcher
 
 
 class Oracle:
-    """Doubles numbers, once it is let; raises on 13."""
+    """Doubles numbers when it is released; raises on 13."""
 
     def __init__(self) -> None:
         self.asked: list[list[int]] = []

@@ -1,4 +1,4 @@
-"""One table says what every dead letter's reason means; the code raises no other, and the docs show the same."""
+"""One table describes every reason of a dead letter; the code raises no other, and the documentation shows the same."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A service built from its definition: which handlers erase, where receipts go, and what settings leave out."""
+"""A service built from its definition: the erasing handlers, the producer of receipts, and optional parts."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class Parts:
 
 @dataclass
 class Built:
-    """Handlers by group and periodic work of a built service, of which nothing runs."""
+    """Handlers by group, and periodic tasks, of a service that was built and not started."""
 
     parts: Parts
     handlers: dict[str, Handler]
@@ -78,7 +78,7 @@ async def built(monkeypatch: pytest.MonkeyPatch, settings: SomeSettings, **lines
 
 
 async def test_every_group_confirms_erasures_by_the_producer_of_receipts(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Receipts that wait for an object store must not be overtaken by another group of the same service."""
+    """Another group of the same service must not overtake receipts that wait for an object store."""
     groups = ("reporting", "webhooks")
     service = await built(monkeypatch, SomeSettings(), reads=[Reads(group, Parts.counting) for group in groups])
     request = read(raw(REQUEST, example(REQUEST, "erasure")), {REQUEST: FeedbackErasureRequested})

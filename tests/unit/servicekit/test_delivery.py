@@ -1,4 +1,4 @@
-"""Three failures, three fates: what becomes of a batch when its handler, the database or the log fails."""
+"""Outcome of a batch whose handler, database or log fails."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ TOPIC = "chat.message.ingested"
 
 
 class NoWait(Backoff):
-    """Waits for nothing, and counts how often it should have."""
+    """Does not wait, and counts the waits."""
 
     def __init__(self, at_most: int = 1_000) -> None:
         super().__init__()
@@ -46,7 +46,7 @@ class NoWait(Backoff):
 
 
 class AcceptingHandler(Handler):
-    """Takes everything in, unless `decide` raises for a record."""
+    """Accepts every record, unless `decide` raises for it."""
 
     def __init__(self, decide: Callable[[str], None] = lambda _: None) -> None:
         self.decide = decide
@@ -310,7 +310,7 @@ async def test_a_wait_ends_at_once_when_it_is_given_up() -> None:
 
 
 def apart(number: int) -> RawRecord:
-    """A message of a conversation of its own."""
+    """Return a message with its own conversation."""
     return message(number, conversationId=f"c{number}")
 
 
@@ -375,7 +375,7 @@ async def test_the_same_bug_of_one_sql_state_is_one_signature() -> None:
 
 
 async def test_a_hostile_record_that_is_sent_again_and_again_never_holds_the_group() -> None:
-    """Nor where it fills whole batches: others have succeeded before."""
+    """The group is not held either if the record fills whole batches, because others have succeeded before."""
 
     def decide(message_id: str) -> None:
         if message_id.startswith("m9"):
@@ -391,7 +391,7 @@ async def test_a_hostile_record_that_is_sent_again_and_again_never_holds_the_gro
 
 
 async def test_bugs_in_a_row_do_not_hold_a_group_in_which_another_record_succeeds() -> None:
-    """A hostile tenant's conversations in a row, and one record of another tenant among them."""
+    """Consecutive conversations of a hostile tenant, and one record of another tenant among them."""
 
     def decide(message_id: str) -> None:
         if message_id != "m10":
@@ -517,7 +517,7 @@ async def test_distinct_records_too_short_for_an_event_become_one_letter() -> No
 
 @pytest.mark.parametrize("topic", TOPICS, ids=lambda topic: topic.name)
 def test_no_event_is_shorter_than_the_shortest(topic: Topic) -> None:
-    """Each required field needs its quoted name, a colon, a value and a comma or brace; the object a brace."""
+    """Each required field needs its quoted name, a colon, a value and a comma or brace; the object needs a brace."""
     fields = topic.event.model_fields.items()
     names = [field.alias or to_camel(name) for name, field in fields if field.is_required()]
     assert 1 + sum(len(name) + len('"":1,') for name in names) >= SHORTEST_EVENT
@@ -531,7 +531,7 @@ async def test_a_letter_names_the_offsets_of_its_equals_as_ranges() -> None:
 
 
 class PieceLog(RecordingLog):
-    """Counts the messages of each call."""
+    """Log that counts the messages of each call."""
 
     def __init__(self) -> None:
         super().__init__()

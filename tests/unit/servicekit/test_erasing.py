@@ -1,4 +1,4 @@
-"""Erasures around a handler: noted before they are carried out, and again after a batch that raced with one."""
+"""Erasures around a handler: stored before they are carried out, and repeated after a concurrent batch."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _MODELS = {topic.name: topic.event for topic in consumed_by("chat_bridge")}
 
 
 class Ledger:
-    """Erasures in memory; `erased` lists who was erased from the store, call by call."""
+    """Erasures in memory; `erased` lists the erased people of each call."""
 
     def __init__(self) -> None:
         self.entries: dict[Person, Erasure] = {}
@@ -43,7 +43,7 @@ class Ledger:
 
 
 class Taking(NoWork):
-    """Takes everything, and lets something happen meanwhile."""
+    """Handler that accepts everything and runs a callback meanwhile."""
 
     def __init__(self, meanwhile: Callable[[], Awaitable[object]] | None = None) -> None:
         self.taken: list[Any] = []

@@ -1,4 +1,4 @@
-"""Outcome of each failure: a wait, a dead letter, or a search for the record that caused it."""
+"""Effect of each failure: a wait, a dead letter, or a search for the failing record."""
 
 from __future__ import annotations
 

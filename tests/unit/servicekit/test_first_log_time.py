@@ -1,4 +1,4 @@
-"""The log time that a replayed record brings along, and which claims of one are believed."""
+"""The log time in the header of a replayed record, and the conditions under which it is believed."""
 
 from __future__ import annotations
 

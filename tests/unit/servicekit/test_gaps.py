@@ -1,4 +1,4 @@
-"""Records that the log deleted before they were read are counted and named, whoever looks first."""
+"""Records that the log deleted before they were read are counted and named, whichever member notices first."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ WARNING = f"chat_bridge: 900 records of {TOPIC} were deleted from the log before
 
 
 class Partition:
-    """One partition as a consumer sees it: where the log begins and ends, and what the group has committed."""
+    """A partition for a consumer: the log's beginning and end, and the group's committed offset."""
 
     def __init__(self, *, begin: int, end: int, committed: int | None) -> None:
         self.begin = begin
@@ -54,7 +54,7 @@ class Partition:
 
 
 class Reading(Subscription):
-    """A subscription on a partition that is given; what it reads is no JSON, so nothing needs a handler."""
+    """Subscription on a given partition. Its records are not JSON, so no handler is needed."""
 
     def __init__(self, partition: Partition) -> None:
         super().__init__(Delivery("chat_bridge", NoWork(), RecordingLog(), clock=HandClock()), HandClock())

@@ -1,4 +1,4 @@
-"""Health of a process that continues although an operator should be warned."""
+"""Health of a ready process with warnings for the operator."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Requests that take too long or fail: each is answered with one sentence, and leaves a trace."""
+"""Requests that take too long or fail get a response of one sentence, and leave a log line."""
 
 from __future__ import annotations
 
@@ -211,7 +211,7 @@ async def test_routes_that_come_after_the_first_look_are_described() -> None:
 
     @later.get("/later")
     async def answer() -> str:
-        """Answer later."""
+        """Respond later."""
         return "here"
 
     async with served(app, "/later") as http:

@@ -76,7 +76,7 @@ SLOW_START = b"GET /" + b"x" * 1_000
 
 @pytest.mark.parametrize(("sent", "slowly"), [(b"", SLOW_START), (WHOLE[:-2], b"X" * 1_000), (WHOLE, SLOW_START)])
 async def test_a_head_that_never_ends_is_cut_off(sent: bytes, slowly: bytes) -> None:
-    """A byte now and then does not buy more time, not even after a request that was whole."""
+    """A byte now and then does not extend the deadline, even after a complete request."""
     async with serving(header_seconds=0.5) as port:
         began = monotonic()
         reader, writer = await asyncio.open_connection("127.0.0.1", port)
@@ -142,7 +142,7 @@ async def test_if_all_are_at_work_a_newcomer_is_refused_with_a_sentence() -> Non
 
 
 async def _try(port: int) -> httpx.Response | None:
-    """A request on a connection of its own, closed at once where it was let in."""
+    """Send a request on a new connection, which is closed at once if it is accepted."""
     with contextlib.suppress(httpx.HTTPError):
         async with httpx.AsyncClient(base_url=f"http://127.0.0.1:{port}", timeout=20) as http:
             return await http.get("/openapi.json")

@@ -1,4 +1,4 @@
-"""A direct route answers as FastAPI would, and an id in its path may hold a slash."""
+"""A direct route responds like FastAPI, and an id in its path may contain a slash."""
 
 from __future__ import annotations
 

@@ -8,7 +8,7 @@ from servicekit.web.joined_writes import HELD_LIMIT, JoinedWrites
 
 
 class Wire(asyncio.Transport):
-    """Notes each piece that is sent, and the end."""
+    """Transport that records each write and the close."""
 
     def __init__(self) -> None:
         super().__init__({"peername": ("somebody", 1)})

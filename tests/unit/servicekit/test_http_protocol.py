@@ -126,7 +126,7 @@ async def test_clients_that_do_not_read_are_cut_off_and_lock_nobody_out() -> Non
 
 
 async def test_a_client_that_reads_slowly_gets_its_whole_response() -> None:
-    """The system's buffers hold a small part of the response, so that the server waits for this client all along."""
+    """The system's buffers hold a small part of the response, so the server waits for this client throughout."""
     async with serving(response_seconds=0.5, header_seconds=0.5) as port:
         client = socket.socket()
         client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4_096)
@@ -148,7 +148,7 @@ async def test_a_client_that_reads_slowly_gets_its_whole_response() -> None:
     [("/closed", "X: 1", 401), ("/nothing", "Authorization: Bearer t", 404), ("/echo", "X: 1", 413)],
 )
 async def test_a_refusal_of_a_large_body_arrives(path: str, header: str, status: int) -> None:
-    """The client sends all of the body before it reads, and may then ask again on the same connection."""
+    """The client sends the whole body before it reads, and may reuse the connection."""
     head = f"POST {path} HTTP/1.1\r\nHost: x\r\n{header}\r\nContent-Length: {LARGE}\r\n\r\n".encode()
     async with serving() as port:
         said = await exchanged(port, [head + b"x" * LARGE, WHOLE])
@@ -174,7 +174,7 @@ async def test_a_refused_body_that_stops_coming_ends_the_connection() -> None:
 
 
 async def test_pipelined_requests_take_little_memory() -> None:
-    """A few megabytes of requests, while the responses are not read."""
+    """Megabytes of pipelined requests are sent while the responses are not read."""
     async with serving() as port:
         before = memory()
         sent = await flooded(port, b"GET /large HTTP/1.1\r\nHost: x\r\n\r\n", WHOLE[:-21] + b"\r\n" * 2, 20_000_000)
@@ -199,7 +199,8 @@ async def exchanged(port: int, pieces: list[bytes], *, end: bool = False) -> byt
 
 
 async def flooded(port: int, start: bytes, piece: bytes, limit: int) -> int:
-    """Send `piece` again and again without reading, until the server takes no more for a second; gives the bytes."""
+    """Send `piece` repeatedly without reading, until the server reads nothing for a second; return the number of
+    bytes sent."""
     _, writer = await asyncio.open_connection("127.0.0.1", port, limit=1)
     writer.write(start)
     sent = 0
@@ -214,5 +215,5 @@ async def flooded(port: int, start: bytes, piece: bytes, limit: int) -> int:
 
 
 def memory() -> int:
-    """The most memory that this process has had, in kilobytes."""
+    """Return the maximum memory of this process so far, in kilobytes."""
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss

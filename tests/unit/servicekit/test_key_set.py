@@ -24,7 +24,7 @@ def private_jwk(algorithm: str) -> dict[str, Any]:
 
 @pytest.mark.parametrize("algorithm", FORMS)
 def test_a_private_key_verifies_nothing(algorithm: str) -> None:
-    """Everybody who can read the key set can sign with it."""
+    """Everybody who can read the key set could sign with it."""
     leaked, sound = private_jwk(algorithm), public_jwk(key_for(algorithm), "sound")
     assert "d" in leaked
     assert [key.key_id for key in keys_in({"keys": [leaked, sound]})] == ["sound"]

@@ -1,4 +1,4 @@
-"""A start that fails half way leaves nothing open: it is tried again, maybe for hours."""
+"""A failed start leaves nothing open, because it may be retried for hours."""
 
 from __future__ import annotations
 

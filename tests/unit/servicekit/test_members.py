@@ -11,7 +11,7 @@ from servicekit.log.members import MARK, Member, Progress, foreign_members
 
 
 class Admin:
-    """Answers with the members that it is given, spread over two brokers' responses."""
+    """Admin client that returns the given members, spread over two brokers' responses."""
 
     def __init__(self, *client_ids: str) -> None:
         self._members = [(f"{name}-1", name, "/10.0.0.7", b"", b"") for name in client_ids]

@@ -1,4 +1,4 @@
-"""Invalid optional fields of inbound events: dropped and counted, unless the event would say something else."""
+"""Invalid optional fields of inbound events are dropped and counted, unless they determine the event's meaning."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A batch is written whole and in order, whatever its size; a producer that failed is replaced."""
+"""A batch of any size is written completely and in order; a failed producer is replaced."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Lane = tuple[str, int]
 
 
 class Broker:
-    """The log behind the fake clients. `fails` are raised first, one per batch; `starts` one per start."""
+    """Log of the fake clients. `fails` are raised first, one per batch; `starts` one per start."""
 
     def __init__(self) -> None:
         self.lanes: defaultdict[Lane, list[Any]] = defaultdict(list)
@@ -131,7 +131,7 @@ async def test_a_message_keeps_its_headers_and_a_tombstone_its_missing_value(
 
 @pytest.mark.parametrize("failure", [OutOfOrderSequenceNumber(), KafkaConnectionError(), OSError("reset")])
 async def test_a_producer_that_failed_is_replaced(broker: Broker, producer: BatchProducer, failure: Exception) -> None:
-    """An idempotent one may refuse all further work: its sequence is broken."""
+    """After a failure an idempotent producer may reject all further work, because its sequence is broken."""
     broker.fails = [failure]
     with pytest.raises(LogUnavailable):
         await producer.send([message(1)])

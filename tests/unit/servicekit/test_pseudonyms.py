@@ -1,4 +1,4 @@
-"""Pseudonyms of erased people: off unless asked for, and by a key alone."""
+"""Pseudonyms of erased people: off by default, and dependent on a key."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Resources that the parts of a service share, and those that they do not."""
+"""Resources that the parts of a service share or do not share."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from servicekit.service import Service, ServiceContext
 
 
 async def test_dead_letters_have_a_producer_of_their_own() -> None:
-    """One that fails is thrown away and made anew: what HTTP takes in meanwhile must not go with it."""
+    """A failed producer is replaced. Records that HTTP accepts meanwhile must not be lost with it."""
     service = Service("chat_bridge", ServiceContext("localhost:1"))
     service.consume("chat_bridge", NoWork())
     letters = service.subscriptions[0].delivery._letters

@@ -1,4 +1,4 @@
-"""Settings from the environment, `.env` and TOML files, and the sentences on faults in them."""
+"""Settings from the environment, `.env` and TOML files, and the messages about errors in them."""
 
 from __future__ import annotations
 
@@ -186,7 +186,7 @@ def test_a_fault_in_a_webhook_map_is_named_with_line_and_column(tmp_path: Path) 
 
 
 def test_the_place_in_a_long_file_is_found_in_few_looks(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each look reads the file's beginning once: one for each line would take minutes for a long file."""
+    """Each step reads the file's beginning once; a step for each line would take minutes for a long file."""
     import tomllib
 
     looks = 0

@@ -1,4 +1,4 @@
-"""A subscription handles a batch, commits exactly it, or reads it again; it never skips it."""
+"""A subscription handles a batch and commits exactly it, or reads it again; it never skips it."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ FIRST, SECOND = TopicPartition(TOPIC, 0), TopicPartition(TOPIC, 1)
 
 
 class Fetched(NamedTuple):
-    """A record as aiokafka gives it."""
+    """Record as aiokafka returns it."""
 
     topic: str
     partition: int
@@ -75,7 +75,7 @@ class Consumer:
 
 
 class NotingHandler(Handler):
-    """Takes everything in; `meanwhile` happens while it does."""
+    """Handler that accepts everything and runs `meanwhile`."""
 
     def __init__(self, meanwhile: Callable[[], Any] = lambda: None) -> None:
         self.meanwhile = meanwhile
@@ -94,7 +94,7 @@ class NotingHandler(Handler):
 
 
 class NoWait(Backoff):
-    """Waits for nothing and notes for how long it should have."""
+    """Does not wait, and records the durations."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -107,7 +107,7 @@ class NoWait(Backoff):
 
 
 class Given(Subscription):
-    """A subscription on a consumer that is given."""
+    """Subscription on a given consumer."""
 
     def __init__(self, consumer: Consumer, handler: NotingHandler, *observers: Callable[[Any], None]) -> None:
         self.clock = HandClock()
@@ -194,7 +194,7 @@ async def test_a_batch_of_an_earlier_assignment_is_neither_committed_nor_read_ag
 
 
 async def test_a_batch_that_failed_after_a_rebalance_is_not_read_again() -> None:
-    """Whoever holds the partition now has begun where the group had committed; so have we, if that is us."""
+    """The present owner of the partition has begun at the committed offset, and so have we if we own it."""
     consumer = Consumer()
     handler = NotingHandler(lambda: subscription.on_partitions_assigned([FIRST]))
 
@@ -217,7 +217,7 @@ async def test_a_refused_commit_counts_as_lost() -> None:
 
 @pytest.mark.parametrize(("seconds", "lost"), [(SESSION_TIMEOUT_MS / 1_000, False), (10.5, True)])
 async def test_a_commit_later_than_the_session_timeout_counts_as_lost(seconds: float, lost: bool) -> None:
-    """The log may accept it, yet the group may have shared the partitions out meanwhile and taken them back."""
+    """The log may accept it although the group has reassigned the partitions in between."""
     consumer = Consumer()
     handler = NotingHandler(lambda: subscription.clock.forward(seconds))
     subscription = await assigned(consumer, handler)
@@ -243,7 +243,7 @@ async def test_records_of_partitions_that_are_somebody_elses_are_left_to_them() 
 
 
 async def test_a_batch_that_waited_through_a_rebalance_is_dropped() -> None:
-    """It is read again from what was committed; taking it in now could move the offset back."""
+    """It is read again from the committed offset; handling it now could move the offset back."""
     consumer, handler = Consumer(), NotingHandler()
     subscription = await assigned(consumer, handler)
     await subscription._busy.acquire()

@@ -1,4 +1,4 @@
-"""A missing value: on a compacted topic it says that a key is gone, anywhere else it is no event."""
+"""Records without a value: a tombstone on a compacted topic, a dead letter on any other."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Plain(Handler):
 
 
 class Forgetting(Plain, tombstones=True):
-    """A handler of tombstones."""
+    """Handler of tombstones."""
 
 
 async def deliver(

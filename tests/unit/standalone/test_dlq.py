@@ -35,7 +35,7 @@ def letter(
     key: bytes | None = b"acme/p/c1",
     headers: Sequence[tuple[str, bytes]] = (CAUSE,),
 ) -> Letter:
-    """A letter as the services write it, read back from its topic."""
+    """Return a dead letter as the services write it, read back from its topic."""
     raw = RawRecord(Coordinates(topic, 2, 40), key, value, headers, 3 * SECOND)
     written = dead_letter(raw, service="chat_bridge", reason=reason, error_class="permanent", detail="no JSON")
     return letter_of(record(written, at, offset))

@@ -1,4 +1,4 @@
-"""The in-process broker, driven by the client that the services use."""
+"""The in-process broker, used with the client library of the services."""
 
 import subprocess
 import sys

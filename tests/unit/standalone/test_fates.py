@@ -1,4 +1,4 @@
-"""A line's fate is the last outcome of it, and a record that comes again is no second line."""
+"""A line's outcome is the last one of its record, and a redelivered record is not a second line."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Nothing unread is ever dropped by a log that drops silently, and nobody waits for readers who are gone."""
+"""Backpressure: a log that silently drops records never drops unread ones, and nobody waits for stopped readers."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ VALUE = b"x" * 20_000
 
 
 class Shelf:
-    """Takes everything in at once and remembers it, as a log would."""
+    """Log that accepts everything at once and remembers it."""
 
     def __init__(self) -> None:
         self.ends: Counter[tuple[str, int]] = Counter()

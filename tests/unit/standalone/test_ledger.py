@@ -1,4 +1,4 @@
-"""Ledger as a consumer reads it."""
+"""The ledger in the view of a consumer."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def record(value: bytes | None, offset: int, key: bytes, headers: Headers = ()) 
 
 
 def read(*revisions: int | None) -> tuple[Ledger, UUID]:
-    """The ledger after announcements of those revisions of one feedback; None is a tombstone."""
+    """Return the ledger after announcements of those revisions of one feedback record; None is a tombstone."""
     ledger, id_ = Ledger(), stored(1).feedback_id
     for offset, revision in enumerate(revisions):
         value = None if revision is None else message_of(stored(revision)).value
@@ -94,7 +94,7 @@ def test_what_is_no_announcement_is_named_until_something_sound_comes_behind_it(
 
 
 def test_an_announcement_under_the_key_of_another_feedback_is_none() -> None:
-    """Readers go by the announcement, compaction by the key: nothing that is announced would ever end it."""
+    """Readers use the id in the announcement, compaction uses the key: no announcement would ever replace it."""
     ledger, other = Ledger(), str(UUID(int=1)).encode()
     ledger.take(record(message_of(stored(5)).value, 0, other))
     assert ledger.junk == {(3, other): 0}

@@ -1,4 +1,4 @@
-"""Files of events as other programs write them."""
+"""Event files of other programs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Another process writes into the in-process log no faster than its readers commit."""
+"""Another process writes to the in-process log no faster than its readers commit."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Report of a run that is up but cannot give one."""
+"""Report of a run that is up but cannot return one."""
 
 from __future__ import annotations
 

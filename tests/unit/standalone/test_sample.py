@@ -1,4 +1,4 @@
-"""The sample that `up --sample` replays: sound events, stable ids, times that end now, and all there is to see."""
+"""The sample of `up --sample`: valid events, stable ids, times that end now, and every feature."""
 
 from __future__ import annotations
 

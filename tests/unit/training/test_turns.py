@@ -1,4 +1,4 @@
-"""Turns of public histories: how a history is cut, which pointers find their turn, and fetching with git."""
+"""Turns of public histories: parsing, matching of pointers, and fetching with git."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ def test_every_label_of_the_sources_is_known() -> None:
 
 @pytest.fixture
 def host(tmp_path: Path) -> tuple[str, str]:
-    """The address of a host with the repository ann/talk, and the commit of its history."""
+    """Return the address of a host with the repository ann/talk, and the commit of its history."""
     work = tmp_path / "host" / "ann" / "talk.git"
     work.mkdir(parents=True)
     (work / "h.md").write_text(HISTORY, encoding="utf-8")
