@@ -60,7 +60,7 @@ def said(name: str, conversation: str, at: str, **fields: Any) -> dict[str, Any]
 
 
 async def everything(stack: RunningStack, conversation: str) -> list[dict[str, Any]]:
-    """Publish messages of Eve with a turn, without one, and without text, and her rejection, reply, emoji and judgement."""
+    """Publish messages of Eve with and without a turn or text, and her rejection, reply, emoji and judgement."""
     events = [
         said("q", conversation, "0:00", turn="t1", senderId=EVE),
         said("a", conversation, "0:05", turn="t1", agent="bot", intent="hours", strategy="lookup"),
