@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from reporting.intervals import Interval, difference, satisfaction, wilson
+from contracts.intervals import Interval, difference, satisfaction, wilson
 
 
 @dataclass(frozen=True, slots=True)

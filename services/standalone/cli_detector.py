@@ -13,7 +13,10 @@ from rich.table import Table
 from standalone.terminal import FAILED, AsJson, harmless, print_json, say, show
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from detector.detector import Detector
+    from detector.evaluation.comparison import Difference
     from detector.evaluation.messages import By
 
 Encoder = Annotated[
@@ -69,10 +72,20 @@ def evaluate(
     plot: Annotated[
         Path | None, typer.Option(help="Plot accuracy against confidence into this PNG (needs matplotlib).")
     ] = None,
+    save: Annotated[
+        Path | None, typer.Option(help="Write the outcome of every labelled message, without texts, to this file.")
+    ] = None,
+    against: Annotated[
+        Path | None,
+        typer.Option(help="Compare with the outcomes of an earlier --save.", exists=True, dir_okay=False),
+    ] = None,
     sentence_encoder: Encoder = "auto",
     as_json: AsJson = False,
 ) -> None:
     """Measure the detector on rows. The fields of a file's first row tell the kind of rows.
+
+    Every share has its 95 % interval. To compare two detectors, measure one with `--save FILE` and the other with
+    `--against FILE` on the same rows: differences whose interval contains 0 are marked as noise.
 
     - labelled messages: `message`, `label` (rejected, accepted, neutral), `gate` (not_ok, ok, neutral), `source`
 
@@ -89,6 +102,7 @@ def evaluate(
 
     `{"previous_assistant": "At nine.", "message": "No.", "label": "rejected", "gate": "not_ok", "source": "mine"}`
     """
+    from detector.evaluation import comparison
     from detector.evaluation.evaluate import evaluate as scores_on
     from detector.evaluation.rows import UnknownRows
     from detector.evaluation.tables import markdown
@@ -96,13 +110,21 @@ def evaluate(
     groups = _groups(by)
     detector = _detector(sentence_encoder)
     try:
-        reports = {file.stem: scores_on(file, detector, groups, errors) for file in files}
+        before = comparison.read(against) if against is not None else {}
+        reports = {file.stem: scores_on(file, detector, groups, errors, keep_outcomes=True) for file in files}
+        measured = {name: report.pop("outcomes") for name, report in reports.items() if "outcomes" in report}
+        compared = comparison.by_file(before, measured) if against is not None else {}
     except UnknownRows as error:
         say(f"{error}.", "red")
         raise typer.Exit(FAILED) from None
     first = next(iter(reports.values()))
     if plot is not None:
         _draw(first, plot)
+    if save is not None:
+        comparison.write(save, measured)
+        say(f"Saved the outcomes of {sum(map(len, measured.values())):,} messages in {save}.")
+    for name, found in compared.items():
+        reports[name]["differences"] = [one._asdict() | {"noise": one.is_noise} for one in found]
     if table:
         typer.echo(markdown(reports))
     elif as_json:
@@ -112,6 +134,7 @@ def evaluate(
             if len(files) > 1:
                 say(name, "bold")
             _print_scores(Console(), report)
+            _print_differences(Console(), compared.get(name, []))
             _print_errors(report.get("errors", []))
 
 
@@ -198,11 +221,32 @@ def _print_scores(console: Console, report: dict[str, Any]) -> None:
     console.print(table)
 
 
+def _print_differences(console: Console, found: Sequence[Difference]) -> None:
+    if not found:
+        return
+    table = Table("difference", "before", "after", "change", "95 % interval", "", box=None, pad_edge=False)
+    for one in found:
+        shares = ["–" if share is None else f"{share:.3f}" for share in (one.before, one.after)]
+        change = f"{one.after - one.before:+.3f}" if one.before is not None and one.after is not None else "–"
+        noise = "noise" if one.is_noise else "better" if one.low > 0 else "worse"
+        table.add_row(one.figure, *shares, change, f"{one.low:+.3f} to {one.high:+.3f}", noise)
+    console.print(table)
+
+
 def _add_rows(table: Table, report: dict[str, Any], depth: int) -> None:
     for name, value in report.items():
+        if name.endswith(("_low", "_high")):
+            continue
         label = "  " * depth + str(name).replace("_", " ")
         if isinstance(value, dict):
             table.add_row(harmless(label, "bold"), "")
             _add_rows(table, value, depth + 1)
         elif isinstance(value, int | float) and not isinstance(value, bool):
-            table.add_row(harmless(label), f"{value:.3f}" if isinstance(value, float) else f"{value:,}")
+            table.add_row(harmless(label), _with_interval(report, name))
+
+
+def _with_interval(report: dict[str, Any], name: str) -> str:
+    value = report[name]
+    if f"{name}_low" in report:
+        return f"{value:.3f} ({report[f'{name}_low']:.3f}–{report[f'{name}_high']:.3f})"
+    return f"{value:.3f}" if isinstance(value, float) else f"{value:,}"

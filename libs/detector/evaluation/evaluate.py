@@ -15,11 +15,18 @@ from detector.evaluation.unlabelled import score_phrases, score_unlabelled
 Report = dict[str, Any]
 
 
-def evaluate(path: Path, detector: Detector | None = None, by: Sequence[By] = (), errors: int = 0) -> Report:
+def evaluate(
+    path: Path,
+    detector: Detector | None = None,
+    by: Sequence[By] = (),
+    errors: int = 0,
+    keep_outcomes: bool = False,
+) -> Report:
     """Return the scores of a JSON-lines file under `kind` and keys that depend on it.
 
     `by`: additional groupings of labelled messages. `errors`: number of worst verdicts to return with their texts, for
-    labelled messages and phrases. Raises UnknownRows.
+    labelled messages and phrases. `keep_outcomes`: for labelled messages, add the outcome of each row under `outcomes`.
+    Raises UnknownRows.
     """
     rows = read_rows(path)
     kind = kind_of(rows, path)
@@ -27,7 +34,7 @@ def evaluate(path: Path, detector: Detector | None = None, by: Sequence[By] = ()
     try:
         match kind:
             case "messages":
-                report = score_messages(rows, judge, by, errors)
+                report = score_messages(rows, judge, by, errors, keep_outcomes)
             case "phrases":
                 report = score_phrases(rows, judge, errors)
             case "unlabelled":
@@ -54,7 +61,7 @@ def score_pairs(rows: Sequence[Row], detector: Detector) -> Report:
         right = [truth[i] == (scores[i] >= 0.5) for i in kept]
         return {
             "rows": len(kept),
-            "accuracy": sum(right) / max(1, len(right)),
+            **scoring.share("accuracy", sum(right), len(right)),
             "auc": scoring.auc([truth[i] for i in kept], [scores[i] for i in kept]),
         }
 
@@ -88,7 +95,7 @@ def _found(
     right, further = [r for r, _ in rows], [r for r, b in rows if b]
     return {
         "rows": len(right),
-        "accuracy": sum(right) / max(1, len(right)),
+        **scoring.share("accuracy", sum(right), len(right)),
         "rows_further_back": len(further),
-        "accuracy_further_back": sum(further) / max(1, len(further)),
+        **scoring.share("accuracy_further_back", sum(further), len(further)),
     }

@@ -5,12 +5,14 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
+from operator import eq
 from typing import Any, Final, Literal, get_args
 
 import numpy as np
 
 from detector.detector import Detector
 from detector.evaluation import scoring
+from detector.evaluation.comparison import outcomes
 from detector.evaluation.errors import worst
 from detector.evaluation.rows import Row, neighbourhood, source_of
 from detector.model import Neighbourhood, Verdict
@@ -50,8 +52,13 @@ _NAME_OF: Final[dict[By, Callable[[Row], str]]] = {
 }
 
 
-def score_messages(rows: Sequence[Row], detector: Detector, by: Sequence[By] = (), errors: int = 0) -> Scores:
-    """Return the scores of `label` and `gate`, overall and by source, at the announcement threshold, and the time."""
+def score_messages(
+    rows: Sequence[Row], detector: Detector, by: Sequence[By] = (), errors: int = 0, keep_outcomes: bool = False
+) -> Scores:
+    """Return the scores of `label` and `gate`, overall and by source, at the announcement threshold, and the time.
+
+    `keep_outcomes` adds the outcome of each row under `outcomes`, for `comparison.differences`.
+    """
     items = [neighbourhood(row) for row in rows]
     verdicts = detector.judge(items)
     labels = [label_of(v) for v in verdicts]
@@ -82,6 +89,8 @@ def score_messages(rows: Sequence[Row], detector: Detector, by: Sequence[By] = (
     }
     if by:
         report["by"] = {group: _by(_NAME_OF[group], rows, verdicts) for group in by}
+    if keep_outcomes:
+        report["outcomes"] = outcomes(rows, labels, verdicts)
     if errors:
         report["errors"] = worst(rows, verdicts, errors)
     return report
@@ -94,7 +103,7 @@ def _core(rows: Sequence[Row], verdicts: Sequence[Verdict]) -> Scores:
     return {
         "rows": len(rows),
         "macro_f1": scoring.macro_f1(classes),
-        "accuracy": scoring.accuracy(truth, labels),
+        **scoring.share("accuracy", sum(map(eq, truth, labels)), len(rows)),
         "per_class": classes,
         "ece": scoring.expected_calibration_error(_bins(truth, verdicts)),
         "at_emission": {
@@ -116,8 +125,8 @@ def _announced(truth: Sequence[str], verdicts: Sequence[Verdict], name: str) -> 
     right = sum(1 for t, s in zip(truth, said, strict=True) if s and t == name)
     return {
         "announced": sum(said),
-        "precision": right / max(1, sum(said)),
-        "recall": recall,
+        **scoring.share("precision", right, sum(said)),
+        **scoring.share("recall", right, truth.count(name)),
         "false_share": false,
         "precision_at_8pct": scoring.at_prevalence(recall, false),
     }

@@ -7,6 +7,8 @@ from typing import Final
 
 import numpy as np
 
+from contracts.intervals import wilson
+
 #: Share of rejections among real messages, according to the README of the evaluation data.
 PREVALENCE: Final = 0.08
 BINS: Final = 10
@@ -22,6 +24,15 @@ def per_class(truth: Sequence[str], predicted: Sequence[str], classes: Sequence[
         f1 = 2 * precision * recall / (precision + recall) if hit else 0.0
         found[name] = {"precision": precision, "recall": recall, "f1": f1}
     return found
+
+
+def share(name: str, hits: int, rows: int) -> dict[str, float]:
+    """Return a share under `name`, and its 95 % confidence interval under `name_low` and `name_high`.
+
+    Without rows the share is 0 and the interval 0 to 1.
+    """
+    interval = wilson(hits, rows)
+    return {name: hits / max(1, rows), f"{name}_low": interval.low, f"{name}_high": interval.high}
 
 
 def macro_f1(classes: Mapping[str, Mapping[str, float]]) -> float:

@@ -52,7 +52,7 @@ def _scores(report: Report) -> tuple[str, ...]:
         f"{report['macro_f1']:.3f}",
         f"{report['ece']:.3f}",
         _right(rejected),
-        f"{rejected['recall']:.2f}",
+        _share(rejected, "recall", 2),
         f"{rejected['precision_at_8pct']:.2f}" if rejected["announced"] else "",
         _right(ok),
     )
@@ -61,7 +61,14 @@ def _scores(report: Report) -> tuple[str, ...]:
 def _right(said: Report) -> str:
     if not said["announced"]:
         return "none announced"
-    return f"{round(said['precision'] * said['announced'])} of {said['announced']} ({said['precision']:.2f})"
+    right = round(said["precision"] * said["announced"])
+    return f"{right} of {said['announced']}, {_share(said, 'precision', 2)}"
+
+
+def _share(scores: Report, name: str, digits: int) -> str:
+    """Return a share with its 95 % interval, both with `digits` decimals."""
+    share, low, high = (f"{scores[key]:.{digits}f}" for key in (name, f"{name}_low", f"{name}_high"))
+    return f"{share} ({low}–{high})"
 
 
 def _unlabelled(name: str, report: Report) -> Iterator[str]:
@@ -69,8 +76,8 @@ def _unlabelled(name: str, report: Report) -> Iterator[str]:
         f"**{name}**": report,
         **{f"{name}: {s}": own for s, own in report["per_source"].items()},
     }.items():
-        shares = (scores[key] for key in ("announced_rejected", "announced_ok", "called_rejected"))
-        yield _line(part, f"{scores['rows']:,}", *(f"{share:.1%}" for share in shares))
+        shares = (_share(scores, key, 3) for key in ("announced_rejected", "announced_ok", "called_rejected"))
+        yield _line(part, f"{scores['rows']:,}", *shares)
 
 
 def _phrases(name: str, report: Report) -> Iterator[str]:
@@ -84,7 +91,7 @@ def _pairs(name: str, report: Report) -> Iterator[str]:
         f"**{name}**": report,
         **{f"{name}: {s}": own for s, own in report["per_source"].items()},
     }.items():
-        yield _line(part, f"{scores['rows']:,}", f"{scores['accuracy']:.3f}", f"{scores['auc']:.3f}")
+        yield _line(part, f"{scores['rows']:,}", _share(scores, "accuracy", 3), f"{scores['auc']:.3f}")
 
 
 def _targets(name: str, report: Report) -> Iterator[str]:
@@ -93,9 +100,9 @@ def _targets(name: str, report: Report) -> Iterator[str]:
         yield _line(
             part,
             str(scores["rows"]),
-            f"{scores['accuracy']:.3f}",
+            _share(scores, "accuracy", 3),
             str(scores["rows_further_back"]),
-            f"{scores['accuracy_further_back']:.3f}",
+            _share(scores, "accuracy_further_back", 3),
         )
 
 

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from detector.detector import Detector
+from detector.evaluation import scoring
 from detector.evaluation.errors import worst
 from detector.evaluation.rows import Row, neighbourhood, source_of
 from detector.model import Verdict
@@ -29,7 +30,10 @@ def score_unlabelled(rows: Sequence[Row], detector: Detector) -> Scores:
         said = Counter(announced(v) for v in own)
         called = sum(1 for v in own if v.feedback == "rejected")
         shares = {"announced_rejected": said["not_ok"], "announced_ok": said["ok"], "called_rejected": called}
-        return {"rows": len(own), **{key: count / len(own) for key, count in shares.items()}}
+        found: dict[str, float] = {"rows": len(own)}
+        for name_of_share, count in shares.items():
+            found |= scoring.share(name_of_share, count, len(own))
+        return found
 
     return {**of(None), "per_source": {name: of(name) for name in sorted(set(sources))}}
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from math import sqrt
 from typing import Final
 
-from reporting.intervals import Interval, wilson
+from contracts.intervals import Interval, wilson
 
 Z: Final = 1.959964
 """The z-score of a 95 % confidence interval."""

@@ -8,9 +8,9 @@ from typing import Annotated, Final
 from pydantic import Field
 
 from contracts.base import Reaction
+from contracts.intervals import wilson
 from reporting.answers import ResponseModel, Window
 from reporting.audit.estimate import Estimate, Stratum, satisfaction, share
-from reporting.intervals import wilson
 
 Verdicts = Mapping[Reaction | None, Stratum]
 VERDICTS: Final[tuple[Reaction | None, ...]] = ("not_ok", "ok", "neutral", None)

@@ -12,7 +12,7 @@ from zoneinfo import ZoneInfo
 
 from markupsafe import Markup, escape
 
-from reporting.intervals import wilson
+from contracts.intervals import wilson
 from reporting.pages.zones import local
 from reporting.selection import Bucket
 from reporting.votes import Votes

@@ -12,8 +12,8 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined, pass_context
 from jinja2.runtime import Context
 
 from contracts.instants import format_instant
+from contracts.intervals import wilson
 from contracts.reasons import reason_in_words
-from reporting.intervals import wilson
 from reporting.pages import charts
 from reporting.pages.markdown import rendered
 from reporting.pages.session import PRIVATE

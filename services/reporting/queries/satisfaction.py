@@ -9,9 +9,9 @@ from pydantic import Field, TypeAdapter
 
 from contracts.base import Id
 from contracts.instants import format_instant
+from contracts.intervals import satisfaction, wilson
 from reporting.answers import Counts, ResponseModel, Time, Window
 from reporting.cursor import Moment, decode, encode, question
-from reporting.intervals import satisfaction, wilson
 from reporting.queries.counts import SUMS, counts_of
 from reporting.queries.rolled import votes
 from reporting.selection import SHIFTS, WIDTHS, Bucket, Filters, Project, TimeSpan

@@ -8,9 +8,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import typer
 
+from contracts.intervals import wilson
 from detector.detector import Detector
-from detector.evaluation import scoring
+from detector.evaluation import comparison, scoring
 from detector.evaluation.evaluate import evaluate
 from detector.evaluation.plotting import plot
 from detector.evaluation.rows import NEEDED, UnknownRows
@@ -123,6 +125,70 @@ def test_announcements_as_they_come(detector: Detector, tmp_path: Path) -> None:
     [error] = report["errors"]
     assert (error["label"], error["said"], error["announced"]) == ("neutral", "rejected", True)
     assert "| rows: other | 2 |" in markdown({"rows": report})
+
+
+def test_shares_have_wilson_intervals(detector: Detector, tmp_path: Path) -> None:
+    report = evaluate(write(tmp_path / "rows.jsonl", ROWS), detector)
+    rejected = report["at_emission"]["rejected"]
+    assert (rejected["precision_low"], rejected["precision_high"]) == pytest.approx(wilson(2, 3))
+    assert (rejected["recall_low"], rejected["recall_high"]) == pytest.approx(wilson(2, 2))
+    assert (report["accuracy_low"], report["accuracy_high"]) == pytest.approx(wilson(3, 4))
+    assert "2 of 3, 0.67 (0.21–0.94)" in markdown({"rows": report})
+
+
+def outcomes(**rejections: list[bool]) -> dict[str, dict[str, comparison.Outcome]]:
+    """One measurement per keyword: for each of its rejections, if it was announced."""
+    said = {True: ("rejected", "not_ok"), False: ("neutral", None)}
+    return {
+        name: {str(row): comparison.Outcome("rejected", "not_ok", *said[one]) for row, one in enumerate(found)}
+        for name, found in rejections.items()
+    }
+
+
+@pytest.mark.parametrize(("found", "noise"), [(11, True), (19, False)])
+def test_a_difference_is_noise_if_its_interval_contains_zero(found: int, noise: bool) -> None:
+    """Of twenty rejections, ten were announced before; ten others must change for a difference to show."""
+    measured = outcomes(before=[at < 10 for at in range(20)], after=[at >= 20 - found for at in range(20)])
+    recall = comparison.differences(measured["before"], measured["after"])[2]
+    assert (recall.figure, recall.before, recall.after) == ("announced rejections: recall", 0.5, found / 20)
+    assert recall.is_noise is noise
+    same = comparison.differences(measured["before"], measured["before"])
+    assert all(one.is_noise for one in same)
+
+
+def test_a_share_without_rows_is_noise() -> None:
+    one = outcomes(before=[True])["before"]
+    [ok] = [found for found in comparison.differences(one, one) if found.figure == "announced ok: precision"]
+    assert (ok.before, ok.after, ok.is_noise) == (None, None, True)
+
+
+def test_only_rows_of_both_measurements_are_compared() -> None:
+    measured = outcomes(before=[True, False], after=[True, False, False, False])
+    recall = comparison.differences(measured["before"], measured["after"])[2]
+    assert (recall.before, recall.after) == (0.5, 0.5)
+
+
+@pytest.mark.parametrize("content", [b"", b"[1]", b'{"rows": {"a": 5}}', b'{"rows": {"a": ["x"]}}', b"\xff"])
+def test_a_file_that_was_not_saved_says_so(tmp_path: Path, content: bytes) -> None:
+    (tmp_path / "saved.json").write_bytes(content)
+    with pytest.raises(UnknownRows, match="was not written by `evaluate --save`"):
+        comparison.read(tmp_path / "saved.json")
+
+
+def test_the_command_saves_and_compares(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    rows, saved = write(tmp_path / "rows.jsonl", ROWS), tmp_path / "saved.json"
+    command([rows], save=saved, sentence_encoder="none")
+    assert not any(text in saved.read_text() for text in ("wrong", "thanks", "forget"))
+    capsys.readouterr()
+    command([rows], against=saved, sentence_encoder="none", as_json=True)
+    found = {one["figure"]: one for one in json.loads(capsys.readouterr().out)["differences"]}
+    assert found["accuracy"] == {
+        "figure": "accuracy", "before": 0.75, "after": 0.75, "low": 0.0, "high": 0.0, "noise": True
+    }  # fmt: skip
+    command([rows], against=saved, sentence_encoder="none")
+    assert "announced rejections: precision" in capsys.readouterr().out
+    with pytest.raises(typer.Exit):
+        command([write(tmp_path / "rows.jsonl", ROWS[:1])], against=tmp_path / "rows.jsonl", sentence_encoder="none")
 
 
 def test_messages_without_labels_give_shares(detector: Detector, tmp_path: Path) -> None:

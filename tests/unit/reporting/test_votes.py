@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reporting.intervals import difference
+from contracts.intervals import difference
 from reporting.queries.agent import typical_words
 from reporting.votes import Votes
 

@@ -1,4 +1,4 @@
-"""Confidence intervals of shares: Wilson's, which is valid for few votes too. Pure."""
+"""Confidence intervals of shares: Wilson's, which is valid for few rows too. Pure."""
 
 from __future__ import annotations
 

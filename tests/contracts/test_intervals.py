@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from reporting.intervals import satisfaction, wilson
+from contracts.intervals import satisfaction, wilson
 
 
 @pytest.mark.parametrize(

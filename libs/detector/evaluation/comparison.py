@@ -1,0 +1,118 @@
+"""Differences between two measurements on the same rows, with intervals that tell them from noise."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Final, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from detector.evaluation.rows import Row, UnknownRows
+from detector.model import Verdict
+
+RESAMPLES: Final = 2_000
+_SEED: Final = 1
+_PERCENTILES: Final = (2.5, 97.5)
+
+
+class Outcome(NamedTuple):
+    """The labels of a row, and the detector's label and announced reaction. No text."""
+
+    label: str
+    gate: str
+    called: str
+    announced: str | None
+
+
+class Difference(NamedTuple):
+    """A share before and after, and the 95 % interval of its difference. None without rows to compute it from."""
+
+    figure: str
+    before: float | None
+    after: float | None
+    low: float
+    high: float
+
+    @property
+    def is_noise(self) -> bool:
+        """True if the interval of the difference contains 0."""
+        return self.low <= 0 <= self.high
+
+
+Outcomes = Mapping[str, Outcome]
+"""Outcomes by the digest of their row."""
+_Share = tuple[Callable[[Outcome], bool], Callable[[Outcome], bool]]
+"""The rows of a share's denominator, and which of them it counts."""
+FIGURES: Final[Mapping[str, _Share]] = {
+    "accuracy": (lambda one: True, lambda one: one.called == one.label),
+    "announced rejections: precision": (lambda one: one.announced == "not_ok", lambda one: one.label == "rejected"),
+    "announced rejections: recall": (lambda one: one.label == "rejected", lambda one: one.announced == "not_ok"),
+    "announced ok: precision": (lambda one: one.announced == "ok", lambda one: one.gate == "ok"),
+    "announced ok: recall": (lambda one: one.gate == "ok", lambda one: one.announced == "ok"),
+}
+
+
+def outcomes(rows: Sequence[Row], called: Sequence[str], verdicts: Sequence[Verdict]) -> dict[str, Outcome]:
+    """Return the outcome of every row by the row's digest. `called` are the detector's labels."""
+    return {
+        _digest(row): Outcome(str(row["label"]), str(row["gate"]), label, verdict.reaction if verdict.emitted else None)
+        for row, label, verdict in zip(rows, called, verdicts, strict=True)
+    }
+
+
+def differences(before: Outcomes, after: Outcomes) -> list[Difference]:
+    """Compare two measurements on the rows that both contain.
+
+    The intervals are percentiles of a paired bootstrap over rows: both measurements resample the same rows.
+    """
+    shared = sorted(before.keys() & after.keys())
+    drawn = np.random.default_rng(_SEED).multinomial(len(shared), [1 / len(shared)] * len(shared), RESAMPLES)
+    return [_difference(name, [[one[key] for key in shared] for one in (before, after)], drawn) for name in FIGURES]
+
+
+def by_file(before: Mapping[str, Outcomes], after: Mapping[str, Outcomes]) -> dict[str, list[Difference]]:
+    """Compare the files that both measured. Raises UnknownRows if they share no row."""
+    shared = {name: found for name, found in after.items() if before.get(name, {}).keys() & found.keys()}
+    if not shared:
+        raise UnknownRows("The saved outcomes and these files share no labelled message")
+    return {name: differences(before[name], found) for name, found in shared.items()}
+
+
+def write(path: Path, measured: Mapping[str, Outcomes]) -> None:
+    """Write the outcomes by file name as JSON, without texts."""
+    path.write_text(json.dumps(measured))
+
+
+def read(path: Path) -> dict[str, dict[str, Outcome]]:
+    """Read what `write` wrote. Raises UnknownRows."""
+    try:
+        found = json.loads(path.read_bytes())
+        return {name: {key: Outcome(*one) for key, one in rows.items()} for name, rows in found.items()}
+    except (ValueError, RecursionError, TypeError, AttributeError):
+        raise UnknownRows(f"{path} was not written by `evaluate --save`") from None
+
+
+def _difference(name: str, sides: Sequence[Sequence[Outcome]], drawn: NDArray[np.int64]) -> Difference:
+    (before, drawn_before), (after, drawn_after) = (_share(FIGURES[name], side, drawn) for side in sides)
+    if before is None or after is None:
+        return Difference(name, before, after, -1.0, 1.0)
+    low, high = np.percentile(drawn_after - drawn_before, _PERCENTILES)
+    return Difference(name, before, after, float(low), float(high))
+
+
+def _share(
+    figure: _Share, side: Sequence[Outcome], drawn: NDArray[np.int64]
+) -> tuple[float | None, NDArray[np.float64]]:
+    """Return the share, None without rows, and the share in every resample."""
+    counted, hit = (np.array([test(one) for one in side]) for test in figure)
+    share = float(hit[counted].mean()) if counted.any() else None
+    return share, (drawn @ (counted & hit)) / np.maximum(1, drawn @ counted)
+
+
+def _digest(row: Row) -> str:
+    canonical = json.dumps(row, sort_keys=True, ensure_ascii=False)
+    return hashlib.sha256(canonical.encode("utf-8", "surrogatepass")).hexdigest()[:24]
