@@ -135,7 +135,7 @@ class FeedbackInferredReceived(ExchangeFields, ProvenanceFields, Event):
     """The verdict as a reaction: `not_ok` for rejected, `ok` for accepted, null for null."""
     correction_type: CorrectionTypeField = None
     confidence: Confidence
-    """The detector's confidence, 0 to 1, calibrated."""
+    """The detector's own estimate, 0 to 1, that its verdict is right; docs/evaluation.md has the measured shares."""
     user_said: Text
     """The message's text, truncated to 10,000 characters."""
     truncated: Truncated = False

@@ -1,4 +1,4 @@
-"""Learned layer: a linear model over patterns, relations and vectors, with calibrated probabilities.
+"""Learned layer: a linear model over patterns, relations and vectors.
 
 A linear model generalised best to subjects outside of its training data (docs/detector_operations.md). Its weights are
 a small file, and the features behind a decision can be named.

@@ -78,7 +78,7 @@ class Target:
 class Verdict:
     """Verdict of one human message on an agent's answer.
 
-    `confidence` is the specification's constant if `decided_by` is "rules", a calibrated probability if it is "learned"
+    `confidence` is the specification's constant if `decided_by` is "rules", the learned probability if it is "learned"
     (of approval if `gate` is ok), and the model's own value if it is "llm". `rules` names the matching patterns and
     rules, `scores` the numbers behind the decision. `status_only`: a new topic, which sets the earlier turn to accepted
     0.5 and is never announced. `encoder`: the detector's sentence encoder; None: it used word vectors only. `settled`:

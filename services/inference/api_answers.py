@@ -58,7 +58,7 @@ class FeedbackResult(BaseModel):
     feedback_type: Feedback
     """rejected, accepted or neutral."""
     confidence: float
-    """Calibrated confidence, 0 to 1."""
+    """The detector's own estimate, 0 to 1, that its verdict is right; docs/evaluation.md has the measured shares."""
     correction_type: CorrectionType | None
     """Type of a rejection: explicit, rephrased or abandonment; null otherwise."""
     user_said: str

@@ -308,7 +308,7 @@ export interface FeedbackItem {
 export interface FeedbackResult {
   /** rejected, accepted or neutral. */
   feedback_type: "rejected" | "accepted" | "neutral";
-  /** Calibrated confidence, 0 to 1. */
+  /** The detector's own estimate, 0 to 1, that its verdict is right; docs/evaluation.md has the measured shares. */
   confidence: number;
   /** Type of a rejection: explicit, rephrased or abandonment; null otherwise. */
   correction_type: "explicit" | "rephrased" | "abandonment" | null;
