@@ -42,40 +42,47 @@ returning {_KEY}
 _ROW: Final = f"""m.message_id, m.at, m.version, m.stood_at, m.emitted_turn_id, m.emitted_agent_id,
     m.reply_to, m.thread, m.stood_in, {_HELD_SAID}"""
 _IN: Final = "m.tenant = s.tenant and m.project = s.project and m.conversation_id = s.conversation_id"
-_IN_THREAD: Final = f"{_IN} and hashtextextended(m.thread, 0) = hashtextextended(s.thread, 0) and m.thread = s.thread"
+_IN_THREAD: Final = f"{_IN} and hashtextextended(m.thread, 0) = hashtextextended(p.thread, 0) and m.thread = p.thread"
 _ENDLESS: Final = 2**63 - 1
-# Between each place and the next, so that no message is read for two places.
 EPOCH: Final = "select coalesce(max(epoch), 0) from rejudgements"
 """Epoch of new verdicts."""
+# One row per conversation, and all else lateral to it: a join of two common table expressions has no index, so the work
+# would grow with the square of their rows. Messages are read between each place and the next, none for two places.
 _AROUND: Final = f"""
-with places as (
-    select *, lag(at, 1, -1::bigint) over w as before_at, lag(message_id, 1, '') over w as before_id,
-        lead(at, 1, {_ENDLESS}) over w as after_at, lead(message_id, 1, '') over w as after_id
+with conversations as (
+    select tenant, project, conversation_id, array_agg(n) as numbers, array_agg(thread) as threads,
+        array_agg(at) as times, array_agg(message_id) as messages
     from unnest($1::int[], $2::text[], $3::text[], $4::text[], $5::bigint[], $6::text[], $7::text[])
         as p (n, tenant, project, conversation_id, at, message_id, thread)
-    window w as (partition by n order by at, message_id)
-), scopes as (
-    select distinct n, tenant, project, conversation_id, thread from places
-), rows as (
-    select s.n, r.* from places s, lateral (
-        (select {_ROW} from messages m where {_IN_THREAD} and (m.at, m.message_id) < (s.at, s.message_id)
-            and (m.at, m.message_id) > (s.before_at, s.before_id)
-         order by m.at desc, m.message_id desc limit $8)
-        union all
-        (select {_ROW} from messages m where {_IN_THREAD} and (m.at, m.message_id) >= (s.at, s.message_id)
-            and (m.at, m.message_id) < (s.after_at, s.after_id)
-         order by m.at, m.message_id limit $8 + 1)
-    ) r
-    union all
-    select s.n, {_ROW} from scopes s join messages m on {_IN} and m.message_id = s.thread and m.thread <> s.thread
-    where s.thread <> ''
-), known as (
-    select s.tenant, s.project, s.conversation_id, sum(m.versions)::bigint as evaluation
-    from (select distinct tenant, project, conversation_id from scopes) s join messages m on {_IN}
-    group by s.tenant, s.project, s.conversation_id
+    group by tenant, project, conversation_id
 )
-select distinct on (n, at, message_id) rows.*, known.evaluation, ({EPOCH}) as epoch
-from rows join scopes using (n) join known using (tenant, project, conversation_id) order by n, at, message_id
+select found.*, known.evaluation, ({EPOCH}) as epoch
+from conversations s, lateral (
+    select sum(m.versions)::bigint as evaluation from messages m where {_IN}
+) known, lateral (
+    select distinct on (n, at, message_id) * from (
+        select p.n, near.* from (
+            select *, lag(at, 1, -1::bigint) over w as before_at, lag(message_id, 1, '') over w as before_id,
+                lead(at, 1, {_ENDLESS}) over w as after_at, lead(message_id, 1, '') over w as after_id
+            from unnest(s.numbers, s.threads, s.times, s.messages) as p (n, thread, at, message_id)
+            window w as (partition by n order by at, message_id)
+        ) p, lateral (
+            (select {_ROW} from messages m where {_IN_THREAD} and (m.at, m.message_id) < (p.at, p.message_id)
+                and (m.at, m.message_id) > (p.before_at, p.before_id)
+             order by m.at desc, m.message_id desc limit $8)
+            union all
+            (select {_ROW} from messages m where {_IN_THREAD} and (m.at, m.message_id) >= (p.at, p.message_id)
+                and (m.at, m.message_id) < (p.after_at, p.after_id)
+             order by m.at, m.message_id limit $8 + 1)
+        ) near
+        union all
+        select t.n, root.* from (select distinct * from unnest(s.numbers, s.threads)) as t (n, thread), lateral (
+            select {_ROW} from messages m
+            where {_IN} and m.message_id = t.thread and m.thread <> t.thread limit 1
+        ) root where t.thread <> ''
+    ) said order by n, at, message_id
+) found
+order by n, at, message_id
 """
 _PLACES: Final = f"""
 select {_KEY}, m.at || m.stood_at as places, m.thread || m.stood_in || case when exists (

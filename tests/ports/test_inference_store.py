@@ -249,3 +249,21 @@ async def test_reply_and_thread_hold_whichever_version_names_them(store: Store) 
     assert len(found) == 24
     left = await store.places([key("a00")])
     assert {place.thread for place in left} == {"", "t"}, "what is behind where it stood may depend on it"
+
+
+async def test_the_work_for_a_batch_grows_with_its_conversations_not_with_their_square(postgres_url: str) -> None:
+    pool = await open_pool(postgres_url, "inference", MIGRATIONS, size=1, by_key=True)
+    try:
+        await pool.execute("truncate messages")
+        for count in (40, 400):
+            scopes = [ConversationKey("acme", "p", f"c{n}") for n in range(count)]
+            await PostgresStore(pool).index([said(f"m{n}", n, where=one) for one in scopes for n in range(3)])
+            async with pool.acquire() as connection, connection.transaction():
+                looked = "select idx_scan from pg_stat_xact_user_tables where relname = 'messages'"
+                before = await connection.fetchval(looked)
+                found = await PostgresStore(connection).around([Place(one, 1, "m1") for one in scopes], 10)
+                assert [ids(rows) for rows in found] == [["m0", "m1", "m2"]] * count
+                # What is before a place, what is behind it, and how many versions its conversation has.
+                assert await connection.fetchval(looked) - before <= 3 * count
+    finally:
+        await pool.close()
