@@ -1,6 +1,6 @@
-"""Servers that many tests share, and the folders of what tests build their input with.
+"""Servers that many tests share, and import folders of test helpers.
 
-The fault harness and the simulation are packages of their own below `tests`, imported by those names.
+The fault harness and the simulation are separate packages below `tests`, imported by those names.
 """
 
 from __future__ import annotations
@@ -37,12 +37,12 @@ settings.load_profile("untimed")
 
 
 UNSAFE_WRITES = ("fsync", "full_page_writes", "synchronous_commit")
-"""Settings of PostgreSQL that only matter to data that outlive the machine's power."""
+"""Settings of PostgreSQL that only matter after a power failure."""
 
 
 @pytest.fixture(autouse=True)
 def unconfigured_logging(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Undo a test's configuration of logging: a logger that kept it would write to a standard error that is closed."""
+    """Undo a test's configuration of logging: a logger that kept it would write to a closed standard error."""
     real = structlog.configure
     monkeypatch.setattr(structlog, "configure", lambda **given: real(**given | {"cache_logger_on_first_use": False}))
     yield
@@ -51,7 +51,7 @@ def unconfigured_logging(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 @pytest_asyncio.fixture(scope="session", loop_scope="session")
 async def postgres_url() -> AsyncIterator[str]:
-    """An embedded PostgreSQL, started once; each service's tests keep to that service's schema in it."""
+    """Yield an embedded PostgreSQL, started once; the tests of a service use its schema."""
     with server_folder() as folder:
         server = EmbeddedPostgres(Path(folder) / "data")
         with pytest.MonkeyPatch.context() as patched:
@@ -66,7 +66,7 @@ async def postgres_url() -> AsyncIterator[str]:
 
 @pytest.fixture
 async def own_database(postgres_url: str) -> AsyncIterator[str]:
-    """A database of the test's own, for what would leave the schemas that a module's tests share in another state."""
+    """Yield a database for one test that would leave shared schemas in another state."""
     name = f"own_{uuid4().hex}"
     connection = await asyncpg.connect(postgres_url)
     try:
@@ -79,14 +79,14 @@ async def own_database(postgres_url: str) -> AsyncIterator[str]:
 
 @pytest.fixture
 async def read_models(postgres_url: str) -> AsyncIterator[asyncpg.Pool]:
-    """A pool in reporting's schema, made anew."""
+    """Yield a pool in a new schema of reporting."""
     async with empty_read_models(postgres_url) as opened:
         yield opened
 
 
 @pytest.fixture
 def take(read_models: asyncpg.Pool) -> Callable[..., Awaitable[None]]:
-    """Has the read models take in events as one batch."""
+    """Return a function that writes events to the read models as one batch."""
     projector = ProjectionHandler(PostgresReadModels(read_models))
 
     async def taken(*events: Any) -> None:

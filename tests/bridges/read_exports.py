@@ -30,7 +30,7 @@ TEMPLATE = (
 
 
 def check(example: dict, columns: set[str], tokenizer: PreTrainedTokenizerFast) -> None:
-    """Raises AssertionError or KeyError where TRL would train on something else than what was said."""
+    """Check the texts that TRL trains on. Raises AssertionError or KeyError if they differ from the messages."""
     ours = {name: example[name] for name in columns}
     assert is_conversational(ours)
     texts = apply_chat_template(ours, tokenizer)

@@ -1,4 +1,4 @@
-"""Feedback in other people's tools: shown on its trace, changed, taken back and erased, against their own servers."""
+"""Feedback in other projects' tools: shown on its trace, changed, retracted and erased, with their own servers."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ from standalone.embedded.ports import free_port
 
 pytestmark = [pytest.mark.bridges, pytest.mark.timeout(1_500)]
 Show = Callable[[], list[tuple[str | None, float, str | None]]]
-"""What a tool shows of the trace: label, value, explanation."""
+"""Function that returns what a tool shows of the trace: label, value, explanation."""
 
 
 @pytest_asyncio.fixture(loop_scope="session")
 async def stack(postgres_url: str) -> AsyncIterator[RunningStack]:
-    """One answered turn, whose answer names a trace."""
+    """Yield a stack with one turn, whose answer names a trace."""
     async with running_stack(postgres_url) as running:
         question, answer = exchange("c1", "t1")
         await running.publish(question, {**answer, "traceId": TRACE})
@@ -38,7 +38,7 @@ async def stack(postgres_url: str) -> AsyncIterator[RunningStack]:
 
 @asynccontextmanager
 async def server(url: str, log: Path, *command: str, **environment: str) -> AsyncIterator[None]:
-    """A program until it is no longer needed, from the moment that `url` answers."""
+    """Run a program during the block, from the moment that `url` responds."""
     with log.open("wb") as out:
         process = await asyncio.create_subprocess_exec(
             *command, stdout=out, stderr=out, env=os.environ | environment, cwd=log.parent
@@ -60,7 +60,7 @@ async def server(url: str, log: Path, *command: str, **environment: str) -> Asyn
 
 
 async def is_kept_true(bridge: str, stack: RunningStack, tmp_path: Path, url: str, show: Show) -> None:
-    """Given, changed, taken back, given anew and erased: the tool shows what counts after each."""
+    """Check the tool after feedback is given, changed, retracted, given again and erased."""
     state = tmp_path / "state.sqlite"
     await judge(stack, "not_ok", text="It opens at ten.", correction="At ten.")
     await carry(bridge, stack, state, url)
@@ -133,7 +133,7 @@ async def test_mlflow(stack: RunningStack, tmp_path: Path) -> None:
 
 
 async def test_langfuse_as_its_api_is_documented(stack: RunningStack, tmp_path: Path) -> None:
-    """Its server needs PostgreSQL, ClickHouse, Redis and an object store: here only the requests are looked at."""
+    """Langfuse's server needs PostgreSQL, ClickHouse, Redis and an object store, so only the requests are checked."""
     keys = {"LANGFUSE_PUBLIC_KEY": "pk-1", "LANGFUSE_SECRET_KEY": "sk-1"}
     async with receiver() as there:
         await judge(stack, "not_ok", text="It opens at ten.")

@@ -1,4 +1,4 @@
-"""Exports as those who train read them: with Hugging Face's `datasets`, and TRL's own functions on them."""
+"""Exports read with Hugging Face's `datasets` and TRL's own functions."""
 
 from __future__ import annotations
 

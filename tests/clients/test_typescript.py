@@ -1,4 +1,4 @@
-"""The TypeScript client on Node against the running stack, and the widget as its source gives it."""
+"""The TypeScript client on Node with the running stack, and the widget as built from its source."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ async def run(*command: str, **environment: str) -> tuple[int, bytes, bytes]:
 
 @pytest.fixture(scope="module")
 async def tools() -> None:
-    """Node with the packages that the lock file names, fetched once."""
+    """Download the packages of the lock file once; skip the tests without Node."""
     if not (shutil.which("node") and shutil.which("npm")):
         pytest.skip("needs Node 20 and npm")
     _, version, _ = await run("node", "--version")

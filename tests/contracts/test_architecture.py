@@ -1,4 +1,4 @@
-"""The table of services in ARCHITECTURE.md is the topic table, read by service."""
+"""The table of services in ARCHITECTURE.md agrees with the topic table."""
 
 from __future__ import annotations
 

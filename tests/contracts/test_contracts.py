@@ -1,4 +1,4 @@
-"""Messages between services keep their form: golden messages, exported schemas, compatibility."""
+"""Messages between services keep their format: golden messages, exported schemas, compatibility."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from contracts.topics import BY_NAME, TOPICS, Topic, consumed_by
 EXAMPLES = Path(contracts.__file__).parent / "examples"
 BASELINE = Path(contracts.__file__).parent / "schemas" / "baseline.json"
 STYLED = {(style.topic.name, style.example) for style in STYLES}
-"""Examples that are written in another spelling than they are read in: test_producer_styles.py."""
+"""Examples whose spelling differs from the normalised one: test_producer_styles.py."""
 GOLDEN = sorted(EXAMPLES.glob("*/v1/*.json"))
 
 

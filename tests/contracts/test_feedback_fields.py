@@ -1,4 +1,4 @@
-"""A field of `feedback.created` is added in three places; these tests say which one is missing."""
+"""A field of `feedback.created` is added in three places; these tests name the missing one."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def test_provenance_is_the_same_on_the_wire_and_inside() -> None:
 
 
 def test_a_later_part_of_a_payload_is_none_where_it_is_not_said() -> None:
-    """Else stored feedback could not be read, and replayed events would order differently."""
+    """Otherwise stored feedback could not be read, and replayed events would have another order."""
     later = [one for one in fields(Payload) if one.name not in (*_ALWAYS_SAID, "provenance")]
     assert [one.name for one in later if one.default is not None or one.default is MISSING] == []
 

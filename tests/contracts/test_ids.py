@@ -1,4 +1,4 @@
-"""Ids are what Python's own `json` and `uuid` make of the same facts."""
+"""Ids equal those computed with Python's `json` and `uuid`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The kit's chat events are ours: every field that a chat service can send has a parameter."""
+"""The kit has a parameter for every field of our chat events that a chat service can send."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The partitioner counts as Kafka's own clients do."""
+"""The partitioner agrees with Kafka's own clients."""
 
 from __future__ import annotations
 

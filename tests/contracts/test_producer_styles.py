@@ -1,4 +1,4 @@
-"""Spellings of chat services: every reader is given the event that the usual spelling gives."""
+"""Spellings of chat services: every reader gets the same event as for the usual spelling."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ USUAL: Mapping[tuple[str, str], Mapping[str, Any]] = {
         "senderId": "42",
     },
 }
-"""By topic and example: the fields as the models' own spelling has them."""
+"""By topic and example: the fields in the models' own spelling."""
 
 
 @pytest.mark.parametrize("place", USUAL, ids="/".join)

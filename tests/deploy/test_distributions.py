@@ -1,4 +1,4 @@
-"""The two distributions of this repository: each package in one of them, released in step."""
+"""The two distributions of this repository: each package is in one of them, with equal versions."""
 
 from __future__ import annotations
 
@@ -46,6 +46,6 @@ def test_every_distribution_has_the_licence() -> None:
 
 
 def test_no_lock_names_the_kit() -> None:
-    """The kit comes from this repository, so a lock with hashes could not be installed with it."""
+    """The kit comes from this repository, so a lock file with hashes could not be installed with it."""
     for lock in ROOT.glob("requirements*.txt"):
         assert not any(line.startswith("agent-feedback-kit") for line in lock.read_text().splitlines()), lock.name

@@ -1,4 +1,4 @@
-"""The gateway sends every route to the service that has it, on the path as it was sent."""
+"""The gateway sends every route to its service, with an unchanged path."""
 
 from __future__ import annotations
 

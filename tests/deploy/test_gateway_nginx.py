@@ -1,4 +1,4 @@
-"""The gateway's configuration, run by nginx before the four services: what comes in comes out at the right one."""
+"""The gateway's configuration in nginx, in front of the four services: each request reaches the right one."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ CONFIGURATION = (Path(__file__).parents[2] / "deploy" / "gateway.conf").read_tex
 NGINX = shutil.which("nginx", path=f"{os.environ.get('PATH', '')}:/usr/sbin:/usr/local/sbin")
 pytestmark = pytest.mark.skipif(NGINX is None, reason="nginx needed: apt-get install nginx-light")
 ID = "a%2Fturns%2Fb%3F;..%20%F0%9F%91%8D"
-"""An id that a gateway which reads paths would take apart."""
+"""Id that a gateway which decodes paths would split."""
 ALL = {"Authorization": "Bearer all"}
 MIB = 1 << 20
 
 
 @dataclass
 class Seen:
-    """Requests as the services saw them: (service, method, path with query, headers)."""
+    """Requests as received by the services: (service, method, path with query, headers)."""
 
     requests: list[tuple[str, str, str, Mapping[str, str]]] = field(default_factory=list)
 
@@ -61,7 +61,7 @@ class Gateway:
 
 @pytest_asyncio.fixture(scope="module", loop_scope="session")
 async def gateway(postgres_url: str, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Gateway]:
-    """nginx with the configuration as it is deployed, but for the addresses, before services with a port each."""
+    """Run nginx with the deployed configuration, except for the addresses, in front of services with a port each."""
     async with AsyncExitStack() as parts:
         stack, seen = await parts.enter_async_context(running_stack(postgres_url)), Seen()
         services = {}
@@ -76,7 +76,7 @@ async def gateway(postgres_url: str, tmp_path_factory: pytest.TempPathFactory) -
 
 @asynccontextmanager
 async def nginx(folder: Path, services: Mapping[str, str]) -> AsyncIterator[str]:
-    """The address of an nginx that runs `CONFIGURATION`."""
+    """Yield the address of an nginx that runs `CONFIGURATION`."""
     port = free_port()
     text = CONFIGURATION.replace("listen 8080;", f"listen 127.0.0.1:{port};")
     for name, url in services.items():
@@ -121,7 +121,7 @@ async def asked(gateway: Gateway, method: str, path: str, **sent: Any) -> httpx.
     [(one.name, method, template_of(path)) for one in PROGRAMS for method, path in one.surface.permissions],
 )
 async def test_every_route_arrives_as_it_was_sent(gateway: Gateway, service: str, method: str, path: str) -> None:
-    """And is answered as if the service had been asked itself."""
+    """The response is the same as without the gateway."""
     target = re.sub(r"\{(\w+)\}", lambda name: "acme" if name[1] in ("tenant", "project") else ID, path) + "?a=b%2Fc"
     through = await asked(gateway, method, target)
     assert [(one[0], one[1], one[2]) for one in gateway.seen.requests] == [(service, method, target)]

@@ -1,4 +1,4 @@
-"""The example settings and the compose file name settings that exist, and every setting is shown."""
+"""The example settings and the compose file name only existing settings, and every setting is in the example."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Compares how our HTTP server and uvicorn's on h11 treat requests as any client may write them.
+"""Comparison of our HTTP server with uvicorn's on h11, on requests of any form.
 
 python -m edges [--cases N] [--seed N]
 """

@@ -1,4 +1,4 @@
-"""Requests as a client may write them, well-formed or not, from a seeded grammar."""
+"""Requests as clients may write them, valid or not, from a seeded grammar."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 READS, ANSWERS_EARLY = b"/read", b"/early"
-"""Paths of an application that reads the whole body, and of one that answers before it reads."""
+"""Paths of an application that reads the whole body, and of one that responds before it reads."""
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,7 @@ class _Draft:
     features: set[str] = field(default_factory=set)
 
     def has(self, feature: str, likelihood: float) -> bool:
-        """Decide whether the case has `feature`, and note it."""
+        """Decide if the case has `feature`, and note it."""
         found = self.rng.random() < likelihood
         if found:
             self.features.add(feature)
@@ -38,7 +38,7 @@ class _Draft:
 
 
 def case_of(seed: int, number: int) -> Case:
-    """Return the case of that number; the same one for the same seed."""
+    """Return the case of that number, always the same for a seed."""
     draft = _Draft(random.Random(f"{seed}/{number}"))
     rng = draft.rng
     requests = [_request(draft) for _ in range(rng.choice((1, 1, 1, 2, 3)))]
@@ -87,7 +87,7 @@ def _first_line(draft: _Draft, method: bytes) -> bytes:
 
 
 def _framed(draft: _Draft, method: bytes) -> tuple[list[bytes], bytes]:
-    """The header lines that frame a body, and the body."""
+    """Return the header lines that frame a body, and the body."""
     rng = draft.rng
     body = rng.randbytes(rng.choice((0, 1, 10, 300, 5_000)))
     if draft.has("large body", 0.02):
@@ -185,6 +185,6 @@ def _changed(rng: random.Random, sent: bytes) -> bytes:
 
 
 def _pieces(rng: random.Random, sent: bytes) -> tuple[bytes, ...]:
-    """`sent` in one piece, or cut at a few places."""
+    """Return `sent` in one piece, or split at a few places."""
     cuts = sorted({rng.randrange(len(sent)) for _ in range(rng.choice((0, 0, 1, 3, 8)))} - {0}) if sent else []
     return tuple(sent[a:b] for a, b in zip([0, *cuts], [*cuts, len(sent)], strict=True))

@@ -1,4 +1,4 @@
-"""The differences from the reference that are intended, by name. Anything else is a defect."""
+"""Intended differences from the reference, by name. Any other difference is a bug."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ REFUSALS: Final = (400, 431)
 
 
 def _sent(pattern: bytes) -> Applies:
-    """Applies where what the client sent matches."""
+    """Return a condition that applies if the client's bytes match."""
     compiled = re.compile(pattern, re.DOTALL)
     return lambda case, _, __: compiled.search(case.sent) is not None
 
 
 def _has(*features: str) -> Applies:
-    """Applies where the grammar gave the case one of `features`."""
+    """Return a condition that applies if the grammar gave the case one of `features`."""
     return lambda case, _, __: not case.features.isdisjoint(features)
 
 
@@ -38,7 +38,7 @@ ACCEPTED: Final[Mapping[str, Applies]] = {
     "empty lines before a request, as RFC 9112 recommends": _sent(rb"^[\r\n]|\n\r?\n\r?\n|\n[A-Z]+ [^ ]+ +HTTP/"),
     "spaces around the target": _sent(rb"[A-Z]+( +[^ ]+  +| +  [^ ]+ +)HTTP/"),
 }
-"""What we accept and the reference refuses."""
+"""Requests that we accept and the reference rejects."""
 
 REFUSED: Final[Mapping[str, Applies]] = {
     "a line that ends without a carriage return": _has("bare line feeds"),
@@ -55,7 +55,7 @@ REFUSED: Final[Mapping[str, Applies]] = {
     "white space in a chunk's framing": _has("odd chunk size", "odd chunk end"),
     "damaged bytes, of which less is let through": _has("bytes changed"),
 }
-"""What we refuse and the reference accepts."""
+"""Requests that we reject and the reference accepts."""
 
 HALF_CLOSE: Final = "a client that sends no more still gets its responses"
 TARGET: Final = "a target stands for its path, whatever host and fragment it names"
@@ -104,12 +104,13 @@ def _outcome(observed: Observed) -> tuple[object, ...]:
 
 
 def _is_of_a_rest(observed: Observed) -> bool:
-    """Return True if the last request was answered before its body came, which may then prove broken."""
+    """Return True if the last request got its response before its body, which may then be invalid."""
     return observed.requests[-1:] != [] and observed.requests[-1].body is None
 
 
 def _without_unanswered(observed: Observed) -> Observed:
-    """Leave out requests that were answered before their body came, where it was refused before the response left."""
+    """Omit requests whose response was due before their body arrived, if the body was rejected before that response
+    was sent."""
     requests = list(observed.requests)
     while len(requests) > observed.statuses.count(200) and requests[-1].body is None:
         requests.pop()

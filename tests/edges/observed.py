@@ -1,4 +1,4 @@
-"""Sends a case to a server on a real socket, and notes what the application and the client came to see."""
+"""Sends a case to a server on a real socket, and records what application and client receive."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _STATUS = re.compile(rb"HTTP/1\.1 (\d{3}) ")
 
 @dataclass(frozen=True)
 class Request:
-    """A request as the application saw it; `body` is None unless the whole body was read."""
+    """Request as the application received it; `body` is None unless the whole body was read."""
 
     method: str
     path: bytes
@@ -44,7 +44,7 @@ class Observed:
     statuses: list[int] = field(default_factory=list)
     ended: bool = False
     lost: bytes = b""
-    """What the server wrote and the client did not get."""
+    """Bytes that the server wrote and the client did not get."""
 
     def __str__(self) -> str:
         seen = [f"{one.method} {one.path!r} {len(one.body or b'')} B" for one in self.requests]
@@ -52,7 +52,7 @@ class Observed:
 
 
 class _Tee:
-    """A transport that keeps what is written."""
+    """Transport that keeps the written bytes."""
 
     def __init__(self, transport: asyncio.Transport) -> None:
         self._transport = transport
@@ -68,7 +68,7 @@ class _Tee:
 
 
 class _Watched:
-    """Test's record of one server connection."""
+    """Record of one server connection."""
 
     cycle: Any
     transport: Any
@@ -96,7 +96,7 @@ class _Watched:
         self.changed.set()
 
     def is_quiet(self, sent: int) -> bool:
-        """Return True if nothing happens until the client does something more."""
+        """Return True if nothing happens until the client acts again."""
         if self.is_lost:
             return True
         if self.transport.is_closing():
@@ -114,7 +114,7 @@ class Ours(_Watched, HttpConnection):
 
 class Reference(_Watched, H11Protocol):
     def send_400_response(self, msg: str) -> None:
-        """Close the connection where uvicorn fails: it cannot refuse the rest of a body after its response."""
+        """Close the connection where uvicorn fails, because it cannot reject the rest of a body after its response."""
         try:
             super().send_400_response(msg)
         except h11.LocalProtocolError:
@@ -122,7 +122,7 @@ class Reference(_Watched, H11Protocol):
 
 
 class Server:
-    """A server on a free port whose connections are watched."""
+    """Server on a free port whose connections are recorded."""
 
     def __init__(self, make: Callable[..., Any]) -> None:
         self._make = make
@@ -194,7 +194,7 @@ class Server:
         return made
 
     async def observe(self, case: Case) -> Observed:
-        """Send the case; once the server waits for the client, half-close, and read to the end."""
+        """Send the case; when the server waits for the client, half-close, and read to the end."""
         reader, writer = await asyncio.open_connection("127.0.0.1", self.port)
         place = writer.get_extra_info("sockname")[1]
         watched = await self.connection(place)
@@ -226,7 +226,7 @@ class Server:
 
 
 def _value(name: bytes, value: bytes) -> bytes:
-    """The value of a header; h11 writes that of a transfer-encoding in lower case."""
+    """Return the value of a header; h11 writes that of a transfer-encoding in lower case."""
     return value.strip().lower() if name == b"transfer-encoding" else value.strip()
 
 
@@ -245,7 +245,7 @@ async def _until(watched: Any, sent: int) -> None:
 
 
 async def _turns() -> None:
-    """Let the event loop turn, so that what was called is done."""
+    """Let the event loop run so that pending callbacks are done."""
     for _ in range(3):
         await asyncio.sleep(0)
 

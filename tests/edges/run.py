@@ -1,4 +1,4 @@
-"""Compares many cases, on ours and on the reference, side by side in one event loop."""
+"""Comparison of many cases on our server and the reference, in one event loop."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from edges.observed import Observed, Ours, Server, ours, reference
 
 AT_ONCE: Final = 16
 LIMIT: Final = 60.0
-"""Seconds that a server may take over a case before it counts as one that hangs."""
+"""Seconds after which a case counts as hanging."""
 
 
 @dataclass(frozen=True)
 class Finding:
-    """A case that the two servers treat differently, unintentionally."""
+    """Case with an unintended difference between the two servers."""
 
     case: Case
     ours: Observed | None
@@ -40,7 +40,7 @@ class Comparison:
 
 
 async def compare(seed: int, cases: int, make: Callable[..., Any] = Ours) -> Comparison:
-    """Compare that many cases; `make` makes our side of a connection."""
+    """Compare that many cases; `make` creates our side of a connection."""
     numbers = iter(range(cases))
     comparison = Comparison()
     async with ours(make).running() as one, reference().running() as other:

@@ -1,4 +1,4 @@
-"""A few hundred of the cases of `make edges`, and proof that the comparison finds a difference."""
+"""Some hundred cases of `make edges`, and a check that the comparison detects a difference."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ async def test_requests_of_any_form_are_treated_as_the_reference_treats_them() -
 
 
 class LosesOfferedBodies(Ours):
-    """Takes what follows an offer of another protocol for that protocol, as llhttp does."""
+    """Treats the bytes after an offer of another protocol as that protocol, like llhttp."""
 
     def _feed(self, piece: Any) -> None:
         try:
@@ -51,7 +51,7 @@ class LosesResponsesAfterTheEnd(Ours):
 
 
 class EndsAfterDamage(Ours):
-    """Cuts the connection where a request cannot be read, although one before it waits for its response."""
+    """Closes the connection at an unreadable request, although an earlier one waits for its response."""
 
     def _refuse(self, answer: bytes) -> None:
         self.abort()

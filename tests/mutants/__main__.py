@@ -118,7 +118,7 @@ def confirmed(results: Sequence[Result], tree: Tree, seconds: int) -> list[Resul
 
 
 def _again(survivor: Result, tree: Tree) -> Result:
-    """Run all tests on a mutant that the chosen ones let pass."""
+    """Run all tests on a mutant that the chosen ones did not notice."""
     began = time.monotonic()
     run = tree.test(EVERYWHERE, survivor.mutant, WHOLE_SUITE_SECONDS)
     outcome: Outcome = "error" if run.error else "noticed" if run.failed else "survived"
@@ -126,7 +126,7 @@ def _again(survivor: Result, tree: Tree) -> Result:
 
 
 def _shown(results: Iterator[Result], total: int) -> list[Result]:
-    """The results, each with a line on standard error as it comes."""
+    """Return the results, and print a line on standard error for each."""
     seen = []
     for number, one in enumerate(results, 1):
         seen.append(one)

@@ -51,7 +51,7 @@ class CoverageMap:
     def tests_of(self, file: str, line: int, budget: float) -> list[str]:
         """Return the tests to run for a line, the most specific first, as many as take about `budget` seconds.
 
-        Of a line that runs at import, those of the file: a table's rows are read by whoever uses it.
+        For a line that runs at import, these are the tests of the file, because others read a table's rows.
         """
         by_line = self._lines.get(file, {})
         in_file: dict[str, int] = defaultdict(int)
@@ -133,7 +133,7 @@ def write_map(root: Path, folder: Path = FOLDER) -> None:
 
 
 def _contexts(data: CoverageData, root: Path) -> Iterator[tuple[str, int, set[str]]]:
-    """Yield the file, the line and the tests that run it; "" stands for what runs outside of any test."""
+    """Yield the file, the line and the tests that run it; "" means a run outside of any test."""
     for measured in data.measured_files():
         file = str(Path(measured).relative_to(root))
         for line, contexts in data.contexts_by_lineno(measured).items():
@@ -141,5 +141,5 @@ def _contexts(data: CoverageData, root: Path) -> Iterator[tuple[str, int, set[st
 
 
 def function_of(test: str) -> str:
-    """Return a test's name without its parameters, which may hold anything."""
+    """Return a test's name without its parameters, which may contain any characters."""
     return test.partition("[")[0]

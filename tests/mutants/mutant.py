@@ -1,4 +1,4 @@
-"""A small breakage of a file, as the text that it replaces."""
+"""A small change of a file, as a replacement of its text."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Makes mutants of Python: comparisons, conditions, numbers, deleted statements, missing awaits."""
+"""Generates mutants of Python: comparisons, conditions, numbers, deleted statements, missing awaits."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _ARITHMETIC: dict[type[ast.operator], tuple[str, str]] = {
     ast.Div: ("/", "*"),
 }
 _REPORTING = ("log.", "metrics.", "self._say(", "say(", "warnings.")
-"""Calls that tell an operator something: their absence breaks no promise that tests state."""
+"""Calls that inform an operator: no test requires them."""
 
 
 def python_mutants(file: str, text: str) -> list[Mutant]:
@@ -109,7 +109,7 @@ class _Maker:
             yield self._replaced(start, end, "pass", "deleted statement")
 
     def _between(self, left: ast.expr, right: ast.expr, symbol: str, other: str, kind: str) -> Iterator[Mutant]:
-        """The operator `symbol` between two operands; brackets and comments may lie there, too."""
+        """Yield a mutant of the operator `symbol` between two operands; brackets and comments may be there too."""
         start = self._end(left)
         at = self._text.find(symbol, start, self._start(right))
         if at >= 0:
@@ -128,12 +128,12 @@ class _Maker:
         return self._offset(node.end_lineno, node.end_col_offset)
 
     def _offset(self, line: int, column: int) -> int:
-        """The place in characters; `column` counts bytes of UTF-8."""
+        """Return the position in characters; `column` counts bytes of UTF-8."""
         return self._starts[line - 1] + len(self._lines[line - 1].encode()[:column].decode())
 
 
 def _skipped(tree: ast.Module) -> set[int]:
-    """Nodes that say nothing about behaviour: annotations, docstrings, asserts, what goes into logs and errors."""
+    """Return nodes without effect on behaviour: annotations, docstrings, asserts, arguments of logs and errors."""
     skipped: set[int] = set()
 
     def skip(node: ast.AST | None) -> None:

@@ -1,4 +1,4 @@
-"""The dashboard in Debian's Chromium: feedback is made and seen to appear."""
+"""The dashboard in Debian's Chromium: new feedback appears."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class Site:
 
 
 def seconds_ago(seconds: float) -> float:
-    """A moment as the event builders count."""
+    """Return a time in the unit of the event builders."""
     return time.time() - seconds - START / 1_000_000
 
 

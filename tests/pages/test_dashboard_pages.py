@@ -1,4 +1,4 @@
-"""The dashboard as HTML: who gets in, what stands there, and how it fails."""
+"""The dashboard as HTML: access, content, and errors."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def visitor(read_models, token="all", health=None):
 
 
 def guarded_by(source: Issuer, seconds: float = REQUEST_SECONDS) -> httpx.AsyncClient:
-    """Someone with a cookie of the issuer's, before a guard with nothing behind it."""
+    """Return a client with a cookie of the issuer, behind a guard with an empty application."""
 
     async def ready() -> None:
         return None

@@ -1,4 +1,4 @@
-"""The list of feedbacks, its files, and the way from a number to its cases and back."""
+"""The list of feedback records, its files, and the links between numbers and their records."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every page in light and dark: enough contrast, every control reached by Tab, and its focus visible."""
+"""Every page in light and dark: enough contrast, every control reachable by Tab, visible focus."""
 
 from __future__ import annotations
 

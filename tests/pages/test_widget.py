@@ -1,4 +1,4 @@
-"""The thumbs widget in Debian's Chromium, against everything in one process."""
+"""The thumbs widget in Debian's Chromium, with all services in one process."""
 
 from __future__ import annotations
 
@@ -275,7 +275,8 @@ async def test_a_vote_whose_token_expired_is_not_sent_as_the_next_person(stack: 
 
 
 async def test_nothing_of_the_last_person_is_shown_to_the_next(stack: RunningStack, browser: Any) -> None:
-    """The judgement, the open form, an unsent text and the thanks go; the next person's own judgement comes."""
+    """The judgement, the open form, an unsent text and the thanks disappear; the next person's own judgement is
+    shown."""
     await stack.publish(*exchange("c-next", "t1"))
     await stack.quiet()
     async with stack.client("reviewer") as http:

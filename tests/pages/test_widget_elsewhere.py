@@ -1,4 +1,4 @@
-"""The thumbs widget on another site's page, in Chromium: every way that the documentation shows, and what fails."""
+"""The thumbs widget on another site's page, in Chromium: every documented use, and failures."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ POLICY = "default-src 'none'; script-src {api} 'nonce-n'; connect-src 'self' {ap
 
 
 class Site:
-    """Another site: a page, and an address that hands out the token of whoever is signed in by its cookie."""
+    """Another site: a page, and a URL that returns the token of the person who is signed in by a cookie."""
 
     def __init__(self) -> None:
         self.html = ""
@@ -51,7 +51,7 @@ class Site:
 
 
 class Api:
-    """The platform, and the cookies that came with calls of its API."""
+    """The platform, and the cookies of calls of its API."""
 
     def __init__(self, app: Any) -> None:
         self._app = app
@@ -64,7 +64,7 @@ class Api:
 
 
 class Visitors(Tokens):
-    """`ann` as a visitor's token has it: no scope at all. `stale` has run out."""
+    """Tokens of visitors: `ann` has no scope, `stale` has expired."""
 
     async def authenticate(self, token: str) -> Caller | None:
         return Caller("ann", tenant="acme", project="support") if token == "ann" else None
@@ -87,7 +87,8 @@ Open = Callable[..., Any]
 
 @pytest_asyncio.fixture(loop_scope="session")
 async def shop(stack: RunningStack, browser: Any) -> AsyncIterator[Open]:
-    """`shop(html, ...)` opens a page of another site; `{api}`, `{turn}` in it stand for the platform and a turn."""
+    """Yield `shop(html, ...)`, which opens a page of another site; `{api}` and `{turn}` mean the platform and a
+    turn."""
     site = Site()
     conversation = f"c-{uuid4()}"
     await stack.publish(*exchange(conversation, "t1"), *exchange(conversation, "t2"))
@@ -128,7 +129,7 @@ def good(page: Any) -> Any:
 
 
 async def votes(page: Any, shop: Any) -> None:
-    """A vote is taken in, as ann's, without any cookie."""
+    """Vote as ann, and check that the vote is accepted without any cookie."""
     await good(page).click()
     await expect(page.get_by_role("status")).to_have_text("Thank you.")
     assert (await shop.held())["reaction"] == "ok"

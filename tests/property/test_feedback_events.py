@@ -1,4 +1,4 @@
-"""Whatever the order, the repetitions and the batches in which events come, the same is stored and announced."""
+"""Any order, repetition and batching of events gives the same stored and announced feedback."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ from servicekit.log.records import Received
 
 USERS = st.sampled_from(["ann", "bob"])
 TIMES = st.integers(0, 4).map(lambda n: n * 400)
-"""Seconds: further apart than the five minutes by which an erasure reaches beyond its moment, with many ties."""
+"""Seconds, further apart than the five minutes that an erasure covers after its time, with many ties."""
 SEQUENCES = st.sampled_from([None, 0, 1])
 
 
 @st.composite
 def events(draw: st.DrawFn) -> list[Received[Any]]:
-    """Up to ten events, some of them erasures; each under its own id, logged when it was said or later."""
+    """Generate up to ten events, some of them erasures, each with its own id, logged at its own time or later."""
     found = []
     for n in range(draw(st.integers(1, 10))):
         at, user, common = draw(TIMES), draw(USERS), {"sequence": draw(SEQUENCES), "event": f"e{n}"}
@@ -65,7 +65,7 @@ def events(draw: st.DrawFn) -> list[Received[Any]]:
 
 @st.composite
 def histories(draw: st.DrawFn, given_: list[Received[Any]]) -> list[list[Received[Any]]]:
-    """The events in any order, any of them any number of times, cut into batches anywhere."""
+    """Generate the events in any order, any of them any number of times, split into batches anywhere."""
     again = draw(st.lists(st.sampled_from(given_), max_size=5))
     shuffled = draw(st.permutations([*given_, *again]))
     cuts = sorted(draw(st.sets(st.integers(1, len(shuffled) - 1), max_size=4))) if len(shuffled) > 1 else []
@@ -135,7 +135,7 @@ def test_taking_everything_in_again_changes_nothing(data):
 
 
 class Yielding:
-    """A store or a producer behind a connection on which others get their turn before and after every call."""
+    """Store or producer behind a connection on which others get their turn before and after every call."""
 
     def __init__(self, inner: Any, rng: Random) -> None:
         self._inner, self._rng = inner, rng

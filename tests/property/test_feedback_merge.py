@@ -1,4 +1,4 @@
-"""Merging keeps the same whatever the order, the grouping and the repetitions in which they come."""
+"""Merging gives the same record for any order, grouping and repetition of changes."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ SLOTS = st.sampled_from(["👍", "👎", "❤"])
 
 @st.composite
 def a_change(draw: st.DrawFn) -> Change:
-    """A change of one of three slots; moments, sequences and even event ids meet often."""
+    """Generate a change of one of three slots; times, sequences and even event ids are often equal."""
     present = draw(st.booleans())
     text = draw(st.sampled_from(["one", "two"]))
     stamp = Stamp(
@@ -121,7 +121,7 @@ def test_an_outcome_says_whether_the_shown_value_changed(changes, change):
 
 @given(st.lists(a_change(), min_size=1, max_size=6), st.integers(-2, 5), st.data())
 def test_forgetting_first_or_last_leaves_the_same(changes, said_until, data):
-    """Changes of one evaluation: a detector's looks at one message all bear the message's moment."""
+    """All evaluations of a message have the message's time, so these changes have equal times."""
     changes = [change for change in changes if change.entry.stamp.evaluation == 0]
     erased_at = START + said_until - MARGIN
     later = [change for change in changes if change.entry.stamp.occurred_at > START + said_until]

@@ -1,4 +1,4 @@
-"""Whatever the order of arrival and whatever a language model does meanwhile: one verdict for one neighbourhood."""
+"""One verdict per neighbourhood, for any order of arrival and any behaviour of a language model."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ EDITS = [event(2, "Odd, it said otherwise elsewhere.", 20), event(3, "Bus thirte
 
 
 class Model:
-    """Steady: answers by the question. Down: fails. Contrary: answers otherwise each time it is asked."""
+    """Language model: steady (answers depend on the question), down (fails), or contrary (changes its answers)."""
 
     def __init__(self) -> None:
         self.mood = "steady"
@@ -70,14 +70,14 @@ class Model:
 
 
 class NoTurns:
-    """An intake of turns that keeps nothing."""
+    """Intake of turns that stores nothing."""
 
     async def take(self, facts: Any, judged: Any, detector: str) -> dict[Any, Any]:
         return {}
 
 
 class Log:
-    """Keeps what is announced."""
+    """Log that keeps all announcements."""
 
     def __init__(self) -> None:
         self.found: list[FeedbackInferredReceived] = []
@@ -87,7 +87,7 @@ class Log:
         return []
 
     def final(self) -> dict[str, Any]:
-        """The verdict on each message at its highest evaluation, the last one written; retracted ones left out."""
+        """Return the verdict on each message at its highest evaluation, the last one written; omit retracted ones."""
         best: dict[str, FeedbackInferredReceived] = {}
         for one in self.found:
             held = best.get(one.detected_in_message_id)

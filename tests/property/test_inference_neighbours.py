@@ -1,4 +1,4 @@
-"""An edit has only those messages judged again that it may bear on, and ends in the verdicts of judging everything."""
+"""After an edit only the messages that it may affect are judged again, with the same result as judging everything."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from simulation.stub_turns import StubTurns
 
 
 class CountingStore(MemoryStore):
-    """Counts the messages that are read around places."""
+    """Store that counts the messages that are read around places."""
 
     read = 0
 
@@ -42,7 +42,7 @@ class CountingDetector(StubDetector):
 
 
 class Ledger:
-    """The verdict that holds for each message: that of the highest evaluation."""
+    """The verdict of each message with the highest evaluation."""
 
     def __init__(self) -> None:
         self.held: dict[str, FeedbackInferredReceived] = {}
@@ -79,7 +79,7 @@ def threaded(number: int, at: int, thread: int | None) -> ChatMessageIngested:
 
 
 def expected(events: Sequence[ChatMessageIngested]) -> dict[str, tuple[str, str]]:
-    """The verdicts on all messages, judged one by one over the whole conversation."""
+    """Return the verdicts on all messages, judged one by one over the whole conversation."""
     store = MemoryStore()
 
     async def ordered() -> list[Any]:
@@ -125,7 +125,7 @@ def test_an_edit_has_at_most_a_neighbourhood_judged_again(length: int, data: st.
 def test_whatever_moves_about_the_verdicts_end_as_if_all_were_judged(
     length: int, again: list[tuple[int, int]], order: int
 ) -> None:
-    """Versions come in any order, so messages move to earlier places, and away from where they were seen."""
+    """Versions arrive in any order, so messages move to earlier places, away from where they were first read."""
     rng = random.Random(order)
     events = [said(number, number) for number in range(length)]
     events += [said(number, at, f"version {at}") for number, at in again if number < length]
@@ -142,7 +142,7 @@ def test_whatever_moves_about_the_verdicts_end_as_if_all_were_judged(
 @settings(max_examples=60, deadline=None)
 @given(moved=st.integers(0, 40), steps=st.lists(st.integers(0, 100), min_size=1, max_size=4))
 def test_where_a_message_stood_before_it_moved_is_judged_again(moved: int, steps: list[int]) -> None:
-    """A message comes last, version by version, each at its own time; the earliest is known only at the end."""
+    """A message arrives last, version by version, each with its own time; the earliest is known only at the end."""
     others = [said(number, number) for number in range(100) if number != moved]
     versions = [said(moved, at, f"version {at}") for at in steps]
     bench = Bench()

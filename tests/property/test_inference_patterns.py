@@ -1,4 +1,4 @@
-"""The screen before the patterns: what it finds is what trying every pattern finds."""
+"""The screen finds the same patterns as trying every pattern."""
 
 from __future__ import annotations
 

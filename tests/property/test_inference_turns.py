@@ -1,4 +1,4 @@
-"""In whatever order and batches messages and their versions arrive, the turns end the same."""
+"""Any order and batching of messages and their versions gives the same turns."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from simulation.stub_detector import StubDetector
 
 
 class JoinedTurns:
-    """Holds what is known of each turn."""
+    """Index that joins the facts of each turn."""
 
     def __init__(self) -> None:
         self.held: dict[TurnKey, Facts] = {}
@@ -94,7 +94,7 @@ times = st.integers(0, 99)
 def test_any_arrival_ends_in_the_same_turns(
     answers: int, questions: list[int], again: list[tuple[int, int]], orders: int
 ) -> None:
-    """Many answers to few questions, some of them far away; some messages are said again at another time."""
+    """Many answers belong to few questions, some of them far away; some messages have several versions."""
     first = [(True, 2 * n + 1) for n in range(answers)] + [(False, at) for at in questions]
     versions = [(n, agent, at) for n, (agent, at) in enumerate(first)]
     versions += [(n, first[n][0], at) for n, at in again if n < len(first)]

@@ -1,4 +1,4 @@
-"""Whatever people write: a verdict that is well formed, depends on the neighbourhood only, and comes in good time."""
+"""For any text, a verdict is valid, depends on the neighbourhood only, and takes a limited time."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def test_any_batch_gives_well_formed_verdicts_the_same_alone_and_together(
 
 @pytest.fixture(scope="module")
 def stranger() -> Detector:
-    """A detector of its own, that has read nothing but what it is asked about."""
+    """Return a new detector with an empty cache."""
     return Detector.default()
 
 

@@ -43,7 +43,7 @@ def ledgers(draw) -> list:
 
 
 def expected_totals(events) -> dict[str, int]:
-    """The counts by the rules' own words, one feedback after the other."""
+    """Return the counts by the documented rules, one feedback record after the other."""
     held = {}
     for event in events:
         if hasattr(event, "feedback_id") and event.feedback_type != "implicit":

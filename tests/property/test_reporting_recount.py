@@ -1,4 +1,4 @@
-"""Every number of the reports equals a recount in plain Python over the rows that were announced."""
+"""Every number of the reports equals a recount in plain Python over the announced feedback."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ HOUR = 3_600
 
 
 def announced(choose: random.Random):
-    """Feedbacks of two tenants, some changed, some taken back, several of one person on one turn."""
+    """Generate feedback of two tenants, some changed, some retracted, several of one person on one turn."""
     for at in range(250):
         machine = choose.random() < 0.4
         yield feedback(
@@ -67,7 +67,7 @@ def newest_of(events):
 
 
 def effective(events):
-    """The effective and live feedbacks of AT, recounted from the announcements alone."""
+    """Return the effective and live feedback of AT, recounted from the announcements alone."""
     slots = {}
     for event in newest_of(events):
         if (event.tenant, event.project) != AT:

@@ -1,4 +1,5 @@
-"""Figures that read roll-ups equal a recount in plain SQL, whatever came or was erased, whenever it was counted."""
+"""Figures that read roll-ups equal a recount in plain SQL, after any changes and erasures, whenever hours are
+counted."""
 
 from __future__ import annotations
 
@@ -88,7 +89,7 @@ def announced(choose: random.Random, revision: int) -> Any:
 
 
 async def happens(read_models: asyncpg.Pool, choose: random.Random, revision: int) -> None:
-    """Something that changes what counts, or a count."""
+    """Generate a change that affects counts, or a run of the counting."""
     store = PostgresReadModels(read_models)
     match choose.randrange(8):
         case 0:
@@ -120,7 +121,7 @@ def matches(row: Any, filters: Filters) -> bool:
 
 
 async def check(read_models: asyncpg.Pool, span: TimeSpan, filters: Filters, starts: list[int]) -> None:
-    """Every number of the figures that read roll-ups."""
+    """Check every number of the figures that read roll-ups."""
     recount = await read_models.fetch(RECOUNT, *span)
     rows = [dict(row) for row in recount if matches(row, filters)]
     for row in rows:
@@ -164,7 +165,7 @@ async def check(read_models: asyncpg.Pool, span: TimeSpan, filters: Filters, sta
 async def check_calibration(
     read_models: asyncpg.Pool, span: TimeSpan, filters: Filters, machine: list[dict[str, Any]]
 ) -> None:
-    """Every number of the calibration against each pair of a verdict in `machine` and a person's, whenever given."""
+    """Check every number of the calibration against each pair of verdicts, by `machine` and by a person at any time."""
     people = [row for row in await read_models.fetch(RECOUNT, *ALWAYS) if row["origin"] != "machine"]
     turns = ("conversation_id", "turn_id")
     pairs = [(m, p) for m in machine for p in people if all(m[name] == p[name] for name in turns)]
@@ -230,7 +231,7 @@ async def test_an_hour_that_changes_while_it_is_counted_stays_stale(read_models:
 
 @pytest.mark.parametrize("judged", [True, False])
 async def test_of_two_that_change_one_turn_at_once_both_are_counted(read_models: asyncpg.Pool, judged: bool) -> None:
-    """Neither sees the other one's change: a verdict that is judged, or a word that gives way to a later one."""
+    """Neither transaction sees the other's change: a verdict and its judgement, or a reaction and its replacement."""
     rollups = Rollups(read_models)
     first = feedback("first", kind="inferred" if judged else "reaction", reaction=None, at=0)
     second = feedback("second", reaction=None, at=5 * 3600)
@@ -290,7 +291,7 @@ async def test_an_operator_is_told_of_a_transaction_that_keeps_hours_from_being_
 
 
 async def test_what_a_server_said_that_has_been_replaced_counts_no_more(read_models: asyncpg.Pool) -> None:
-    """A restored database counts transactions from where its copy was made: numbers that had ended are given anew."""
+    """A restored database continues transaction ids from its copy, so ids of ended transactions are assigned again."""
     rollups = Rollups(read_models)
     rollups._settle(_SnapshotMark("890:901:890", 901))
     rollups._settle(_SnapshotMark("905:910:905", 910))
@@ -329,7 +330,7 @@ async def test_an_erased_persons_tag_is_in_no_count(read_models: asyncpg.Pool) -
 
 
 async def test_a_step_that_begins_within_an_hour_divides_it(read_models: asyncpg.Pool) -> None:
-    """As the days of time zones do that are half an hour apart from the others."""
+    """Days of time zones with an offset of half an hour begin within an hour."""
     said = (feedback(f"f{minute}", turn=f"t{minute}", at=60 * minute) for minute in range(0, 240, 7))
     await ProjectionHandler(PostgresReadModels(read_models)).handle(batch(*said))
     await Rollups(read_models).catch_up(quiet=0)

@@ -18,7 +18,7 @@ USERS = ("ann", "ben")
 class Service:
     """Platform stand-in that returns the latest change of each turn for every change after the watermark.
 
-    Changes become visible out of order of their recording, and the newest one of an answer may come once more.
+    Changes become visible in another order than they are recorded, and the newest one of a response may be repeated.
     """
 
     def __init__(self) -> None:
@@ -68,7 +68,7 @@ def _said(item: LatestItem) -> str:
 
 
 def _shown(timeline: Timeline) -> dict[str, str]:
-    """Recording time of every feedback block that is there, by path."""
+    """Return the recording time of every feedback block, by path."""
     blocks = [block for turn in timeline.turns for block in turn.blocks]
     return {block.path: block.meta.recorded_at for block in blocks if block.meta is not None}
 

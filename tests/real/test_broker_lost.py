@@ -1,4 +1,4 @@
-"""A batch run whose broker dies: it ends with a sentence instead of waiting for it without end."""
+"""A batch run whose broker dies ends with a sentence instead of waiting without end."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""After an erasure a person's words are in no table, topic, dead letter, log file, export, object, page or answer."""
+"""After an erasure a person's texts are in no table, topic, dead letter, log file, export, object, page or response."""
 
 from __future__ import annotations
 
@@ -78,12 +78,12 @@ EVERYWHERE = {
     "exports": set(FORMATS),
     "answers": {*GETS[-2:], *(path for path, _ in QUESTIONS[:2])},
 }
-"""Where her words are before the erasure: a place that never held any would prove nothing."""
+"""Places of the texts before the erasure: a place that never contained any would prove nothing."""
 
 
 @asynccontextmanager
 async def serving(state: Path, log: Path, objects: Path) -> AsyncIterator[dict[str, Any]]:
-    """A run on a Kafka of its own that says everything to the file `log`; gives what it left in run.json."""
+    """Run `up` on its own Kafka with its output in the file `log`; yield the content of its run.json."""
     with pytest.MonkeyPatch.context() as environment, log.open("wb") as out:
         environment.setenv("ARTIFACT_STORE_URL", f"file://{objects}")
         environment.setenv("REPORTING_ARTIFACT_TURN_LOGS", "true")
@@ -121,7 +121,7 @@ def said() -> list[dict[str, Any]]:
 
 
 async def publish(log: Bootstrap) -> None:
-    """The chat, and a record that nobody can read: it ends as a dead letter with her words in it."""
+    """Publish the chat, and an unreadable record that becomes a dead letter with her text."""
     producer = BatchProducer(log, client_id="canary")
     events = [
         Message(one["topic"], conversation_key("acme", "support", "c1"), json.dumps(one).encode()) for one in said()
@@ -157,7 +157,7 @@ async def places(http: httpx.AsyncClient, run: dict[str, Any], log: Bootstrap, o
 
 
 def contents(folder: Path) -> Iterator[str]:
-    """The objects that lie in a store's folder; one that goes meanwhile is gone."""
+    """Yield the content of the objects in a store's folder; skip objects that are deleted meanwhile."""
     for file in folder.rglob("*.json"):
         with suppress(FileNotFoundError):
             yield file.read_text("utf-8")
@@ -173,7 +173,7 @@ def text_of(record: Any) -> str:
 
 
 class Busy(Exception):
-    """There was no answer in time: it is to be asked again."""
+    """A request timed out and must be repeated."""
 
 
 async def got(http: httpx.AsyncClient, method: str, path: str, **options: Any) -> str:
@@ -185,7 +185,7 @@ async def got(http: httpx.AsyncClient, method: str, path: str, **options: Any) -
 
 
 async def tables(url: str) -> set[str]:
-    """The tables, of all services, in which any row holds the canary in any column."""
+    """Return the tables of all services with the canary in any column."""
     connection = await asyncpg.connect(url)
     try:
         names = await connection.fetch(
@@ -228,7 +228,7 @@ async def kept_at_most_a_week(log: Bootstrap, names: set[str]) -> bool:
 
 
 async def until_none(missing: Callable[[], Awaitable[list[str]]]) -> None:
-    """Wait until nothing is missing any more."""
+    """Wait until the function returns nothing."""
     last: list[str] = []
     try:
         async with asyncio.timeout(90):

@@ -44,7 +44,7 @@ class WrongClock(SystemClock):
 
 @dataclass
 class Pair:
-    """`ahead` and `behind` call the service whose clock is an hour ahead or behind."""
+    """Two services; `ahead` and `behind` call the one whose clock is an hour ahead or behind."""
 
     ahead: httpx.AsyncClient
     behind: httpx.AsyncClient
@@ -53,7 +53,7 @@ class Pair:
     database_url: str
 
     async def stored(self) -> dict[str, Any]:
-        """The only feedback's only slot, once all is taken in."""
+        """Return the only feedback record's only slot, when everything is processed."""
         async with asyncio.timeout(60):
             while sum([await one.lag() for one in self.services]):
                 await asyncio.sleep(0.05)
@@ -103,7 +103,7 @@ def _client(service: Service) -> httpx.AsyncClient:
 
 
 async def test_no_services_clock_decides(pair: Pair) -> None:
-    """Whichever service takes it, a judgement counts for the log's time, and the last one in holds."""
+    """Whichever service accepts it, a judgement has the log's time, and the last one in the log counts."""
     clock = SystemClock()
     for http, reaction in ((pair.ahead, "ok"), (pair.behind, "not_ok"), (pair.ahead, "neutral"), (pair.behind, "ok")):
         before = clock.now()

@@ -1,4 +1,4 @@
-"""Two detectors in one group on a real Kafka, and a second judgement beside live traffic, stopped and resumed."""
+"""Two detectors in one group on a real Kafka, and `rejudge` next to live traffic, stopped and resumed."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ Verdicts = dict[str, tuple[str, str]]
 
 
 def conversation(name: str, row: dict[str, str]) -> list[dict[str, Any]]:
-    """A question, an answer and a message after it, as a chat service writes them."""
+    """Return a question, an answer and a message after it, as a chat service writes them."""
     place = {"topic": "chat.message.ingested", "tenant": "acme", "project": "support", "conversationId": name}
     said = (("q", "ann", row["request"]), ("a", "bot", row["answer"]), ("m", "ann", row["message"]))
     return [
@@ -63,7 +63,7 @@ def conversation(name: str, row: dict[str, str]) -> list[dict[str, Any]]:
 
 @cache
 def rows() -> tuple[dict[str, str], ...]:
-    """Requests, answers and messages, no two alike."""
+    """Return requests, answers and messages, no two alike."""
     found = [json.loads(line) for line in EXCHANGES.read_text("utf-8").splitlines()]
     return tuple(row for row in found if row["request"] and row["answer"] and row["message"])[:CONVERSATIONS]
 
@@ -77,7 +77,7 @@ def detector(encoder: str) -> Detector:
 
 
 def fresh(encoder: str) -> Verdicts:
-    """The verdicts that a detector gives, judged here without any service."""
+    """Return the verdicts of a detector, judged here without any service."""
     judge = detector(encoder)
     items = []
     for row in rows():
@@ -119,7 +119,7 @@ class Platform:
             await connection.close()
 
     async def counting(self) -> Verdicts:
-        """The machine's verdicts that count in the reports."""
+        """Return the machine's verdicts that count in the reports."""
         found = await self.fetch(
             "select conversation_id, detector, reaction from reporting.effective where origin = 'machine'"
         )
@@ -127,7 +127,7 @@ class Platform:
         return {row["conversation_id"]: (row["detector"], row["reaction"]) for row in found}
 
     async def until_judging(self, processes: int) -> None:
-        """Until the group of inference has as many members."""
+        """Wait until the group of inference has so many members."""
         admin = AIOKafkaAdminClient(bootstrap_servers=self.broker)
         await admin.start()
         try:
@@ -138,7 +138,7 @@ class Platform:
             await admin.close()
 
     async def until_recorded(self, version: str) -> None:
-        """Until inference has recorded that the detector judges."""
+        """Wait until inference has recorded that the detector judges."""
         async with asyncio.timeout(90):
             while not await self.fetch("select from inference.detectors where version = $1", version):
                 await asyncio.sleep(0.2)
@@ -163,7 +163,7 @@ async def platform(tmp_path: Path) -> AsyncIterator[Platform]:
 
 
 async def warned(port: int) -> str:
-    """The warnings of a ready service, once it has any."""
+    """Return the warnings of a ready service when it has any."""
     async with httpx.AsyncClient() as http, asyncio.timeout(90):
         while True:
             try:

@@ -46,7 +46,7 @@ async def producer(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Ba
 
 
 class RecordsWritten(BatchProducer):
-    """Keeps the dead letters that it writes."""
+    """Producer that keeps the dead letters that it writes."""
 
     def __init__(self, producer: BatchProducer) -> None:
         super().__init__(producer.bootstrap, client_id="agent-feedback-test-letters")
@@ -58,12 +58,13 @@ class RecordsWritten(BatchProducer):
 
 
 async def publish(producer: BatchProducer, count: int) -> None:
-    """Records that no handler has to take: they cannot be read."""
+    """Publish unreadable records, which reach no handler."""
     await producer.send([Message(REACTION, "key", b"no JSON", partition=0) for _ in range(count)])
 
 
 async def test_a_compressed_batch_of_distinct_garbage_becomes_a_few_letters(producer: BatchProducer) -> None:
-    """One letter for each of half a million records would hold the partition for minutes. GARBAGE sets their number."""
+    """One letter for each of half a million records would block the partition for minutes. GARBAGE sets their
+    number."""
     count, log = int(os.environ.get("GARBAGE", "50000")), RecordsWritten(producer)
     sender = AIOKafkaProducer(bootstrap_servers=producer.bootstrap, compression_type="gzip", max_batch_size=2**25)
     await sender.start()
@@ -101,7 +102,7 @@ async def test_records_deleted_beneath_a_stopped_group_are_counted_and_named(pro
 
 
 async def test_records_that_a_stranger_under_our_name_took_are_counted(producer: BatchProducer) -> None:
-    """Its client id says that it is ours, and it is gone by the time that anybody looks; its commits bear no mark."""
+    """Its client id looks like ours, and it has left before anybody checks; its commits have no mark."""
     admin = AIOKafkaAdminClient(bootstrap_servers=producer.bootstrap)
     await admin.start()
     async with reading("chat_bridge", producer) as (subscription, commits):
@@ -155,7 +156,7 @@ async def test_a_missing_dead_letter_topic_is_refused_at_start(producer: BatchPr
 
 
 async def test_a_compressed_bomb_costs_little_memory_and_the_record_behind_it_is_taken(producer: BatchProducer) -> None:
-    """400 MB in a few kilobytes: 400 records of a megabyte of blanks, twice."""
+    """The batch decompresses from a few kilobytes to 400 MB: 400 records of a megabyte of blanks, sent twice."""
     reply = CHAT_REPLY.name
     for codec in ("zstd", "gzip"):
         await send_bomb(producer.bootstrap, reply, codec, records=200)
@@ -177,7 +178,7 @@ async def test_a_compressed_bomb_costs_little_memory_and_the_record_behind_it_is
 
 
 async def test_a_batch_that_no_client_of_ours_can_read_does_not_end_the_consumer(producer: BatchProducer) -> None:
-    """A header whose name is no UTF-8: the broker takes it, and aiokafka raises what is no KafkaError."""
+    """The broker accepts a header name that is not UTF-8, and aiokafka raises an exception that is not a KafkaError."""
     feedback = EXPLICIT_RECEIVED.name
     sender = AIOKafkaProducer(bootstrap_servers=producer.bootstrap)
     async with sender:
@@ -230,7 +231,7 @@ async def until_warned(subscription: Subscription, words: str) -> None:
 
 
 async def send_bomb(bootstrap: str, topic: str, codec: str, *, records: int) -> None:
-    """One batch of `records` records of a million blanks each."""
+    """Send one batch of `records` records of a million blanks each."""
     sender = AIOKafkaProducer(bootstrap_servers=bootstrap, compression_type=codec, max_batch_size=1 << 40)
     await sender.start()
     try:
@@ -248,6 +249,6 @@ def forget_peak_memory() -> None:
 
 
 def peak_memory() -> int:
-    """The most bytes this process has held in memory since it was last forgotten."""
+    """Return the maximum memory of this process in bytes since the last reset."""
     (line,) = (line for line in Path("/proc/self/status").read_text().splitlines() if line.startswith("VmHWM"))
     return int(line.split()[1]) * 1024

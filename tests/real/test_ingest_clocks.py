@@ -1,4 +1,5 @@
-"""Two bridges whose clocks are wrong by an hour each, on one real Kafka: the log alone says which events are future."""
+"""Two bridges whose clocks are wrong by an hour each, on one real Kafka: only the log's time decides if an event is
+from the future."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The local Kafka: a real broker that keeps its data, survives what a test does to it, and ends with its owner."""
+"""The local Kafka: a real broker that keeps its data, survives crashes, and ends with its owner."""
 
 import asyncio
 import os
@@ -31,7 +31,7 @@ async def _broker(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Loc
 
 @pytest.fixture
 async def kafka(_broker: LocalKafka) -> LocalKafka:
-    """The broker that these tests share, up again whatever the last one did to it."""
+    """Return the broker that these tests share, restarted if the previous test stopped it."""
     await _broker.start()
     return _broker
 

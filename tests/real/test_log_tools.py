@@ -1,4 +1,4 @@
-"""The commands on the log, run as a person runs them, against a real Kafka and a real store."""
+"""The commands on the log, run like a user does, with a real Kafka and a real store."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Place:
     producer: BatchProducer
 
     async def command(self, *arguments: str) -> tuple[int, Any]:
-        """Exit code and JSON of an `agent-feedback` command."""
+        """Return exit code and JSON of an `agent-feedback` command."""
         full = ["-m", "standalone", *arguments, "--json", "--broker", self.kafka.bootstrap]
         process = await asyncio.create_subprocess_exec(sys.executable, *full, stdout=PIPE)
         out, _ = await process.communicate()
@@ -51,7 +51,7 @@ class Place:
         return await self.command(*arguments, "--store", self.store_url)
 
     async def judged(self, *turns: str, reaction: str = "ok", sequence: int = 0) -> None:
-        """Take in a person's verdict on each turn, as the service does."""
+        """Process a person's judgement of each turn, like the service."""
         batch = [
             Received(
                 FeedbackExplicitReceived(
@@ -82,7 +82,7 @@ async def _kafka(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Loca
 
 @pytest.fixture(scope="module")
 async def _database(postgres_url: str) -> str:
-    """A database of these tests' own: nothing may be stored that this log never held."""
+    """Return a database for these tests only, because the store may not contain anything that this log never had."""
     connection = await asyncpg.connect(postgres_url)
     await connection.execute("create database log_tools")
     await connection.close()

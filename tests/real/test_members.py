@@ -1,4 +1,4 @@
-"""Processes of every service joining and leaving on a real Kafka while real conversations flow."""
+"""Processes of every service join and leave on a real Kafka while real conversations are processed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The previous release on one log and one database with this one: a rollout, a rollback, and a schema it cannot use."""
+"""The previous release and this one on the same log and database: a rollout, a rollback, and an incompatible schema."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from standalone.embedded.postgres import EmbeddedPostgres
 
 pytestmark = pytest.mark.real
 CONVERSATIONS = 50
-"""Conversations of a phase; each has a question, an answer, a reaction and a reply."""
+"""Number of conversations of a phase; each has a question, an answer, a reaction and a reply."""
 STORED = {
     "chat_bridge.messages": 3,
     "feedback.feedback where source = 'chat'": 2,
@@ -28,7 +28,7 @@ STORED = {
     "reporting.messages": 3,
     "reporting.effective where origin = 'user'": 1,
 }
-"""Rows that each conversation must leave."""
+"""Number of rows that each conversation must leave."""
 
 
 def events(phase: str) -> Iterator[bytes]:
@@ -48,7 +48,7 @@ def events(phase: str) -> Iterator[bytes]:
 
 
 def later_release(folder: Path, compatible_from: int) -> Path:
-    """Copy this tree, with a migration more in every service, as the next release would have."""
+    """Copy this tree with one more migration in every service, like the next release."""
     for name in ("services", "libs"):
         copytree(ROOT / name, folder / name, ignore=ignore_patterns("__pycache__", "node_modules"))
     for service in GROUPS:

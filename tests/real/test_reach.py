@@ -23,7 +23,7 @@ pytestmark = pytest.mark.real
 
 
 async def _in_transactions(bootstrap: str, *turns: str) -> None:
-    """Write exchanges as a chat service with transactions does: their ends take an offset each."""
+    """Write exchanges in transactions, whose ends take an offset each."""
     producer = AIOKafkaProducer(bootstrap_servers=bootstrap, transactional_id="chat")
     await producer.start()
     try:

@@ -1,4 +1,4 @@
-"""Every client of ours gets in where Kafka asks for TLS and a user, and nobody else gets in."""
+"""All our clients connect to a Kafka that requires TLS and a user, and no other client does."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ async def kafka(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Secur
 
 @pytest.fixture
 def settings(kafka: SecuredKafka, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The environment of a service that may use the secured listener; its password lies in a file."""
+    """Set the environment of a service that may use the secured listener; its password is in a file."""
     password = tmp_path / "password"
     password.write_text(f"{PASSWORD}\n")
     files = kafka.certificates
@@ -110,7 +110,7 @@ async def test_the_kafka_of_a_run_lets_in_who_knows_its_secret(tmp_path: Path) -
 
 
 async def catches_up(*options: str) -> int:
-    """Start the reference consumer; gives its exit code."""
+    """Run the reference consumer; return its exit code."""
     state = ("--state", ":memory:", "--once")
     process = await asyncio.create_subprocess_exec(sys.executable, str(CONSUMER), *options, *state)
     async with asyncio.timeout(60):

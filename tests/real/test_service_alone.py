@@ -1,4 +1,4 @@
-"""Each service with nothing installed but its own extra, started as `python -m SERVICE` on a real Kafka."""
+"""Each service with only its own extra installed, started as `python -m SERVICE` on a real Kafka."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ FOREIGN = {
     "inference": {"pymongo", "emoji"},
     "reporting": {"numpy", "wordllama", "pymongo", "emoji"},
 }
-"""What a service has no use for. wordllama brings jinja2 along, which inference does not import."""
+"""Packages that a service does not need. wordllama installs jinja2, which inference does not import."""
 
 
 @pytest.mark.parametrize("service", SERVICES)

@@ -1,4 +1,4 @@
-"""A topic that is deleted and made again under a running consumer is read on, from its beginning."""
+"""A running consumer continues with a topic that is deleted and recreated, from its beginning."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ async def test_a_topic_made_again_is_read_on(tmp_path: Path) -> None:
 
 
 async def publish(producer: BatchProducer, count: int) -> None:
-    """Records that cannot be read: they are set aside and committed, without any service."""
+    """Publish unreadable records, which are dead-lettered and committed without any service."""
     await producer.send([Message(REACTION, f"key-{n}", b"no JSON") for n in range(count)])
 
 

@@ -259,7 +259,7 @@ STATED = (
     of_option("docs/deployment.md", "the default log lives in memory", "up", "broker", "memory"),
     Stated("docs/commands.md", "gives up after 20 s", 20, lambda: ANSWER_SECONDS),
 )
-"""What .env.example does not say, and what it says again elsewhere."""
+"""Defaults that are not in .env.example, and those that documents repeat."""
 
 
 @pytest.mark.parametrize("stated", STATED, ids=str)
@@ -307,7 +307,7 @@ def test_every_setting_of_the_example_has_a_row() -> None:
 
 @pytest.mark.parametrize("variable", OF_THE_EXAMPLE)
 def test_the_example_shows_the_value(variable: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A line without a comment sign holds the row's value."""
+    """An uncommented line has the row's value."""
     lines = (ROOT / ".env.example").read_text("utf-8").splitlines()
     shown = [line.partition("=")[2] for line in lines if line.startswith(f"{variable}=")]
     monkeypatch.setenv(variable, *(shown or [""]))

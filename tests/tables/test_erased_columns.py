@@ -1,7 +1,7 @@
-"""Every place that holds a person's words, or what is made of them, before and after the person is erased.
+"""Every place with a person's texts, or data derived from them, before and after the person is erased.
 
 The places are columns of all services' tables, their queues, and the artifacts in the object store. Topics and dead
-letters forget by their retention (test_time_limits.py).
+letters expire by their retention (test_time_limits.py).
 """
 
 from __future__ import annotations
@@ -49,9 +49,9 @@ HOLD_WORDS = {
     "reporting.deliveries.event",
     "reporting.rollups.reason",  # tags, counted
 }
-"""Columns that hold the words of a person who says everything everywhere."""
+"""Columns that contain the texts of a person who gives every kind of feedback."""
 MADE_OF_WORDS = {"inference.turns.user_vector", "inference.turns.user_embedder"}
-"""Columns that are filled for a person's question; an answer's words are the agent's."""
+"""Columns derived from a person's question; those of an answer come from the agent's text."""
 
 EVE_ID = "eve@example.org"
 LEDGERS = {
@@ -59,16 +59,16 @@ LEDGERS = {
     "feedback.erasure_requests.user_id",
     *(f"{schema}.erasures.user_id" for schema in SCHEMAS),
 }
-"""Columns that say who was erased, so that nothing of theirs is taken in again."""
+"""Columns with the ids of erased people, so that a replay restores nothing."""
 PART_OF_A_KEY = {"feedback.feedback.user_id"}
-"""Columns whose ids are in the key of a record."""
+"""Columns whose ids are part of a record's key."""
 RENAMED = {"feedback.turns.user_id", "inference.messages.sender_id"}
-"""Other columns of rows that stay, and that nobody is shown; tenants may have the ids replaced."""
+"""Other columns of rows that stay, and that no response shows; tenants may have the ids replaced."""
 
 
 @asynccontextmanager
 async def stack_with_everything(url: str, folder: Path, **more: str) -> AsyncIterator[RunningStack]:
-    """A stack with an object store, and a webhook whose receiver does not answer, so that deliveries wait."""
+    """Yield a stack with an object store, and a webhook whose receiver does not respond, so that deliveries wait."""
     hooks = folder / "webhooks.toml"
     hooks.write_text(
         '[[endpoint]]\nname = "learner"\nurl = "http://127.0.0.1:9/"\ntenant = "acme"\nsecrets = ["HOOK_SECRET"]\n'
@@ -91,7 +91,7 @@ async def stack_with_everything(url: str, folder: Path, **more: str) -> AsyncIte
 
 
 async def columns_holding(stack: RunningStack, text: str) -> set[str]:
-    """`schema.table.column` of all columns in which any row holds `text`, as such or in bytes."""
+    """Return `schema.table.column` of all columns with `text` in any row, as text or in bytes."""
     connection = await asyncpg.connect(stack.database_url)
     try:
         columns = await connection.fetch(
@@ -114,7 +114,7 @@ async def columns_holding(stack: RunningStack, text: str) -> set[str]:
 
 
 async def filled_for_question(stack: RunningStack, conversation: str) -> set[str]:
-    """Of MADE_OF_WORDS the columns that are not null in the conversation."""
+    """Return the columns of MADE_OF_WORDS that are not null in the conversation."""
     found = set()
     for column in MADE_OF_WORDS:
         _, table, name = column.split(".")
@@ -160,7 +160,7 @@ def _reply(original: str, name: str) -> dict[str, Any]:
 
 
 async def _run_now(stack: RunningStack, name: str) -> None:
-    """Run a periodic task of reporting without waiting for its turn."""
+    """Run a periodic task of reporting immediately."""
     [task] = [one for one in stack.stack.services["reporting"]._periodics if one.name == name]
     await task.work()
 
@@ -230,7 +230,7 @@ EVE = {Person("acme", "eve"): NOW}
 
 
 async def test_every_page_of_parked_events_is_looked_through(own_database: str) -> None:
-    """Events of eve lie at both edges of every page among those of somebody else, and in another tenant."""
+    """Events of eve are at both edges of every page among those of somebody else, and in another tenant."""
     pages, erase_at_once = 3, 1_000
     hers = {edge for page in range(pages) for edge in (page * erase_at_once, (page + 1) * erase_at_once - 1)}
     async with schema_of(own_database, chat_bridge.service) as pool:
@@ -252,7 +252,7 @@ def _inference_erasures(pool: asyncpg.Pool) -> InferenceErasures:
 
 
 async def test_more_messages_than_one_statement_blanks_are_blanked(own_database: str) -> None:
-    """Of inference and reporting; what was said after the erasure's margin, by others, or elsewhere stays."""
+    """In inference and reporting; messages after the erasure's margin, of others, or elsewhere stay."""
     kept = [("acme", "bob", NOW), ("globex", "eve", NOW), ("acme", "eve", NOW + MARGIN + 1)]
     erased_rows = [("acme", "eve", NOW + MARGIN)] * 5_001
     for module, text, role, ledger in (
@@ -296,7 +296,7 @@ async def test_an_upgrade_removes_the_ids_of_those_erased_before(own_database: s
 
 
 async def test_an_upgrade_removes_the_roles_of_those_erased_before(own_database: str) -> None:
-    """Also if the feedback store, whose ledger is another, is a MongoDB."""
+    """Also if the feedback store, which has another ledger, is a MongoDB."""
     people = [("eve", NOW + MARGIN), ("eva", NOW + MARGIN + 1), ("bob", NOW)]
     async with schema_of(own_database, feedback.service) as pool:
         await pool.execute("drop index turns_of_person")

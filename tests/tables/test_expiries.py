@@ -53,7 +53,7 @@ SERVICES: Mapping[str, tuple[Any, Callable[[], Sequence[Expiry]]]] = {
 
 @dataclass(frozen=True)
 class Limit:
-    """A table whose rows expire `days` after `column`, in the column's unit; `also` are further values of the rows."""
+    """Table whose rows expire `days` after `column`, in the column's unit; `also` has further values of the rows."""
 
     service: str
     table: str
@@ -63,7 +63,7 @@ class Limit:
     also: Mapping[str, Any] = field(default_factory=dict)
 
     def value(self, moment: int) -> Any:
-        """`moment` (microseconds) as the column holds it."""
+        """Return `moment` (microseconds) in the column's type."""
         match self.unit:
             case "timestamp":
                 return datetime.fromtimestamp(moment / 1_000_000, UTC)
@@ -74,7 +74,7 @@ class Limit:
 
     @property
     def step(self) -> int:
-        """Microseconds of the least difference that the column holds."""
+        """Return the column's resolution in microseconds."""
         return 1_000 if self.unit == "milliseconds" else 1
 
 
@@ -165,7 +165,7 @@ async def test_reports_keep_messages_feedback_and_sessions_unless_told_otherwise
 async def test_an_old_row_of_a_conversation_stays_while_another_message_is_younger(
     pools: Mapping[str, asyncpg.Pool], table: str
 ) -> None:
-    """The conversation is compared with all three parts of its name."""
+    """The conversation is compared by all three parts of its key."""
     pool = pools["inference"]
     await pool.execute("truncate messages, verdicts, turns cascade")
     days = {"messages": 365, "verdicts": 730, "turns": 730}[table]

@@ -1,4 +1,4 @@
-"""Every way in over HTTP while the log is full and while it is gone: nothing is answered as taken that is not."""
+"""Every HTTP intake while the log is full or down: no response acknowledges an event that is not in the log."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def sent_by(platform: Platform) -> dict[str, Any]:
 
 
 def requests_of(verdict: str) -> Mapping[str, dict[str, Any]]:
-    """A request of every intake by its name; `verdict` is a feedback id to review."""
+    """Return a request to every intake by its name; `verdict` is a feedback id to review."""
     return {
         "chat events": ingested(),
         **{name: sent_by(platform) for name, platform in PLATFORMS.items()},
@@ -51,7 +51,7 @@ TAKEN = {
 }
 CONTENTS = "select count(*) from reporting.messages where content = 'private words'"
 RATING = {"method": "POST", "url": "/api/threads/c1/end", "json": {"feedback": "positive"}}
-"""The end of a session is answered 200 in any case (docs/http.md)."""
+"""The end of a session always gets 200 (docs/http.md)."""
 
 
 async def answers_to(http: httpx.AsyncClient, verdict: str) -> dict[str, httpx.Response]:

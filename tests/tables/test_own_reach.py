@@ -1,4 +1,4 @@
-"""Routes that any token opens keep to what is the caller's own: by scope, and by the token's projects."""
+"""Routes that any token may use are limited to the caller's own feedback, by scope and by the token's projects."""
 
 from __future__ import annotations
 

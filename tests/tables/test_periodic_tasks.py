@@ -1,4 +1,4 @@
-"""Every periodic task after a first failure, and beside one that hangs."""
+"""Every periodic task after a first failure, and next to a task that hangs."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ TASKS = {
     "inference": ["retention", "schema", "lag", "detectors"],
     "reporting": ["retention", "schema", "rollups", "artifacts", "webhook learner", "lag"],
 }
-"""Periodic tasks of the services, if everything is set that brings one along."""
+"""Periodic tasks of the services, with all settings that enable one."""
 
 
 class Trouble(Exception):
-    """A bug, as opposed to something that is down."""
+    """Error that counts as a bug, not as an outage."""
 
 
 @pytest.mark.parametrize("error", [Unavailable("the database"), Trouble()], ids=repr)

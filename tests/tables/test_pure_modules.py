@@ -1,4 +1,4 @@
-"""The modules that call themselves pure are held to it: by import-linter's contract, and by what they load."""
+"""Modules that are called pure: import-linter's contract covers them, and they load no I/O library."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Guards that stand alone: nothing else fails if one of them is taken away."""
+"""Guards without a second one: no other test fails if one of them is removed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Labelled turns of public conversations: pointers and labels, never text, and no owner that is kept back."""
+"""Labelled turns of public conversations: pointers and labels without text, and no owner that is reserved for
+evaluation."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every documented limit in time that is not a table's retention: one moment on each side of the boundary."""
+"""Every documented time limit except the retention of tables: one moment on each side of the boundary."""
 
 from __future__ import annotations
 
@@ -137,7 +137,7 @@ def test_an_erasure_covers_what_was_said_up_to_five_minutes_later() -> None:
 
 
 def test_topics_and_their_tombstones_are_kept_seven_days() -> None:
-    """docs/events.md: compacted topics keep records for ever and null values for a week, within a day's lag."""
+    """docs/events.md: compacted topics keep records without limit, and null values for a week plus a day of lag."""
     for topic in TOPICS:
         config = topic_config(topic, 3)
         if topic.name in COMPACTED:
@@ -158,7 +158,7 @@ def test_topics_and_their_tombstones_are_kept_seven_days() -> None:
 
 @pytest.mark.parametrize("replication", [1, 3])
 def test_dead_letters_are_kept_seven_days_and_deleted(replication: int) -> None:
-    """docs/texts.md: `*.dlq` keeps records for 7 days, whatever its topic keeps."""
+    """docs/texts.md: `*.dlq` keeps records for 7 days, whatever its topic's retention."""
     declared = {topic.name: topic.topic_configs for topic in declared_topics(replication)}
     assert len(declared) == 2 * len(TOPICS)
     for topic in TOPICS:

@@ -15,7 +15,7 @@ FOLDERS = ("libs", "services", "training", "examples", "benchmarks", "tests")
 PRODUCT = ("libs", "services")
 INDIRECT_QUESTION = re.compile(r"(What|How|Whether|Which|Where|Who|Whose|When|Why)\b")
 MOST_SHARED_NAMES = 29
-"""Class names that more than one module defines: lower it with each one that goes."""
+"""Class names that more than one module defines: lower it whenever one is removed."""
 
 
 def trees(folder: str) -> Iterator[tuple[Path, ast.Module]]:
