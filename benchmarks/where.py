@@ -10,15 +10,16 @@ import json
 import statistics
 import tempfile
 import time
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import chat_bridge.parts
 import feedback.store_choice
 import reporting.parts
+import reporting.where
 from feedback.store_postgres import PostgresStore
 from feedback.where import states_of
-from reporting.api_where import counted
 from servicekit.db.pools import open_pool
 from servicekit.log.journal import JournalReader
 from servicekit.web.journal import WhereLookup
@@ -85,16 +86,18 @@ async def measure(url: str) -> dict[str, Any]:
         return await states_of(PostgresStore(store), tenant, project, ids)
 
     of_chat, of_feedback = WhereLookup(JournalReader(chat)), WhereLookup(JournalReader(store), states)
+    of_reports = WhereLookup(JournalReader(reports), partial(reporting.where.states_of, reports))
     took = []
     for number in range(SAMPLES):
         event = f"e{1 + number * (RECORDS // SAMPLES)}"
         began = time.perf_counter()
         first = await of_chat("acme", "support", [event], [], [])
         found = await of_feedback("acme", "support", [event], [], [one.cause for one in first.records])
-        told = await counted(reports, "acme", "support", [str(one.feedback_id) for one in found.records])
+        causes = [one.cause for one in first.records]
+        told = await of_reports("acme", "support", [event], [], causes, [str(one.feedback_id) for one in found.records])
         took.append((time.perf_counter() - began) * 1_000)
         assert [one.state for one in found.feedbacks] == ["live"]
-        assert [one.state for one in told] == ["counted"]
+        assert [one.state for one in told.feedbacks] == ["counted"]
     for pool in (chat, store, reports):
         await pool.close()
     took.sort()

@@ -13,6 +13,7 @@ from feedback.settings import FeedbackSettings
 from feedback.where import PATH as WHERE_FEEDBACK
 from feedback.widget.routes import FILES, widget_router
 from servicekit.definition import Erases, Every, Keeps, Reads, Serves, ServiceDefinition
+from servicekit.log.journal import dead_letters_only
 from servicekit.web.journal import where_router
 from servicekit.web.permissions import ANY_TOKEN, PUBLIC, needs
 
@@ -22,7 +23,7 @@ PROGRAM: ServiceDefinition[FeedbackParts] = ServiceDefinition(
     open_parts,
     reads=[
         Reads("feedback", FeedbackParts.feedback_handler, journal=lambda parts: parts.journal, erases_itself=True),
-        Reads("feedback_turns", FeedbackParts.turn_handler),
+        Reads("feedback_turns", FeedbackParts.turn_handler, lambda parts: parts.journal, dead_letters_only),
         Reads("feedback_erasures", FeedbackParts.erasure_status_handler, erases_itself=True),
     ],
     serves=[

@@ -9,7 +9,6 @@ from pathlib import Path
 
 import asyncpg
 
-from reporting.api_where import counted
 from reporting.erasure import ReportingErasures
 from reporting.handlers import ProjectionHandler
 from reporting.mirror.adopting import set_store
@@ -25,8 +24,11 @@ from reporting.webhooks.courier import Courier
 from reporting.webhooks.endpoints import WebhookEndpoint, read_endpoints
 from reporting.webhooks.handlers import WebhookHandler
 from reporting.webhooks.store import Deliveries
+from reporting.where import feedback_of, states_of
+from servicekit.log.journal import Journal, JournalReader
 from servicekit.log.messages import Producer
 from servicekit.service import Service
+from servicekit.web.journal import WhereLookup
 
 MIGRATIONS = Path(__file__).parent / "migrations"
 
@@ -49,6 +51,8 @@ class ReportingParts:
     mirror: ArtifactReplicator | None
     receipts: Producer
     """Producer of erasure receipts. With an object store, receipts are held until the store has deleted the objects."""
+    journal: Journal
+    lookup: WhereLookup
     deliveries: Deliveries
     endpoints: Sequence[WebhookEndpoint]
     health: Health | None
@@ -86,7 +90,7 @@ async def open_parts(
     for warned in (rollups, mirror):
         if warned is not None:
             service.watched.append(partial(getattr, warned, "warnings"))
-    service.lookups["where reports"] = partial(counted, reads)
+    lookup = service.lookups["where reports"] = WhereLookup(JournalReader(reads), partial(states_of, reads))
     service.facts["report"] = partial(totals, pool)
     return ReportingParts(
         settings=settings,
@@ -98,6 +102,8 @@ async def open_parts(
         rollups=rollups,
         mirror=mirror,
         receipts=receipts,
+        journal=Journal(pool, feedback_of),
+        lookup=lookup,
         deliveries=Deliveries(pool),
         endpoints=read_endpoints(settings.webhooks) if settings.webhooks else [],
         health=health,

@@ -8,14 +8,16 @@ from reporting.api_audit import AUDIT, DRAWS, audit_router
 from reporting.api_exports import EXPORT, exports_router
 from reporting.api_figures import SESSIONS, figures_router
 from reporting.api_webhooks import REPLAY, WEBHOOKS, webhooks_router
-from reporting.api_where import PATH as WHERE_REPORTS
-from reporting.api_where import where_router
 from reporting.pages.routes import PAGES, REFUSED_PAGES, pages_router
 from reporting.pages.session import SIGN_IN
 from reporting.parts import ReportingParts, open_parts
 from reporting.settings import ReportingSettings
 from reporting.webhooks.handlers import ErasureRequestHandler
+from reporting.where import PATH as WHERE_REPORTS
+from reporting.where import is_noted
 from servicekit.definition import Erases, Every, Keeps, Reads, Serves, ServiceDefinition
+from servicekit.log.journal import dead_letters_only
+from servicekit.web.journal import where_router
 from servicekit.web.permissions import ANY_TOKEN, PUBLIC, needs
 
 PROGRAM: ServiceDefinition[ReportingParts] = ServiceDefinition(
@@ -23,9 +25,13 @@ PROGRAM: ServiceDefinition[ReportingParts] = ServiceDefinition(
     ReportingSettings,
     open_parts,
     reads=[
-        Reads("reporting", ReportingParts.projection_handler),
-        # Receivers have the person's text too, so the request goes to them as well.
-        Reads("webhooks", ReportingParts.webhook_handler, around=ErasureRequestHandler, if_set="webhooks"),
+        Reads("reporting", ReportingParts.projection_handler, lambda parts: parts.journal, is_noted),
+        Reads(
+            *("webhooks", ReportingParts.webhook_handler, lambda parts: parts.journal, dead_letters_only),
+            # Receivers have the person's text too, so the request goes to them as well.
+            around=ErasureRequestHandler,
+            if_set="webhooks",
+        ),
     ],
     serves=[
         Serves(
@@ -41,7 +47,10 @@ PROGRAM: ServiceDefinition[ReportingParts] = ServiceDefinition(
                 ("GET", CONVERSATION + "/turns/{turn_id:segment}/feedback"): ANY_TOKEN,
             },
         ),
-        Serves(lambda parts: where_router(parts.reads), {("GET", WHERE_REPORTS): needs(READ)}),
+        Serves(
+            lambda parts: where_router(WHERE_REPORTS, parts.lookup, "reporting"),
+            {("GET", WHERE_REPORTS): needs(READ)},
+        ),
         Serves(
             lambda parts: figures_router(parts.reads, parts.service.context.clock),
             {
@@ -79,6 +88,7 @@ PROGRAM: ServiceDefinition[ReportingParts] = ServiceDefinition(
         Keeps("replies", "feedback_days", "occurred_at", "microseconds"),
         Keeps("sessions", "feedback_days", "recorded_at", "microseconds"),
         Keeps("deliveries", "webhook_days", "created_at", "microseconds"),
+        Keeps("journal", "journal_days", "noted_at"),
         # Rows of `forgotten` stop older announcements from restoring erased feedback. They are not needed once the
         # topics' retention has removed those announcements. Revisions are log times in milliseconds.
         Keeps("forgotten", "tombstone_days", "revision", "milliseconds"),

@@ -35,6 +35,8 @@ class ReportingSettings(ReadSettings):
     """File that defines the webhook endpoints (docs/webhooks.md); None for no webhooks."""
     webhook_days: float = Field(default=7, gt=0)
     """Retention of undelivered webhook events, dead or waiting, in days."""
+    journal_days: float = Field(default=7, ge=0)
+    """Retention of the outcomes of events without effect (`where`), in days since the outcome; 0 keeps all."""
     artifact_store_url: str | None = Field(
         default=None,
         validation_alias=AliasChoices("REPORTING_ARTIFACT_STORE_URL", "ARTIFACT_STORE_URL", "artifact_store_url"),

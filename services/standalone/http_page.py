@@ -27,7 +27,7 @@ from reporting.api_audit import audit_router
 from reporting.api_exports import exports_router
 from reporting.api_figures import figures_router
 from reporting.api_webhooks import webhooks_router
-from reporting.api_where import where_router as where_reports_router
+from reporting.where import PATH as WHERE_REPORTS
 from servicekit.web.application import application
 from servicekit.web.journal import WhereLookup, where_router
 from servicekit.web.reference import as_markdown
@@ -50,7 +50,7 @@ ROUTERS: tuple[Callable[..., APIRouter], ...] = (
     lambda: where_router(WHERE_CHAT, WhereLookup(_NO_JOURNAL), "ingest"),
     lambda: where_router(WHERE_INFERENCE, WhereLookup(_NO_JOURNAL), "inference"),
     lambda: where_router(WHERE_FEEDBACK, WhereLookup(_NO_JOURNAL), "feedback"),
-    where_reports_router,
+    lambda: where_router(WHERE_REPORTS, WhereLookup(_NO_JOURNAL), "reporting"),
 )
 
 

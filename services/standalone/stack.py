@@ -148,10 +148,7 @@ class Stack:
 
         async def ask(part: str, parameters: Params) -> Mapping[str, Any]:
             given = {name: [value for key, value in parameters if key == name] for name, _ in parameters}
-            if part == "reports":
-                found = await self._lookup("where reports")(tenant, project, given["feedback_id"])
-                return {"feedbacks": [one.model_dump() for one in found]}
-            ids = (given.get(name, []) for name in ("event_id", "message_id", "cause"))
+            ids = (given.get(name, []) for name in ("event_id", "message_id", "cause", "feedback_id"))
             found = await self._lookup(f"where {part}")(tenant, project, *ids)
             answer: dict[str, Any] = found.model_dump()
             return answer

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -72,7 +72,7 @@ class Way:
         if counted is None:
             return f"{said}, not in the reports"
         behind = "" if counted["revision"] >= stored["revision"] else f" at revision {counted['revision']}"
-        return f"{said}, {counted['state']}{behind}"
+        return f"{said}, {_counted(counted)}{behind}"
 
     def facts(self) -> dict[str, Any]:
         """Return the responses of the services unchanged."""
@@ -91,24 +91,40 @@ async def way_of(ask: Ask, id_: str, *, is_message: bool) -> Way:
     # A verdict is read out of a message; it names that message, not the record.
     messages = _some(row["message_id"] for row in chat if row["at"].split(":")[0] in _MESSAGE_TOPICS)
     wanted = [(name, id_), *(("message_id", one) for one in messages if one and (name, one) != (name, id_))]
-    causes = [("cause", one) for one in _some(row["cause"] for row in chat)]
     places = {row["conversation_id"] for row in chat}
 
     def here(found: Sequence[Facts]) -> list[Facts]:
         return [one for one in found if not places or one["conversation_id"] in places]
 
     inferred = await ask("inference", wanted)
-    answer = await ask("feedback", [*wanted, *causes])
+    answer = await ask("feedback", [*wanted, *_named("cause", (row["cause"] for row in chat))])
     records = here(answer["records"])
     ids = {row["feedback_id"] for row in records if row["feedback_id"]}
     stored = {one["feedback_id"]: one for one in answer["feedbacks"] if one["feedback_id"] in ids}
-    reported = await ask("reports", [("feedback_id", one) for one in _some(stored)]) if stored else {"feedbacks": []}
+    causes = _named("cause", (row["cause"] for row in (*chat, *records)))
+    reported = await ask("reports", [*wanted, *causes, *_named("feedback_id", stored)])
     return Way(
-        {"chat_bridge": chat, "inference": here(inferred["records"]), "feedback": records},
+        {
+            "chat_bridge": chat,
+            "inference": here(inferred["records"]),
+            "feedback": records,
+            "reporting": here(reported["records"]),
+        },
         [one for one in here(inferred["judged"]) if one["role"] == "human"],
         stored,
         {one["feedback_id"]: one for one in reported["feedbacks"]},
     )
+
+
+def _counted(one: Facts) -> str:
+    """Describe the state in the reports, with the figures that count it."""
+    if one["counted_in"] is None:
+        return str(one["state"])
+    counted = one["counted_in"]
+    figures = " and ".join(filter(None, [", ".join(counted["figures"][:-1]), counted["figures"][-1]]))
+    rolled_up = "rolled up" if counted["rolled_up"] else "not rolled up yet"
+    state = "counted" if one["state"] == "counted" else f"{one['state']}, counted"
+    return f"{state} in {figures} of the hour {counted['hour'][:16]}Z ({rolled_up})"
 
 
 def _verdict(one: Facts) -> dict[str, str]:
@@ -134,5 +150,10 @@ def _verdict(one: Facts) -> dict[str, str]:
     }
 
 
-def _some(ids: Any) -> Collection[str]:
+def _some(ids: Iterable[str]) -> Collection[str]:
     return list(dict.fromkeys(ids))[:MOST_IDS]
+
+
+def _named(name: str, ids: Iterable[str]) -> Params:
+    """Return the ids as values of the parameter `name`."""
+    return [(name, one) for one in _some(ids)]

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+import pkgutil
 from typing import Any
 
 import pytest
@@ -13,6 +15,9 @@ from served import served
 
 from contracts.detectors import precedence
 from inference.handlers import indexed
+from reporting.parts import MIGRATIONS
+from reporting.rollups import Rollups
+from servicekit.db.pools import open_pool
 from standalone.where import Params, Way, way_of
 
 WORDS = "zanzibar"
@@ -40,6 +45,15 @@ async def only(stack: RunningStack, event: str) -> Any:
     found = await way(stack, event)
     assert len(found.records["chat_bridge"]) == 1, found.facts()
     return found
+
+
+async def rolled_up(stack: RunningStack) -> None:
+    """Count every hour, once the services' transactions have ended."""
+    pool = await open_pool(stack.database_url, "reporting", MIGRATIONS, size=1)
+    async with asyncio.timeout(30):
+        while await stack.rows("select from reporting.stale_hours"):
+            await Rollups(pool).catch_up(quiet=0)
+    await pool.close()
 
 
 async def test_a_reaction_is_followed_to_the_reports(stack: RunningStack) -> None:
@@ -140,6 +154,68 @@ async def test_inferences_own_dead_letters_and_ignored_records_are_named(
     assert (ignored["outcome"], ignored["reason"]) == ("ignored", "erased")
 
 
+@pytest.mark.parametrize(
+    ("group", "failing", "service"),
+    [
+        ("reporting", "reporting.handlers.feedback_row", "reporting"),
+        ("reporting", "reporting.handlers.message_row", "reporting"),
+        ("feedback_turns", "feedback.turns.turn_of", "feedback"),
+    ],
+)
+async def test_dead_letters_of_the_readers_behind_are_named(
+    stack: RunningStack, monkeypatch: pytest.MonkeyPatch, group: str, failing: str, service: str
+) -> None:
+    """The read models and the turn registry: the record is named, whichever event of its way is asked for."""
+    place = f"w-13-{failing}"
+    work = pkgutil.resolve_name(failing)
+    monkeypatch.setattr(failing, lambda event: 1 / 0 if event.conversation_id == place else work(event))
+    question, answer = exchange(place, "t1")
+    await stack.publish(question, answer, reaction(f"{place}-r", place))
+    await stack.quiet()
+    of_feedback = failing.endswith("feedback_row")
+    found = await only(stack, f"{place}-r" if of_feedback else question["eventId"])
+    (refused,) = [one for one in found.records[service] if one["outcome"] == "dead_lettered"]
+    assert (refused["reason"], refused["conversation_id"]) == ("bug", place)
+    topic = "feedback.created" if of_feedback else "chat.message.ingested"
+    assert refused["at"].startswith(f"{topic}:")
+    if of_feedback:
+        assert refused["event_id"] in {one["announced_as"] for one in found.stored.values()}
+        assert found.counted == {}
+        assert "not in the reports" in " ".join(step["feedback"] for step in found.steps())
+    assert [step["service"] for step in found.steps() if step["outcome"] == "dead_lettered (bug)"] == [service]
+
+
+async def test_the_figures_that_count_a_record_are_named(stack: RunningStack) -> None:
+    """A person's verdict and the machine's on the same turn, a review that overrules it, and a reply."""
+    said = message("w-14-m", "w-14", turn="t2", content="No, that is wrong.", occurredAt="2026-01-01T10:00:09Z")
+    await stack.publish(*exchange("w-14", "t1"), said)
+    await stack.publish(reaction("w-14-a", "w-14", emoji="👎"))
+    await stack.quiet()
+    await rolled_up(stack)
+    figures = {"hour": "2026-01-01T10:00:00.000000Z", "rolled_up": True}
+    counted = ["summary", "agents", "calibration"]
+    ((person,), (machine,)) = [(await only(stack, one)).counted.values() for one in ("w-14-a", said["eventId"])]
+    assert (person["state"], person["counted_in"]) == ("counted", {"figures": counted, **figures})
+    assert machine["counted_in"] == {"figures": ["summary", "agents", "reasons", "calibration"], **figures}
+    step = (await only(stack, "w-14-a")).steps()[-1]
+    assert "counted in summary, agents and calibration of the hour 2026-01-01T10:00Z (rolled up)" in step["feedback"]
+
+    async with stack.client() as http:
+        path = "/conversations/acme/support/w-14/turns/t1"
+        assert (await http.post(f"{path}/reviews", json={"reaction": "ok"})).status_code == 202
+        assert (await http.post(f"{path}/feedback", json={"reaction": "ok", "user_id": "ann"})).status_code == 202
+    reply = {"topic": "chat.message.reply.ingested", "originalMessageId": "t1-answer"}
+    answered = message("w-14-reply", "w-14", **reply, content="Thank you", occurredAt="2026-01-01T11:00:00Z")
+    await stack.publish(answered)
+    await stack.quiet()
+    (person,) = (await only(stack, "w-14-a")).counted.values()
+    assert (person["state"], person["counted_in"]) == ("superseded", None)
+    (machine,) = (await only(stack, said["eventId"])).counted.values()
+    assert (machine["state"], machine["counted_in"]["figures"]) == ("overruled", ["calibration"])
+    (listed,) = (await only(stack, answered["eventId"])).counted.values()
+    assert (listed["state"], listed["counted_in"]) == ("listed", None)
+
+
 async def test_what_was_parked_is_followed_once_its_message_comes(stack: RunningStack) -> None:
     await stack.publish(reaction("w-4-r", "w-4"))
     await stack.quiet()
@@ -168,7 +244,7 @@ async def test_a_superseded_and_an_erased_feedback_are_told_apart(stack: Running
     await stack.publish(reaction("w-6-b", "w-6", userId="wim", action="removed", **later))
     await stack.quiet()
     found = await only(stack, "w-6-a")
-    assert [one["state"] for one in (*found.stored.values(), *found.counted.values())] == ["cleared", "not counted"]
+    assert [one["state"] for one in (*found.stored.values(), *found.counted.values())] == ["cleared", "cleared"]
     await erased(stack, "wim")
     assert [one["state"] for one in (await only(stack, "w-6-a")).stored.values()] == ["erased"]
 

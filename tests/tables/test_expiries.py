@@ -100,6 +100,7 @@ LIMITS = [
     Limit("reporting", "replies", "occurred_at", 50, "microseconds"),
     Limit("reporting", "sessions", "recorded_at", 50, "microseconds"),
     Limit("reporting", "deliveries", "created_at", 7, "microseconds"),
+    Limit("reporting", "journal", "noted_at", 7),
     Limit("reporting", "forgotten", "revision", 30, "milliseconds"),
 ]
 

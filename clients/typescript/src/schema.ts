@@ -211,6 +211,16 @@ export interface CorrectedRates {
   satisfaction_corrected: Rate | null;
 }
 
+/** The figures of the reports that count a feedback record. */
+export interface CountedIn {
+  /** `summary` and `agents`; `reasons` if the record has a tag or a correction type; `calibration` if it is a machine's verdict, overruled or not, or a verdict on a turn that the machine judged, too. */
+  figures: string[];
+  /** Start of the hour that it belongs to, RFC 3339. */
+  hour: string;
+  /** True if the counts of that hour are current; otherwise the figures read the record itself until the hour is counted again. */
+  rolled_up: boolean;
+}
+
 /** Numbers of effective reactions by origin and by verdict. */
 export interface Counts {
   /** user + machine + reviewer = ok + not_ok + neutral. */
@@ -340,10 +350,12 @@ export interface FeedbackState {
   feedback_id: string;
   /** Its revision here. */
   revision: number;
-  /** In the feedback service `live`, `cleared`, `overruled` (by a review) or `erased`; in reporting `counted` or `not counted` (cleared, overruled, or a newer reaction of the same person counts). */
+  /** In the feedback service `live`, `cleared`, `overruled` (by a review) or `erased`; in reporting `counted`, `superseded` (a newer verdict of the same person, or a newer review, counts instead), `listed` (a reply, which no figure counts), `overruled` or `cleared`. */
   state: string;
   /** The `eventId` of that revision on `feedback.created`; null in reporting. */
   announced_as?: string | null;
+  /** Of reporting: the figures that count it; null if none does. */
+  counted_in?: CountedIn | null;
 }
 
 /** Counts with satisfaction. */
@@ -1237,7 +1249,7 @@ export interface UserText {
 export interface WhereFound {
   /** The latest first, at most 200. */
   records: JournalRecord[];
-  /** The feedback records that these records change. */
+  /** The feedback records asked for, and those that the records change. */
   feedbacks: FeedbackState[];
   /** Of inference: the messages asked for. */
   judged?: JudgedMessage[];
@@ -1645,6 +1657,8 @@ export interface Operations {
       message_id?: string[];
       /** Records that derive from the chat records at these coordinates. */
       cause?: string[];
+      /** The state of these feedback records, if the service has any. */
+      feedback_id?: string[];
     };
     body: undefined;
     answer: WhereFound;
@@ -1657,6 +1671,8 @@ export interface Operations {
       message_id?: string[];
       /** Records that derive from the chat records at these coordinates. */
       cause?: string[];
+      /** The state of these feedback records, if the service has any. */
+      feedback_id?: string[];
     };
     body: undefined;
     answer: WhereFound;
@@ -1669,14 +1685,22 @@ export interface Operations {
       message_id?: string[];
       /** Records that derive from the chat records at these coordinates. */
       cause?: string[];
+      /** The state of these feedback records, if the service has any. */
+      feedback_id?: string[];
     };
     body: undefined;
     answer: WhereFound;
   };
   "GET /conversations/{tenant}/{project}/where/reports": {
     query: {
-      /** Feedback records; a reply never counts. */
-      feedback_id: string[];
+      /** Records with these event ids. */
+      event_id?: string[];
+      /** Records that are, or are about, these messages. */
+      message_id?: string[];
+      /** Records that derive from the chat records at these coordinates. */
+      cause?: string[];
+      /** The state of these feedback records, if the service has any. */
+      feedback_id?: string[];
     };
     body: undefined;
     answer: WhereFound;

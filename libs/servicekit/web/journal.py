@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from typing import Annotated, Any, Final
+from uuid import UUID
 
 from fastapi import APIRouter, Depends, Path, Query
 from pydantic import BaseModel, Field
@@ -25,6 +26,21 @@ ANSWERS: Final = (
 )
 
 
+class CountedIn(BaseModel):
+    """The figures of the reports that count a feedback record."""
+
+    figures: list[str] = Field(
+        description="`summary` and `agents`; `reasons` if the record has a tag or a correction type; `calibration` if"
+        " it is a machine's verdict, overruled or not, or a verdict on a turn that the machine judged, too.",
+        examples=[["summary", "agents", "calibration"]],
+    )
+    hour: str = Field(description="Start of the hour that it belongs to, RFC 3339.")
+    rolled_up: bool = Field(
+        description="True if the counts of that hour are current; otherwise the figures read the record itself until"
+        " the hour is counted again."
+    )
+
+
 class FeedbackState(BaseModel):
     """A feedback record as the service holds it."""
 
@@ -32,11 +48,15 @@ class FeedbackState(BaseModel):
     revision: int = Field(description="Its revision here.", examples=[1772357400000])
     state: str = Field(
         description="In the feedback service `live`, `cleared`, `overruled` (by a review) or `erased`; in reporting"
-        " `counted` or `not counted` (cleared, overruled, or a newer reaction of the same person counts).",
+        " `counted`, `superseded` (a newer verdict of the same person, or a newer review, counts instead), `listed` (a"
+        " reply, which no figure counts), `overruled` or `cleared`.",
         examples=["live"],
     )
     announced_as: str | None = Field(
         default=None, description="The `eventId` of that revision on `feedback.created`; null in reporting."
+    )
+    counted_in: CountedIn | None = Field(
+        default=None, description="Of reporting: the figures that count it; null if none does."
     )
 
 
@@ -81,7 +101,9 @@ class WhereFound(BaseModel):
     """A service's records of an event or a message, without content."""
 
     records: list[JournalRecord] = Field(description=f"The latest first, at most {FOUND_LIMIT}.")
-    feedbacks: list[FeedbackState] = Field(description="The feedback records that these records change.")
+    feedbacks: list[FeedbackState] = Field(
+        description="The feedback records asked for, and those that the records change."
+    )
     judged: list[JudgedMessage] = Field(default=[], description="Of inference: the messages asked for.")
 
 
@@ -91,8 +113,6 @@ def _ids(description: str) -> Any:
 
 States = Callable[[str, str, Collection[str]], Awaitable[Sequence[FeedbackState]]]
 """Called with tenant, project and feedback ids."""
-
-
 Verdicts = Callable[[str, str, Collection[str]], Awaitable[Sequence[JudgedMessage]]]
 """Called with tenant, project and message ids."""
 
@@ -111,10 +131,17 @@ class WhereLookup:
         self._verdicts = verdicts
 
     async def __call__(
-        self, tenant: str, project: str, events: Collection[str], messages: Collection[str], causes: Collection[str]
+        self,
+        tenant: str,
+        project: str,
+        events: Collection[str] = (),
+        messages: Collection[str] = (),
+        causes: Collection[str] = (),
+        feedback_ids: Collection[str] = (),
     ) -> WhereFound:
         rows = await self._reader.find(tenant, project, events, messages, causes)
-        known = dict.fromkeys(str(row["feedback_id"]) for row in rows if row["feedback_id"] is not None)
+        changed = [str(row["feedback_id"]) for row in rows if row["feedback_id"] is not None]
+        known = dict.fromkeys([*feedback_ids, *changed])
         states = await self._states(tenant, project, known)
         judged = await self._verdicts(tenant, project, messages)
         return WhereFound(records=[_record(row) for row in rows], feedbacks=list(states), judged=list(judged))
@@ -131,10 +158,11 @@ def where_router(path: str, lookup: WhereLookup, tag: str) -> APIRouter:
         event_id: Annotated[list[Id], _ids("Records with these event ids.")] = [],  # noqa: B006 # FastAPI copies it
         message_id: Annotated[list[Id], _ids("Records that are, or are about, these messages.")] = [],  # noqa: B006
         cause: Annotated[list[Id], _ids("Records that derive from the chat records at these coordinates.")] = [],  # noqa: B006
+        feedback_id: Annotated[list[UUID], _ids("The state of these feedback records, if the service has any.")] = [],  # noqa: B006
     ) -> WhereFound:
         """Say what became of the records with these event ids, message ids or causes."""
         try:
-            return await lookup(tenant, project, event_id, message_id, cause)
+            return await lookup(tenant, project, event_id, message_id, cause, [str(one) for one in feedback_id])
         except Exception as error:
             if not is_transient(error):
                 raise
