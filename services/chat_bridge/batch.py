@@ -31,12 +31,14 @@ PARKING_FULL = DeadLettered("parking_full")
 class ChatEvent:
     """One event. A message sets `message`, a reaction sets `about`, a reply sets both.
 
-    Later steps set `forwarded` (the derived feedback event) or `parked` (the event that waits for its original).
+    `copy` is the original that a reply or reaction carries, if it is a copy of the message that the event names. Later
+    steps set `forwarded` (the derived feedback event) or `parked` (the event that waits for its original).
     """
 
     received: Received[Any]
     message: IndexedMessage | None = None
     about: About | None = None
+    copy: IndexedMessage | None = None
     forwarded: Translated | None = None
     parked: ParkedEvent | None = None
     outcome: Outcome | None = None
@@ -81,14 +83,24 @@ class Batch:
     @property
     def without_copy(self) -> list[About]:
         """Replies and reactions without a copy of their original."""
-        return [event.about for event in self.events if event.about is not None and _inline(event.about) is None]
+        return [event.about for event in self.events if event.about is not None and event.copy is None]
+
+    @property
+    def copies(self) -> list[IndexedMessage]:
+        """The copies that events carry, in order of arrival."""
+        return [event.copy for event in self.events if event.copy is not None]
+
+    def place(self, copies: Iterable[IndexedMessage]) -> None:
+        """Replace the copies, in order of arrival."""
+        for event, copy in zip((one for one in self.events if one.copy is not None), copies, strict=True):
+            event.copy = copy
 
     def translate(self, known: Mapping[MessageKey, IndexedMessage]) -> None:
         """Turn events about a known message into feedback events. Events about an unknown one stay undecided."""
         for event in self.events:
             if event.about is None:
                 continue
-            original = _inline(event.about) or known.get(original_key(event.about))
+            original = event.copy or known.get(original_key(event.about))
             if original is None:
                 continue
             result = translate(event.about, original)
@@ -150,12 +162,14 @@ def parked_keys(events: Iterable[ChatEvent]) -> set[ParkedKey]:
 def _read(received: Received[Any]) -> ChatEvent:
     event = received.event
     if type(event) is ChatMessageReactionIngested:
-        return ChatEvent(received, about=event)
+        return ChatEvent(received, about=event, copy=_copy_in(event))
     message = indexed(message_in(event), event.tenant, event.project, version_of(event))
-    return ChatEvent(received, message, None if isinstance(event, ChatMessageIngested) else event)
+    if isinstance(event, ChatMessageIngested):
+        return ChatEvent(received, message)
+    return ChatEvent(received, message, event, _copy_in(event))
 
 
-def _inline(event: About) -> IndexedMessage | None:
+def _copy_in(event: About) -> IndexedMessage | None:
     """Return the copy in the event, if it is a copy of the message that the event names."""
     if event.original is None:
         return None

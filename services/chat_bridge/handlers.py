@@ -46,6 +46,8 @@ class ChatHandler(Handler):
     async def handle(self, records: Sequence[Received[Any]]) -> Sequence[Outcome]:
         batch = Batch.of(records)
         await self._index(batch)
+        if copies := batch.copies:
+            batch.place(await self._store.placed(copies))
         batch.translate(await self._originals(batch.without_copy))
         await self._park(batch)
         await self._send(batch)

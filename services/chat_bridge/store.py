@@ -20,6 +20,13 @@ class Store(Protocol):
         """Return the known ones of `keys`."""
         ...
 
+    async def placed(self, copies: Sequence[IndexedMessage]) -> Sequence[IndexedMessage]:
+        """Return copies of messages, in the same order, with the thread and the question that the index knows of them.
+
+        If the index does not have the message itself, the question of its turn.
+        """
+        ...
+
     async def park(self, events: Collection[ParkedEvent]) -> Mapping[ParkedKey, str]:
         """Park events, at most one per key; an event that is already parked stays unchanged. Committed on return.
 

@@ -30,6 +30,13 @@ class MemoryStore:
     async def find(self, keys: Collection[MessageKey]) -> Mapping[MessageKey, IndexedMessage]:
         return {key: self._with_question(self._messages[key]) for key in keys if key in self._messages}
 
+    async def placed(self, copies: Sequence[IndexedMessage]) -> Sequence[IndexedMessage]:
+        held = [self._with_question(self._messages.get(copy.key, copy)) for copy in copies]
+        return [
+            replace(copy, question_message_id=one.question_message_id, thread_id=one.thread_id)
+            for copy, one in zip(copies, held, strict=True)
+        ]
+
     def _with_question(self, message: IndexedMessage) -> IndexedMessage:
         if message.sender_type != "agent":
             return message

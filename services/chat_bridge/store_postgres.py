@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import AsyncIterator, Collection, Mapping, Sequence
+from dataclasses import replace
 
 import asyncpg
 
@@ -38,6 +39,15 @@ _FIND = f"""
 select m.*, {_QUESTION} from messages m
 join unnest($1::text[], $2::text[], $3::text[], $4::text[]) as wanted (tenant, project, conversation_id, message_id)
 using (tenant, project, conversation_id, message_id)
+"""
+_PLACED = f"""
+select m.thread, {_QUESTION} from (
+    select w.tenant, w.project, w.conversation_id, held.reply_to, held.thread, w.position,
+           coalesce(held.turn_id, w.turn_id) as turn_id, coalesce(held.sender_type, w.sender_type) as sender_type
+    from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[]) with ordinality
+        as w (tenant, project, conversation_id, message_id, turn_id, sender_type, position)
+    left join messages held using (tenant, project, conversation_id, message_id)
+) m order by m.position
 """
 _PARK = """
 with wanted as (
@@ -123,6 +133,14 @@ class PostgresStore:
             return {}
         found = (_message(row) for row in await self._pool.fetch(_FIND, *columns_of(sorted(set(keys)), 4)))
         return {message.key: message for message in found}
+
+    async def placed(self, copies: Sequence[IndexedMessage]) -> Sequence[IndexedMessage]:
+        wanted = [(*copy.key, copy.turn_id, copy.sender_type) for copy in copies]
+        found = await self._pool.fetch(_PLACED, *columns_of(wanted, 6))
+        return [
+            replace(copy, question_message_id=row["question"], thread_id=row["thread"])
+            for copy, row in zip(copies, found, strict=True)
+        ]
 
     async def park(self, events: Collection[ParkedEvent]) -> Mapping[ParkedKey, str]:
         rows = [

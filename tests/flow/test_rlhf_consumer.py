@@ -127,6 +127,9 @@ async def test_every_kind_of_feedback_names_question_and_thread(stack: RunningSt
     replied = reply_to("q-thread", "That's wrong, it opens at ten.", threadId="th")
     await stack.publish(*in_thread, critic, replied, *asked("q-channel"), thumb("q-channel"))
     await stack.quiet()
+    copy = {name: in_thread[1][name] for name in ("messageId", "conversationId", "senderId", "senderType", "content")}
+    carrying = {"original": copy, "userType": "guest"}
+    await stack.publish(thumb("q-thread", userId="bob", **carrying))
     await post("q-thread", {"reaction": "not_ok"})
     await post("q-channel", {"reaction": "ok"})
     await stack.quiet()
@@ -134,6 +137,7 @@ async def test_every_kind_of_feedback_names_question_and_thread(stack: RunningSt
     found = [*await caught_up(stack, state), *await caught_up(stack, state, "--replies")]
     about = {(row["conversation_id"], row["feedback_type"], row["user_type"]): row for row in found}
     kinds = {("reaction", "agent"), ("explicit", "human"), ("inferred", "human"), ("implicit", "human")}
+    kinds.add(("reaction", "guest"))
     assert {kind[1:] for kind in about if kind[0] == "q-thread"} == kinds
     for (conversation, _, _), row in about.items():
         if conversation in ("q-thread", "q-channel"):

@@ -87,6 +87,27 @@ async def test_the_question_of_an_answer_is_the_one_replied_to_else_the_first_of
     assert (original.question_message_id, original.thread_id) == ("q0", "th")
 
 
+async def test_copies_get_the_question_and_the_thread_that_the_index_knows(store: Store) -> None:
+    person: Any = {"sender_id": "ann", "sender_type": "human", "agent_id": None, "content": None}
+    asked = [message("q2", 92, **person), message("q1", 91, **person), message("q0", 90, turn_id="t0", **person)]
+    elsewhere = [message("q9", 80, conversation="c2", turn_id="t9", **person), message("q9", 80, "globex", **person)]
+    await store.index([*asked, *elsewhere, message("a1"), message("a2", reply_to="q0", thread_id="th")])
+    expected = {
+        "a1": (message("a1", content="another text"), "q1", None),
+        "a2": (message("a2", turn_id="a turn that the index does not have"), "q0", "th"),
+        "not indexed, of a known turn": (message("a3", turn_id="t0"), "q0", None),
+        "not indexed, of an unknown turn": (message("a4", turn_id="t9"), None, None),
+        "a person's": (message("q1", **person), None, None),
+        "said to be an agent's": (message("q1"), None, None),
+        "twice": (message("a1"), "q1", None),
+    }
+    placed = await store.placed([copy for copy, _, _ in expected.values()])
+    assert dict(zip(expected, placed, strict=True)) == {
+        name: replace(copy, question_message_id=question, thread_id=thread)
+        for name, (copy, question, thread) in expected.items()
+    }
+
+
 async def test_of_two_versions_the_greater_holds(store: Store) -> None:
     await store.index([message(at=100, content="first")])
     assert await store.index([message(at=100, content="as late")]) == set()
