@@ -68,10 +68,11 @@ async def states_of(
 def _counted_in(row: asyncpg.Record) -> CountedIn | None:
     counted = row["state"] == "counted"
     figures = [
-        *(("summary", "agents") if counted else ()),
+        *(("summary",) if row["state"] == "listed" else ("summary", "agents") if counted else ()),
         *(("reasons",) if counted and row["has_reasons"] else ()),
         *(("calibration",) if row["calibrates"] else ()),
     ]
     if not figures:
         return None
-    return CountedIn(figures=figures, hour=format_instant(row["hour"]), rolled_up=not row["stale"])
+    rolled_up = not row["is_reply"] and not row["stale"]
+    return CountedIn(figures=figures, hour=format_instant(row["hour"]), rolled_up=rolled_up)

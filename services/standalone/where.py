@@ -121,6 +121,8 @@ def _counted(one: Facts) -> str:
     if one["counted_in"] is None:
         return str(one["state"])
     counted = one["counted_in"]
+    if one["state"] == "listed":
+        return f"counted among the replies of the hour {counted['hour'][:16]}Z"
     figures = " and ".join(filter(None, [", ".join(counted["figures"][:-1]), counted["figures"][-1]]))
     rolled_up = "rolled up" if counted["rolled_up"] else "not rolled up yet"
     state = "counted" if one["state"] == "counted" else f"{one['state']}, counted"

@@ -212,8 +212,11 @@ async def test_the_figures_that_count_a_record_are_named(stack: RunningStack) ->
     assert (person["state"], person["counted_in"]) == ("superseded", None)
     (machine,) = (await only(stack, said["eventId"])).counted.values()
     assert (machine["state"], machine["counted_in"]["figures"]) == ("overruled", ["calibration"])
-    (listed,) = (await only(stack, answered["eventId"])).counted.values()
-    assert (listed["state"], listed["counted_in"]) == ("listed", None)
+    found = await only(stack, answered["eventId"])
+    (listed,) = found.counted.values()
+    of_reply = {"figures": ["summary"], "hour": "2026-01-01T11:00:00.000000Z", "rolled_up": False}
+    assert (listed["state"], listed["counted_in"]) == ("listed", of_reply)
+    assert any("counted among the replies of the hour 2026-01-01T11:00Z" in one["feedback"] for one in found.steps())
 
 
 async def test_what_was_parked_is_followed_once_its_message_comes(stack: RunningStack) -> None:

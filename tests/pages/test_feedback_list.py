@@ -99,6 +99,7 @@ async def test_a_reply_is_listed_as_a_reply_and_counts_for_nothing(read_models, 
         transcript = (await http.get(links(page, "Read the conversation")[0])).text
         overview = (await http.get("/")).text
         counted = (await http.get(links(overview, "21 Sep 2026, 00:00")[0])).text
+        shown = (await http.get(links(overview, "Show")[0])).text
     assert texts(page) == ["And in May?", "three", "two", "one"]
     assert '<span class="badge reply">Reply</span>' in page
     assert texts(replies) == ["And in May?"]
@@ -106,6 +107,8 @@ async def test_a_reply_is_listed_as_a_reply_and_counts_for_nothing(read_models, 
     assert texts(transcript) == ["one", "And in May?", "two"]
     assert "**No.**" not in transcript  # the transcript of the reply, with its answer rendered
     assert texts(counted) == ["two", "one"]
+    assert "1 reply to answers, counted in no share." in overview
+    assert texts(shown) == ["And in May?"]
 
 
 async def test_all_time_begins_with_the_first_reply(read_models, take):

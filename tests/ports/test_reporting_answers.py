@@ -292,6 +292,24 @@ async def test_the_summary_counts_by_time_agent_version_and_origin(http, take):
     assert (empty["totals"]["total"], empty["totals"]["satisfaction"], empty["buckets"]) == (0, None, [])
 
 
+async def test_the_summary_counts_replies_apart_from_verdicts(http, take):
+    await take(
+        feedback("f1", turn="t1", agent="a", reaction="ok", at=0),
+        feedback("r1", turn="t1", agent="a", kind="implicit", at=1),
+        feedback("r2", turn="t1", agent="b", kind="implicit", at=2, user_type="agent", agent_version="1"),
+        feedback("r3", turn="t1", agent="a", kind="implicit", at=3, revision=2, live=False),
+        feedback("r4", turn="t1", agent="a", kind="implicit", at=4, tenant="globex"),
+        feedback("r5", turn="t1", agent="a", kind="implicit", at=-40 * 86_400),
+    )
+    expected = {"": 2, "agent_id=b": 1, "agent_version=1": 1, "given_by=person": 1, "origin=user": 2}
+    expected |= {"origin=machine": 0, "origin=reviewer": 0}
+    for query, replies in expected.items():
+        found = (await http.get(f"{PROJECT}/feedback/summary?{query}")).json()
+        assert found["replies"] == replies, query
+        assert found["totals"]["total"] == (query in ("", "given_by=person", "origin=user")), query
+        assert found["totals"]["satisfaction"] in (1.0, None), query
+
+
 async def test_agents_are_ranked_by_what_their_votes_prove(http, take):
     votes = [
         ("lucky", "ok", 1),

@@ -213,11 +213,11 @@ export interface CorrectedRates {
 
 /** The figures of the reports that count a feedback record. */
 export interface CountedIn {
-  /** `summary` and `agents`; `reasons` if the record has a tag or a correction type; `calibration` if it is a machine's verdict, overruled or not, or a verdict on a turn that the machine judged, too. */
+  /** `summary` and `agents`; `reasons` if the record has a tag or a correction type; `calibration` if it is a machine's verdict, overruled or not, or a verdict on a turn that the machine judged, too. Of a reply `summary`, as `replies`. */
   figures: string[];
   /** Start of the hour that it belongs to, RFC 3339. */
   hour: string;
-  /** True if the counts of that hour are current; otherwise the figures read the record itself until the hour is counted again. */
+  /** True if the counts of that hour are current; otherwise the figures read the record itself until the hour is counted again. Replies have no such counts. */
   rolled_up: boolean;
 }
 
@@ -350,7 +350,7 @@ export interface FeedbackState {
   feedback_id: string;
   /** Its revision here. */
   revision: number;
-  /** In the feedback service `live`, `cleared`, `overruled` (by a review) or `erased`; in reporting `counted`, `superseded` (a newer verdict of the same person, or a newer review, counts instead), `listed` (a reply, which no figure counts), `overruled` or `cleared`. */
+  /** In the feedback service `live`, `cleared`, `overruled` (by a review) or `erased`; in reporting `counted`, `superseded` (a newer verdict of the same person, or a newer review, counts instead), `listed` (a reply), `overruled` or `cleared`. */
   state: string;
   /** The `eventId` of that revision on `feedback.created`; null in reporting. */
   announced_as?: string | null;
@@ -420,7 +420,7 @@ export interface FoundFeedback {
   user_type: string;
   /** `user`: a person's verdict. `machine`: inferred from a message. `reviewer`: a review. */
   origin: "user" | "machine" | "reviewer";
-  /** `reaction`: an emoji. `explicit`: a judgement. `inferred`: a machine verdict. `implicit`: a reply, which counts in no figure. */
+  /** `reaction`: an emoji. `explicit`: a judgement. `inferred`: a machine verdict. `implicit`: a reply, which is not a verdict and counts in no share. */
   feedback_type: "implicit" | "reaction" | "explicit" | "inferred";
   /** The verdict; null for a reply. */
   reaction: "ok" | "not_ok" | "neutral" | null;
@@ -1078,6 +1078,8 @@ export interface Summary {
   bucket: "hour" | "day" | "week";
   /** Counts of the whole window. */
   totals: Figures;
+  /** Replies to answers. They are not verdicts: no other number counts them. */
+  replies: number;
   /** Counts by time; empty buckets are left out. */
   buckets: BucketFigures[];
   /** By agent, most feedback first. */

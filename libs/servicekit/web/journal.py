@@ -31,13 +31,14 @@ class CountedIn(BaseModel):
 
     figures: list[str] = Field(
         description="`summary` and `agents`; `reasons` if the record has a tag or a correction type; `calibration` if"
-        " it is a machine's verdict, overruled or not, or a verdict on a turn that the machine judged, too.",
+        " it is a machine's verdict, overruled or not, or a verdict on a turn that the machine judged, too. Of a reply"
+        " `summary`, as `replies`.",
         examples=[["summary", "agents", "calibration"]],
     )
     hour: str = Field(description="Start of the hour that it belongs to, RFC 3339.")
     rolled_up: bool = Field(
         description="True if the counts of that hour are current; otherwise the figures read the record itself until"
-        " the hour is counted again."
+        " the hour is counted again. Replies have no such counts."
     )
 
 
@@ -49,7 +50,7 @@ class FeedbackState(BaseModel):
     state: str = Field(
         description="In the feedback service `live`, `cleared`, `overruled` (by a review) or `erased`; in reporting"
         " `counted`, `superseded` (a newer verdict of the same person, or a newer review, counts instead), `listed` (a"
-        " reply, which no figure counts), `overruled` or `cleared`.",
+        " reply), `overruled` or `cleared`.",
         examples=["live"],
     )
     announced_as: str | None = Field(

@@ -17,6 +17,7 @@ from reporting.queries.breakdown import SPARK_STEPS, Breakdown, Version, breakdo
 from reporting.queries.changes import changed_since, stamp
 from reporting.queries.projects import first_reaction
 from reporting.queries.reasons import Reason, reasons
+from reporting.queries.replies import reply_count
 from reporting.queries.search import found, with_answers
 from reporting.selection import Bucket, Filters, Project, TimeSpan
 from reporting.votes import SatisfactionChange, Votes
@@ -90,6 +91,7 @@ class Overview:
     chart_narrow: Markup
     steps: list[charts.Step]
     reasons: list[Reason]
+    replies: int
     agents: list[AgentRow]
     more_agents: int
     moved: list[Moved]
@@ -136,6 +138,7 @@ async def overview(pool: asyncpg.Pool, at: Project, view: View, now: int, link: 
         chart_narrow=charts.over_time(steps, bucket, 350, 300, view.zone),
         steps=steps,
         reasons=[one for one in why.reasons if one.not_ok],
+        replies=await reply_count(pool, at, span, view.filters),
         agents=agents if view.every else agents[:_AGENTS],
         more_agents=0 if view.every else max(0, len(agents) - _AGENTS),
         moved=moved(counted, before),

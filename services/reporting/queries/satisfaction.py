@@ -13,6 +13,7 @@ from contracts.intervals import satisfaction, wilson
 from reporting.answers import Counts, ResponseModel, Time, Window
 from reporting.cursor import Moment, decode, encode, question
 from reporting.queries.counts import SUMS, counts_of
+from reporting.queries.replies import reply_count
 from reporting.queries.rolled import votes
 from reporting.selection import SHIFTS, WIDTHS, Bucket, Filters, Project, TimeSpan
 
@@ -45,6 +46,9 @@ class Summary(ResponseModel):
     window: Annotated[Window, Field(description="`start` inclusive, `end` exclusive.")]
     bucket: Annotated[Bucket, Field(description="Width of the buckets.")]
     totals: Annotated[Figures, Field(description="Counts of the whole window.")]
+    replies: Annotated[
+        int, Field(description="Replies to answers. They are not verdicts: no other number counts them.")
+    ]
     buckets: Annotated[list[BucketFigures], Field(description="Counts by time; empty buckets are left out.")]
     by_agent: Annotated[list[NamedFigures], Field(description="By agent, most feedback first.")]
     by_agent_version: Annotated[list[NamedFigures], Field(description="By agent version, most feedback first.")]
@@ -98,6 +102,7 @@ async def summary(pool: asyncpg.Pool, at: Project, span: TimeSpan, bucket: Bucke
         window=window_of(span),
         bucket=bucket,
         totals=Figures(**_figures(whole)),
+        replies=await reply_count(pool, at, span, filters),
         buckets=sorted(
             (
                 BucketFigures(start=format_instant(max(0, row["start"])), **_figures(row))

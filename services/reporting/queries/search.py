@@ -38,7 +38,7 @@ class FoundFeedback(ResponseModel):
         FeedbackType,
         Field(
             description="`reaction`: an emoji. `explicit`: a judgement. `inferred`: a machine verdict. `implicit`: a"
-            " reply, which counts in no figure."
+            " reply, which is not a verdict and counts in no share."
         ),
     ]
     reaction: Annotated[Reaction | None, Field(description="The verdict; null for a reply.")]
