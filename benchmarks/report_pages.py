@@ -4,8 +4,9 @@
 
 One project, 60 agents of 5 versions and 3 models, 180 days, a quarter of the feedbacks people's, eight a conversation,
 one conversation of 200 turns, one message a conversation, one reply for every four feedbacks. A machine's rejections
-have a correction type, a person's now and then a tag. PostgreSQL is the embedded one, on this machine; what else
-runs on it counts.
+have a correction type, a person's now and then a tag. For the audit a second project with 50,000 answers, five a
+conversation, a verdict of the machine on every fourth, 500 drawn and 250 reviewed. PostgreSQL is the embedded one, on
+this machine; what else runs on it counts.
 """
 
 from __future__ import annotations
@@ -27,6 +28,8 @@ import asyncpg
 from benchmarks.effort import Effort
 from contracts.ids import derived_id, feedback_id
 from contracts.instants import DAY
+from reporting.api_audit import figures
+from reporting.audit.queries import pending
 from reporting.pages.overview import overview
 from reporting.pages.view import View
 from reporting.parts import MIGRATIONS
@@ -98,6 +101,31 @@ select 'acme', 'support', 'c0', kind || i, 't' || i, case kind when 'q' then 'hu
     case kind when 'q' then 0 else 1 end, '\\x00'::bytea, case kind when 'a' then 'agent-1' end
 from generate_series(0, 199) i, unnest(array['q', 'a']) kind
 """
+AUDITED: Final = Project("acme", "audit")
+ANSWERS: Final = 50_000
+_ANSWERS: Final = """
+insert into messages (tenant, project, conversation_id, message_id, turn_id, sender_type, sender_id, content,
+    occurred_at, sequence, version, agent_id)
+select 'acme', 'audit', 'c' || i / 5, kind || i, case kind when 'a' then 't' || i end,
+    case kind when 'q' then 'human' else 'agent' end,
+    case kind when 'q' then 'u' || i % 5000 else 'agent-' || i % 60 end,
+    repeat('Some words of a message. ', 8), $2::bigint - ($1 - i) * 50_000_000 + case kind when 'a' then 1 else 0 end,
+    -1, '\\x00'::bytea, case kind when 'a' then 'agent-' || i % 60 end
+from generate_series(1, $1::bigint) i, unnest(array['q', 'a']) kind
+"""
+_VERDICTS: Final = """
+insert into feedbacks (feedback_id, revision, recorded_at, slot, tenant, project, conversation_id, turn_id, user_id,
+    user_type, agent_id, origin, feedback_type, source, reaction, value, confidence, tags, occurred_at, rn)
+select id, 1, $2, id, 'acme', 'audit', 'c' || i / 5, 't' || i, 'u' || i % 5000, 'human', 'agent-' || i % 60,
+    origin, case origin when 'machine' then 'inferred' else 'explicit' end,
+    case origin when 'machine' then 'inference' else 'review' end,
+    case i % 8 when 0 then 'ok' else 'not_ok' end, 0.5, 1, '{}', $2::bigint - ($1 - i) * 50_000_000 + 2, 'rn' || i
+from generate_series(4, $1::bigint, $3::bigint) i, gen_random_uuid() id, (select $4::text as origin) made
+"""
+_DRAWS: Final = """
+insert into audit_draws (tenant, project, conversation_id, turn_id, drawn_at)
+select 'acme', 'audit', 'c' || i / 5, 't' || i, $2 from generate_series(4, $1::bigint, $1 / 500) i
+"""
 SEARCHES: Final = {
     "no filter": Filters(),
     "agent": Filters(agent_id="agent-7"),
@@ -138,12 +166,16 @@ async def fill(pool: asyncpg.Pool, feedbacks: int, say: Say) -> None:
         await pool.execute(_FILL, feedbacks, NOW, DAYS * DAY, first, last, timeout=3_600)
     await pool.execute(_MESSAGES, feedbacks, NOW, DAYS * DAY, timeout=3_600)
     await pool.execute(_REPLIES, feedbacks, NOW, DAYS * DAY, timeout=3_600)
+    await pool.execute(_ANSWERS, ANSWERS, NOW, timeout=3_600)
+    await pool.execute(_VERDICTS, ANSWERS, NOW, 4, "machine", timeout=3_600)
+    await pool.execute(_VERDICTS, ANSWERS, NOW, ANSWERS // 250, "reviewer", timeout=3_600)
+    await pool.execute(_DRAWS, ANSWERS, NOW, timeout=3_600)
     await pool.execute("analyze feedbacks", timeout=3_600)
     say(f"{feedbacks:,} feedbacks written in {time.perf_counter() - began:.0f} s")
     began = time.perf_counter()
     hours = await Rollups(pool).catch_up(quiet=0)
     say(f"{hours:,} hours rolled up in {time.perf_counter() - began:.0f} s")
-    for table in ("feedbacks", "replies", "messages", "rollups", "stale_hours"):
+    for table in ("feedbacks", "replies", "messages", "rollups", "stale_hours", "audit_draws"):
         await pool.execute(f"vacuum analyze {table}", timeout=3_600)
 
 
@@ -184,6 +216,8 @@ async def measure(pool: asyncpg.Pool, times: int) -> Figures:
         "agents of 30 days": (lambda: ranking(pool, AT, month, 10, Filters()), times),
         "reasons of 30 days": (lambda: reasons(pool, AT, month, Filters()), times),
         "calibration of 30 days": (lambda: calibration(pool, AT, month), times),
+        "audit of 50,000 answers": (lambda: figures(pool, AUDITED, whole), times),
+        "audit queue of 250": (lambda: pending(pool, AUDITED, 0, 100), 4 * times),
         "overview of 7d": (seen("7d"), times),
         "overview of 30d": (seen("30d"), times),
     }
@@ -302,8 +336,8 @@ def main() -> None:
     parser.add_argument("--times", type=int, default=5)
     asked = parser.parse_args()
     measured = asyncio.run(report_pages(asked.feedbacks, asked.times, lambda text: print(text, flush=True)))
-    for name, figures in measured["pages"].items():
-        print(f"{name:32}" + "".join(f"{ms:9.1f} ms {kind[:-3]}" for kind, ms in figures.items()))
+    for name, took in measured["pages"].items():
+        print(f"{name:32}" + "".join(f"{ms:9.1f} ms {kind[:-3]}" for kind, ms in took.items()))
     print(f"projection: {measured['projection']}")
 
 

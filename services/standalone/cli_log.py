@@ -12,7 +12,7 @@ from uuid import UUID
 
 import typer
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.table import Table
 
 from servicekit.log.dead_letter_reasons import meaning_of
@@ -244,7 +244,13 @@ def verify_ledger(
 @contextmanager
 def progress_bar(what: str, total: int | None, hidden: bool) -> Iterator[Callable[[int], None]]:
     """Show a command's progress. Yields a function that takes the newly done amount; `total` is None if unknown."""
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        TimeRemainingColumn(),
+    )
     with Progress(*columns, console=Console(stderr=True), disable=hidden, transient=True) as bar:
         task = bar.add_task(what, total=total)
         yield lambda done: bar.advance(task, done)
