@@ -12,10 +12,8 @@ from __future__ import annotations
 import argparse
 import asyncio
 import json
-import time
 from collections import defaultdict
 from collections.abc import Sequence
-from itertools import count
 from statistics import median
 from typing import Any
 
@@ -24,12 +22,12 @@ import asyncpg
 import chat_bridge.parts
 import feedback.store_choice
 from benchmarks.effort import Effort
+from benchmarks.handled import Collected, received
 from benchmarks.workload import Workload, scratch, source_of
 from chat_bridge.handlers import ChatHandler
 from chat_bridge.parking import Parking
 from chat_bridge.store_postgres import PostgresStore as BridgeStore
 from contracts.instants import DAY
-from contracts.topics import BY_NAME
 from feedback.emojis import DEFAULT_REWARDS
 from feedback.handlers import FeedbackHandler
 from feedback.store_postgres import PostgresStore as FeedbackStore
@@ -39,21 +37,7 @@ from servicekit.db.pools import open_pool
 from servicekit.log.handler import Handler
 from servicekit.log.journal import Journal, JournalingHandler
 from servicekit.log.messages import Message
-from servicekit.log.records import Coordinates, RawRecord, Received, read
 from standalone.embedded.postgres import EmbeddedPostgres
-
-MODELS = {topic.name: topic.event for topic in BY_NAME.values()}
-_OFFSETS = count()
-
-
-class Collected:
-    """Producer that collects the published messages."""
-
-    def __init__(self) -> None:
-        self.sent: list[Message] = []
-
-    async def send(self, messages: Sequence[Message]) -> None:
-        self.sent += messages
 
 
 async def measure(url: str, pid: int | None, events: int, batch: int, rounds: int, source: str) -> dict[str, Any]:
@@ -98,25 +82,11 @@ def _feedback(pool: asyncpg.Pool, producer: Collected, journaled: bool) -> Handl
 
 async def _effort(handler: Handler, messages: Sequence[Message], batch: int, pid: int | None) -> float:
     """Return the processor milliseconds per event."""
-    received = [_received(message) for message in messages]
+    records = [received(message) for message in messages]
     effort = Effort({"postgres": [pid]})
-    for first in range(0, len(received), batch):
-        await handler.handle(received[first : first + batch])
-    return float(sum(effort.until_now(len(received))["cpu_ms_per_event"].values()))
-
-
-def _received(message: Message) -> Received[Any]:
-    raw = RawRecord(
-        Coordinates(message.topic, 0, next(_OFFSETS)),
-        (message.key or "").encode(),
-        message.value,
-        tuple(message.headers),
-        time.time_ns() // 1_000,
-        log_timed=True,
-    )
-    found = read(raw, MODELS)
-    assert isinstance(found, Received), found
-    return found
+    for first in range(0, len(records), batch):
+        await handler.handle(records[first : first + batch])
+    return float(sum(effort.until_now(len(records))["cpu_ms_per_event"].values()))
 
 
 async def main() -> None:
