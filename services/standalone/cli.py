@@ -101,7 +101,11 @@ def up(
     ] = None,
     state: State = DEFAULT_STATE,
     token: Annotated[
-        str | None, typer.Option(help="The access token; default: one is generated and kept in the state folder.")
+        str | None,
+        typer.Option(
+            envvar="AGENT_FEEDBACK_TOKEN",
+            help="The access token; default: one is generated and kept in the state folder.",
+        ),
     ] = None,
     broker: Broker = "memory",
     now: Annotated[

@@ -19,15 +19,23 @@ from fastapi import Request, Response
 
 from servicekit import metrics
 from servicekit.web.application import Surface, application, guarded
-from servicekit.web.auth import AccessToken
-from servicekit.web.permissions import ANY_TOKEN, PUBLIC
+from servicekit.web.auth import AccessToken, AnyOf, Caller
+from servicekit.web.permissions import ANY_TOKEN, PUBLIC, needs
 from servicekit.web.protocol import HEAD_LIMIT
+from servicekit.web.refusals import require_media_type
 from servicekit.web.server import HttpServer
 from servicekit.web.settings import HttpSettings
 
 JAVA_PROGRAM = Path(__file__).parents[2] / "support" / "Http2Offer.java"
 BODY = "a rating, " * 500
 LARGE = 4_000_000
+
+
+class Visitor:
+    """Accepts the token "visitor", which has no scope."""
+
+    async def authenticate(self, token: str) -> Caller | None:
+        return Caller("ann", "acme") if token == "visitor" else None
 
 
 @asynccontextmanager
@@ -42,13 +50,20 @@ async def serving(**settings: float) -> AsyncIterator[int]:
         body = await request.body()
         return Response(body, headers={"X-Trailer": request.headers.get("x-trailer", "none")})
 
+    @app.post("/typed")
+    async def typed(request: Request) -> None:
+        require_media_type(request, ("application/json",))
+
     @app.get("/large")
     async def large() -> Response:
         return Response(b"x" * LARGE)
 
     server = HttpServer("127.0.0.1", 0, HttpSettings.model_validate(settings))
-    rows = {("POST", "/echo"): PUBLIC, ("GET", "/large"): PUBLIC, ("POST", "/closed"): ANY_TOKEN}
-    await server.start(guarded(app, AccessToken("t"), Surface(rows, body_limits={"/closed": LARGE})))
+    rows = {("POST", path): PUBLIC for path in ("/echo", "/typed")}
+    rows |= {("GET", "/large"): PUBLIC, ("POST", "/closed"): ANY_TOKEN, ("POST", "/scoped"): needs("admin")}
+    callers = AnyOf(AccessToken("t"), Visitor())
+    limits = dict.fromkeys(("/closed", "/scoped", "/typed"), LARGE)
+    await server.start(guarded(app, callers, Surface(rows, body_limits=limits)))
     try:
         yield server.port
     finally:
@@ -145,7 +160,13 @@ async def test_a_client_that_reads_slowly_gets_its_whole_response() -> None:
 
 @pytest.mark.parametrize(
     ("path", "header", "status"),
-    [("/closed", "X: 1", 401), ("/nothing", "Authorization: Bearer t", 404), ("/echo", "X: 1", 413)],
+    [
+        ("/closed", "X: 1", 401),
+        ("/scoped", "Authorization: Bearer visitor", 403),
+        ("/nothing", "Authorization: Bearer t", 404),
+        ("/echo", "X: 1", 413),
+        ("/typed", "Content-Type: text/plain", 415),
+    ],
 )
 async def test_a_refusal_of_a_large_body_arrives(path: str, header: str, status: int) -> None:
     """The client sends the whole body before it reads, and may reuse the connection."""
