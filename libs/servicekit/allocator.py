@@ -1,4 +1,4 @@
-"""Sets how the C library hands out memory."""
+"""Configuration of the C library's memory allocation."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ _M_ARENA_MAX: Final = -8
 
 
 def share_one_arena() -> None:
-    """Let all threads take memory from one arena. Call it before threads are started; does nothing without glibc.
+    """Let all threads allocate from one arena. Call it before threads are started; does nothing without glibc.
 
-    By itself glibc gives each thread an arena, and what is free in one is of no use to another. Here one thread does
-    nearly all the work, so hardly any ever waits for another.
+    By default glibc gives each thread an arena, and free memory of one is unusable for the others. Here one thread does
+    nearly all the work, so contention is rare.
     """
     with contextlib.suppress(AttributeError, OSError, TypeError):
         ctypes.CDLL(None).mallopt(_M_ARENA_MAX, 1)

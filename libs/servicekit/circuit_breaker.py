@@ -1,15 +1,15 @@
-"""Leaves something alone that keeps failing, and lets one request try whether it is back."""
+"""Circuit breaker: stops calls to a failing dependency, and lets one call through to test it."""
 
 from __future__ import annotations
 
 FAILURES_LIMIT = 5
-"""Failures in a row that open a circuit."""
+"""Consecutive failures that open the circuit."""
 REST_SECONDS = 30.0
-"""Seconds between two tries while it is open."""
+"""Seconds between two test calls while the circuit is open."""
 
 
 class CircuitBreaker:
-    """Open from `failures_limit` failures in a row until a success. Times are seconds of one monotonic clock."""
+    """Open from `failures_limit` consecutive failures until a success. Times are seconds of one monotonic clock."""
 
     def __init__(self, failures_limit: int = FAILURES_LIMIT, rest_seconds: float = REST_SECONDS) -> None:
         self._failures_limit = failures_limit

@@ -1,4 +1,4 @@
-"""The clock that services read, so that tests can set it."""
+"""The clock of the services, which tests can replace."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from typing import Protocol
 
 class Clock(Protocol):
     def now(self) -> int:
-        """Microseconds since the Unix epoch."""
+        """Return microseconds since the Unix epoch."""
         ...
 
     def monotonic(self) -> float:
-        """Seconds that never go backwards, and go on while the process is stopped by a signal."""
+        """Return seconds that never decrease, and advance while the process is stopped by a signal."""
         ...
 
 
@@ -25,7 +25,7 @@ class SystemClock:
 
 
 class FixedClock:
-    """A clock that shows one moment, for judging old files as if on the day they were written."""
+    """Clock with a fixed time, to judge old files as of the day they were written."""
 
     def __init__(self, now: int) -> None:
         self._now = now

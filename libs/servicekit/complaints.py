@@ -10,9 +10,9 @@ _PARTS_OF_A_REQUEST = frozenset({"body", "path", "query", "header"})
 
 
 def sentence(faults: Sequence[Any]) -> str:
-    """The first few of pydantic's complaints as `field: rule; field: rule`, in ASCII and without anything sent.
+    """Return the first few of pydantic's errors as `field: rule; field: rule`, in ASCII and without input.
 
-    The name of a field that is not ours may be anybody's words, so it is left out.
+    The name of an unknown field may be a person's text, so it is omitted.
     """
     said = list(dict.fromkeys(_complaint(fault) for fault in faults))
     more = f"; and {len(said) - _SHOWN} more" if len(said) > _SHOWN else ""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 
 class Permanent(Exception):
-    """This record can never be used. `reason` is a short name without user text."""
+    """The record can never be processed. `reason` is a short name without user text."""
 
     def __init__(self, reason: str) -> None:
         super().__init__(reason)
@@ -35,7 +35,7 @@ class SchemaIncompatible(Unavailable):
 
 
 class StartError(Exception):
-    """The program cannot start; the message is one sentence that says what to do."""
+    """The program cannot start; the message tells in one sentence what to do."""
 
 
 class LogFull(Exception):
@@ -47,4 +47,4 @@ class LogFull(Exception):
 
 
 class BadRequest(ValueError):
-    """A request that is answered with 400; the message is the sentence that says why."""
+    """Invalid request, answered with 400; the message is the response's sentence."""

@@ -1,18 +1,18 @@
-"""Sets how often Python looks for cycles among its objects."""
+"""Configuration of Python's garbage collection."""
 
 from __future__ import annotations
 
 import gc
 
 YOUNG = 50_000
-"""New containers that trigger a collection of the youngest generation; Python's default is 700."""
+"""Number of new containers that triggers a collection of the youngest generation; Python's default is 700."""
 
 
 def tune_gc() -> None:
-    """Freeze start-up objects and make garbage collection rarer. Call it once, when started.
+    """Freeze start-up objects and make garbage collection rarer. Call it once, after the start.
 
-    A batch makes many thousand objects and hardly a cycle: at Python's default pace the search costs a fifth of a
-    service's processor time.
+    A batch creates many thousand objects and hardly any cycle. With Python's default threshold the collections take a
+    fifth of a service's processor time.
     """
     gc.collect()
     gc.freeze()

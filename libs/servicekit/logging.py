@@ -15,16 +15,17 @@ from aiokafka.errors import GroupCoordinatorNotAvailableError
 
 _SILENT = ("asyncpg", "uvicorn.access", "uvicorn.error")
 KAFKA_LIBRARIES = ("aiokafka", "faststream")
-"""Libraries whose warnings are let through: they alone know what fails between us and the log, a missing right say."""
+"""Libraries whose warnings are logged, because only they know errors of the connection, such as a missing
+permission."""
 _OF_NO_INTEREST = ("Auto create topics is disabled", "Heartbeat failed for group %s because it is rebalancing")
-"""Warnings of theirs about what is meant to be so."""
+"""Expected warnings of these libraries."""
 AGAIN_SECONDS = 60.0
-"""Seconds between two lines that a library logs at the same place."""
+"""Minimum seconds between two lines of a library from the same place in its code."""
 _PLAIN = re.compile(r"[\w.,:@/-]{1,100}", re.ASCII)
 
 
 class Seldom(logging.Filter):
-    """Lets a line of the Kafka libraries through once a minute for each place in their code, and counts the others."""
+    """Rate limit: one line of the Kafka libraries per minute and place in their code; counts the others."""
 
     def __init__(self, now: Callable[[], float] = time.monotonic) -> None:
         super().__init__()
@@ -53,7 +54,7 @@ def _passes_by_itself(record: logging.LogRecord) -> bool:
 
 
 def _in_words(record: logging.LogRecord) -> str:
-    """A Kafka library's message; of what it fills in, names and numbers alone, and of an error its class."""
+    """Return a Kafka library's message with only names and numbers filled in, and an error's class."""
     filled = record.args if isinstance(record.args, tuple) else ()
     try:
         return str(record.msg) % tuple(map(_harmless, filled))
@@ -78,9 +79,9 @@ def _harmless(value: object) -> object:
 
 
 class _Bare(logging.Formatter):
-    """Names the library and the error's class; messages of other people's code may hold user text.
+    """Formatter that logs only the library and the error's class, because other messages may contain user text.
 
-    Those of the Kafka libraries, which see bytes only, are shown.
+    Messages of the Kafka libraries, which handle only bytes, are logged.
     """
 
     def format(self, record: logging.LogRecord) -> str:
@@ -115,7 +116,7 @@ def configure_logging(level: str = "INFO", *, quiet: bool = False) -> None:
 
 
 def logger(part: str) -> structlog.stdlib.BoundLogger:
-    """A logger whose lines name their part."""
+    """Return a logger whose lines name their part."""
     bound: structlog.stdlib.BoundLogger = structlog.get_logger(part=part)
     return bound
 

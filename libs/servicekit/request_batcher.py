@@ -17,8 +17,8 @@ Reply = TypeVar("Reply")
 class RequestBatcher(Generic[Question, Reply]):
     """Calls `ask` with all waiting questions up to a weight of `most`, one call at a time, in order of arrival.
 
-    `ask` returns a reply for each question, in their order; what it raises, all who asked together get. A caller that
-    gives up leaves the others alone.
+    `ask` returns a reply for each question, in their order; its exception is raised for all of them. A cancelled caller
+    does not affect the others.
     """
 
     def __init__(

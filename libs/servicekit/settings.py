@@ -1,4 +1,4 @@
-"""Settings from the environment, alike for every part: what is empty is not set, and secrets may lie in files."""
+"""Settings from the environment: an empty variable is not set, and secrets may be in files."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class _Variables(EnvSettingsSource):
 
 
 class _Files(_Variables):
-    """Values out of the files that variables called NAME_FILE name."""
+    """Values from the files that variables called NAME_FILE name."""
 
     def _load_env_vars(self) -> Mapping[str, str | None]:
         found: dict[str, str | None] = {}
@@ -62,10 +62,10 @@ class _Files(_Variables):
 
 
 class Settings(BaseSettings):
-    """Settings with a prefix of their own.
+    """Settings with a prefix.
 
-    An empty variable is not set. Of NAME and NAME_FILE, the first holds the value itself and goes before the second,
-    which names a file with it. Raises StartError where such a file is missing or empty.
+    An empty variable is not set. NAME has the value itself, and precedence over NAME_FILE, which names a file with the
+    value. Raises StartError if such a file is missing or empty.
     """
 
     model_config = SettingsConfigDict(env_ignore_empty=True, frozen=True, hide_input_in_errors=True)
@@ -86,11 +86,11 @@ class ReadSettings(Settings):
     """Settings of a service with an HTTP API: its reads have separate connections."""
 
     database_url: PostgresUrl = "postgresql://localhost/agent_feedback"
-    """PostgreSQL's address; the service keeps to the schema of its name in it."""
+    """PostgreSQL URL; the service uses the schema with its own name."""
     read_pool_size: int = Field(default=3, ge=1, le=100)
-    """Database connections of HTTP at most; further requests wait for one."""
+    """Maximum database connections for HTTP reads; further requests wait for one."""
     row_security: bool = True
-    """Whether PostgreSQL itself keeps reads to one tenant; needs the role `agent_feedback_reader`."""
+    """True if PostgreSQL itself limits reads to one tenant; needs the role `agent_feedback_reader`."""
 
 
 def read_settings(settings: type[S], **given: Any) -> S:
@@ -151,9 +151,9 @@ def _toml_place(text: str, error: tomllib.TOMLDecodeError) -> str:
 
 
 def secret_of(variable: str) -> str:
-    """The secret that the environment holds under `variable`, or in the file that `variable`_FILE names.
+    """Return the secret in the environment variable `variable`, or in the file that `variable`_FILE names.
 
-    Raises StartError where there is none.
+    Raises StartError if there is none.
     """
     text = os.environ.get(variable) or content_of(variable)
     if not text:

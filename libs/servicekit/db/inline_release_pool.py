@@ -35,7 +35,7 @@ class InlineReleasePool(asyncpg.Pool):
     """asyncpg's pool, except that a connection that needs no clean-up is released inline.
 
     asyncpg starts a task for every release, so that it completes even if the caller is cancelled. That task takes a
-    third of the time of a small statement. Nothing is awaited here, so nothing can be cancelled.
+    third of the time of a small statement. An inline release awaits nothing, so it cannot be cancelled.
     """
 
     __slots__ = ()
@@ -56,7 +56,8 @@ class InlineReleasePool(asyncpg.Pool):
         *,
         timeout: float | None = None,  # noqa: ASYNC109 # as asyncpg's
     ) -> None:
-        """Take `connection` back; at once, unless it is closed, cut off, in a transaction or much used."""
+        """Give `connection` back to the pool; immediately, unless it is closed, terminated, in a transaction, or due
+        for replacement."""
         borrowed: Any = connection  # its types leave out what the pool itself goes by
         lent, holder = borrowed._con, borrowed._holder
         if lent is None or holder._pool is not self:

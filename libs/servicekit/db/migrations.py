@@ -49,7 +49,7 @@ class Migration:
 
 
 def number_of(name: str) -> int:
-    """Return the version that the migration `name` brings its schema to."""
+    """Return the schema version after the migration `name`."""
     return int(re.match(r"\d*", name)[0] or 0)  # type: ignore[index]  # the pattern matches any text
 
 
@@ -80,7 +80,7 @@ def incompatibility(schema: str, files: Sequence[Migration], applied: Mapping[st
 
 
 async def migrate(connection: asyncpg.Connection, schema: str, folder: Path) -> None:
-    """Apply the migrations of `folder` that `schema` lacks, all in one transaction; leave a newer schema as it is.
+    """Apply the missing migrations of `folder` to `schema`, all in one transaction; leave a newer schema unchanged.
 
     Several processes may call this concurrently. Raises StartError if the schema is older than 0.1.0, newer than this
     program can use, or has applied a migration whose file was changed afterwards.

@@ -1,4 +1,4 @@
-"""Deletes rows that are older than their table's retention: in batches, counted, never in one long statement."""
+"""Deletion of rows that are older than their table's retention, in counted batches of limited size."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from servicekit.clock import Clock
 from servicekit.logging import logger
 
 BATCH: Final = 5_000
-"""Rows deleted by one statement."""
+"""Maximum rows deleted by one statement."""
 SWEEP_SECONDS: Final = 3_600.0
 """Seconds between two sweeps, and before the first."""
 _BATCHES_LIMIT: Final = 200
-"""Batches of one table in one sweep, so that a sweep after a long pause does not hold the database for hours."""
+"""Maximum batches per table and sweep, so that a sweep after a long pause does not occupy the database for hours."""
 _DAY: Final = 86_400_000_000
 
 log = logger("retention")
@@ -44,12 +44,12 @@ class Expiry:
         return f"select count(*) from {self.table} r where {self.condition}"
 
     def oldest_kept(self, now: int) -> int:
-        """The moment before which rows go; `now` and the result are in microseconds."""
+        """Return the time before which rows expire; `now` and the result are in microseconds."""
         return now - int(self.days * _DAY)
 
 
 class Retention:
-    """A service's expiries, on a pool whose connections live in its schema, or one such connection."""
+    """A service's expiry rules, on a pool with its schema, or on one such connection."""
 
     def __init__(
         self, service: str, pool: asyncpg.Pool | asyncpg.Connection, clock: Clock, expiries: Sequence[Expiry]
@@ -60,9 +60,9 @@ class Retention:
         self._expiries = [expiry for expiry in expiries if expiry.days > 0]
 
     async def sweep(self) -> dict[str, int]:
-        """Delete what is too old. Returns the rows deleted by table, tables without one left out.
+        """Delete expired rows. Return the number by table, without tables that had none.
 
-        Raises the first error at the end: a table that is locked or too slow keeps no other from its turn.
+        Raises the first error at the end, so that a locked or slow table does not prevent the others.
         """
         deleted: dict[str, int] = {}
         failures: list[Exception] = []

@@ -1,8 +1,8 @@
-"""Bounds the bytes that a consumer holds unpacked, and reads past batches that cannot be read.
+"""Limits the decompressed bytes of a consumer, and continues behind batches that cannot be read.
 
-aiokafka bounds what it fetches, which may be compressed; then it unpacks each batch whole and hands out any number of
-bytes at once. A batch that the broker took but aiokafka cannot read, such as one with a header whose name is no UTF-8,
-would end the consumer at its offset again and again.
+aiokafka limits the fetched bytes, which may be compressed. Then it decompresses each batch completely and returns any
+number of bytes at a time. A batch that the broker accepted but aiokafka cannot read, such as one with a header name
+that is not UTF-8, would stop the consumer at its offset.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from servicekit.log import unpacking
 from servicekit.log.records import RefusedBatch
 
 POLL_BYTES = 4 * 1024 * 1024
-"""Bytes of one partition's records that are handed out at once; one record more may come on top."""
+"""Maximum bytes of one partition's records that are returned at once, plus one record."""
 HEADER_BYTES = 100
-"""What a header takes besides its name and content: one that is empty lies in two bytes of the log."""
+"""Memory of a header in addition to its name and content; an empty header takes two bytes in the log."""
 _DECODERS = {
     "gzip_decode": unpacking.with_few_headers(unpacking.unpack_gzip),
     "lz4_decode": unpacking.with_few_headers(unpacking.unpack_lz4),
@@ -33,9 +33,9 @@ _DECODERS = {
 
 
 def bound_fetching() -> None:
-    """Make every consumer of this process keep the bounds. May be called again.
+    """Apply the limits to every consumer of this process. May be called again.
 
-    aiokafka offers no place for this, so its own names are replaced; a test fails where it no longer has them.
+    aiokafka has no extension point for this, so its private names are replaced; a test fails if they no longer exist.
     """
     for module in (default_records, compiled_records):
         for name, decode in _DECODERS.items():
@@ -45,7 +45,7 @@ def bound_fetching() -> None:
 
 
 class _Batches:
-    """The batches of a fetched partition; `last` is the one given out last, whose bytes are as they were sent."""
+    """The batches of a fetched partition; `last` is the latest one returned, with its bytes as they were sent."""
 
     def __init__(self, records: Any, check_crcs: bool) -> None:
         self._records = records
@@ -65,8 +65,8 @@ class _Batches:
 
 
 class BoundedRecords(fetcher.PartitionRecords):  # type: ignore[misc]  # aiokafka has no types
-    """Records of a fetched partition; one record stands for a batch that would unpack to too much, and for what is left
-    of one that cannot be read. A damaged batch is fetched again."""
+    """Records of a fetched partition. One record represents a batch that would decompress to too many bytes, or the
+    rest of one that cannot be read. A damaged batch is fetched again."""
 
     _records: Any
     _check_crcs: bool
@@ -92,7 +92,7 @@ class BoundedRecords(fetcher.PartitionRecords):  # type: ignore[misc]  # aiokafk
                 return
 
     def _stand_in(self, batch: Any, reason: str, packed: int = 0, digest: str = "") -> ConsumerRecord:
-        """A record at the batch's last offset, so that a commit of it passes the whole batch."""
+        """Return a record at the batch's last offset, so that its commit covers the whole batch."""
         last = batch.next_offset - 1
         refused = RefusedBatch(max(batch.base_offset, self.next_fetch_offset), last, packed, digest, reason)
         self.next_fetch_offset = batch.next_offset
@@ -103,8 +103,8 @@ class BoundedRecords(fetcher.PartitionRecords):  # type: ignore[misc]  # aiokafk
 class BoundedResult(fetcher.FetchResult):  # type: ignore[misc]
     """Fetched records of a partition, returned at most `POLL_BYTES` at a time.
 
-    An error is raised at the next poll, by `FailedResult`: raised at once it would take away what the same poll has
-    handed out of other partitions, whose positions are past it.
+    An error is raised by `FailedResult` at the next poll. If it were raised immediately, the records that the same poll
+    has returned from other partitions would be lost, since their positions have advanced.
     """
 
     _partition_records: Any
@@ -132,8 +132,8 @@ class BoundedResult(fetcher.FetchResult):  # type: ignore[misc]
 
 
 class FailedResult(BoundedResult):
-    """Fetch that cannot continue. aiokafka asks what is not exactly its `FetchResult` for its error, drops it, and
-    fetches the partition anew from the position that it has."""
+    """Fetch that cannot continue. aiokafka raises the error of any result that is not exactly its `FetchResult`,
+    drops the result, and fetches the partition again from its position."""
 
     _error: Exception
 
@@ -142,7 +142,7 @@ class FailedResult(BoundedResult):
 
 
 def _size(record: ConsumerRecord) -> int:
-    """The bytes that a record holds: a key or a header may be as large as a value."""
+    """Return the bytes of a record: a key or a header may be as large as a value."""
     size: int = max(0, record.serialized_key_size) + max(0, record.serialized_value_size)
     for name, content in record.headers:
         size += len(name) + len(content or b"") + HEADER_BYTES

@@ -1,6 +1,7 @@
-"""The one place that builds brokers and subscribers: every setting of FastStream and aiokafka that matters is set here.
+"""The only place that builds brokers and subscribers and sets the options of FastStream and aiokafka.
 
-FastStream's own parsing, acknowledgement and error handling are bypassed on purpose; docs/decisions says why.
+FastStream's own parsing, acknowledgement and error handling are bypassed, see
+docs/decisions/0005-how-faststream-is-used.md.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from servicekit.log.subscriber import DRAIN_SECONDS, Subscription
 
 
 def build_broker(bootstrap: Bootstrap, *, client_id: str, subscriptions: Sequence[Subscription]) -> KafkaBroker:
-    """A broker with its subscriptions registered, not yet connected."""
+    """Build a broker with its subscriptions registered, not yet connected."""
     bound_fetching()
     poll_without_pauses()
     broker = KafkaBroker(
@@ -50,7 +51,7 @@ def build_broker(bootstrap: Bootstrap, *, client_id: str, subscriptions: Sequenc
 
 
 def _security(options: Mapping[str, Any]) -> BaseSecurity | None:
-    """The same security in FastStream's words."""
+    """Return the same security options for FastStream."""
     context = options.get("ssl_context")
     if mechanism := options.get("sasl_mechanism"):
         kind = {"PLAIN": SASLPlaintext, "SCRAM-SHA-256": SASLScram256, "SCRAM-SHA-512": SASLScram512}[mechanism]
@@ -60,7 +61,7 @@ def _security(options: Mapping[str, Any]) -> BaseSecurity | None:
 
 
 async def _raw_parser(message: Any) -> KafkaMessage:
-    """Wraps the raw batch as it is: FastStream's own parser raises on headers that are no text."""
+    """Wrap the raw batch unchanged, because FastStream's own parser raises on headers that are not text."""
     return KafkaMessage(
         body=b"",
         headers={},

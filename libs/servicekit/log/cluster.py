@@ -1,4 +1,4 @@
-"""A Kafka and how to reach it: every client of ours takes its connection from here."""
+"""Connection to a Kafka cluster, used by all our clients."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from servicekit.settings import read_settings
 
 @dataclass(frozen=True)
 class Cluster:
-    """A Kafka at `servers` (HOST:PORT,...). Its text form is the addresses alone."""
+    """Kafka at `servers` (HOST:PORT,...). Its text form contains the addresses only."""
 
     servers: str
     security: KafkaSettings = field(default_factory=KafkaSettings.model_construct, repr=False)
@@ -41,7 +41,7 @@ class Cluster:
 
 
 Bootstrap = str | Cluster
-"""Where a Kafka is: addresses alone for one without security."""
+"""Location of a Kafka: addresses alone if it has no security."""
 
 
 def client_options(bootstrap: Bootstrap) -> dict[str, Any]:
@@ -50,7 +50,8 @@ def client_options(bootstrap: Bootstrap) -> dict[str, Any]:
 
 
 def cluster_at(servers: str) -> Cluster:
-    """The Kafka at `servers`, secured as the environment says. Raises StartError where that is not sound."""
+    """Return the Kafka at `servers`, with the security of the environment. Raises StartError if the settings are
+    invalid."""
     return Cluster(servers, read_settings(KafkaSettings))
 
 

@@ -1,4 +1,4 @@
-"""Dead letters: the original bytes, with where they came from and why they were given up."""
+"""Dead letters: the original bytes, with their origin and the reason."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _CAUSE_LIMIT = 512
 
 
 _OFFSETS_LIMIT = 32_768
-"""Greatest number of characters of the header with the offsets of joined records: enough for 1,000 of them."""
+"""Maximum length of the header with the offsets of joined records, in characters: enough for 1,000 of them."""
 
 
 def joined_records(refused: Sequence[Unreadable]) -> list[tuple[Unreadable, list[int]]]:
@@ -44,12 +44,14 @@ def _content_of(raw: RawRecord) -> object:
 def dead_letter(
     raw: RawRecord, *, service: str, reason: str, error_class: str, detail: str = "", offsets: Sequence[int] = ()
 ) -> Message:
-    """The letter for `raw`. One too large to write keeps the SHA-256 of its value and its coordinates only; a key of
-    more than 1,024 bytes is left out. A batch too large to unpack has one letter, with the SHA-256 of its compressed
-    bytes and its first offset besides; one that cannot be read has its first offset.
+    """Build the dead letter for `raw`.
 
-    `detail` says what was wrong in words without user text. `offsets` are those of all joined records that the
-    letter represents, ascending; if there are several, headers name their count and offsets, the latter as ranges.
+    If the record is too large to write, the letter has only the SHA-256 of its value and its coordinates. A key of more
+    than 1,024 bytes is omitted. The letter of a batch too large to decompress also has the SHA-256 of its compressed
+    bytes and its first offset; that of an unreadable batch has its first offset.
+
+    `detail` describes the error in words without user text. `offsets` are those of all joined records that the letter
+    represents, ascending. If there are several, headers give their count and their offsets, the latter as ranges.
     """
     at = raw.coordinates
     headers: list[tuple[str, bytes]] = [

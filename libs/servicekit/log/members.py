@@ -1,4 +1,4 @@
-"""Members of a consumer group. A foreign member takes the records of its partitions away from ours."""
+"""Members of a consumer group. A foreign member consumes records of partitions that ours no longer see."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from aiokafka import TopicPartition
 from aiokafka.admin import AIOKafkaAdminClient
 
 CLIENT_PREFIX = "agent-feedback-"
-"""What the client id of each of our processes begins with."""
+"""Prefix of the client id of each of our processes."""
 
 MARK = "agent-feedback"
-"""What our commits carry along: a position of a group without it was committed by somebody else."""
+"""Metadata of our commits. A committed offset without it was set by somebody else."""
 
 
 class Progress:
@@ -21,17 +21,19 @@ class Progress:
 
     def __init__(self) -> None:
         self.taken: Counter[str] = Counter()
-        """Records by topic that were passed by somebody else, at most."""
+        """Maximum number of records by topic that somebody else may have passed."""
         self._ours: dict[TopicPartition, int] = {}
 
     def committed(self, offsets: Mapping[TopicPartition, int]) -> None:
-        """Note what we have committed ourselves."""
+        """Record our own commits."""
         self._ours.update(offsets)
 
     def look(self, positions: Mapping[TopicPartition, tuple[int, str]]) -> Counter[str]:
-        """Return what was passed by somebody else since we last knew, by topic. Positions come with their marks.
+        """Return the number of records by topic that somebody else has passed since our last commit. `positions` have
+        marks.
 
-        Of a partition that never bore our mark nothing is known. One that was set back is read again, and no loss.
+        Nothing is known about a partition without our mark so far. A partition that was reset is read again, which is
+        no loss.
         """
         taken: Counter[str] = Counter()
         for partition, (at, mark) in positions.items():
@@ -45,21 +47,21 @@ class Progress:
 
 
 class Member(NamedTuple):
-    """A member of a consumer group, by the names it gave itself and the address the broker saw."""
+    """Member of a consumer group, by its own names and the address that the broker reports."""
 
     client_id: str
     host: str
 
 
 async def foreign_members(admin: AIOKafkaAdminClient, group: str) -> list[Member]:
-    """The members of `group` that are no process of ours. Raises KafkaError where the log does not say."""
+    """Return the members of `group` that are not our processes. Raises KafkaError if the log does not answer."""
     return [
         member for member in members_in(await admin.describe_consumer_groups([group])) if not _is_ours(member.client_id)
     ]
 
 
 def members_in(responses: Sequence[object]) -> list[Member]:
-    """The members that the brokers' answers name."""
+    """Return the members in the brokers' responses."""
     return [
         Member(client_id, host)
         for response in responses

@@ -11,12 +11,12 @@ from contracts.topics import Consumer
 
 @dataclass(frozen=True, slots=True)
 class Stored:
-    """It took effect: something that is shown or forwarded changed."""
+    """A visible or forwarded value has changed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Unchanged:
-    """It repeats something already taken in."""
+    """The record repeats one that was processed before."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,17 +28,17 @@ class Ignored:
 
 @dataclass(frozen=True, slots=True)
 class Parked:
-    """It waits for something that has not arrived."""
+    """The record waits for another one that has not arrived."""
 
     reason: str
 
 
 @dataclass(frozen=True, slots=True)
 class DeadLettered:
-    """It cannot be used and was set aside.
+    """The record cannot be processed and was written to the dead letters.
 
-    `reason` is a short name, `detail` names a field that breaks a rule, and which; neither holds user text. The detail
-    is for people to read: it takes no part in comparing.
+    `reason` is a short name. `detail` names the invalid field and the rule, for people to read; comparisons ignore it.
+    Neither contains user text.
     """
 
     reason: str
@@ -50,7 +50,7 @@ Outcome = Stored | Unchanged | Ignored | Parked | DeadLettered
 STORED = Stored()
 UNCHANGED = Unchanged()
 ERASED = Ignored("erased")
-"""Its words are covered by their author's erasure."""
+"""Outcome of a record that its author's erasure covers."""
 TOMBSTONE = Ignored("tombstone")
 """The outcome of tombstones for handlers that ignore them."""
 
@@ -68,12 +68,12 @@ Observer = Callable[[Observation], None]
 
 
 def reason_of(outcome: Outcome) -> str:
-    """The outcome's reason, empty where it has none."""
+    """Return the outcome's reason, empty if it has none."""
     return "" if isinstance(outcome, Stored | Unchanged) else outcome.reason
 
 
 def kind_of(outcome: Outcome) -> str:
-    """The outcome's name in metrics and logs: stored, unchanged, ignored, parked or dead_lettered."""
+    """Return the outcome's name in metrics and logs: stored, unchanged, ignored, parked or dead_lettered."""
     return _KINDS[type(outcome)]
 
 

@@ -8,24 +8,24 @@ from aiokafka import AIOKafkaConsumer, ConsumerRecord
 from faststream.kafka.subscriber.usecase import BatchSubscriber
 
 FULL = 500
-"""Records of a batch from which on more are taken to lie behind it."""
+"""Minimum number of records in a batch behind which more are expected."""
 
 
 def poll_without_pauses() -> None:
-    """Make every subscriber of this process poll by `poll`. May be called again.
+    """Make every subscriber of this process use `poll`. May be called again.
 
-    FastStream's own poll sleeps after each look that found nothing, and what comes meanwhile lies there. It offers no
-    place for this, so its own name is replaced; a test fails where it no longer has it.
+    FastStream's own poll sleeps after an empty poll, while new records wait. It has no extension point for this, so its
+    private name is replaced; a test fails if it no longer exists.
     """
     setattr(BatchSubscriber, "get_msg", poll)  # noqa: B010 # mypy refuses an assignment to a method
 
 
 async def poll(subscriber: BatchSubscriber, consumer: AIOKafkaConsumer) -> tuple[ConsumerRecord, ...]:
-    """Return the records that are there, else the first that come within the subscriber's time; may return none.
+    """Return the available records, otherwise the first that arrive within the subscriber's timeout; may return none.
 
-    The log is asked again when these are worked off. Asked at once, it would answer with the first record that comes
-    meanwhile, and what comes behind that one would wait for two batches. Only behind a full batch is the next one
-    fetched beside the work.
+    The next fetch begins when these records are processed. An earlier fetch would return the first record that arrives
+    meanwhile, and the records behind it would wait for two batches. Only behind a full batch the next one is fetched
+    concurrently.
     """
     consumer.resume(*consumer.paused())
     found = await consumer.getmany(timeout_ms=subscriber.batch_timeout_ms, max_records=subscriber.max_records)

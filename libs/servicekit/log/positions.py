@@ -19,7 +19,7 @@ class Span(NamedTuple):
 
 
 def spans_of(records: Iterable[RawRecord]) -> dict[TopicPartition, Span]:
-    """The span of each partition in `records`, which come in order within a partition."""
+    """Return the span of each partition in `records`, which are in order within a partition."""
     firsts: dict[tuple[str, int], int] = {}
     lasts: dict[tuple[str, int], int] = {}
     for raw in records:
@@ -32,38 +32,41 @@ def spans_of(records: Iterable[RawRecord]) -> dict[TopicPartition, Span]:
 
 
 class Positions:
-    """The next offset expected of each partition. `lost` counts, by topic, records that were gone before their turn."""
+    """Next expected offset of each partition. `lost` counts, by topic, records that were deleted before they were
+    read."""
 
     def __init__(self) -> None:
         self._next: dict[TopicPartition, int] = {}
         self.lost: Counter[str] = Counter()
 
     def forget(self) -> None:
-        """Expect nothing: the partitions were dealt out anew."""
+        """Expect nothing, because the partitions were assigned again."""
         self._next.clear()
 
     def unknown(self, partitions: Iterable[TopicPartition]) -> list[TopicPartition]:
-        """Those of `partitions` whose expected offset is not known."""
+        """Return those of `partitions` whose expected offset is unknown."""
         return [partition for partition in partitions if partition not in self._next]
 
     def expect(self, offsets: Mapping[TopicPartition, int]) -> None:
-        """Set the next offset expected of some partitions."""
+        """Set the next expected offset of some partitions."""
         self._next.update(offsets)
 
     def again(self, partition: TopicPartition, offset: int) -> None:
-        """Expect `offset` once more. What is missing before it stays missing: perhaps nobody could look yet."""
+        """Expect `offset` again. Records missing before it are checked again, because the check may have been
+        impossible."""
         if offset < self._next.get(partition, offset):
             self._next[partition] = offset
 
     def skipped(self, spans: Mapping[TopicPartition, Span]) -> list[TopicPartition]:
-        """The partitions that begin later than expected.
+        """Return the partitions that begin later than expected.
 
-        That alone is no loss: compaction and the ends of transactions leave offsets without a record, too.
+        That alone is not a loss: compaction and transaction markers also leave offsets without a record.
         """
         return [partition for partition, span in spans.items() if span.first > self._next.get(partition, span.first)]
 
     def begins(self, partition: TopicPartition, offset: int) -> int:
-        """Note that the log begins at `offset`; gives how many records it lost before they were read."""
+        """Record that the log begins at `offset`; return the number of records that it deleted before they were
+        read."""
         lost = max(0, offset - self._next.get(partition, offset))
         if lost:
             self._next[partition] = offset

@@ -1,4 +1,4 @@
-"""Producing in batches: one future per batch of records instead of one per record."""
+"""Producer of batches, with one future per batch instead of one per record."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from servicekit.log.messages import Message, Written
 from servicekit.log.settings import MESSAGE_LIMIT, PRODUCER_SETTINGS
 
 _EARLIEST_MS = 10**12
-"""9 September 2001: the log time of a real record is later."""
+"""9 September 2001 in epoch milliseconds. The log time of a real record is later."""
 
 
 class BatchProducer:
-    """An idempotent producer with acks from all replicas; `produced` counts records by topic.
+    """Idempotent producer with acknowledgements from all replicas; `produced` counts records by topic.
 
-    `compression` is a codec's name (gzip, snappy, lz4, zstd), or None for none.
+    `compression` is a codec's name (gzip, snappy, lz4, zstd), or None.
     """
 
     def __init__(self, bootstrap: Bootstrap, *, client_id: str, compression: str | None = None) -> None:
@@ -85,7 +85,7 @@ class BatchProducer:
     async def _lanes(
         self, producer: AIOKafkaProducer, messages: Sequence[Message]
     ) -> Mapping[tuple[str, int], Sequence[int]]:
-        """The indexes of the messages that go to each topic and partition."""
+        """Return the indexes of the messages of each topic and partition."""
         lanes: defaultdict[tuple[str, int], list[int]] = defaultdict(list)
         for index, message in enumerate(messages):
             lanes[message.topic, await self._partition(producer, message)].append(index)

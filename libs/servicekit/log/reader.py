@@ -1,4 +1,4 @@
-"""Reads everything that a log holds of some topics, up to its end when asked; in no group, committing nothing."""
+"""Reads all records of some topics up to the current end, without a consumer group and commits."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from servicekit.log.cluster import Bootstrap, client_options
 from servicekit.log.topics import Say, wait_for_broker
 
 SILENT_MS = 15_000
-"""A log that gives nothing for so long, while it says it holds more, has failed."""
+"""Time without records, while the log's end is not reached, after which the log counts as failed, in milliseconds."""
 
 
 async def records_of(
@@ -21,10 +21,10 @@ async def records_of(
     after: Mapping[TopicPartition, int] | None = None,
     say: Say = lambda _: None,
 ) -> AsyncIterator[Sequence[ConsumerRecord]]:
-    """The records of `topics` from the beginning (or the offsets in `after`) to the present end, without a group.
+    """Yield the records of `topics` from the beginning (or the offsets in `after`) to the current end.
 
-    Topics that do not exist hold nothing. The value of a batch too large to unpack is a RefusedBatch. Raises
-    StartError where the log stops answering.
+    Topics that do not exist have no records. The value of a batch too large to decompress is a RefusedBatch. Raises
+    StartError if the log stops responding.
     """
     lanes = await _lanes_of(bootstrap, topics, say)
     if not lanes:

@@ -1,4 +1,4 @@
-"""Kafka's settings: how a cluster is reached, and what our consumers and producers are built with."""
+"""Kafka's settings: connection to a cluster, and options of our consumers and producers."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ Mechanism = Literal["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"]
 
 
 class KafkaSettings(Settings):
-    """From the environment with the prefix KAFKA_, for all clients alike.
+    """Settings from the environment with the prefix KAFKA_, for all clients.
 
-    `ssl_ca` holds the certificates to trust, else the system's are; `ssl_cert` and `ssl_key` are the client's own.
+    `ssl_ca` has the trusted certificates, by default the system's; `ssl_cert` and `ssl_key` are the client's own.
     """
 
     model_config = SettingsConfigDict(env_prefix="KAFKA_")
@@ -45,8 +45,8 @@ class KafkaSettings(Settings):
 
 SESSION_TIMEOUT_MS = 10_000
 METADATA_AGE_MS = 10_000
-"""How old what a consumer knows of its topics may get. One that is deleted and made again, or grows, is read on after
-that at most; with aiokafka's own five minutes nothing of it would arrive for as long."""
+"""Maximum age of a consumer's metadata. A topic that is deleted and recreated, or gets partitions, is read again
+after this time at most; aiokafka's default is five minutes."""
 _DAY_MS = 86_400_000
 
 SUBSCRIBER_SETTINGS: Mapping[str, Any] = {
@@ -65,10 +65,10 @@ SUBSCRIBER_SETTINGS: Mapping[str, Any] = {
     "fetch_max_bytes": 16 * 1024 * 1024,
     "no_reply": True,
 }
-"""What every subscriber is built with; the poll interval is a day because liveness is judged by `Subscription`."""
+"""Options of every subscriber. The poll interval is a day, because `Subscription` checks liveness."""
 
 MESSAGE_LIMIT = 2_500_000
-"""Bytes of one record with its key and headers; every topic's max.message.bytes."""
+"""Maximum bytes of one record with its key and headers; max.message.bytes of every topic."""
 PRODUCER_SETTINGS: Mapping[str, Any] = {
     "acks": "all",
     "enable_idempotence": True,
@@ -76,6 +76,6 @@ PRODUCER_SETTINGS: Mapping[str, Any] = {
     "max_request_size": 4 * 1024 * 1024,
     "request_timeout_ms": 20_000,
 }
-"""What every producer is built with; sizes in bytes."""
+"""Options of every producer; sizes in bytes."""
 LETTER_COMPRESSION = "zstd"
-"""The codec of dead letters; everything else is written as it is."""
+"""Codec of dead letters; other records are not compressed."""

@@ -5,11 +5,11 @@ from __future__ import annotations
 from servicekit.clock import Clock
 
 STUCK_SECONDS = 30.0
-"""Seconds without getting on after which a service is not ready."""
+"""Seconds without progress after which a service is not ready."""
 
 
 class Stall:
-    """Watches the batch at work."""
+    """Progress of the current batch."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
@@ -17,16 +17,16 @@ class Stall:
         self._why = ""
 
     def gets_on(self) -> None:
-        """A batch begins, or a part of it went through."""
+        """Record that a batch begins, or that a part of it is done."""
         self._since = self._clock.monotonic()
         self._why = ""
 
     def waits(self, why: str) -> None:
-        """The batch could not go on; `why` without user text."""
+        """Record that the batch cannot continue; `why` is without user text."""
         self._why = why
 
     def ends(self) -> None:
-        """No batch is at work."""
+        """Record that there is no current batch."""
         self._since = None
 
     @property

@@ -1,4 +1,4 @@
-"""One group's subscription: what it takes from the log, commits, reads again, and says of itself."""
+"""One group's subscription: fetches batches, commits their offsets, rewinds, and reports its state."""
 
 from __future__ import annotations
 
@@ -25,22 +25,22 @@ from servicekit.log.stall import STUCK_SECONDS
 from servicekit.logging import frames, logger
 
 DRAIN_SECONDS = 5.0
-"""How long a rebalance waits for the batch at work."""
+"""Maximum time that a rebalance waits for the current batch, in seconds."""
 
 log = logger("subscriber")
 Committed = Callable[[Consumer, Mapping[TopicPartition, int]], None]
-"""Told the next offsets that the log has accepted from a group."""
+"""Called with the next offsets that a group has committed."""
 
 
 class Failing(NamedTuple):
-    """Batches fail for a reason that nobody thought of: since when (monotonic seconds), and the first error's class."""
+    """Unexpected failure of batches: its start (monotonic seconds), and the first error's class."""
 
     since: float
     error: str
 
 
 class Subscription(ConsumerRebalanceListener):  # type: ignore[misc]  # aiokafka has no types
-    """One group's subscription: hands batches to its Delivery and commits what the Delivery has taken in."""
+    """One group's subscription: passes batches to its Delivery and commits what the Delivery has processed."""
 
     def __init__(self, delivery: Delivery, clock: Clock, on_commit: Committed = lambda _group, _offsets: None) -> None:
         self.delivery = delivery
@@ -57,12 +57,12 @@ class Subscription(ConsumerRebalanceListener):  # type: ignore[misc]  # aiokafka
         self._progress = Progress()
         self._failing: Failing | None = None
         self.dealt_out = asyncio.Event()
-        """Set whenever the group's partitions were dealt out anew."""
+        """Set whenever the group's partitions were assigned again."""
         self.assigned = False
         self.polled_at = clock.monotonic()
 
     def attach(self, subscriber: Any) -> None:
-        """Take what this subscriber of FastStream reads, once its broker starts."""
+        """Connect to FastStream's subscriber, which delivers batches once its broker starts."""
         self._subscriber = subscriber
         subscriber(self._on_batch)
 
@@ -114,9 +114,9 @@ class Subscription(ConsumerRebalanceListener):  # type: ignore[misc]  # aiokafka
                 self.polled_at = self._clock.monotonic()
 
     async def _look_for_gaps(self, consumer: AIOKafkaConsumer, spans: Mapping[TopicPartition, Span]) -> None:
-        """Compare where each partition begins in this batch with what comes next for the group.
+        """Compare the first offset of each partition in this batch with the next expected one.
 
-        Asks the log only at a partition's first batch and where offsets were skipped.
+        Queries the log only at a partition's first batch and after skipped offsets.
         """
         if unknown := self._positions.unknown(spans):
             committed = await asyncio.gather(*(consumer.committed(partition) for partition in unknown))
@@ -128,7 +128,7 @@ class Subscription(ConsumerRebalanceListener):  # type: ignore[misc]  # aiokafka
         self._positions.expect({partition: span.next for partition, span in spans.items()})
 
     def _note_begin(self, partition: TopicPartition, begin: int) -> None:
-        """Count and log what the log deleted before it was read."""
+        """Count and log the records that the log deleted before they were read."""
         if lost := self._positions.begins(partition, begin):
             metrics.GAPS.labels(self.group).inc(lost)
             where = {"topic": partition.topic, "partition": partition.partition, "up_to": begin}
@@ -139,8 +139,9 @@ class Subscription(ConsumerRebalanceListener):  # type: ignore[misc]  # aiokafka
     ) -> bool:
         """Commit the exact next offsets, waiting through outages of the broker.
 
-        True only if the log accepted them and nobody else can have worked on these records meanwhile. A batch of an
-        earlier assignment commits nothing: it could move the offset back. Raises Interrupted where waiting was ended.
+        Returns True only if the log accepted them and no other consumer can have processed these records in between. A
+        batch of an earlier assignment commits nothing, because it could move the offset back. Raises Interrupted if the
+        wait is interrupted.
         """
         offsets = {partition: span.next for partition, span in spans.items()}
         attempt = 0
@@ -165,7 +166,7 @@ class Subscription(ConsumerRebalanceListener):  # type: ignore[misc]  # aiokafka
         return False
 
     def _rewind(self, consumer: AIOKafkaConsumer, spans: Mapping[TopicPartition, Span], epoch: int) -> None:
-        """Read again what was not committed, where it is still ours; a later assignment begins there by itself."""
+        """Read uncommitted records again if the partition is still ours; a later assignment begins there by itself."""
         if epoch != self._epoch:
             return
         for partition, span in spans.items():
@@ -178,7 +179,7 @@ class Subscription(ConsumerRebalanceListener):  # type: ignore[misc]  # aiokafka
             self._positions.again(partition, span.first)
 
     async def on_partitions_revoked(self, revoked: Iterable[TopicPartition]) -> None:
-        """Let the batch at work finish, for commits are still valid here; one that waits gives up at once."""
+        """Let the current batch finish, because commits are still valid here; a waiting batch gives up immediately."""
         self.assigned = False
         self.delivery.backoff.give_up.set()
         try:
@@ -199,7 +200,7 @@ class Subscription(ConsumerRebalanceListener):  # type: ignore[misc]  # aiokafka
             self.delivery.backoff.give_up.clear()
 
     async def stop(self) -> None:
-        """Take no further batch, and wait until the one at work is done or has given up."""
+        """Accept no further batch, and wait until the current one is done or has given up."""
         self._stopping = True
         self.delivery.backoff.give_up.set()
         self.delivery.repair_backoff.give_up.set()
@@ -211,7 +212,7 @@ class Subscription(ConsumerRebalanceListener):  # type: ignore[misc]  # aiokafka
             self._busy.release()
 
     async def lag(self) -> int:
-        """Records in the log that this member's partitions have not committed."""
+        """Number of records in the log that this member's partitions have not committed."""
         consumer = self.consumer
         if consumer is None:
             return 0
@@ -231,9 +232,9 @@ class Subscription(ConsumerRebalanceListener):  # type: ignore[misc]  # aiokafka
         return lag
 
     async def committed(self, partitions: Collection[TopicPartition]) -> dict[TopicPartition, int]:
-        """The group's next offsets on these partitions, 0 where it has none.
+        """Return the group's next offsets on these partitions, 0 without a commit.
 
-        Asks the log only about partitions of other members, or where nothing was committed here yet.
+        Queries the log only about partitions of other members, or without a commit of this process.
         """
         consumer = self.consumer
         if consumer is None:
@@ -247,7 +248,7 @@ class Subscription(ConsumerRebalanceListener):  # type: ignore[misc]  # aiokafka
         return found
 
     async def _learn_committed(self, consumer: AIOKafkaConsumer, partitions: Collection[TopicPartition]) -> None:
-        """Ask the log where the group stands in those of `partitions` of which nothing was committed here."""
+        """Query the log for the committed offsets of those of `partitions` without a commit of this process."""
         unknown = [partition for partition in partitions if partition not in self._committed]
         for partition, at in zip(unknown, await asyncio.gather(*map(consumer.committed, unknown)), strict=True):
             if at is not None:
@@ -275,7 +276,7 @@ class Subscription(ConsumerRebalanceListener):  # type: ignore[misc]  # aiokafka
         )
 
     async def look_for_foreign_members(self, admin: AIOKafkaAdminClient) -> None:
-        """Log and count the group's members that are no process of ours, and what others have passed over.
+        """Log and count the group's foreign members, and the records that others have passed.
 
         Raises KafkaError.
         """
@@ -298,8 +299,8 @@ class Subscription(ConsumerRebalanceListener):  # type: ignore[misc]  # aiokafka
     def not_ready(self) -> str | None:
         """Return the reason why this group does not read the log, or None.
 
-        It does while it has partitions and within the last minute a batch came through, is at work, or there was
-        nothing to take in.
+        A group reads if it has partitions and, within the last minute, a batch was done, is being processed, or there
+        was nothing to read.
         """
         if not self.assigned:
             return "it has no partitions"

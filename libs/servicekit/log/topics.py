@@ -1,4 +1,4 @@
-"""Topics on the cluster: made and checked as the topic table says."""
+"""Creation and validation of the topics on a cluster, by the topic table."""
 
 from __future__ import annotations
 
@@ -15,22 +15,22 @@ from servicekit.log.settings import MESSAGE_LIMIT
 
 DEAD_LETTER_PARTITIONS = 1
 DEAD_LETTER_DAYS = 7
-"""Days that dead letters are kept: as long as the topics whose texts they may hold."""
+"""Retention of dead letters in days, that of the topics whose texts they may contain."""
 COPIES = 3
-"""Copies of each partition, where there are that many brokers."""
+"""Replicas of each partition, if there are so many brokers."""
 _VISIBLE_TRIES = 50
-"""Looks, 0.2 s apart, for a topic just made: a broker shows it a little after it has answered."""
+"""Number of checks, 0.2 s apart, for a new topic, which is visible some time after the broker's response."""
 Say = Callable[[str], None]
 
 
 def partitions_by_topic() -> dict[str, int]:
-    """Every topic and dead-letter topic with its number of partitions."""
+    """Return every topic and dead-letter topic with its number of partitions."""
     counts = {topic.name: topic.partitions for topic in TOPICS}
     return counts | {topic.dead_letters: DEAD_LETTER_PARTITIONS for topic in TOPICS}
 
 
 def topic_config(topic: Topic, replication: int) -> dict[str, str]:
-    """The broker's settings for `topic`: the log's own time, its retention, and compaction within a day."""
+    """Return the broker's settings for `topic`: the log's own time, its retention, and compaction within a day."""
     config = {
         "message.timestamp.type": "LogAppendTime",
         "retention.ms": str(topic.retention_ms),
@@ -47,7 +47,7 @@ def topic_config(topic: Topic, replication: int) -> dict[str, str]:
 
 
 def declared_topics(replication: int) -> list[NewTopic]:
-    """Return every topic and dead-letter topic as the cluster is to create it, with `replication` copies."""
+    """Return every topic and dead-letter topic in the form for the cluster, with `replication` replicas."""
     letters = {"retention.ms": str(DEAD_LETTER_DAYS * DAY_MS), **_durability(replication)}
     return [
         NewTopic(topic.name, topic.partitions, replication, topic_configs=topic_config(topic, replication))
@@ -56,13 +56,13 @@ def declared_topics(replication: int) -> list[NewTopic]:
 
 
 def _durability(replication: int) -> dict[str, str]:
-    """With three copies or more, two of them must hold a record before it is acknowledged."""
+    """Return the settings for size and durability. With three replicas or more, two must acknowledge a record."""
     kept = {"min.insync.replicas": "2"} if replication >= 3 else {}
     return {"max.message.bytes": str(MESSAGE_LIMIT + 100_000), **kept}
 
 
 async def wait_for_broker(bootstrap: Bootstrap, say: Say) -> AIOKafkaAdminClient:
-    """A connected admin client; waits as long as the broker does not answer, and says so every few seconds."""
+    """Return a connected admin client; wait while the broker does not respond, and report that every few seconds."""
     tries = 0
     while True:
         admin = AIOKafkaAdminClient(**client_options(bootstrap), request_timeout_ms=10_000)
@@ -80,10 +80,10 @@ async def wait_for_broker(bootstrap: Bootstrap, say: Say) -> AIOKafkaAdminClient
 async def ensure_topics(
     bootstrap: Bootstrap, *, replication: int | None = None, create: bool = True, say: Say = lambda _: None
 ) -> None:
-    """Make the topics that are missing, and refuse a cluster whose partition counts differ from the table.
+    """Create missing topics, and reject a cluster whose partition counts differ from the table.
 
-    `replication` None: three copies of each partition, or as many as there are brokers.
-    Raises StartError: another count would send a feedback's announcements to two partitions.
+    `replication` None: three replicas of each partition, or as many as there are brokers. Raises StartError: with
+    another count, a feedback record's announcements could be on two partitions.
     """
     admin = await wait_for_broker(bootstrap, say)
     try:
@@ -118,7 +118,7 @@ async def _partitions(admin: AIOKafkaAdminClient) -> dict[str, int]:
 
 
 async def _create(admin: AIOKafkaAdminClient, copies: int | None, say: Say) -> set[str]:
-    """Make what is missing; gives the names."""
+    """Create missing topics; return their names."""
     replication = copies or min(COPIES, await _brokers(admin))
     existing = set(await admin.list_topics())
     missing = [topic for topic in declared_topics(replication) if topic.name not in existing]

@@ -1,4 +1,4 @@
-"""Unpacks compressed batches of records, up to a bound: a few kilobytes may hold gigabytes."""
+"""Decompression of record batches up to a limit, because a few kilobytes may contain gigabytes."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from typing import Any
 import cramjam
 
 UNPACKED_LIMIT = 8 * 1024 * 1024
-"""Bytes that a batch may unpack to. Clients bound a batch at about one megabyte unless set otherwise."""
+"""Maximum decompressed bytes of a batch. Clients limit a batch to about one megabyte by default."""
 HEADERS_LIMIT = 10_000
-"""Headers that a record of a compressed batch may have. An empty one lies in two bytes, and takes seventy once read."""
+"""Maximum headers of a record in a compressed batch. An empty header takes two bytes, and seventy in memory."""
 # Elsewhere such memory is shared with the processes that one forks into.
 _PRIVATE: dict[str, int] = {} if sys.platform == "win32" else {"flags": mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS}
 _XERIAL = b"\x82SNAPPY\x00"
@@ -25,7 +25,8 @@ _FULL = "failed to write whole buffer"
 
 
 class UnpacksTooLarge(Exception):
-    """A batch unpacks to more than `UNPACKED_LIMIT`, or its headers would; `packed` are its compressed bytes."""
+    """A batch decompresses to more than `UNPACKED_LIMIT`, or has too many headers; `packed` are its compressed
+    bytes."""
 
     def __init__(self, packed: bytes) -> None:
         super().__init__(f"more than {UNPACKED_LIMIT} bytes unpacked, or {HEADERS_LIMIT} headers in a record")
@@ -33,9 +34,9 @@ class UnpacksTooLarge(Exception):
 
 
 class _Room(threading.local):
-    """A buffer to unpack into: making one for each batch would cost more than the unpacking.
+    """Buffer for decompression, because a new one for each batch would cost more than the decompression.
 
-    Memory of its own, of which the system gives only the pages that something was unpacked to.
+    It has its own memory mapping, of which the system allocates only the used pages.
     """
 
     def __init__(self) -> None:
@@ -46,7 +47,7 @@ _room = _Room()
 
 
 def unpack_gzip(packed: bytes) -> bytes:
-    """The bytes of a gzip file. Raises UnpacksTooLarge."""
+    """Decompress a gzip file. Raises UnpacksTooLarge."""
     with gzip.GzipFile(fileobj=io.BytesIO(packed)) as file:
         found = file.read(UNPACKED_LIMIT + 1)
     if len(found) > UNPACKED_LIMIT:
@@ -55,17 +56,17 @@ def unpack_gzip(packed: bytes) -> bytes:
 
 
 def unpack_lz4(packed: bytes) -> bytes:
-    """The bytes of an LZ4 frame. Raises UnpacksTooLarge."""
+    """Decompress an LZ4 frame. Raises UnpacksTooLarge."""
     return _unpacked(cramjam.lz4, packed)
 
 
 def unpack_zstd(packed: bytes) -> bytes:
-    """The bytes of a Zstandard frame. Raises UnpacksTooLarge."""
+    """Decompress a Zstandard frame. Raises UnpacksTooLarge."""
     return _unpacked(cramjam.zstd, packed)
 
 
 def unpack_snappy(packed: bytes) -> bytes:
-    """The bytes of a Snappy block, or of the blocks that Java clients write. Raises UnpacksTooLarge."""
+    """Decompress a Snappy block, or the blocks that Java clients write. Raises UnpacksTooLarge."""
     packed = bytes(packed)
     blocks = _blocks(packed) if packed.startswith(_XERIAL) else [packed]
     if sum(map(cramjam.snappy.decompress_raw_len, blocks)) > UNPACKED_LIMIT:
@@ -74,7 +75,7 @@ def unpack_snappy(packed: bytes) -> bytes:
 
 
 def _blocks(packed: bytes) -> list[bytes]:
-    """The blocks behind the header of a Java client, each of them behind its length."""
+    """Return the blocks behind the header of a Java client, each of which follows its length."""
     found, at = [], _XERIAL_HEADER
     while at < len(packed):
         (size,) = struct.unpack_from("!i", packed, at)
@@ -97,7 +98,7 @@ def _unpacked(codec: Any, packed: bytes) -> bytes:
 
 
 def with_few_headers(unpack: Callable[[bytes], bytes]) -> Callable[[bytes], bytes]:
-    """`unpack`, which also raises UnpacksTooLarge where a record has more than `HEADERS_LIMIT` headers."""
+    """Return `unpack`, extended to raise UnpacksTooLarge if a record has more than `HEADERS_LIMIT` headers."""
 
     def unpack_records(packed: bytes) -> bytes:
         records = unpack(packed)
@@ -109,7 +110,7 @@ def with_few_headers(unpack: Callable[[bytes], bytes]) -> Callable[[bytes], byte
 
 
 def _has_many_headers(records: bytes) -> bool:
-    """Hops from record to record, and looks only into those large enough. False where they are malformed."""
+    """Skip from record to record, and count headers of large ones only. Return False for malformed ones."""
     at = 0
     try:
         while at + 2 * HEADERS_LIMIT < len(records):
@@ -135,7 +136,7 @@ def _headers_at(records: bytes, at: int) -> int:
 
 
 def _varint(data: bytes, at: int) -> tuple[int, int]:
-    """The number at `at`, and where it ends. Raises IndexError and ValueError."""
+    """Return the number at `at` and the position after it. Raises IndexError and ValueError."""
     value = 0
     for shift in range(0, 64, 7):
         byte = data[at]

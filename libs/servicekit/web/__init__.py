@@ -1,1 +1,1 @@
-"""The HTTP server, who calls it, and how it refuses."""
+"""HTTP: server, authentication, permissions and error responses."""

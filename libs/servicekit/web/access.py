@@ -14,10 +14,10 @@ from servicekit.settings import Settings
 from servicekit.web.auth import AccessToken, Authenticator
 
 TOKEN_LENGTH = 16
-"""Least number of characters of an access token."""
+"""Minimum length of an access token, in characters."""
 _ADDRESS = r"^https?://[^\x00-\x20]+$"
 Names = Annotated[tuple[str, ...], NoDecode]
-"""In the environment a list with commas."""
+"""List, separated by commas in the environment."""
 
 
 def _split(names: object) -> object:
@@ -25,13 +25,14 @@ def _split(names: object) -> object:
 
 
 class AuthSettings(Settings):
-    """From the environment with the prefix AUTH_. Either all of issuer, audience and jwks_url are set, or none.
+    """Settings from the environment with the prefix AUTH_. Issuer, audience and jwks_url are set together or not at
+    all.
 
-    A token whose tenant is `all_tenants` (and its project `*`) is one of all tenants; without this setting no token of
-    the issuer is.
+    A token whose tenant is `all_tenants` and whose project is `*` is a token of all tenants; without this setting the
+    issuer has none.
 
-    `algorithms` and `cors_origins` are lists with commas. `cors_origins` are the sites whose pages may call the HTTP
-    API with a token of their own; empty means none.
+    `algorithms` and `cors_origins` are lists separated by commas. `cors_origins` are the sites whose pages may call the
+    HTTP API with tokens of their own; empty means none.
     """
 
     model_config = SettingsConfigDict(env_prefix="AUTH_")
@@ -68,7 +69,7 @@ class AuthSettings(Settings):
 
 
 def issuer_of(settings: AuthSettings) -> Authenticator | None:
-    """Accepts the JSON Web Tokens of the issuer that is set; None where none is."""
+    """Return the authenticator for tokens of the configured issuer; None without one."""
     if settings.issuer is None or settings.audience is None or settings.jwks_url is None:
         return None
     # What verifies signatures takes nine megabytes: only a service that has an issuer imports it.
@@ -92,7 +93,7 @@ def issuer_of(settings: AuthSettings) -> Authenticator | None:
 
 
 def access_token(token: str) -> AccessToken:
-    """Return the authenticator of `token`. Raises StartError if it is short enough to be guessed."""
+    """Return the authenticator of `token`. Raises StartError if the token is too short."""
     if len(token) < TOKEN_LENGTH:
         raise StartError(
             f"The access token (AGENT_FEEDBACK_TOKEN or --token) is shorter than {TOKEN_LENGTH} characters: "
@@ -102,10 +103,9 @@ def access_token(token: str) -> AccessToken:
 
 
 def authenticator_for(settings: AuthSettings, token: str | None) -> Authenticator:
-    """JSON Web Tokens where an issuer is set, else the one access token.
+    """Return the authenticator for the configured issuer, otherwise for the single access token.
 
-    Raises StartError where there is neither, and where there are both: a forgotten token would be a way around the
-    issuer.
+    Raises StartError if there is neither, or both, because a forgotten token would bypass the issuer.
     """
     issuer = issuer_of(settings)
     if issuer is None:

@@ -14,7 +14,7 @@ from servicekit.errors import StartError
 
 COOKIE = "agent_feedback_token"
 _BEARER = HTTPBearer(auto_error=False, description="An access token, or a JSON Web Token of the configured issuer.")
-"""For the API's description only: the guard has read the token."""
+"""Security scheme for the OpenAPI document only; the guard has verified the token."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +27,7 @@ class Caller:
     scopes: frozenset[str] = frozenset()
 
     def may_touch(self, tenant: str, project: str | None) -> bool:
-        """Return True if the token covers a project; None stands for all projects of the tenant."""
+        """Return True if the token covers a project; None means all projects of the tenant."""
         return self.tenant in (None, tenant) and self.project in (None, project)
 
     def person(self, user_id: str | None) -> str:
@@ -44,12 +44,13 @@ class Caller:
 
 class Authenticator(Protocol):
     async def authenticate(self, token: str) -> Caller | None:
-        """The caller a token stands for, or None where it is not valid. Raises Unavailable if that cannot be known."""
+        """Return the caller that a token identifies, or None if it is invalid. Raises Unavailable if that is
+        unknown."""
         ...
 
 
 class AccessToken:
-    """One token for one machine: whoever has it may do everything. Raises StartError for an empty one."""
+    """Single token for one machine, whose holder may do everything. Raises StartError if it is empty."""
 
     def __init__(self, token: str) -> None:
         if not token.strip():
@@ -63,7 +64,7 @@ class AccessToken:
 
 
 class AnyOf:
-    """Accepts whatever one of `authenticators` accepts; the first one that does says who calls."""
+    """Accepts a token if one of `authenticators` does; the first of these returns the caller."""
 
     def __init__(self, *authenticators: Authenticator) -> None:
         self._authenticators = authenticators
@@ -76,7 +77,7 @@ class AnyOf:
 
 
 async def caller_of(request: Request, _: Annotated[object, Depends(_BEARER)] = None) -> Caller:
-    """The request's caller, as the guard found them. Raises 401 on a public route, which has none."""
+    """Return the request's caller, as found by the guard. Raises 401 on a public route, which has none."""
     caller: Caller | None = getattr(request.state, "caller", None)
     if caller is None:
         raise HTTPException(401, "A valid access token is needed.", {"WWW-Authenticate": "Bearer"})

@@ -1,6 +1,6 @@
-"""Routes that are asked very often: described by FastAPI like any other, but called past it.
+"""Routes for frequent requests, documented by FastAPI and dispatched without it.
 
-Finding a route, its dependencies and the form of its answer takes FastAPI twice the time of taking a judgement in.
+FastAPI needs twice the time of accepting a judgement to find the route, its dependencies and its response model.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from servicekit.web.refusals import invalid
 
 
 class DirectRoute(APIRoute):
-    """A route whose function takes `request`, `caller` and the path's parameters, and nothing else.
+    """Route whose function takes only `request`, `caller` and the path's parameters.
 
-    It gives a model, which is the answer's body, or a response. Its body it reads by itself.
+    The function returns a response, or a model for the response's body. It reads the request's body itself.
     """
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
@@ -37,7 +37,7 @@ class DirectRoute(APIRoute):
         return handler
 
     async def answer(self, request: Request, place: Mapping[str, str]) -> Response:
-        """Answer a request whose path has the parameters `place`, decoded. Raises HTTPException."""
+        """Respond to a request whose path has the parameters `place`, decoded. Raises HTTPException."""
         try:
             values = self._place.model_validate(place).__dict__
         except ValidationError as error:
@@ -52,7 +52,7 @@ class DirectRoute(APIRoute):
 
 
 class DirectCalls:
-    """Calls the route of a request among `routes`, by method and template, else `app`. The guard runs before it.
+    """Calls the matching route among `routes`, by method and template, otherwise `app`. The guard runs before it.
 
     `routes` are DirectRoutes and Documents.
     """

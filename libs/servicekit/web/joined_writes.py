@@ -13,8 +13,8 @@ HELD_LIMIT: Final = 64 * 1024
 class JoinedWrites:
     """`transport` that sends all writes of one event loop iteration together.
 
-    uvicorn writes a response's head and body one after the other. Each would be a packet that wakes the client, which
-    costs more than making the response. `close` calls `on_close` if given, which closes or lingers.
+    uvicorn writes a response's head and body separately. Each write would be a packet that wakes the client, which
+    costs more than the response itself. `close` calls `on_close` if given, which closes or lingers.
     """
 
     def __init__(self, transport: asyncio.Transport, on_close: Callable[[], None] | None = None) -> None:

@@ -1,4 +1,4 @@
-"""An issuer's public keys, fetched over HTTP, kept, and fetched again when a token names one that is not there."""
+"""An issuer's public keys, fetched over HTTP, cached, and fetched again when a token names an unknown one."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from servicekit.errors import Unavailable
 from servicekit.logging import logger
 
 ANSWER_LIMIT: Final = 256 * 1024
-"""Bytes of a key set."""
+"""Maximum bytes of a key set."""
 KEYS_LIMIT: Final = 100
 RSA: Final = frozenset({"RS256", "RS384", "RS512", "PS256", "PS384", "PS512"})
 _BY_CURVE: Final = {
@@ -26,7 +26,7 @@ _BY_CURVE: Final = {
     "Ed25519": frozenset({"EdDSA"}),
 }
 ALGORITHMS: Final = RSA.union(*_BY_CURVE.values())
-"""Those with a public key. With any other, whoever reads the public key, or nobody at all, could sign."""
+"""Algorithms with a public key. With others, anybody who reads the key set, or anybody at all, could sign."""
 _LEAST_RSA_BITS: Final = 2_048
 
 log = logger("jwks")
@@ -34,7 +34,7 @@ log = logger("jwks")
 
 @dataclass(frozen=True, slots=True)
 class PublicKey:
-    """A key that verifies signatures by any of `algorithms`. `key` is what PyJWT takes."""
+    """Key that verifies signatures by any of `algorithms`. `key` is PyJWT's form of it."""
 
     key_id: object
     algorithms: frozenset[str]
@@ -42,9 +42,9 @@ class PublicKey:
 
 
 class KeySet:
-    """The keys at `url`: kept for `keep_seconds`, and fetched at most every `retry_seconds`, whatever callers send.
+    """Keys at `url`, cached for `keep_seconds` and fetched at most every `retry_seconds`, whatever callers send.
 
-    While the issuer does not answer, keys that were fetched go on being used for `stale_seconds`.
+    While the issuer does not respond, cached keys remain valid for `stale_seconds`.
     """
 
     def __init__(
@@ -70,9 +70,9 @@ class KeySet:
         self._fetching = asyncio.Lock()
 
     async def key(self, key_id: object, algorithm: str) -> PublicKey | None:
-        """The key `key_id` (or, where a token names none, the only one that fits), if it is one for `algorithm`.
+        """Return the key `key_id` if it is one for `algorithm`; without an id, the only suitable key.
 
-        Raises Unavailable where the issuer does not answer, and what it said last knows no such key or is too old.
+        Raises Unavailable if the issuer does not respond, and the cached keys lack this key or are too old.
         """
         if self._older_than(self._fetched_at, self._keep_seconds):
             await self._fetch()
@@ -94,7 +94,8 @@ class KeySet:
         return moment is None or self._clock.monotonic() - moment >= seconds
 
     async def _fetch(self) -> None:
-        """Fetch the key set, unless somebody tried within the last `retry_seconds`. Never raises for the issuer."""
+        """Fetch the key set, unless that was tried within the last `retry_seconds`. Failures of the issuer raise
+        nothing."""
         async with self._fetching:
             if not self._older_than(self._tried_at, self._retry_seconds):
                 return
@@ -125,7 +126,7 @@ class KeySet:
 
 
 def keys_in(answer: Any) -> list[PublicKey]:
-    """The public signing keys of a key set; what is no such key is passed over. Raises ValueError where it is none."""
+    """Return the public signing keys of a key set; skip all others. Raises ValueError if it is not a key set."""
     match answer:
         case {"keys": list(keys)}:
             return [key for one in keys[:KEYS_LIMIT] if (key := _public_key(one)) is not None]

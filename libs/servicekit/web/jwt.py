@@ -1,4 +1,4 @@
-"""JSON Web Tokens: who calls, as somebody else's issuer says it."""
+"""Authentication by JSON Web Tokens of an issuer."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from servicekit.web.auth import Caller
 from servicekit.web.jwks import ALGORITHMS, KeySet
 
 TOKEN_LIMIT: Final = 16_384
-"""Characters of a token."""
+"""Maximum length of a token, in characters."""
 EVERY_PROJECT: Final = "*"
 _ID: TypeAdapter[str] = TypeAdapter(Id)
 _SCOPE: TypeAdapter[str] = TypeAdapter(Name)
@@ -26,9 +26,9 @@ _TOKEN = re.compile(r"[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+", re.ASCII)
 
 @dataclass(frozen=True)
 class Claims:
-    """Names of claims. Scopes are read as one string with blanks between, or as a list.
+    """Names of claims. Scopes are a string separated by blanks, or a list.
 
-    A tenant of the name `all_tenants` stands for all of them; None, the default, for none.
+    A tenant named `all_tenants` means all tenants; None, the default, means none.
     """
 
     subject: str = "sub"
@@ -39,10 +39,10 @@ class Claims:
 
 
 class JwtAuthenticator:
-    """Accepts tokens that `issuer` signed for `audience` with a key of its key set, within their time.
+    """Accepts tokens that `issuer` signed for `audience` with a key of its key set, within their lifetime.
 
-    A token must say when it expires, who its subject is, and one tenant and project; the project `*` stands for all
-    of the tenant. Raises StartError for an algorithm that has no public key.
+    A token must have an expiry, a subject, one tenant and one project; the project `*` means all projects of the
+    tenant. Raises StartError for an algorithm without a public key.
     """
 
     def __init__(
@@ -67,7 +67,8 @@ class JwtAuthenticator:
         self._claims = claims or Claims()
 
     async def authenticate(self, token: str) -> Caller | None:
-        """The caller a token stands for, or None where anything about it is wrong. Raises Unavailable (see KeySet)."""
+        """Return the caller that a token identifies, or None if any part of it is invalid. Raises Unavailable (see
+        KeySet)."""
         if len(token) > TOKEN_LIMIT or not _TOKEN.fullmatch(token):
             return None
         try:
@@ -93,7 +94,7 @@ class JwtAuthenticator:
 
 
 def caller_of_claims(said: Mapping[str, Any], claims: Claims) -> Caller | None:
-    """The caller that verified claims describe, or None where they do not name one person in one tenant. Pure."""
+    """Return the caller of verified claims, or None if they do not name one person in one tenant. Pure."""
     try:
         subject = _ID.validate_python(said.get(claims.subject), strict=True)
         tenant = _SCOPE.validate_python(said.get(claims.tenant), strict=True)

@@ -1,4 +1,4 @@
-"""Paths of requests, split before they are decoded: an id may hold a slash and never reaches into its neighbour."""
+"""Paths of requests, split before they are decoded, so that a slash inside an id does not end its segment."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ class UnreadablePath(ValueError):
 
 
 class Segment(Convertor[str]):
-    """One part of a path as it was sent, to the text it stands for. Written `{name:segment}` in a route."""
+    """Conversion of a path segment as sent to its decoded text. Written `{name:segment}` in a route."""
 
     regex = "[^/]+"
 
@@ -29,18 +29,18 @@ register_url_convertor("segment", Segment())
 
 
 def template_of(path: str) -> str:
-    """A route's path without its convertors: `/a/{b:segment}` as `/a/{b}`."""
+    """Return a route's path without its convertors: `/a/{b:segment}` becomes `/a/{b}`."""
     return compile_path(path)[1]
 
 
 def raw_path(scope: Scope) -> str:
-    """The path of a request as it was sent, with its percent-encoding."""
+    """Return the path of a request as it was sent, with its percent-encoding."""
     sent = scope.get("raw_path")
     return quote(scope["path"], safe="/%") if sent is None else sent.decode("latin-1")
 
 
 def segments_of(path: str) -> list[str]:
-    """The decoded parts of a path as it was sent; the first is empty. Raises UnreadablePath."""
+    """Return the decoded segments of a raw path; the first is empty. Raises UnreadablePath."""
     if "%" not in path:
         return path.split("/")
     try:

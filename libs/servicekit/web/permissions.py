@@ -23,7 +23,7 @@ from servicekit.web.auth import Caller
 from servicekit.web.paths import template_of
 
 Permissions = Mapping[tuple[str, str], "Need"]
-"""(method, path as declared) to what the route asks of its caller."""
+"""Required permission by method and declared path."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,13 +51,13 @@ ANY_TOKEN = Need()
 
 
 def needs(*scopes: str) -> Need:
-    """A valid token with at least one of `scopes`."""
+    """Return the requirement of a valid token with at least one of `scopes`."""
     return Need(scopes=frozenset(scopes))
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A row of the table, found by a request. `place` holds the path's parameters, decoded."""
+    """Row of the table that matches a request. `place` has the path's decoded parameters."""
 
     template: str
     need: Need
@@ -65,9 +65,9 @@ class Row:
 
 
 class PermissionTable:
-    """The rows of a process, found by method and path. Two templates of one method never fit the same path.
+    """Rows of a process, by method and path. Two templates of one method never match the same path.
 
-    Raises ValueError for rows that overlap: which of them a request meets would depend on the order of the routes.
+    Raises ValueError for rows that overlap, because the matching one would depend on the order of the routes.
     """
 
     def __init__(self, permissions: Permissions) -> None:
@@ -83,7 +83,7 @@ class PermissionTable:
             self._rows[len(parts)].append(_Template(method, template, parts, words, names, need))
 
     def rows_at(self, segments: list[str]) -> dict[str, Row]:
-        """The rows of a path by their method. `segments` are its decoded parts, the first one empty."""
+        """Return the rows of a path by their method. `segments` are its decoded parts, the first one empty."""
         return {
             one.method: Row(one.template, one.need, place)
             for one in self._rows.get(len(segments), ())
@@ -92,8 +92,7 @@ class PermissionTable:
 
 
 class _Template(NamedTuple):
-    """A row's path: its `parts`, of them those that are `words` and those that are `names` of parameters, each with
-    its index."""
+    """Path of a row: its `parts`, the indexes of literal `words`, and those of parameter `names`."""
 
     method: str
     template: str
@@ -103,7 +102,8 @@ class _Template(NamedTuple):
     need: Need
 
     def place(self, segments: Sequence[str]) -> dict[str, str] | None:
-        """The parameters in a path of as many segments, or None where it is another path; none of them is empty."""
+        """Return the parameters of a path with as many segments, or None if it does not match; no parameter is
+        empty."""
         for at, word in self.words:
             if segments[at] != word:
                 return None
@@ -116,7 +116,7 @@ def _overlap(one: Sequence[str], other: Sequence[str]) -> bool:
 
 
 def merged(*tables: Permissions) -> dict[tuple[str, str], Need]:
-    """All rows of `tables`. Raises ValueError where two name one route."""
+    """Return all rows of `tables`. Raises ValueError if two of them name the same route."""
     rows: dict[tuple[str, str], Need] = {}
     for table in tables:
         if twice := rows.keys() & table.keys():

@@ -1,4 +1,4 @@
-"""The HTTP reference, made from the OpenAPI document: as Markdown for the docs, as a page for `/docs`."""
+"""The HTTP reference, generated from the OpenAPI document: as Markdown for the docs, as a page for `/docs`."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _HEAD: Final = "| {} | type | |\n|---|---|---|\n"
 
 
 def as_markdown(document: dict[str, Any]) -> str:
-    """Every route with its parameters, body, answer and refusals."""
+    """Return every route with its parameters, body, response and errors."""
     routes = [_route(document, *place) for place in _operations(document)]
     schemas = document.get("components", {}).get("schemas", {})
     models = {name: schema for name, schema in schemas.items() if _is_shown(document, name)}
@@ -107,7 +107,7 @@ def _row(name: str, field: dict[str, Any], required: bool) -> str:
 
 
 def _blocks(markdown: str) -> Iterator[str]:
-    """The few kinds of Markdown that are made above, as HTML."""
+    """Convert the kinds of Markdown that are generated above to HTML."""
     for block in re.split(r"\n\n+|\n(?=\|)(?<!\|\n)", markdown.strip()):
         lines = block.strip().splitlines()
         if not lines:

@@ -1,4 +1,4 @@
-"""HTTP in the same process: a server on a socket that is ours before anything else starts, and limits on bodies."""
+"""An HTTP server in the same process, on a socket that is bound before anything else starts, and limits on bodies."""
 
 from __future__ import annotations
 
@@ -19,24 +19,24 @@ from servicekit.web.protocol import HttpConnection
 from servicekit.web.settings import HttpSettings
 
 BODY_LIMIT = 64 * 1024
-"""Bytes of a request's body, where a path has no limit of its own."""
+"""Maximum bytes of a request's body, unless its path has another limit."""
 
 UNSENT_LIMIT = 64 * 1024
-"""Bytes of a response that the operating system takes ahead of the client. Otherwise it takes megabytes, then nothing
-until the client has read a third of them: a slow reader would seem to read nothing."""
+"""Maximum bytes of a response that the operating system buffers. By default it buffers megabytes, and accepts more
+only after the client has read a third of them, so a slow reader would seem to read nothing."""
 
 
 class _Server(uvicorn.Server):
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:
-        """Signals belong to the composition root."""
+        """Leave signals to the composition root."""
         yield
 
 
 class HttpServer:
-    """Serves `app` on `host`:`port` until stopped. Port 0 takes a free one; `port` says which.
+    """Server of `app` on `host`:`port` until it is stopped. Port 0 selects a free one; `port` has its number.
 
-    `settings` bound its connections. Raises StartError where the port cannot be had.
+    `settings` limit its connections. Raises StartError if the port is unavailable.
     """
 
     def __init__(self, host: str, port: int, settings: HttpSettings | None = None) -> None:
@@ -83,7 +83,8 @@ class HttpServer:
 
 
 class BodyLimit:
-    """Answers 413 to a body over its path's limit, before it is read into memory. `limits` is by path prefix."""
+    """Middleware that responds with 413 to a body over its path's limit before it is read into memory. `limits` is
+    by path prefix."""
 
     def __init__(self, app: ASGIApp, limits: Mapping[str, int] | None = None) -> None:
         self._app = app

@@ -9,10 +9,12 @@ from servicekit.settings import Settings
 
 
 class HttpSettings(Settings):
-    """`request_seconds` is how long a request may wait for the first byte of its response, `header_seconds` how long a
-    connection may take over a request's head, or over the rest of a body that nobody reads. `response_seconds` is how
-    long a client may read no more of its response; `connections` how many may be open at once (at most half of the
-    process's file descriptors)."""
+    """Limits of the HTTP server.
+
+    `request_seconds` limits the time until a response begins. `header_seconds` limits the time of a request's head, and
+    of discarding the rest of a body. `response_seconds` limits the time without progress in reading a response.
+    `connections` is the maximum number of open connections (at most half of the process's file descriptors).
+    """
 
     model_config = SettingsConfigDict(env_prefix="HTTP_")
 
