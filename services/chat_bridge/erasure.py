@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Final
 
 import asyncpg
 
 from chat_bridge.model import About, ParkedEvent, without_copy
+from chat_bridge.sql import SQL
 from chat_bridge.store import Store
 from contracts.erasure import ErasedAt, author_of, is_erased
 from contracts.topics import BY_NAME
@@ -15,12 +15,6 @@ from servicekit.db.erasure_ledger import ErasureLedger
 from servicekit.log.records import event_in
 
 _AT_ONCE = 1_000
-_UNNAME: Final = """
-update messages set sender_id = '' where (message_id, conversation_id, tenant, project) in (
-    select message_id, conversation_id, tenant, project from messages
-    where sender_id = $2 and tenant = $1 and sender_type = 'human' and sender_id <> '' limit $3)
-"""
-"""0.1.0 kept the senders of people's messages."""
 
 
 class ChatBridgeErasures(ErasureLedger):
@@ -34,7 +28,8 @@ class ChatBridgeErasures(ErasureLedger):
         """Delete these people's parked events and ids, and all copies of messages. Returns the rows changed."""
         removed = 0
         for tenant, user_id in sorted(erased):
-            while unnamed := int((await self._pool.execute(_UNNAME, tenant, user_id, _AT_ONCE)).rpartition(" ")[2]):
+            statement = SQL.blank_senders(tenant=tenant, user_id=user_id, limit=_AT_ONCE)
+            while unnamed := int((await self._pool.execute(*statement)).rpartition(" ")[2]):
                 removed += unnamed
         for tenant in sorted({person.tenant for person in erased}):
             async for page in self._store.scan_parked(tenant, _AT_ONCE):

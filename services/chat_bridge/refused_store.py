@@ -9,9 +9,9 @@ from typing import Final
 import asyncpg
 
 from chat_bridge.refused import EventRefusal, refusal_of_record
+from chat_bridge.sql import SQL
 from servicekit import metrics
 from servicekit.clock import Clock
-from servicekit.db.pools import columns_of
 from servicekit.log.records import Unreadable
 from servicekit.logging import logger
 
@@ -19,21 +19,6 @@ TENANT_LIMIT: Final = 10_000
 """Maximum number of rejections kept per tenant; the oldest are deleted first."""
 SHOWN: Final = 1_000
 """Maximum number of rejections in one response."""
-_NOTE: Final = """
-insert into refused as r (tenant, project, topic, event_id, field, rule, times, refused_at)
-select *, $8 from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::bigint[])
-on conflict (event_id, topic, field, rule, project, tenant)
-    do update set times = r.times + excluded.times, refused_at = greatest(r.refused_at, excluded.refused_at)
-"""
-_BOUND: Final = """
-delete from refused where ctid = any(array(
-    select ctid from refused where tenant = $1 order by refused_at desc offset $2))
-"""
-_SINCE: Final = f"""
-select topic, event_id, field, rule, times, refused_at from refused
-where tenant = $1 and project = $2 and refused_at >= $3
-order by refused_at desc, topic, event_id, field, rule limit {SHOWN}
-"""
 
 log = logger("refused")
 
@@ -67,11 +52,12 @@ class RefusedEvents:
         if not counts:
             return
         rows = [(*refusal, times) for refusal, times in sorted(counts.items())]
-        await self._pool.execute(_NOTE, *columns_of(rows, 7), self._clock.now())
+        await self._pool.execute(*SQL.note_refused.bulk(rows, refused_at=self._clock.now()))
         for tenant in {refusal.tenant for refusal in counts}:
-            await self._pool.execute(_BOUND, tenant, self._tenant_limit)
+            await self._pool.execute(*SQL.delete_oldest_refused(tenant=tenant, kept=self._tenant_limit))
 
     async def since(self, tenant: str, project: str, moment: int) -> Sequence[asyncpg.Record]:
         """Return the rejections of a project since `moment` (microseconds), the latest first, at most SHOWN."""
-        found: Sequence[asyncpg.Record] = await self._pool.fetch(_SINCE, tenant, project, moment)
+        statement = SQL.refused_since(tenant=tenant, project=project, moment=moment, limit=SHOWN)
+        found: Sequence[asyncpg.Record] = await self._pool.fetch(*statement)
         return found

@@ -10,6 +10,7 @@ import asyncpg
 
 from contracts.erasure import erasure_of, latest
 from contracts.feedback import FeedbackErasureConfirmed, FeedbackErasureRequested, FeedbackKeeper
+from feedback.sql import SQL
 from feedback.turn_erasures import TurnErasures
 from servicekit.log.handler import Handler
 from servicekit.log.outcome import STORED, Outcome
@@ -87,21 +88,6 @@ class ErasureStatusHandler(Handler):
         return [STORED] * len(batch)
 
 
-_REQUESTS: Final = """
-insert into erasure_requests (tenant, request_id, user_id, requested_at)
-select * from unnest($1::text[], $2::text[], $3::text[], $4::bigint[]) on conflict do nothing
-"""
-_RECEIPTS: Final = """
-insert into erasure_receipts (tenant, request_id, service, removed, confirmed_at)
-select * from unnest($1::text[], $2::text[], $3::text[], $4::bigint[], $5::bigint[]) on conflict do nothing
-"""
-_FIND: Final = """
-select q.user_id, q.requested_at, r.service, r.confirmed_at, r.removed
-from erasure_requests q left join erasure_receipts r using (tenant, request_id)
-where q.tenant = $1 and q.request_id = $2 order by r.service
-"""
-
-
 class PostgresErasureStatuses:
     """See `ErasureStatuses`. Keeps the first receipt of each service."""
 
@@ -116,12 +102,13 @@ class PostgresErasureStatuses:
         asked = sorted((one.tenant, one.request_id, one.user_id, one.occurred_at) for one in requests)
         confirmed = sorted((one.tenant, one.request_id, one.service, one.removed, at) for one, at in confirmations)
         async with self._pool.acquire() as connection, connection.transaction():
-            for statement, rows in ((_REQUESTS, asked), (_RECEIPTS, confirmed)):
-                if rows:
-                    await connection.execute(statement, *(list(column) for column in zip(*rows, strict=True)))
+            if asked:
+                await connection.execute(*SQL.note_erasure_requests.bulk(asked))
+            if confirmed:
+                await connection.execute(*SQL.note_erasure_receipts.bulk(confirmed))
 
     async def find(self, tenant: str, request_id: str) -> ErasureStatus | None:
-        rows = await self._pool.fetch(_FIND, tenant, request_id)
+        rows = await self._pool.fetch(*SQL.erasure_status(tenant=tenant, request_id=request_id))
         if not rows:
             return None
         receipts = [Receipt(row["service"], row["confirmed_at"], row["removed"]) for row in rows if row["service"]]

@@ -4,67 +4,21 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Sequence
-from typing import Any
+from typing import Any, Final
 
 import asyncpg
 
 from contracts.provenance import NO_PROVENANCE, Provenance
 from feedback.registry import AgentAnswer, Asker, Known, RegisteredTurn, Registry, Role, TurnKey
+from feedback.sql import SQL
 from servicekit.db.inline_release_pool import connection_usage
-from servicekit.db.pools import columns_of
 from servicekit.db.row_security import tenant_in_sight
+from servicekit.db.statements import columns_of
 from servicekit.request_batcher import RequestBatcher
 
 Asked = tuple[str, TurnKey, str]
 """Tenant of the row-level security policy, a turn, and a person."""
-_LATER = """(excluded.answer_version is not null and (t.answer_version is null
-    or (excluded.answer_version, excluded.agent_message_id) > (t.answer_version, t.agent_message_id)))"""
-_EARLIER = """(excluded.user_at is not null and (t.user_at is null
-    or (excluded.user_at, excluded.user_id) < (t.user_at, t.user_id)))"""
-_ANSWER = ("agent_id", "agent_message_id", "answer_version", "about", "reply_to", "thread")
-_ASKER = ("user_id", "user_at", "user_message_id")
-_COLUMNS = (*TurnKey._fields, *_ANSWER, *_ASKER)
-_TYPES = dict.fromkeys(_COLUMNS, "text") | {"answer_version": "bytea", "user_at": "bigint"}
-_ROLE_TYPES = ("text", "text", "text", "text", "bytea")
-_SETS = [f"{name} = case when {_LATER} then excluded.{name} else t.{name} end" for name in _ANSWER] + [
-    f"{name} = case when {_EARLIER} then excluded.{name} else t.{name} end" for name in _ASKER
-]
-_ADD = f"""
-with roles as (
-    insert into people as p (tenant, project, user_id, user_type, version)
-    select * from unnest({", ".join(f"${n}::{kind}[]" for n, kind in enumerate(_ROLE_TYPES, len(_COLUMNS) + 1))})
-    on conflict (user_id, tenant, project) do update set user_type = excluded.user_type, version = excluded.version,
-        stored_at = now()
-    where excluded.version > p.version
-)
-insert into turns as t ({", ".join(_COLUMNS)})
-select * from unnest({", ".join(f"${n}::{_TYPES[name]}[]" for n, name in enumerate(_COLUMNS, 1))})
-on conflict (tenant, project, conversation_id, turn_id) do update set {", ".join(_SETS)}
-where {_LATER} or {_EARLIER}
-returning tenant, project, conversation_id, turn_id
-"""
-# One key lookup per row: under policies that also name the tenant, a join may read all rows of the tenant.
-_FIND = """
-select t.*, p.user_type
-from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[])
-    with ordinality as wanted (tenant, project, conversation_id, turn_id, user_id, n)
-left join lateral (
-    select * from turns t where t.tenant = wanted.tenant and t.project = wanted.project
-        and t.conversation_id = wanted.conversation_id and t.turn_id = wanted.turn_id limit 1) t on true
-left join lateral (
-    select user_type from people p
-    where p.user_id = wanted.user_id and p.tenant = wanted.tenant and p.project = wanted.project limit 1) p on true
-order by wanted.n
-"""
-_COUNT = "select count(*) from turns where tenant = $1 and conversation_id = $2"
-_IS_OF_OTHERS = """
-select coalesce(bool_and(user_id is not null and user_id <> $3), false) from turns
-where tenant = $1 and conversation_id = $2
-"""
-_ONLY_TENANT = """
-select min(tenant) from turns where conversation_id = $1 having min(tenant) = max(tenant)
-"""
-_COUNT_IN = _COUNT + " and project = $3"
+_ROLE: Final = ("person_tenant", "person_project", "person_id", "user_type", "role_version")
 
 
 class PostgresRegistry(Registry):
@@ -83,7 +37,8 @@ class PostgresRegistry(Registry):
         # Sorted, to avoid deadlocks between batches.
         rows = [_row(turn) for turn in sorted(turns, key=lambda turn: turn.key)]
         known = [(*role.person, role.user_type, role.version) for role in sorted(roles, key=lambda one: one.person)]
-        written = await self._pool.fetch(_ADD, *columns_of(rows, len(_COLUMNS)), *columns_of(known, len(_ROLE_TYPES)))
+        columns = dict(zip(_ROLE, columns_of(known, len(_ROLE)), strict=True))
+        written = await self._pool.fetch(*SQL.upsert_turns.bulk(rows, **columns))
         return {TurnKey(*row) for row in written}
 
     async def find(self, key: TurnKey, user_id: str) -> Known:
@@ -95,21 +50,23 @@ class PostgresRegistry(Registry):
         for tenant in {one[0] for one in asked}:
             tenant_in_sight.set(tenant)
             wanted = [one for one in asked if one[0] == tenant]
-            rows = await self._pool.fetch(_FIND, *columns_of([(*key, user_id) for _, key, user_id in wanted], 5))
+            rows = await self._pool.fetch(*SQL.find_turns.bulk([(*key, user_id) for _, key, user_id in wanted]))
             known |= {one: Known(_turn(row), row["user_type"]) for one, row in zip(wanted, rows, strict=True)}
         return [known[one] for one in asked]
 
     async def count(self, tenant: str, project: str | None, conversation_id: str) -> int:
-        if project is None:
-            return int(await self._pool.fetchval(_COUNT, tenant, conversation_id))
-        return int(await self._pool.fetchval(_COUNT_IN, tenant, conversation_id, project))
+        of = {"tenant": tenant, "conversation_id": conversation_id}
+        statement = SQL.count_turns(**of) if project is None else SQL.count_turns_of_project(**of, project=project)
+        return int(await self._pool.fetchval(*statement))
 
     async def only_tenant(self, conversation_id: str) -> str | None:
-        tenant: str | None = await self._pool.fetchval(_ONLY_TENANT, conversation_id)
+        statement = SQL.only_tenant_of_conversation(conversation_id=conversation_id)
+        tenant: str | None = await self._pool.fetchval(*statement)
         return tenant
 
     async def is_of_others(self, tenant: str, conversation_id: str, user_id: str) -> bool:
-        return bool(await self._pool.fetchval(_IS_OF_OTHERS, tenant, conversation_id, user_id))
+        statement = SQL.turns_are_of_others(tenant=tenant, conversation_id=conversation_id, user_id=user_id)
+        return bool(await self._pool.fetchval(*statement))
 
 
 def _row(turn: RegisteredTurn) -> tuple[Any, ...]:

@@ -11,30 +11,12 @@ from typing import Final
 import asyncpg
 
 from contracts.erasure import ERASURE_MARGIN, ErasedAt, Person
+from feedback.sql import SQL
 from servicekit.db.erasure_ledger import ErasureLedger
 from servicekit.pseudonyms import Pseudonyms
 
 _AT_ONCE: Final = 2_000
 """Turns changed by one statement, so that none runs into the statement limit."""
-# An asker stays: a visitor may not rate a thread in which only others asked.
-_RENAME_ASKER: Final = """
-update turns set user_id = $4 where (tenant, project, conversation_id, turn_id) in (
-    select tenant, project, conversation_id, turn_id from turns
-    where user_id = $2 and tenant = $1 and user_at <= $3 limit $5)
-"""
-# A version's second to ninth byte are the time it was said (contracts/versions.py).
-_DROP_ROLES: Final = """
-delete from people
-where user_id = $2 and tenant = $1 and substring(version from 2 for 8) <= int8send($3::bigint)
-"""
-# Inserts of ratings hold this lock shared (migration 0007), so all up to the ledger's entry are committed afterwards.
-_AWAIT_RATINGS: Final = "select pg_advisory_xact_lock(hashtextextended($1::text || ' ' || $2::text, 0))"
-# The rating itself stays: it counts a session and contains no text. Its key is derived from the person's id.
-_UNNAME_RATINGS: Final = """
-update session_feedback s set user_id_or_null = null, idempotency_key = null from erasures e
-where e.tenant = $1 and e.user_id = $2
-  and s.tenant = e.tenant and s.user_id_or_null = e.user_id and s.stored_at <= e.noted_at
-"""
 
 
 class TurnErasures(ErasureLedger):
@@ -51,14 +33,14 @@ class TurnErasures(ErasureLedger):
         """
         for person, at in sorted(erased.items()):
             async with self._pool.acquire() as connection, connection.transaction():
-                await connection.execute(_AWAIT_RATINGS, *person)
-                await connection.execute(_UNNAME_RATINGS, *person)
-            covered = *person, at + ERASURE_MARGIN
-            await self._pool.execute(_DROP_ROLES, *covered)
+                await connection.execute(*SQL.await_ratings(**person._asdict()))
+                await connection.execute(*SQL.unname_ratings(**person._asdict()))
+            covered = {**person._asdict(), "until": at + ERASURE_MARGIN}
+            await self._pool.execute(*SQL.delete_roles(**covered))
             name = self._pseudonyms.name_of(person)
-            while name != person.user_id:
-                if await self._pool.execute(_RENAME_ASKER, *covered, name, _AT_ONCE) == "UPDATE 0":
-                    break
+            rename = SQL.rename_asker(**covered, pseudonym=name, limit=_AT_ONCE)
+            while name != person.user_id and await self._pool.execute(*rename) != "UPDATE 0":
+                pass
 
     async def erase_since(self, people: Collection[Person], before: ErasedAt) -> None:
         """Erase those of `people` who were erased after the ledger was read as `before`."""

@@ -12,7 +12,7 @@ import asyncpg
 from contracts.provenance import NO_PROVENANCE, Provenance
 from detector.model import Message
 from inference.store import PLACES_KEPT, ConversationKey, Emission, IndexedMessage, MessageKey, Place, Placed
-from servicekit.db.pools import columns_of
+from servicekit.db.statements import columns_of
 
 _KEY: Final = "tenant, project, conversation_id, message_id"
 _SAID: Final = ("turn_id", "sender_id", "role", "agent_id", "text", "about", "user_type")

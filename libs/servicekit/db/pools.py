@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Coroutine
 from pathlib import Path
 from typing import Any
 
@@ -129,11 +129,6 @@ def _tell_arrays_by_type() -> None:
     asyncpg offers no place for this, so its own name is replaced; a test fails where it no longer has it.
     """
     vars(asyncpg_protocol)["IterableABC"] = (list, tuple)
-
-
-def columns_of(rows: Sequence[Sequence[Any]], width: int) -> list[list[Any]]:
-    """Return rows as `width` columns, the parameters of a statement that unnests them."""
-    return [list(column) for column in zip(*rows, strict=True)] if rows else [[] for _ in range(width)]
 
 
 async def _connected(url: str, how: dict[str, Any], say: Say) -> asyncpg.Connection:

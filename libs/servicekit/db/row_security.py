@@ -12,6 +12,7 @@ from typing import Any, Final
 
 import asyncpg
 
+from servicekit.db.sql import SQL
 from servicekit.errors import StartError
 
 READER: Final = "agent_feedback_reader"
@@ -21,14 +22,6 @@ tenant_in_sight: ContextVar[str] = ContextVar("tenant_in_sight", default="")
 """Whose rows the work at hand may read: a tenant's, EVERY_TENANT's, or, where it is empty, nobody's."""
 _SEEN: Final = "current_setting('agent_feedback.tenant', true)"
 _LEAST_VERSION: Final = 150_000
-_TABLES: Final = """
-select c.relname from pg_class c join pg_attribute a on a.attrelid = c.oid and a.attname = 'tenant'
-where c.relnamespace = $1::regnamespace and c.relkind in ('r', 'p') and not c.relrowsecurity order by 1
-"""
-_VIEWS: Final = """
-select relname from pg_class where relnamespace = $1::regnamespace and relkind = 'v'
-    and not coalesce(reloptions @> array['security_invoker=true'], false) order by 1
-"""
 
 
 class ReadingConnection(asyncpg.Connection):
@@ -67,12 +60,12 @@ async def secure(connection: asyncpg.Connection, schema: str) -> None:
             await _make_role(connection)
             await connection.execute(f"grant usage on schema {schema} to {READER}")
             await connection.execute(f"grant select on all tables in schema {schema} to {READER}")
-            for (table,) in await connection.fetch(_TABLES, schema):
+            for (table,) in await connection.fetch(*SQL.unsecured_tables(schema=schema)):
                 await connection.execute(f"alter table {schema}.{table} enable row level security")
                 await connection.execute(
                     f"create policy of_tenant on {schema}.{table} for select to {READER} using (tenant = {_SEEN})"
                 )
-            for (view,) in await connection.fetch(_VIEWS, schema):
+            for (view,) in await connection.fetch(*SQL.unsecured_views(schema=schema)):
                 await connection.execute(f"alter view {schema}.{view} set (security_invoker = true)")
     except asyncpg.InsufficientPrivilegeError:
         user = await connection.fetchval("select current_user")

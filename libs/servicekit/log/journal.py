@@ -14,42 +14,14 @@ import asyncpg
 from pydantic_core import from_json
 
 from contracts.base import ID_LIMIT, ID_PATTERN
-from servicekit.db.pools import columns_of
+from servicekit.db.sql import SQL
+from servicekit.db.statements import Statement
 from servicekit.log.handler import Handler
 from servicekit.log.outcome import DeadLettered, Outcome, kind_of, reason_of
 from servicekit.log.records import CAUSE, Received, Unreadable, header
 from servicekit.logging import frames, logger
 
 FOUND_LIMIT: Final = 200
-_COLUMNS: Final = (
-    "event_id, at, tenant, project, cause, conversation_id, message_id, feedback_id, outcome, reason, detail"
-)
-# The first outcome of a record stays if it comes again after a lost commit.
-_NOTE: Final = f"""
-insert into journal as j ({_COLUMNS})
-select * from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::uuid[],
-    $9::text[], $10::text[], $11::text[])
-on conflict (event_id, at, tenant, project) do update
-set outcome = excluded.outcome, reason = excluded.reason, detail = excluded.detail, feedback_id = excluded.feedback_id,
-    noted_at = now()
-where excluded.outcome <> 'unchanged'
-"""
-_SETTLE: Final = """
-update journal j set outcome = s.outcome, reason = s.reason, noted_at = now()
-from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[])
-    as s (event_id, at, tenant, project, outcome, reason)
-where j.event_id = s.event_id and j.at = s.at and j.tenant = s.tenant and j.project = s.project
-"""
-_MINE: Final = "tenant = $1 and project = $2"
-_FIND: Final = f"""
-select {_COLUMNS}, (extract(epoch from noted_at) * 1000000)::bigint as noted_at from (
-    select * from journal where event_id = any($3::text[]) and {_MINE}
-    union
-    select * from journal where message_id = any($4::text[]) and {_MINE}
-    union
-    select * from journal where cause = any($5::text[]) and {_MINE}
-) j order by noted_at desc, at limit {FOUND_LIMIT}
-"""
 _MESSAGE_NAMES: Final = ("message_id", "detected_in_message_id", "agent_message_id")
 _NAME: Final = re.compile(r"[A-Za-z0-9._-]{1,64}")
 _ID: Final = re.compile(ID_PATTERN)
@@ -82,22 +54,22 @@ class Journal:
             if isinstance(received, Received) and not isinstance(outcome, DeadLettered)
             if hasattr(received.event, "project")
         ]
-        await self._write(_NOTE, rows, 11)
+        await self._write(SQL.note_outcomes, rows)
 
     async def note_refused(self, refused: Sequence[Unreadable]) -> None:
         """Note records that became dead letters, if they say whose they are."""
-        await self._write(_NOTE, [row for row in map(_refused_row, refused) if row is not None], 11)
+        await self._write(SQL.note_outcomes, [row for row in map(_refused_row, refused) if row is not None])
 
     async def settle(self, settled: Collection[Settled]) -> None:
         """Note what became of records that had waited."""
         rows = [(*one[:4], kind_of(one.outcome), reason_of(one.outcome)) for one in settled]
-        await self._write(_SETTLE, rows, 6)
+        await self._write(SQL.settle_outcomes, rows)
 
-    async def _write(self, statement: str, rows: Sequence[tuple[Any, ...]], width: int) -> None:
+    async def _write(self, statement: Statement, rows: Sequence[tuple[Any, ...]]) -> None:
         kept = {row[:4]: row for row in rows}
         try:
             if kept:
-                await self._pool.execute(statement, *columns_of([kept[key] for key in sorted(kept)], width))
+                await self._pool.execute(*statement.bulk([kept[key] for key in sorted(kept)]))
         except Exception as error:
             log.warning("journal_not_written", records=len(kept), error=type(error).__name__, where=frames(error))
 
@@ -120,8 +92,9 @@ class JournalReader:
         self, tenant: str, project: str, events: Collection[str], messages: Collection[str], causes: Collection[str]
     ) -> Sequence[Mapping[str, Any]]:
         """Return a project's records with one of these event ids, message ids or causes, the latest first."""
-        given = (list(events), list(messages), list(causes))
-        return [dict(row) for row in await self._pool.fetch(_FIND, tenant, project, *given)]
+        given = {"events": list(events), "messages": list(messages), "causes": list(causes)}
+        statement = SQL.find_outcomes(tenant=tenant, project=project, limit=FOUND_LIMIT, **given)
+        return [dict(row) for row in await self._pool.fetch(*statement)]
 
 
 def dead_letters_only(_: Outcome) -> bool:

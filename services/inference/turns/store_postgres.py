@@ -36,7 +36,7 @@ from inference.turns.statements import (
 from inference.turns.store import NOTHING_HELD, HeldVerdict, UserReaction
 from inference.turns.vectors import TurnVectors
 from inference.turns.vectors_postgres import WIRES, VectorType, vector_type
-from servicekit.db.pools import columns_of
+from servicekit.db.statements import columns_of
 
 
 class PostgresTurnIndex(PostgresTurnSearch):

@@ -9,7 +9,7 @@ from typing import Final
 import asyncpg
 
 from reporting.webhooks.payload import WebhookDelivery
-from servicekit.db.pools import columns_of
+from servicekit.db.statements import columns_of
 
 _COLUMNS: Final = "endpoint, subject, event_id, topic, revision, tenant, user_id, occurred_at, event"
 _ADD: Final = f"""

@@ -1,0 +1,8 @@
+"""SQL statements of servicekit, for tables that several services have."""
+
+from pathlib import Path
+from typing import Final
+
+from servicekit.db.statements import load_statements
+
+SQL: Final = load_statements(Path(__file__).parent)

@@ -1,0 +1,140 @@
+"""SQL statements from files, by name.
+
+`-- name: find_messages` begins a statement. `-- fragment: same_turn(a, b)` begins text that others insert with
+`{same_turn(h, s)}`; `{day}` inserts a constant of the program. Values have names, `:tenant`, which become $1, $2, ...
+`-- name: list_feedback(view, where)` begins a statement with slots, which code fills with SQL before use.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+_ENTRY: Final = re.compile(r"^-- (name|fragment): (\w+)(?:\(([\w, ]+)\))?\n", re.MULTILINE)
+_TOKEN: Final = re.compile(
+    r"'(?:[^']|'')*'|(?P<comment>\s*--[^\n]*)|::|:(?P<value>[a-z_]\w*)|\{(?P<inserted>\w+)(?:\((?P<arguments>[^{}]*)\))?\}"
+)
+"""A literal or cast, which stays; a comment; the name of a value; an insertion."""
+
+
+def columns_of(rows: Sequence[Sequence[Any]], width: int) -> list[list[Any]]:
+    """Return rows as `width` columns, the parameters of a statement that unnests them."""
+    return [list(column) for column in zip(*rows, strict=True)] if rows else [[] for _ in range(width)]
+
+
+class Statement(NamedTuple):
+    """A statement, its slots, and the names of its values in the order of their numbers."""
+
+    name: str
+    text: str
+    slots: tuple[str, ...]
+    values: tuple[str, ...]
+
+    def __call__(self, **values: Any) -> tuple[Any, ...]:
+        """Return the text and its arguments, for asyncpg: `pool.fetch(*SQL.find(tenant=tenant))`.
+
+        Raises TypeError unless all slots are filled and exactly the statement's values are given.
+        """
+        if self.slots or len(values) != len(self.values) or not values.keys() >= {*self.values}:
+            raise TypeError(f"{self.name} takes {[*self.slots, *self.values]}, not {list(values)}")
+        return self.text, *[values[name] for name in self.values]
+
+    def bulk(self, rows: Sequence[Sequence[Any]], **values: Any) -> tuple[Any, ...]:
+        """Return the text and its arguments for a statement that unnests `rows`, one array per column.
+
+        The columns are the statement's values that `values` does not contain, in the order of the text.
+        """
+        columns = [name for name in self.values if name not in values]
+        return self(**dict(zip(columns, columns_of(rows, len(columns)), strict=True)), **values)
+
+    def filled(self, **parts: str) -> Statement:
+        """Return the statement with SQL in its slots. `parts` are the program's own text, never part of a request."""
+        return _filled(self.name, self.text, self.slots, tuple(parts.items()))
+
+
+class Statements:
+    """Statements as attributes."""
+
+    def __init__(self, statements: Mapping[str, Statement]) -> None:
+        self._statements = statements
+
+    def __getattr__(self, name: str) -> Statement:
+        if (found := self._statements.get(name)) is None:
+            raise AttributeError(f"no statement has the name {name}")
+        return found
+
+    def __iter__(self) -> Iterator[Statement]:
+        return iter(self._statements.values())
+
+
+class _Entry(NamedTuple):
+    arguments: tuple[str, ...]
+    text: str
+
+
+def load_statements(folder: Path, **constants: int | str) -> Statements:
+    """Read the statements in the files `*.sql` of `folder`; a constant that is text becomes a literal.
+
+    Raises ValueError for a name that is defined twice, an insertion without a fragment, or other arguments than its.
+    """
+    fragments = {name: _Entry((), _literal(value)) for name, value in constants.items()}
+    statements: dict[str, _Entry] = {}
+    for file in sorted(folder.glob("*.sql")):
+        _, *parts = _ENTRY.split(file.read_text("utf-8"))
+        for kind, name, arguments, text in zip(*(parts[at::4] for at in range(4)), strict=True):
+            if name in statements or name in fragments:
+                raise ValueError(f"{file.name} defines {name} again")
+            entries = statements if kind == "name" else fragments
+            entries[name] = _Entry(tuple(arguments.split(", ")) if arguments else (), text.strip())
+    return Statements(
+        {
+            name: _statement(name, _expanded(text, fragments, {slot: f"{{{slot}}}" for slot in slots}), slots)
+            for name, (slots, text) in statements.items()
+        }
+    )
+
+
+def _literal(constant: int | str) -> str:
+    return str(constant) if isinstance(constant, int) else "'" + constant.replace("'", "''") + "'"
+
+
+def _expanded(text: str, fragments: Mapping[str, _Entry], arguments: Mapping[str, str]) -> str:
+    """Return `text` with its insertions and without its comments."""
+
+    def expanded(token: re.Match[str]) -> str:
+        name = token["inserted"]
+        if name is None:
+            return "" if token["comment"] else token[0]
+        if name in arguments:
+            return arguments[name]
+        if name not in fragments:
+            raise ValueError(f"no fragment has the name {name}")
+        given = [arguments.get(one, one) for one in token["arguments"].split(", ")] if token["arguments"] else []
+        names, inner = fragments[name]
+        # A fragment may mention the slots of the statement that it is inserted into.
+        return _expanded(inner, fragments, {**arguments, **dict(zip(names, given, strict=True))})
+
+    return _TOKEN.sub(expanded, text).strip()
+
+
+def _statement(name: str, text: str, slots: tuple[str, ...]) -> Statement:
+    """Return the statement with numbered values; one with slots keeps its names until they are filled."""
+    if slots:
+        return Statement(name, text, slots, ())
+    numbers: dict[str, int] = {}
+
+    def numbered(token: re.Match[str]) -> str:
+        return token[0] if token["value"] is None else f"${numbers.setdefault(token['value'], len(numbers) + 1)}"
+
+    return Statement(name, _TOKEN.sub(numbered, text), (), tuple(numbers))
+
+
+@lru_cache(maxsize=1024)
+def _filled(name: str, text: str, slots: tuple[str, ...], parts: tuple[tuple[str, str], ...]) -> Statement:
+    if {slot for slot, _ in parts} != {*slots}:
+        raise TypeError(f"{name} has the slots {list(slots)}, not {[slot for slot, _ in parts]}")
+    given = dict(parts)
+    return _statement(name, _TOKEN.sub(lambda token: given.get(token["inserted"] or "", token[0]), text), ())

@@ -1,0 +1,47 @@
+-- name: upsert_messages
+insert into messages as m
+    (tenant, project, conversation_id, message_id, turn_id, sender_id, sender_type, agent_id, content, truncated, about,
+     version, reply_to, thread)
+select * from unnest(:tenant::text[], :project::text[], :conversation_id::text[], :message_id::text[], :turn_id::text[],
+    :sender_id::text[], :sender_type::text[], :agent_id::text[], :content::text[], :truncated::bool[], :about::text[],
+    :version::bytea[], :reply_to::text[], :thread::text[])
+on conflict (tenant, project, conversation_id, message_id) do update set
+    turn_id = excluded.turn_id, sender_id = excluded.sender_id, sender_type = excluded.sender_type,
+    agent_id = excluded.agent_id, content = excluded.content, truncated = excluded.truncated, about = excluded.about,
+    version = excluded.version, reply_to = excluded.reply_to, thread = excluded.thread,
+    repeated = (m.turn_id, m.sender_id, m.sender_type, m.agent_id, m.content, m.about, get_byte(m.version, 0))
+        is not distinct from (excluded.turn_id, excluded.sender_id, excluded.sender_type, excluded.agent_id,
+                              excluded.content, excluded.about, get_byte(excluded.version, 0))
+where excluded.version > m.version
+returning tenant, project, conversation_id, message_id, repeated
+
+-- fragment: question
+-- The message that an answer replies to, if a person's, else the first person's message of its turn.
+case when m.sender_type = 'agent' then coalesce(
+    (select q.message_id from messages q where q.message_id = m.reply_to and q.conversation_id = m.conversation_id
+        and q.tenant = m.tenant and q.project = m.project and q.sender_type <> 'agent'),
+    (select q.message_id from messages q where q.turn_id = m.turn_id and q.conversation_id = m.conversation_id
+        and q.tenant = m.tenant and q.project = m.project and q.sender_type <> 'agent'
+     order by q.version, q.message_id limit 1)) end as question
+
+-- name: find_messages
+select m.*, {question} from messages m
+join unnest(:tenant::text[], :project::text[], :conversation_id::text[], :message_id::text[])
+    as wanted (tenant, project, conversation_id, message_id)
+using (tenant, project, conversation_id, message_id)
+
+-- name: place_copies
+select m.thread, {question} from (
+    select w.tenant, w.project, w.conversation_id, held.reply_to, held.thread, w.position,
+           coalesce(held.turn_id, w.turn_id) as turn_id, coalesce(held.sender_type, w.sender_type) as sender_type
+    from unnest(:tenant::text[], :project::text[], :conversation_id::text[], :message_id::text[], :turn_id::text[],
+        :sender_type::text[]) with ordinality
+        as w (tenant, project, conversation_id, message_id, turn_id, sender_type, position)
+    left join messages held using (tenant, project, conversation_id, message_id)
+) m order by m.position
+
+-- name: blank_senders
+-- 0.1.0 kept the senders of people's messages.
+update messages set sender_id = '' where (message_id, conversation_id, tenant, project) in (
+    select message_id, conversation_id, tenant, project from messages
+    where sender_id = :user_id and tenant = :tenant and sender_type = 'human' and sender_id <> '' limit :limit)

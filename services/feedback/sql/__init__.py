@@ -1,0 +1,9 @@
+"""SQL statements of the feedback service."""
+
+from pathlib import Path
+from typing import Final
+
+from contracts.sources import REVIEW
+from servicekit.db.statements import load_statements
+
+SQL: Final = load_statements(Path(__file__).parent, review=REVIEW)

@@ -1,0 +1,36 @@
+-- name: note_erasure_requests
+insert into erasure_requests (tenant, request_id, user_id, requested_at)
+select * from unnest(:tenant::text[], :request_id::text[], :user_id::text[], :requested_at::bigint[])
+on conflict do nothing
+
+-- name: note_erasure_receipts
+insert into erasure_receipts (tenant, request_id, service, removed, confirmed_at)
+select * from unnest(:tenant::text[], :request_id::text[], :service::text[], :removed::bigint[],
+    :confirmed_at::bigint[])
+on conflict do nothing
+
+-- name: erasure_status
+select q.user_id, q.requested_at, r.service, r.confirmed_at, r.removed
+from erasure_requests q left join erasure_receipts r using (tenant, request_id)
+where q.tenant = :tenant and q.request_id = :request_id order by r.service
+
+-- name: rename_asker
+-- An asker stays: a visitor may not rate a thread in which only others asked.
+update turns set user_id = :pseudonym where (tenant, project, conversation_id, turn_id) in (
+    select tenant, project, conversation_id, turn_id from turns
+    where user_id = :user_id and tenant = :tenant and user_at <= :until limit :limit)
+
+-- name: delete_roles
+-- A version's second to ninth byte are the time it was said (contracts/versions.py).
+delete from people
+where user_id = :user_id and tenant = :tenant and substring(version from 2 for 8) <= int8send(:until::bigint)
+
+-- name: await_ratings
+-- Inserts of ratings hold this lock shared (migration 0007), so all up to the ledger's entry are committed afterwards.
+select pg_advisory_xact_lock(hashtextextended(:tenant::text || ' ' || :user_id::text, 0))
+
+-- name: unname_ratings
+-- The rating itself stays: it counts a session and contains no text. Its key is derived from the person's id.
+update session_feedback s set user_id_or_null = null, idempotency_key = null from erasures e
+where e.tenant = :tenant and e.user_id = :user_id
+  and s.tenant = e.tenant and s.user_id_or_null = e.user_id and s.stored_at <= e.noted_at

@@ -1,0 +1,60 @@
+-- fragment: is_later_answer
+(excluded.answer_version is not null and (t.answer_version is null
+    or (excluded.answer_version, excluded.agent_message_id) > (t.answer_version, t.agent_message_id)))
+
+-- fragment: is_earlier_question
+(excluded.user_at is not null and (t.user_at is null
+    or (excluded.user_at, excluded.user_id) < (t.user_at, t.user_id)))
+
+-- name: upsert_turns
+with roles as (
+    insert into people as p (tenant, project, user_id, user_type, version)
+    select * from unnest(:person_tenant::text[], :person_project::text[], :person_id::text[], :user_type::text[],
+        :role_version::bytea[])
+    on conflict (user_id, tenant, project) do update set user_type = excluded.user_type, version = excluded.version,
+        stored_at = now()
+    where excluded.version > p.version
+)
+insert into turns as t (tenant, project, conversation_id, turn_id, agent_id, agent_message_id, answer_version, about,
+    reply_to, thread, user_id, user_at, user_message_id)
+select * from unnest(:tenant::text[], :project::text[], :conversation_id::text[], :turn_id::text[], :agent_id::text[],
+    :agent_message_id::text[], :answer_version::bytea[], :about::text[], :reply_to::text[], :thread::text[],
+    :user_id::text[], :user_at::bigint[], :user_message_id::text[])
+on conflict (tenant, project, conversation_id, turn_id) do update set
+    agent_id = case when {is_later_answer} then excluded.agent_id else t.agent_id end,
+    agent_message_id = case when {is_later_answer} then excluded.agent_message_id else t.agent_message_id end,
+    answer_version = case when {is_later_answer} then excluded.answer_version else t.answer_version end,
+    about = case when {is_later_answer} then excluded.about else t.about end,
+    reply_to = case when {is_later_answer} then excluded.reply_to else t.reply_to end,
+    thread = case when {is_later_answer} then excluded.thread else t.thread end,
+    user_id = case when {is_earlier_question} then excluded.user_id else t.user_id end,
+    user_at = case when {is_earlier_question} then excluded.user_at else t.user_at end,
+    user_message_id = case when {is_earlier_question} then excluded.user_message_id else t.user_message_id end
+where {is_later_answer} or {is_earlier_question}
+returning tenant, project, conversation_id, turn_id
+
+-- name: find_turns
+-- One key lookup per row: under policies that also name the tenant, a join may read all rows of the tenant.
+select t.*, p.user_type
+from unnest(:tenant::text[], :project::text[], :conversation_id::text[], :turn_id::text[], :user_id::text[])
+    with ordinality as wanted (tenant, project, conversation_id, turn_id, user_id, n)
+left join lateral (
+    select * from turns t where t.tenant = wanted.tenant and t.project = wanted.project
+        and t.conversation_id = wanted.conversation_id and t.turn_id = wanted.turn_id limit 1) t on true
+left join lateral (
+    select user_type from people p
+    where p.user_id = wanted.user_id and p.tenant = wanted.tenant and p.project = wanted.project limit 1) p on true
+order by wanted.n
+
+-- name: count_turns
+select count(*) from turns where tenant = :tenant and conversation_id = :conversation_id
+
+-- name: count_turns_of_project
+select count(*) from turns where tenant = :tenant and conversation_id = :conversation_id and project = :project
+
+-- name: turns_are_of_others
+select coalesce(bool_and(user_id is not null and user_id <> :user_id), false) from turns
+where tenant = :tenant and conversation_id = :conversation_id
+
+-- name: only_tenant_of_conversation
+select min(tenant) from turns where conversation_id = :conversation_id having min(tenant) = max(tenant)
