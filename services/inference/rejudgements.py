@@ -11,34 +11,13 @@ from typing import Any, Final
 import asyncpg
 
 from inference.differences import AnnouncedVerdict
+from inference.sql import SQL
 from inference.store import ConversationKey, MessageKey, Place
 from servicekit.errors import StartError
 
-_LOCK: Final = "select pg_try_advisory_lock(hashtext('agent-feedback rejudge'))"
-_ORDER: Final = "m.conversation_id, m.tenant, m.project, m.at, m.message_id"
-_PAGE: Final = f"""
-select m.tenant, m.project, m.conversation_id, m.message_id, m.at, m.thread, v.status, v.turn_id, v.announced,
-    (extract(epoch from m.stored_at) * 1000000)::bigint as stored_at
-from messages m left join verdicts v using (message_id, conversation_id, tenant, project)
-where m.role = 'human' and m.at >= $1 and ({_ORDER}) > ($2, $3, $4, $5, $6)
-order by {_ORDER} limit $7
-"""
-# At least the seconds since 1970, so that epochs grow even if the database was lost.
-_BEGIN: Final = """
-insert into rejudgements (epoch, since, detector)
-select greatest(coalesce(max(epoch), 0) + 1, extract(epoch from now())::bigint), $1, $2 from rejudgements
-returning epoch
-"""
-_LATEST: Final = "select * from rejudgements order by epoch desc limit 1"
-_PROGRESS: Final = "update rejudgements set position = $2, judged = $3, counts = $4 where epoch = $1"
-_FINISH: Final = "update rejudgements set finished_at = now() where epoch = $1"
-_TOTAL: Final = "select count(*) from messages m where m.role = 'human' and m.at >= $1"
-_OTHERS: Final = """
-select version from detectors where version <> $1 and seen_at > now() - make_interval(mins => 10) order by 1
-"""
-
 Position = tuple[str, str, str, int, str]
 """Position after the last judged message: conversation id, tenant, project, microseconds, message id."""
+_POSITION: Final = ("conversation_id", "tenant", "project", "at", "message_id")
 BEGINNING: Final[Position] = ("", "", "", -(2**63), "")
 
 
@@ -79,12 +58,12 @@ class Rejudgements:
 
     async def lock(self) -> None:
         """Hold the lock on runs while the connection lives. Raises StartError if another run has it."""
-        if not await self._connection.fetchval(_LOCK):
+        if not await self._connection.fetchval(*SQL.lock_rejudgements()):
             raise StartError("Another `rejudge` is at work on this database: let it end, or end it.")
 
     async def unfinished(self) -> Rejudgement | None:
         """Return the latest run, or None if it is complete."""
-        row = await self._connection.fetchrow(_LATEST)
+        row = await self._connection.fetchrow(*SQL.latest_rejudgement())
         if row is None or row["finished_at"] is not None:
             return None
         position = BEGINNING if row["position"] is None else tuple(json.loads(row["position"]))
@@ -92,27 +71,30 @@ class Rejudgements:
 
     async def begin(self, since: int, detector: str) -> Rejudgement:
         """Raise the epoch and commit. Verdicts of messages read later have the new epoch."""
-        epoch = await self._connection.fetchval(_BEGIN, since, detector)
+        epoch = await self._connection.fetchval(*SQL.begin_rejudgement(since=since, detector=detector))
         return Rejudgement(epoch, since, detector, BEGINNING, {})
 
     async def page(self, since: int, after: Position, limit: int) -> Sequence[ToJudge]:
         """Return the next human messages from `since` on, grouped by conversation."""
-        return [_to_judge(row) for row in await self._connection.fetch(_PAGE, since, *after, limit)]
+        position = dict(zip(_POSITION, after, strict=True))
+        statement = SQL.page_to_judge(since=since, **position, limit=limit)
+        return [_to_judge(row) for row in await self._connection.fetch(*statement)]
 
     async def note(self, epoch: int, position: Position, counts: Counter[str]) -> None:
         """Store the progress of a run."""
-        await self._connection.execute(_PROGRESS, epoch, json.dumps(position), counts.total(), json.dumps(counts))
+        progress = {"position": json.dumps(position), "judged": counts.total(), "counts": json.dumps(counts)}
+        await self._connection.execute(*SQL.note_progress(epoch=epoch, **progress))
 
     async def finish(self, epoch: int) -> None:
-        await self._connection.execute(_FINISH, epoch)
+        await self._connection.execute(*SQL.finish_rejudgement(epoch=epoch))
 
     async def total(self, since: int) -> int:
         """Return the number of human messages from `since` on."""
-        return int(await self._connection.fetchval(_TOTAL, since))
+        return int(await self._connection.fetchval(*SQL.count_to_judge(since=since)))
 
     async def other_detectors(self, version: str) -> Sequence[str]:
         """Return the versions of other detectors that have judged arriving messages in the last ten minutes."""
-        return [row["version"] for row in await self._connection.fetch(_OTHERS, version)]
+        return [row["version"] for row in await self._connection.fetch(*SQL.other_detectors(version=version))]
 
 
 def _to_judge(row: asyncpg.Record) -> ToJudge:

@@ -9,18 +9,12 @@ import asyncpg
 
 from contracts.detectors import version_of
 from contracts.instants import format_instant
+from inference.sql import SQL
 from inference.turns.user_reactions import NO_REACTION
 from servicekit.log.outcome import Ignored, Outcome
 from servicekit.web.journal import WHERE, JudgedMessage
 
 PATH: Final = WHERE + "inference"
-_FIND: Final = """
-select m.message_id, m.conversation_id, m.role, v.status, v.confidence, v.turn_id, v.decided_by, v.judged_by, v.epoch,
-    v.announced, v.held_back, (extract(epoch from coalesce(v.stored_at, m.stored_at)) * 1000000)::bigint as noted_at
-from messages m left join verdicts v using (message_id, conversation_id, tenant, project)
-where m.message_id = any($3::text[]) and m.tenant = $1 and m.project = $2
-order by m.conversation_id, m.message_id limit 200
-"""
 
 
 def is_noted(outcome: Outcome) -> bool:
@@ -32,7 +26,8 @@ async def judged(
     pool: asyncpg.Pool, tenant: str, project: str, message_ids: Collection[str]
 ) -> Sequence[JudgedMessage]:
     """Return a project's indexed messages with these ids, and their stored verdicts."""
-    rows = await pool.fetch(_FIND, tenant, project, list(message_ids)) if message_ids else []
+    statement = SQL.find_verdicts(tenant=tenant, project=project, message_ids=list(message_ids))
+    rows = await pool.fetch(*statement) if message_ids else []
     return [_judged(row) for row in rows]
 
 

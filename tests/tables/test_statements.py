@@ -15,14 +15,22 @@ import pytest
 
 import chat_bridge.service
 import feedback.service
+import inference.service
 from chat_bridge.sql import SQL as CHAT_BRIDGE
 from feedback.sql import SQL as FEEDBACK
+from inference.sql import SQL as INFERENCE
+from inference.turns.vectors_postgres import WIRES
 from servicekit.db.pools import open_pool
 from servicekit.db.sql import SQL as SERVICEKIT
 from servicekit.db.statements import Statement, Statements
 
 ROOT = Path(__file__).parents[2]
-FILLED: Mapping[str, Mapping[str, tuple[str, ...]]] = {}
+FILLED: Mapping[str, Mapping[str, tuple[str, ...]]] = {
+    "services/inference": {
+        "filters": (" and t.intent = :intent and t.user_id = :user_id and t.agent_id = :agent_id",),
+        **{name: (WIRES["halfvec"].nth.format(place=f"k.{name}"),) for name in ("user_vector", "assistant_vector")},
+    },
+}
 """SQL for the slots of statements, by folder: one or more texts for each slot."""
 
 
@@ -34,11 +42,12 @@ class Folder(NamedTuple):
     schemas: Mapping[str, Path]
 
 
-PAGES = (chat_bridge.service, feedback.service)
+PAGES = (chat_bridge.service, feedback.service, inference.service)
 SCHEMAS = {one.__package__ or "": Path(one.__file__ or "").parent / "migrations" for one in PAGES}
 FOLDERS = (
     Folder("services/chat_bridge", CHAT_BRIDGE, {"chat_bridge": SCHEMAS["chat_bridge"]}),
     Folder("services/feedback", FEEDBACK, {"feedback": SCHEMAS["feedback"]}),
+    Folder("services/inference", INFERENCE, {"inference": SCHEMAS["inference"]}),
     Folder("libs/servicekit/db", SERVICEKIT, {name: SCHEMAS[name] for name in ("chat_bridge", "feedback")}),
 )
 by_folder = pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.path)

@@ -75,7 +75,7 @@ class _Entry(NamedTuple):
     text: str
 
 
-def load_statements(folder: Path, **constants: int | str) -> Statements:
+def load_statements(folder: Path, **constants: float | str) -> Statements:
     """Read the statements in the files `*.sql` of `folder`; a constant that is text becomes a literal.
 
     Raises ValueError for a name that is defined twice, an insertion without a fragment, or other arguments than its.
@@ -97,8 +97,8 @@ def load_statements(folder: Path, **constants: int | str) -> Statements:
     )
 
 
-def _literal(constant: int | str) -> str:
-    return str(constant) if isinstance(constant, int) else "'" + constant.replace("'", "''") + "'"
+def _literal(constant: float | str) -> str:
+    return str(constant) if isinstance(constant, int | float) else "'" + constant.replace("'", "''") + "'"
 
 
 def _expanded(text: str, fragments: Mapping[str, _Entry], arguments: Mapping[str, str]) -> str:

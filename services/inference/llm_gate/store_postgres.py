@@ -8,12 +8,7 @@ import asyncpg
 
 from inference.llm_gate.answer import LlmAnswer, read_answer
 from inference.llm_gate.store import Digest, NewAnswer
-
-_KEEP = """
-insert into gate_answers (digest, tenant, project, answer)
-select * from unnest($1::bytea[], $2::text[], $3::text[], $4::text[]) on conflict (digest) do nothing
-"""
-_KNOWN = "select digest, answer from gate_answers where digest = any($1::bytea[])"
+from inference.sql import SQL
 
 
 class PostgresGateAnswers:
@@ -23,19 +18,16 @@ class PostgresGateAnswers:
         self._pool = pool
 
     async def known(self, digests: Collection[Digest]) -> Mapping[Digest, LlmAnswer | None]:
-        rows = await self._pool.fetch(_KNOWN, list(digests)) if digests else []
+        rows = await self._pool.fetch(*SQL.known_answers(digests=list(digests))) if digests else []
         return {row["digest"]: None if row["answer"] is None else read_answer(row["answer"]) for row in rows}
 
     async def keep(self, answers: Mapping[Digest, NewAnswer]) -> Mapping[Digest, LlmAnswer | None]:
         # Sorted, to avoid deadlocks.
-        rows = sorted(answers.items())
+        rows = [
+            (digest, one.tenant, one.project, None if one.answer is None else one.answer.model_dump_json())
+            for digest, one in sorted(answers.items())
+        ]
         if rows:
-            await self._pool.execute(
-                _KEEP,
-                [digest for digest, _ in rows],
-                [one.tenant for _, one in rows],
-                [one.project for _, one in rows],
-                [None if one.answer is None else one.answer.model_dump_json() for _, one in rows],
-            )
+            await self._pool.execute(*SQL.keep_answers.bulk(rows))
         # A separate statement, to see what another process committed while the insert waited for it.
         return await self.known(answers)

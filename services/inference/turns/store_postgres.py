@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import AsyncIterator, Collection, Iterable, Mapping
 from contextlib import asynccontextmanager
-from typing import Any
+from typing import Any, Final
 from uuid import UUID
 
 import asyncpg
@@ -13,30 +13,18 @@ import asyncpg
 from contracts.detectors import UNVERSIONED
 from contracts.ids import conversation_key, partition_of
 from detector.model import Verdict
+from inference.sql import SQL
 from inference.store import MessageKey, Placed, VerdictStamp
 from inference.turns.facts import Facts
 from inference.turns.rules import TurnKey
 from inference.turns.search_postgres import PostgresTurnSearch
-from inference.turns.statements import (
-    BY_MACHINE,
-    BY_PEOPLE,
-    FORGET,
-    JOIN,
-    LOCK,
-    LOCKS,
-    QUESTION,
-    REACT,
-    REPLY,
-    STUBS,
-    TAKEN,
-    UPSERT_VERDICTS,
-    VERDICT,
-    WHOSE,
-)
 from inference.turns.store import NOTHING_HELD, HeldVerdict, UserReaction
 from inference.turns.vectors import TurnVectors
 from inference.turns.vectors_postgres import WIRES, VectorType, vector_type
-from servicekit.db.statements import columns_of
+
+_LOCKS: Final = 2**31 - 1
+_NO_QUESTION: Final = (None,) * 5
+_NO_REPLY: Final = (None,) * 11
 
 
 class PostgresTurnIndex(PostgresTurnSearch):
@@ -45,7 +33,11 @@ class PostgresTurnIndex(PostgresTurnSearch):
 
     def __init__(self, pool: asyncpg.Pool, vectors: TurnVectors, kind: VectorType) -> None:
         super().__init__(pool, vectors)
-        self._join, self._wire = JOIN[kind], WIRES[kind]
+        self._wire = WIRES[kind]
+        nth = self._wire.nth.format
+        self._upsert = SQL.upsert_turns.filled(
+            user_vector=nth(place="k.user_vector"), assistant_vector=nth(place="k.assistant_vector")
+        )
 
     @classmethod
     async def over(cls, pool: asyncpg.Pool, vectors: TurnVectors) -> PostgresTurnIndex:
@@ -62,8 +54,8 @@ class PostgresTurnIndex(PostgresTurnSearch):
         rows = [_facts_row(one, packed.places) for one in sorted(facts, key=lambda one: one.key)]
         async with self._locked(conversations) as connection:
             if facts:
-                columns = columns_of(rows, len(TAKEN))
-                await connection.execute(self._join, *columns, self._wire.packed(packed.rows), self._vectors.made_by)
+                vectors = {"vectors": self._wire.packed(packed.rows), "made_by": self._vectors.made_by}
+                await connection.execute(*self._upsert.bulk(rows, **vectors))
             return await self._apply_verdicts(connection, judged, detector) if judged else {}
 
     async def take_reactions(self, reactions: Collection[UserReaction]) -> set[UUID]:
@@ -71,25 +63,26 @@ class PostgresTurnIndex(PostgresTurnSearch):
             return set()
         ordered = sorted(reactions, key=lambda one: one.feedback_id)
         async with self._locked({one.turn[:3] for one in ordered}) as connection:
-            written = await connection.fetch(REACT, *columns_of([_reaction_row(one) for one in ordered], 14))
+            written = await connection.fetch(*SQL.upsert_reactions.bulk([_reaction_row(one) for one in ordered]))
             news = {row[0] for row in written}
             turns = _keys(one.turn for one in ordered if one.feedback_id in news)
-            await connection.execute(STUBS, *turns)
-            await connection.execute(BY_PEOPLE, *turns)
+            await connection.execute(*SQL.insert_missing_turns.bulk(turns))
+            await connection.execute(*SQL.update_user_status.bulk(turns))
         return news
 
     async def forget(self, feedback_ids: Collection[UUID]) -> None:
-        known = [TurnKey(*row) for row in await self._pool.fetch(WHOSE, list(feedback_ids))]
+        ids = list(feedback_ids)
+        known = [TurnKey(*row) for row in await self._pool.fetch(*SQL.turns_of_reactions(feedback_ids=ids))]
         async with self._locked({key[:3] for key in known}) as connection:
-            dropped = await connection.fetch(FORGET, list(feedback_ids))
-            await connection.execute(BY_PEOPLE, *_keys(TurnKey(*row) for row in dropped))
+            dropped = await connection.fetch(*SQL.delete_reactions(feedback_ids=ids))
+            await connection.execute(*SQL.update_user_status.bulk(_keys(TurnKey(*row) for row in dropped)))
 
     @asynccontextmanager
     async def _locked(self, conversations: Iterable[tuple[str, ...]]) -> AsyncIterator[Any]:
         """Open a transaction with a lock on these conversations, taken in sorted order to avoid deadlocks."""
-        locks = sorted({partition_of(conversation_key(*one), LOCKS) for one in conversations})
+        locks = sorted({partition_of(conversation_key(*one), _LOCKS) for one in conversations})
         async with self._pool.acquire() as connection, connection.transaction():
-            await connection.execute(LOCK, locks)
+            await connection.execute(*SQL.lock_turns(locks=locks))
             yield connection
 
     async def _apply_verdicts(
@@ -97,18 +90,18 @@ class PostgresTurnIndex(PostgresTurnSearch):
     ) -> dict[MessageKey, HeldVerdict]:
         by_key = {placed.indexed.key: (placed, verdict) for placed, verdict in judged}
         rows = [_verdict_row(*by_key[key], detector) for key in sorted(by_key)]
-        held = await connection.fetch(UPSERT_VERDICTS, *columns_of(rows, len(VERDICT)))
+        held = await connection.fetch(*SQL.upsert_verdicts.bulk(rows))
         before = {TurnKey(row[0], row[1], row[2], row["turn_id"]) for row in held if row["turn_id"] is not None}
         if turns := before | {TurnKey(*row[:4]) for row in rows if row[3] is not None}:
-            await connection.execute(BY_MACHINE, *_keys(turns))
+            await connection.execute(*SQL.update_machine_status.bulk(_keys(turns)))
         return {MessageKey(*row[:4]): _held_verdict(row) for row in held}
 
 
 def _facts_row(facts: Facts, places: Mapping[str, int]) -> tuple[Any, ...]:
     q, r = facts.question, facts.reply
-    asked = (q.version, q.message_id, q.user_id, q.text, places.get(q.text or "")) if q else (None,) * len(QUESTION)
+    asked = (q.version, q.message_id, q.user_id, q.text, places.get(q.text or "")) if q else _NO_QUESTION
     if r is None:
-        return (*facts.key, facts.at, *asked, *(None,) * len(REPLY))
+        return (*facts.key, facts.at, *asked, *_NO_REPLY)
     details = (r.intent, r.strategy, r.validation_outcome, r.quality_score, r.track_id, r.bundle_id)
     return (*facts.key, facts.at, *asked, r.version, r.message_id, r.agent_id, r.text, places.get(r.text), *details)
 
@@ -144,5 +137,5 @@ def _reaction_row(one: UserReaction) -> tuple[Any, ...]:
     return (one.feedback_id, *one.turn, *said, one.at, one.revision)
 
 
-def _keys(turns: Iterable[TurnKey]) -> list[list[Any]]:
-    return columns_of(sorted(set(turns)), 4)
+def _keys(turns: Iterable[TurnKey]) -> list[TurnKey]:
+    return sorted(set(turns))

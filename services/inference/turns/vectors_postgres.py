@@ -8,6 +8,7 @@ from typing import Any, Final, Literal, NamedTuple
 import asyncpg
 import numpy as np
 
+from inference.sql import SQL
 from inference.turns.vectors import DIMENSION, Halves
 
 VectorType = Literal["halfvec", "real[]"]
@@ -15,31 +16,24 @@ VectorType = Literal["halfvec", "real[]"]
 
 
 class Wire(NamedTuple):
-    """Encoding of all vectors of a statement in one parameter of the type `parameter`.
+    """Encoding of all vectors of a statement in the value `vectors`.
 
-    `packed` returns its value; `nth` is SQL for the vector at `{place}`, from 0.
+    `packed` returns that value; `nth` is SQL for the vector at `{place}`, from 0.
     """
 
-    parameter: str
     nth: str
     packed: Callable[[Halves], list[Any]]
 
 
 async def vector_type(pool: asyncpg.Pool) -> VectorType:
     """Return the type of the vector columns: a database created without pgvector stays without it."""
-    kind: VectorType = await pool.fetchval(
-        """select format_type(atttypid, null) from pg_attribute
-        where attrelid = 'turns'::regclass and attname = 'user_vector'"""
-    )
+    kind: VectorType = await pool.fetchval(*SQL.vector_type())
     return kind
 
 
 async def take_bytes(connection: asyncpg.Connection) -> None:
     """Register the binary codec of `halfvec` on a connection; the `init` of a pool."""
-    schema = await connection.fetchval(
-        """select n.nspname from pg_type t join pg_namespace n on n.oid = t.typnamespace
-        where t.oid = to_regtype('halfvec')"""
-    )
+    schema = await connection.fetchval(*SQL.halfvec_schema())
     if schema is not None:
         await connection.set_type_codec("halfvec", schema=schema, encoder=bytes, decoder=bytes, format="binary")
 
@@ -58,6 +52,9 @@ def _as_numbers(rows: Halves) -> list[Any]:
 
 
 WIRES: Final[Mapping[VectorType, Wire]] = {
-    "halfvec": Wire("halfvec[]", "[{place} + 1]", _as_bytes),
-    "real[]": Wire("real[]", f"[{{place}} * {DIMENSION} + 1 : ({{place}} + 1) * {DIMENSION}]", _as_numbers),
+    "halfvec": Wire("(:vectors::halfvec[])[{place} + 1]", _as_bytes),
+    "real[]": Wire(
+        f"(:vectors::real[])[{{place}} * {DIMENSION} + 1 : ({{place}} + 1) * {DIMENSION}]",
+        _as_numbers,
+    ),
 }

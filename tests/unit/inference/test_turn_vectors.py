@@ -11,7 +11,7 @@ import pytest
 import training
 from detector.detector import Detector
 from detector.encoders.embedder import Vectors, WordLlamaEmbedder
-from inference.turns.search_postgres import ALIKE_FROM
+from inference.turns.store import ALIKE_FROM
 from inference.turns.vectors import DIMENSION, TurnVectors
 from inference.turns.vectors_postgres import WIRES
 

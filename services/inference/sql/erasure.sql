@@ -1,0 +1,26 @@
+-- fragment: is_covered
+-- Bytes 2 to 9 of a version are its time (contracts/versions.py). Rows stay, because `evaluation` counts a
+-- conversation's messages and must not decrease. The sender stays, as id or as the pseudonym, because verdicts on
+-- others' messages depend on who wrote before.
+m.tenant = :tenant and m.sender_id in (:user_id, :pseudonym) and m.role = 'human'
+    and substring(m.version from 2 for 8) <= int8send(:until::bigint)
+
+-- name: blank_messages
+-- The erasure has removed verdicts announced under the id, so they must not be retracted under the pseudonym.
+update messages set text = '', sender_id = :pseudonym,
+    emitted_turn_id = case when sender_id = :pseudonym then emitted_turn_id end,
+    emitted_agent_id = case when sender_id = :pseudonym then emitted_agent_id end
+where (message_id, conversation_id, tenant, project) in (
+    select message_id, conversation_id, tenant, project from messages m
+    where {is_covered} and (text <> '' or sender_id <> :pseudonym) limit :limit)
+
+-- name: blank_questions
+update turns set user_id = null, user_text = null, user_vector = null, user_embedder = null
+where (conversation_id, turn_id, tenant, project) in (
+    select t.conversation_id, t.turn_id, t.tenant, t.project
+    from messages m join turns t on t.conversation_id = m.conversation_id and t.tenant = m.tenant
+        and t.project = m.project and t.user_message_id = m.message_id
+    where {is_covered} and t.user_id = :user_id limit :limit)
+
+-- name: reactions_of_person
+select feedback_id from user_reactions where user_id = :user_id and tenant = :tenant and at <= :until limit :limit

@@ -1,0 +1,125 @@
+-- fragment: is_later
+excluded.version > m.version
+
+-- fragment: is_earlier
+excluded.at < m.at
+
+-- fragment: is_elsewhere
+excluded.thread collate "C" > m.thread collate "C"
+
+-- fragment: is_reply_to_another
+(excluded.reply_to is not null and (m.reply_to is null
+    or excluded.reply_to collate "C" > m.reply_to collate "C"))
+
+-- name: upsert_messages
+insert into messages as m (tenant, project, conversation_id, message_id, turn_id, sender_id, role, agent_id, text, about,
+    user_type, at, version, reply_to, thread)
+select * from unnest(:tenant::text[], :project::text[], :conversation_id::text[], :message_id::text[], :turn_id::text[],
+    :sender_id::text[], :role::text[], :agent_id::text[], :text::text[], :about::text[], :user_type::text[],
+    :at::bigint[], :version::bytea[], :reply_to::text[], :thread::text[])
+on conflict (tenant, project, conversation_id, message_id) do update set
+    turn_id = case when {is_later} then excluded.turn_id else m.turn_id end,
+    sender_id = case when {is_later} then excluded.sender_id else m.sender_id end,
+    role = case when {is_later} then excluded.role else m.role end,
+    agent_id = case when {is_later} then excluded.agent_id else m.agent_id end,
+    text = case when {is_later} then excluded.text else m.text end,
+    about = case when {is_later} then excluded.about else m.about end,
+    user_type = case when {is_later} then excluded.user_type else m.user_type end,
+    at = least(m.at, excluded.at), version = greatest(m.version, excluded.version),
+    stood_at = case when {is_earlier} then (m.at || m.stood_at)[1:{places_kept}] else m.stood_at end,
+    thread = case when {is_elsewhere} then excluded.thread else m.thread end,
+    stood_in = case when {is_elsewhere} then (m.thread || m.stood_in)[1:{places_kept}] else m.stood_in end,
+    reply_to = case when {is_reply_to_another} then excluded.reply_to else m.reply_to end,
+    versions = m.versions + case when {is_earlier} or {is_elsewhere} or {is_reply_to_another}
+        or ({is_later} and (excluded.turn_id, excluded.sender_id, excluded.role, excluded.agent_id, excluded.text,
+                            excluded.about, excluded.user_type)
+            is distinct from (m.turn_id, m.sender_id, m.role, m.agent_id, m.text, m.about, m.user_type))
+        then 1 else 0 end
+where {is_earlier} or {is_later} or {is_elsewhere} or {is_reply_to_another}
+returning tenant, project, conversation_id, message_id
+
+-- fragment: indexed_message
+m.message_id, m.at, m.version, m.stood_at, m.emitted_turn_id, m.emitted_agent_id, m.reply_to, m.thread, m.stood_in,
+    m.turn_id, m.sender_id, m.role, m.agent_id, m.text, m.about, m.user_type
+
+-- fragment: is_in_conversation
+m.tenant = s.tenant and m.project = s.project and m.conversation_id = s.conversation_id
+
+-- fragment: is_in_thread
+{is_in_conversation} and hashtextextended(m.thread, 0) = hashtextextended(p.thread, 0) and m.thread = p.thread
+
+-- name: messages_around
+-- One row per conversation, and all else lateral to it: a join of two common table expressions has no index, so the work
+-- would grow with the square of their rows. Messages are read between each place and the next, none for two places.
+with conversations as (
+    select tenant, project, conversation_id, array_agg(n) as numbers, array_agg(thread) as threads,
+        array_agg(at) as times, array_agg(message_id) as messages
+    from unnest(:n::int[], :tenant::text[], :project::text[], :conversation_id::text[], :at::bigint[],
+        :message_id::text[], :thread::text[])
+        as p (n, tenant, project, conversation_id, at, message_id, thread)
+    group by tenant, project, conversation_id
+)
+select found.*, known.evaluation, {current_epoch} as epoch
+from conversations s, lateral (
+    select sum(m.versions)::bigint as evaluation from messages m where {is_in_conversation}
+) known, lateral (
+    select distinct on (n, at, message_id) * from (
+        select p.n, near.* from (
+            select *, lag(at, 1, -1::bigint) over w as before_at, lag(message_id, 1, '') over w as before_id,
+                lead(at, 1, 9223372036854775807) over w as after_at, lead(message_id, 1, '') over w as after_id
+            from unnest(s.numbers, s.threads, s.times, s.messages) as p (n, thread, at, message_id)
+            window w as (partition by n order by at, message_id)
+        ) p, lateral (
+            (select {indexed_message} from messages m
+             where {is_in_thread} and (m.at, m.message_id) < (p.at, p.message_id)
+                and (m.at, m.message_id) > (p.before_at, p.before_id)
+             order by m.at desc, m.message_id desc limit :reach)
+            union all
+            (select {indexed_message} from messages m
+             where {is_in_thread} and (m.at, m.message_id) >= (p.at, p.message_id)
+                and (m.at, m.message_id) < (p.after_at, p.after_id)
+             order by m.at, m.message_id limit :reach + 1)
+        ) near
+        union all
+        select t.n, root.* from (select distinct * from unnest(s.numbers, s.threads)) as t (n, thread), lateral (
+            select {indexed_message} from messages m
+            where {is_in_conversation} and m.message_id = t.thread and m.thread <> t.thread limit 1
+        ) root where t.thread <> ''
+    ) said order by n, at, message_id
+) found
+order by n, at, message_id
+
+-- name: places_of_messages
+select tenant, project, conversation_id, message_id, m.at || m.stood_at as places,
+    m.thread || m.stood_in || case when exists (
+        select from messages o where o.tenant = m.tenant and o.project = m.project
+            and o.conversation_id = m.conversation_id and o.thread = m.message_id
+            and hashtextextended(o.thread, 0) = hashtextextended(m.message_id, 0)
+    ) then array[m.message_id] else '{}' end as threads
+from messages m
+join unnest(:tenant::text[], :project::text[], :conversation_id::text[], :message_id::text[])
+    as wanted (tenant, project, conversation_id, message_id)
+using (tenant, project, conversation_id, message_id)
+
+-- name: note_emissions
+update messages m set emitted_turn_id = e.turn_id, emitted_agent_id = e.agent_id
+from unnest(:tenant::text[], :project::text[], :conversation_id::text[], :message_id::text[], :sender_id::text[],
+    :turn_id::text[], :agent_id::text[])
+    as e (tenant, project, conversation_id, message_id, sender_id, turn_id, agent_id)
+where m.tenant = e.tenant and m.project = e.project and m.conversation_id = e.conversation_id
+  and m.message_id = e.message_id and m.sender_id = e.sender_id
+  and (m.emitted_turn_id, m.emitted_agent_id) is distinct from (e.turn_id, e.agent_id)
+
+-- name: is_outdated
+select exists (
+    select from unnest(:tenant::text[], :project::text[], :conversation_id::text[], :evaluation::bigint[])
+        as s (tenant, project, conversation_id, evaluation)
+    where s.evaluation < (select sum(m.versions) from messages m where {is_in_conversation})
+)
+
+-- name: find_verdicts
+select m.message_id, m.conversation_id, m.role, v.status, v.confidence, v.turn_id, v.decided_by, v.judged_by, v.epoch,
+    v.announced, v.held_back, (extract(epoch from coalesce(v.stored_at, m.stored_at)) * 1000000)::bigint as noted_at
+from messages m left join verdicts v using (message_id, conversation_id, tenant, project)
+where m.message_id = any(:message_ids::text[]) and m.tenant = :tenant and m.project = :project
+order by m.conversation_id, m.message_id limit 200

@@ -1,0 +1,160 @@
+-- name: lock_turns
+select pg_advisory_xact_lock(hashtext('inference turns'), h) from unnest(:locks::int[]) h
+
+-- fragment: outranks(version, message, text, than)
+-- Without a question, message and text are null.
+(excluded.{version} is not null and (t.{version} is null
+    or (excluded.{version}, coalesce(excluded.{message}, '') collate "C", coalesce(excluded.{text}, '') collate "C")
+        {than} (t.{version}, coalesce(t.{message}, '') collate "C", coalesce(t.{text}, '') collate "C")))
+
+-- fragment: has_question
+{outranks(user_version, user_message_id, user_text, >)}
+
+-- fragment: has_answer
+{outranks(assistant_version, agent_message_id, assistant_text, >)}
+
+-- fragment: has_question_vector
+-- A repeated message brings the vector of the current embedder.
+({outranks(user_version, user_message_id, user_text, >=)} and excluded.user_embedder is distinct from t.user_embedder)
+
+-- fragment: has_answer_vector
+({outranks(assistant_version, agent_message_id, assistant_text, >=)}
+    and excluded.assistant_embedder is distinct from t.assistant_embedder)
+
+-- name: upsert_turns(user_vector, assistant_vector)
+-- A vector of `k` is an index into the packed ones, which the slots read.
+insert into turns as t (tenant, project, conversation_id, turn_id, at, user_version, user_message_id, user_id, user_text,
+    user_vector, assistant_version, agent_message_id, agent_id, assistant_text, assistant_vector, intent, strategy,
+    validation_outcome, quality_score, track_id, bundle_id, user_embedder, assistant_embedder)
+select k.tenant, k.project, k.conversation_id, k.turn_id, k.at, k.user_version, k.user_message_id, k.user_id, k.user_text,
+    {user_vector}, k.assistant_version, k.agent_message_id, k.agent_id, k.assistant_text, {assistant_vector}, k.intent,
+    k.strategy, k.validation_outcome, k.quality_score, k.track_id, k.bundle_id,
+    case when k.user_vector is not null then :made_by::bigint end,
+    case when k.assistant_vector is not null then :made_by::bigint end
+from unnest(:tenant::text[], :project::text[], :conversation_id::text[], :turn_id::text[], :at::bigint[],
+    :user_version::bytea[], :user_message_id::text[], :user_id::text[], :user_text::text[], :user_vector::bigint[],
+    :assistant_version::bytea[], :agent_message_id::text[], :agent_id::text[], :assistant_text::text[],
+    :assistant_vector::bigint[], :intent::text[], :strategy::text[], :validation_outcome::text[],
+    :quality_score::float8[], :track_id::text[], :bundle_id::text[])
+    as k (tenant, project, conversation_id, turn_id, at, user_version, user_message_id, user_id, user_text, user_vector,
+        assistant_version, agent_message_id, agent_id, assistant_text, assistant_vector, intent, strategy,
+        validation_outcome, quality_score, track_id, bundle_id)
+on conflict (conversation_id, turn_id, tenant, project) do update set
+    at = least(t.at, excluded.at),
+    user_version = case when {has_question} then excluded.user_version else t.user_version end,
+    user_message_id = case when {has_question} then excluded.user_message_id else t.user_message_id end,
+    user_id = case when {has_question} then excluded.user_id else t.user_id end,
+    user_text = case when {has_question} then excluded.user_text else t.user_text end,
+    user_vector = case when ({has_question} or {has_question_vector}) then excluded.user_vector else t.user_vector end,
+    assistant_version = case when {has_answer} then excluded.assistant_version else t.assistant_version end,
+    agent_message_id = case when {has_answer} then excluded.agent_message_id else t.agent_message_id end,
+    agent_id = case when {has_answer} then excluded.agent_id else t.agent_id end,
+    assistant_text = case when {has_answer} then excluded.assistant_text else t.assistant_text end,
+    assistant_vector = case when ({has_answer} or {has_answer_vector})
+        then excluded.assistant_vector else t.assistant_vector end,
+    intent = case when {has_answer} then excluded.intent else t.intent end,
+    strategy = case when {has_answer} then excluded.strategy else t.strategy end,
+    validation_outcome = case when {has_answer} then excluded.validation_outcome else t.validation_outcome end,
+    quality_score = case when {has_answer} then excluded.quality_score else t.quality_score end,
+    track_id = case when {has_answer} then excluded.track_id else t.track_id end,
+    bundle_id = case when {has_answer} then excluded.bundle_id else t.bundle_id end,
+    user_embedder = case when ({has_question} or {has_question_vector})
+        then excluded.user_embedder else t.user_embedder end,
+    assistant_embedder = case when ({has_answer} or {has_answer_vector})
+        then excluded.assistant_embedder else t.assistant_embedder end
+where {has_question} or {has_answer} or {has_question_vector} or {has_answer_vector}
+    or excluded.at < t.at or (t.at is null and excluded.at is not null)
+
+-- fragment: turns_given
+unnest(:tenant::text[], :project::text[], :conversation_id::text[], :turn_id::text[])
+
+-- fragment: verdict_columns
+tenant, project, conversation_id, turn_id, message_id, detected_in_turn_id, status, confidence, correction_type, decided_by,
+    announced, at, evaluation, epoch, judged_by, held_back
+
+-- name: upsert_verdicts
+-- Returns the previous verdicts of these messages, and the turn for which each was last announced.
+with said as (
+    select * from unnest(:tenant::text[], :project::text[], :conversation_id::text[], :turn_id::text[],
+        :message_id::text[], :detected_in_turn_id::text[], :status::text[], :confidence::float8[],
+        :correction_type::text[], :decided_by::text[], :announced::boolean[], :at::bigint[], :evaluation::bigint[],
+        :epoch::bigint[], :judged_by::text[], :held_back::text[])
+        as k ({verdict_columns})
+), written as (
+    insert into verdicts as v ({verdict_columns}) select * from said
+    on conflict (tenant, project, conversation_id, message_id) do update
+    set turn_id = excluded.turn_id, detected_in_turn_id = excluded.detected_in_turn_id, status = excluded.status,
+        confidence = excluded.confidence, correction_type = excluded.correction_type, decided_by = excluded.decided_by,
+        announced = excluded.announced, at = excluded.at, evaluation = excluded.evaluation, epoch = excluded.epoch,
+        judged_by = excluded.judged_by, held_back = excluded.held_back
+    where (excluded.epoch, excluded.judged_by collate "C", excluded.evaluation)
+        >= (v.epoch, v.judged_by collate "C", v.evaluation)
+)
+select k.tenant, k.project, k.conversation_id, k.message_id, v.turn_id, v.epoch, v.judged_by, v.evaluation, v.announced,
+    m.emitted_turn_id, m.emitted_agent_id
+from said k left join verdicts v using (tenant, project, conversation_id, message_id)
+left join messages m using (tenant, project, conversation_id, message_id)
+
+-- name: insert_missing_turns
+insert into turns (tenant, project, conversation_id, turn_id) select * from {turns_given} on conflict do nothing
+
+-- name: update_machine_status
+insert into turns as t (tenant, project, conversation_id, turn_id, machine_status, machine_confidence,
+    machine_detected_in, machine_message_id)
+select u.*, v.status, v.confidence, v.detected_in_turn_id, v.message_id
+from {turns_given} u (tenant, project, conversation_id, turn_id) left join lateral (
+    select * from verdicts v where (v.tenant, v.project, v.conversation_id, v.turn_id)
+        = (u.tenant, u.project, u.conversation_id, u.turn_id)
+    order by v.announced desc, v.at desc, v.message_id desc limit 1) v on true
+on conflict (conversation_id, turn_id, tenant, project) do update set machine_status = excluded.machine_status,
+    machine_confidence = excluded.machine_confidence, machine_detected_in = excluded.machine_detected_in,
+    machine_message_id = excluded.machine_message_id
+where (t.machine_status, t.machine_confidence, t.machine_detected_in, t.machine_message_id) is distinct from
+    (excluded.machine_status, excluded.machine_confidence, excluded.machine_detected_in, excluded.machine_message_id)
+
+-- name: upsert_reactions
+insert into user_reactions as f (feedback_id, tenant, project, conversation_id, turn_id, user_id, explicit, reviewer,
+    status, said, tags, correction, at, revision)
+select j.feedback_id, j.tenant, j.project, j.conversation_id, j.turn_id, j.user_id, j.explicit, j.reviewer, j.status,
+    j.said, array(select jsonb_array_elements_text(j.tags::jsonb)), j.correction, j.at, j.revision
+from unnest(:feedback_id::uuid[], :tenant::text[], :project::text[], :conversation_id::text[], :turn_id::text[],
+    :user_id::text[], :explicit::boolean[], :reviewer::boolean[], :status::text[], :said::text[], :tags::text[],
+    :correction::text[], :at::bigint[], :revision::bigint[])
+    j (feedback_id, tenant, project, conversation_id, turn_id, user_id, explicit, reviewer, status, said, tags,
+       correction, at, revision)
+on conflict (feedback_id) do update set status = excluded.status, said = excluded.said, tags = excluded.tags,
+    correction = excluded.correction, at = excluded.at, revision = excluded.revision
+where excluded.revision > f.revision
+returning feedback_id
+
+-- name: delete_reactions
+delete from user_reactions where feedback_id = any(:feedback_ids::uuid[])
+returning tenant, project, conversation_id, turn_id
+
+-- name: turns_of_reactions
+select tenant, project, conversation_id, turn_id from user_reactions where feedback_id = any(:feedback_ids::uuid[])
+
+-- name: update_user_status
+-- The newest of explicit reactions and live emoji per person, as in the reports, then the latest of these; otherwise the
+-- newest live review.
+update turns t set user_status = k.status, user_feedback_id = k.feedback_id
+from (
+    select u.*, f.status, f.feedback_id
+    from {turns_given} u (tenant, project, conversation_id, turn_id) left join lateral (
+        select * from (
+            select distinct on (r.reviewer, r.user_id) r.* from user_reactions r
+            where (r.tenant, r.project, r.conversation_id, r.turn_id)
+                = (u.tenant, u.project, u.conversation_id, u.turn_id) and (r.explicit or r.status is not null)
+            order by r.reviewer, r.user_id, r.at desc, r.feedback_id desc) newest
+        where status is not null order by reviewer, at desc, feedback_id desc limit 1) f on true
+) k
+where (t.tenant, t.project, t.conversation_id, t.turn_id) = (k.tenant, k.project, k.conversation_id, k.turn_id)
+  and (t.user_status, t.user_feedback_id) is distinct from (k.status, k.feedback_id)
+
+-- name: vector_type
+select format_type(atttypid, null) from pg_attribute
+where attrelid = 'turns'::regclass and attname = 'user_vector'
+
+-- name: halfvec_schema
+select n.nspname from pg_type t join pg_namespace n on n.oid = t.typnamespace
+where t.oid = to_regtype('halfvec')
