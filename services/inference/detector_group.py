@@ -7,13 +7,11 @@ from typing import Final
 
 import asyncpg
 
+from inference.sql import SQL
 from servicekit import metrics
 
 LOOK_SECONDS: Final = 15.0
 RECENT_MINUTES: Final = 5
-_NOTE: Final = "insert into detectors (version) values ($1) on conflict (version) do update set seen_at = now()"
-_RECENT: Final = "select version from detectors where seen_at > now() - make_interval(mins => $1) order by version"
-_FORGET: Final = "delete from detectors where seen_at < now() - make_interval(days => 1)"
 
 
 class DetectorGroup:
@@ -33,10 +31,12 @@ class DetectorGroup:
         """Record this detector if it has judged since the last call, then read which detectors have judged recently."""
         judged = self._judged()
         if judged != self._noted:
-            await self._pool.execute(_NOTE, self._version)
-            await self._pool.execute(_FORGET)
+            await self._pool.execute(*SQL.note_detector(version=self._version))
+            await self._pool.execute(*SQL.forget_detectors())
             self._noted = judged
-        self.versions = [row["version"] for row in await self._pool.fetch(_RECENT, RECENT_MINUTES)]
+        self.versions = [
+            row["version"] for row in await self._pool.fetch(*SQL.recent_detectors(minutes=RECENT_MINUTES))
+        ]
         metrics.DETECTORS.clear()
         for version in self.versions:
             metrics.DETECTORS.labels(version).set(1)

@@ -13,6 +13,7 @@ from pathlib import Path
 from coverage import CoverageData
 
 from mutants.mutant import ROOT
+from mutants.statement_uses import Place, places_of
 
 FOLDER = ROOT / ".agent-feedback" / "mutants"
 MAP = FOLDER / "map.json"
@@ -45,20 +46,25 @@ class CoverageMap:
         return cls(lines, said["seconds"])
 
     def is_executed(self, file: str, line: int) -> bool:
-        """Return True if any test runs the line, as opposed to its import or nothing at all."""
-        return bool(self._lines.get(file, {}).get(line))
+        """Return True if any test runs the line, as opposed to its import or nothing at all.
+
+        A line of SQL runs where its statement is used.
+        """
+        return any(self._lines.get(path, {}).get(number) for path, number in _places(file, line))
 
     def tests_of(self, file: str, line: int, budget: float) -> list[str]:
         """Return the tests to run for a line, the most specific first, as many as take about `budget` seconds.
 
         For a line that runs at import, these are the tests of the file, because others read a table's rows.
         """
-        by_line = self._lines.get(file, {})
+        places = _places(file, line)
         in_file: dict[str, int] = defaultdict(int)
-        for tests in by_line.values():
-            for test in tests:
-                in_file[test] += 1
-        candidates = by_line.get(line) or list(in_file)
+        for path in {path for path, _ in places}:
+            for tests in self._lines.get(path, {}).values():
+                for test in tests:
+                    in_file[test] += 1
+        running = {test for path, number in places for test in self._lines.get(path, {}).get(number, ())}
+        candidates = running or list(in_file)
         ranked = sorted(
             candidates, key=lambda test: (self._cost(test) > budget / 2, -in_file[test] / self._breadth[test], test)
         )
@@ -81,6 +87,10 @@ class CoverageMap:
     @staticmethod
     def _start_up(file: str) -> float:
         return _FILE_SECONDS.get(Path(file).parts[1], 0.5)
+
+
+def _places(file: str, line: int) -> Sequence[Place]:
+    return places_of(file, line) if file.endswith(".sql") else [(file, line)]
 
 
 def record(arguments: Sequence[str]) -> int:

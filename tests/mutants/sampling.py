@@ -13,6 +13,7 @@ from pathlib import Path
 from mutants.coverage_map import CoverageMap
 from mutants.mutant import ROOT, Mutant
 from mutants.python_mutants import python_mutants
+from mutants.sql_mutants import sql_file_mutants
 
 EQUIVALENTS = Path(__file__).with_name("equivalents.toml")
 _UNEXECUTED = 0.1
@@ -22,11 +23,15 @@ _AT_IMPORT = 0.5
 
 
 def product_files() -> list[str]:
-    """Return the Python files of libs and services, without agentkit's and contracts' generated or sample data."""
-    listed = subprocess.run(
-        ["git", "ls-files", "libs/*.py", "services/*.py"], cwd=ROOT, capture_output=True, text=True, check=True
-    )
+    """Return the files of libs and services with Python or named SQL statements; migrations are not among them."""
+    patterns = ("libs/*.py", "services/*.py", "libs/*/sql/*.sql", "services/*/sql/*.sql")
+    listed = subprocess.run(["git", "ls-files", *patterns], cwd=ROOT, capture_output=True, text=True, check=True)
     return sorted(file for file in listed.stdout.split() if (ROOT / file).is_file())
+
+
+def mutants_of(file: str, text: str) -> list[Mutant]:
+    """Return all mutants of a product file."""
+    return sql_file_mutants(file, text) if file.endswith(".sql") else python_mutants(file, text)
 
 
 def package_of(file: str) -> str:
@@ -55,7 +60,7 @@ def sample(count: int, seed: str, covered: CoverageMap, named: str = "") -> list
         if named not in file:
             continue
         text = (ROOT / file).read_text("utf-8")
-        for mutant in python_mutants(file, text):
+        for mutant in mutants_of(file, text):
             before, after = mutant.changed_lines(text)
             if (file, before, after) not in known and not changes_no_result.search(before):
                 packages[package_of(file)].append((_weight(mutant, covered), mutant))

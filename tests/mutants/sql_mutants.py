@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from mutants.mutant import Mutant
 
 _SQL = re.compile(r"\b(select|insert into|update|delete from)\b")
-_VALUE = r"(?:[\w.$]+(?:\([^()]*\))?(?:::[a-z\[\]]+)?|'[^']*')"
+_VALUE = r"(?:[\w.$:]+(?:\([^()]*\))?(?:::[a-z\[\]]+)?|'[^']*')"
 _END = r"(?=[\s)\"']|$)(?! (?:is|in|=|<|>|<=|>=|<>|between|like) )"
 """No operator follows, so the condition ends here."""
 _RULES: tuple[tuple[str, str, str], ...] = (
@@ -39,9 +39,18 @@ _COMPILED = [(re.compile(pattern), after, kind) for pattern, after, kind in _RUL
 
 def sql_mutants(file: str, text: str, start: int, end: int) -> Iterator[Mutant]:
     """Yield the mutants of the string literal at `start` to `end` of `text`, if it is SQL."""
+    if _SQL.search(text, start, end):
+        yield from _broken(file, text, start, end)
+
+
+def sql_file_mutants(file: str, text: str) -> list[Mutant]:
+    """Return all mutants of a file of statements; none is in a comment."""
+    code = re.finditer(r"(?:(?!--)[\s\S])+", text)
+    return sorted({mutant for lines in code for mutant in _broken(file, text, *lines.span())})
+
+
+def _broken(file: str, text: str, start: int, end: int) -> Iterator[Mutant]:
     literal = text[start:end]
-    if not _SQL.search(literal):
-        return
     for pattern, after, kind in _COMPILED:
         for found in pattern.finditer(literal):
             at = start + found.start()

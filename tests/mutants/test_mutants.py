@@ -16,7 +16,9 @@ from mutants.__main__ import Result, confirmed, report
 from mutants.coverage_map import CoverageMap, write_map
 from mutants.mutant import ROOT, Mutant
 from mutants.python_mutants import python_mutants
-from mutants.sampling import equivalents, package_of, product_files, sample, unobservable
+from mutants.sampling import equivalents, mutants_of, package_of, product_files, sample, unobservable
+from mutants.sql_mutants import sql_file_mutants
+from mutants.statement_uses import places_of
 from mutants.tree import Run, Tree
 
 CAUSE = "libs/servicekit/log/records.py"
@@ -77,10 +79,37 @@ def test_nothing_is_broken_that_no_test_could_notice(text: str) -> None:
 def test_every_mutant_of_the_product_can_be_compiled() -> None:
     for file in product_files()[::20]:
         text = (ROOT / file).read_text("utf-8")
-        for mutant in python_mutants(file, text):
+        for mutant in mutants_of(file, text):
             broken = mutant.applied_to(text)
             assert broken != text
-            ast.parse(broken)
+            if file.endswith(".py"):
+                ast.parse(broken)
+
+
+def test_files_of_statements_are_broken_outside_of_comments() -> None:
+    text = "-- name: find\n-- Not older < than.\nselect b from c -- d < e\nwhere d < :at and e = any(:ids::text[])\n"
+    found = sql_file_mutants("services/x/sql/y.sql", text)
+    assert {mutant.changed_lines(text)[1] for mutant in found} == {
+        "where d <= :at and e = any(:ids::text[])",
+        "where d < :at",
+        "where e = any(:ids::text[])",
+    }
+
+
+def test_the_tests_of_a_statement_are_those_of_its_uses() -> None:
+    store = "services/chat_bridge/store_postgres.py"
+    python = (ROOT / store).read_text("utf-8").splitlines()
+    [found] = [number for number, line in enumerate(python, 1) if "SQL.find_messages" in line]
+    [released] = [number for number, line in enumerate(python, 1) if "SQL.released_by" in line]
+    file = "services/chat_bridge/sql/messages.sql"
+    sql = (ROOT / file).read_text("utf-8").splitlines()
+    [question] = [number for number, line in enumerate(sql, 1) if "order by q.version" in line]
+    [finding] = [number for number, line in enumerate(sql, 1) if "select m.*" in line]
+    assert places_of(file, finding) == ((store, found),)
+    assert {(store, found), (store, released)} < {*places_of(file, question)}
+    covered = CoverageMap({store: {found: ["tests/ports/a.py::test_a"], 1: ["tests/ports/a.py::test_b"]}}, {})
+    assert covered.is_executed(file, finding)
+    assert covered.tests_of(file, finding, 20) == ["tests/ports/a.py::test_a"]
 
 
 def test_a_sample_is_the_same_for_a_seed_and_takes_packages_in_turn() -> None:

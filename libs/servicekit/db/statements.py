@@ -58,8 +58,9 @@ class Statement(NamedTuple):
 class Statements:
     """Statements as attributes."""
 
-    def __init__(self, statements: Mapping[str, Statement]) -> None:
+    def __init__(self, statements: Mapping[str, Statement], fragments: Mapping[str, _Entry]) -> None:
         self._statements = statements
+        self._fragments = fragments
 
     def __getattr__(self, name: str) -> Statement:
         if (found := self._statements.get(name)) is None:
@@ -68,6 +69,13 @@ class Statements:
 
     def __iter__(self) -> Iterator[Statement]:
         return iter(self._statements.values())
+
+    def part(self, name: str, **arguments: str) -> str:
+        """Return a fragment for the slot of a statement. `arguments` are the program's own text."""
+        names, text = self._fragments[name]
+        if {*names} != arguments.keys():
+            raise TypeError(f"{name} takes {[*names]}, not {list(arguments)}")
+        return _expanded(text, self._fragments, arguments)
 
 
 class _Entry(NamedTuple):
@@ -89,12 +97,11 @@ def load_statements(folder: Path, **constants: float | str) -> Statements:
                 raise ValueError(f"{file.name} defines {name} again")
             entries = statements if kind == "name" else fragments
             entries[name] = _Entry(tuple(arguments.split(", ")) if arguments else (), text.strip())
-    return Statements(
-        {
-            name: _statement(name, _expanded(text, fragments, {slot: f"{{{slot}}}" for slot in slots}), slots)
-            for name, (slots, text) in statements.items()
-        }
-    )
+    loaded = {
+        name: _statement(name, _expanded(text, fragments, {slot: f"{{{slot}}}" for slot in slots}), slots)
+        for name, (slots, text) in statements.items()
+    }
+    return Statements(loaded, fragments)
 
 
 def _literal(constant: float | str) -> str:

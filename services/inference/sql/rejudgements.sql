@@ -32,3 +32,12 @@ select count(*) from messages m where m.role = 'human' and m.at >= :since
 
 -- name: other_detectors
 select version from detectors where version <> :version and seen_at > now() - make_interval(mins => 10) order by 1
+
+-- name: note_detector
+insert into detectors (version) values (:version) on conflict (version) do update set seen_at = now()
+
+-- name: recent_detectors
+select version from detectors where seen_at > now() - make_interval(mins => :minutes) order by version
+
+-- name: forget_detectors
+delete from detectors where seen_at < now() - make_interval(days => 1)

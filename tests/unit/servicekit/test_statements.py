@@ -50,6 +50,16 @@ def test_slots_are_filled_before_values_are_numbered(tmp_path: Path) -> None:
         sql.find(limit=2)
 
 
+def test_fragments_fill_slots(tmp_path: Path) -> None:
+    text = "-- fragment: rows(table)\nselect * from {table} where a = :a\n-- name: find(rows)\n{rows} limit :limit\n"
+    sql = loaded(tmp_path, text)
+    rows = sql.part("rows", table="t")
+    assert rows == "select * from t where a = :a"
+    assert sql.find.filled(rows=rows)(a=1, limit=2) == ("select * from t where a = $1 limit $2", 1, 2)
+    with pytest.raises(TypeError, match="rows takes"):
+        sql.part("rows")
+
+
 def test_rows_become_one_array_per_column(tmp_path: Path) -> None:
     sql = loaded(tmp_path, "-- name: add\ninsert into t select *, :at from unnest(:a::text[], :b::int[])\n")
     text = "insert into t select *, $1 from unnest($2::text[], $3::int[])"
