@@ -7,62 +7,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 import asyncpg
 
-from contracts.erasure import ERASURE_MARGIN
 from reporting.database import Connection
 from reporting.projection import FeedbackRow
-from reporting.rollups import HOUR
-from reporting.store_postgres import (
-    FEEDBACK_COLUMNS,
-    FEEDBACK_TABLES,
-    GIVEN_FEEDBACKS,
-    IS_LIVE,
-    REPLACED_FEEDBACK,
-    FeedbackTable,
-    by_table,
-    given_feedbacks,
-)
+from reporting.sql import SQL
+from reporting.store_postgres import FEEDBACK_TABLES, IS_LIVE, by_table, given_feedbacks
 from servicekit.errors import StartError
 
 _SWITCH_SECONDS: Final = 3_600.0
-_COLUMNS: Final = ", ".join(FEEDBACK_COLUMNS)
-_LOCK: Final = "select pg_try_advisory_lock(hashtext('agent-feedback rebuild'))"
-_BEGIN: Final = """
-drop table if exists {table}_rebuilt;
-create unlogged table {table}_rebuilt (like {table} including defaults, primary key (feedback_id));
-"""
-_ADD: Final = f"insert into {{table}}_rebuilt ({_COLUMNS}) {GIVEN_FEEDBACKS}"
-# Concurrent erasures wait for the switch and then find the new rows; earlier erasures are applied to the new rows.
-_NOBODY_ERASES: Final = "lock table forgotten, erasures in share mode"
-_LEAVE_OUT_ERASED: Final = f"""
-delete from {{table}}_rebuilt r
-where exists (select from forgotten f where f.feedback_id = r.feedback_id and f.revision >= r.revision)
-   or exists (select from erasures e where e.tenant = r.tenant and e.user_id = r.user_id
-              and r.{{is_live}} and r.occurred_at <= e.erased_at + {ERASURE_MARGIN})
-"""
-_OLD: Final = "pg_visible_in_snapshot({0}.written_by, $1::text::pg_snapshot)"
-_REMOVE: Final = f"""
-delete from {{table}} held
-where {_OLD.format("held")} and not exists (select from {{table}}_rebuilt r where r.feedback_id = held.feedback_id)
-"""
-_REPLACE: Final = f"""
-insert into {{table}} as held ({_COLUMNS})
-select {_COLUMNS} from {{table}}_rebuilt order by feedback_id
-on conflict (feedback_id) do update set {REPLACED_FEEDBACK}
-where held.revision < excluded.revision or ({_OLD.format("held")} and
-    ({", ".join(f"held.{name}" for name in FEEDBACK_COLUMNS)}) is distinct from
-    ({", ".join(f"excluded.{name}" for name in FEEDBACK_COLUMNS)}))
-"""
-_RECOUNT: Final = f"""
-insert into stale_hours (tenant, project, hour)
-select distinct tenant, project, hour from (
-    select tenant, project, occurred_at / {HOUR} * {HOUR} as hour from feedbacks
-    union all select tenant, project, start from rollups where grain = 'total'
-) counted
-"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,16 +37,17 @@ class Generation:
 
     async def begin(self) -> None:
         """Create the empty tables. Raises StartError if another rebuild is running."""
-        if not await self._connection.fetchval(_LOCK):
+        if not await self._connection.fetchval(*SQL.lock_rebuild()):
             raise StartError("Another rebuild of the reports is running: wait until it ends, or stop it.")
         for table in FEEDBACK_TABLES:
-            await self._connection.execute(_BEGIN.format(table=table))
-        self._begun = await self._connection.fetchval("select pg_current_snapshot()::text")
+            for statement in (SQL.drop_rebuilt, SQL.create_rebuilt):
+                await self._connection.execute(*statement.filled(table=table)())
+        self._begun = await self._connection.fetchval(*SQL.current_snapshot())
 
     async def add(self, rows: Sequence[FeedbackRow]) -> None:
         """Add feedback records to the rebuilt tables."""
         for table, some in by_table(rows).items():
-            await self._connection.execute(_ADD.format(table=table), *given_feedbacks(some))
+            await self._connection.execute(*SQL.add_rebuilt.filled(table=table).bulk(given_feedbacks(some)))
 
     async def switch(self) -> Switched:
         """Replace the contents of the feedback tables with the rebuilt rows, in one transaction.
@@ -101,24 +57,23 @@ class Generation:
         """
         switched = Switched()
         async with self._connection.transaction():
-            await self._connection.execute(_NOBODY_ERASES, timeout=_SWITCH_SECONDS)
+            await self._connection.execute(*SQL.block_erasures(), timeout=_SWITCH_SECONDS)
             for table in FEEDBACK_TABLES:
-                await self._run(_LEAVE_OUT_ERASED, table)
-                removed = await self._run(_REMOVE, table, self._begun)
-                replaced = await self._run(_REPLACE, table, self._begun)
-                await self._run("drop table {table}_rebuilt", table)
+                await self._run(SQL.delete_erased_rebuilt.filled(table=table, is_live=IS_LIVE[table])())
+                removed = await self._run(SQL.remove_missing.filled(table=table)(begun=self._begun))
+                replaced = await self._run(SQL.replace_changed.filled(table=table)(begun=self._begun))
+                await self._run(SQL.drop_rebuilt.filled(table=table)())
                 switched = Switched(switched.removed + removed, switched.replaced + replaced)
-            await self._connection.execute(_RECOUNT, timeout=_SWITCH_SECONDS)
+            await self._connection.execute(*SQL.mark_all_hours(), timeout=_SWITCH_SECONDS)
         return switched
 
-    async def _run(self, statement: str, table: FeedbackTable, *values: str) -> int:
-        """Run a statement on a feedback table. Return the number of rows that it changed."""
-        made = statement.format(table=table, is_live=IS_LIVE[table])
-        status = await self._connection.execute(made, *values, timeout=_SWITCH_SECONDS)
+    async def _run(self, statement: tuple[Any, ...]) -> int:
+        """Run a statement with its values. Return the number of rows that it changed."""
+        status = await self._connection.execute(*statement, timeout=_SWITCH_SECONDS)
         count = status.rpartition(" ")[2]
         return int(count) if count.isdigit() else 0
 
 
 async def serving(pool: asyncpg.Pool) -> bool:
     """Return True if the read model contains any feedback."""
-    return bool(await pool.fetchval("select exists (select from feedbacks) or exists (select from replies)"))
+    return bool(await pool.fetchval(*SQL.has_feedback()))

@@ -31,7 +31,8 @@ ALWAYS: Final = TimeSpan(0, 253_402_300_800_000_000)
 """All times up to the end of the year 9999."""
 Bucket = Literal["hour", "day", "week"]
 """Width of a time step, in UTC."""
-WIDTHS: Final[dict[Bucket, int]] = {"hour": 60 * MINUTE, "day": DAY, "week": 7 * DAY}
+HOUR: Final = 60 * MINUTE
+WIDTHS: Final[dict[Bucket, int]] = {"hour": HOUR, "day": DAY, "week": 7 * DAY}
 SHIFTS: Final[dict[Bucket, int]] = {"hour": 0, "day": 0, "week": 4 * DAY}
 """Start of the first full bucket, from the epoch: weeks begin on Monday, and the epoch was a Thursday."""
 FoundType = FeedbackType | Literal["verdict"]
@@ -84,46 +85,47 @@ class Filters:
 
 
 NONE_GIVEN: Final = Filters()
+BINS: Final = 20
+"""Number of confidence bins of equal width for counts of verdicts."""
 _CLAUSES: Final = {
-    "agent_id": "e.agent_id = ${at}",
-    "agent_version": "e.agent_version = ${at}",
-    "model": "e.model = ${at}",
-    "reaction": "e.reaction = ${at}",
-    "origins": "e.origin = any(${at}::text[])",
-    "feedback_type": "(e.feedback_type = ${at} or ${at}::text = 'verdict')",
-    "reason": "e.tags <> '{{}}' and e.tags @> array[${at}::text]",
-    "min_confidence": "e.confidence >= ${at}",
-    "text": "(e.text ilike ${at} or e.correction ilike ${at})",
-    "user_id": "e.user_id = ${at}",
-    "conversation_id": "e.conversation_id = ${at}",
-    "detector": "e.detector = ${at}",
-    "decided_by": "e.decided_by = ${at}",
-    "given_by": "(e.user_type = 'agent') = (${at}::text = 'agent')",
+    "agent_id": "e.agent_id = :agent_id",
+    "agent_version": "e.agent_version = :agent_version",
+    "model": "e.model = :model",
+    "reaction": "e.reaction = :reaction",
+    "origins": "e.origin = any(:origins::text[])",
+    "feedback_type": "(e.feedback_type = :feedback_type or :feedback_type::text = 'verdict')",
+    "reason": "e.tags <> '{}' and e.tags @> array[:reason::text]",
+    "min_confidence": "e.confidence >= :min_confidence",
+    "text": "(e.text ilike :text or e.correction ilike :text)",
+    "user_id": "e.user_id = :user_id",
+    "conversation_id": "e.conversation_id = :conversation_id",
+    "detector": "e.detector = :detector",
+    "decided_by": "e.decided_by = :decided_by",
+    "given_by": "(e.user_type = 'agent') = (:given_by::text = 'agent')",
 }
 
 
-_CORRECTION: Final = "(e.tags <> '{{}}' and e.tags @> array[${at}::text] or e.correction_type = ${at}::text)"
+_CORRECTION: Final = "(e.tags <> '{}' and e.tags @> array[:reason::text] or e.correction_type = :reason::text)"
 _CORRECTIONS: Final = frozenset(get_args(CorrectionType))
 
 
-def where(at: Project, span: TimeSpan, filters: Filters = NONE_GIVEN) -> tuple[str, list[Any]]:
-    """Return the SQL condition on effective reactions `e`, and the values of its parameters $1, $2, ..."""
+def where(at: Project, span: TimeSpan, filters: Filters = NONE_GIVEN) -> tuple[str, dict[str, Any]]:
+    """Return the SQL condition on effective reactions `e`, and its values by name."""
     window, narrowed, values = conditions(at, span, filters)
     return window + narrowed, values
 
 
-def conditions(at: Project, span: TimeSpan, filters: Filters) -> tuple[str, str, list[Any]]:
+def conditions(at: Project, span: TimeSpan, filters: Filters) -> tuple[str, str, dict[str, Any]]:
     """Return the conditions of `where` in two parts: project and window; filters (empty, or starting with `and`)."""
-    values: list[Any] = [*at, *span]
+    values: dict[str, Any] = {**at._asdict(), **span._asdict()}
     clauses: list[str] = []
     for name, clause in _CLAUSES.items():
         value = getattr(filters, name)
         if value is not None:
-            values.append(substring(value) if name == "text" else value)
+            values[name] = substring(value) if name == "text" else value
             # Search both columns only for names of correction types: the plan for one column is better.
-            chosen = _CORRECTION if name == "reason" and value in _CORRECTIONS else clause
-            clauses.append(chosen.format(at=len(values)))
-    window = "e.tenant = $1 and e.project = $2 and e.occurred_at >= $3 and e.occurred_at < $4"
+            clauses.append(_CORRECTION if name == "reason" and value in _CORRECTIONS else clause)
+    window = "e.tenant = :tenant and e.project = :project and e.occurred_at >= :start and e.occurred_at < :end"
     return window, "".join(f" and {clause}" for clause in clauses), values
 
 

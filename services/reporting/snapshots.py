@@ -6,11 +6,12 @@ the transactions whose writes it shows, and each row of `feedbacks` has the id o
 
 from __future__ import annotations
 
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 import asyncpg
 
 from reporting.database import Connection
+from reporting.sql import SQL
 
 
 class Snapshot(NamedTuple):
@@ -26,20 +27,9 @@ class Snapshot(NamedTuple):
         return f"{self.server}/{self.seen}"
 
 
-_SERVER: Final = """
-(select system_identifier from pg_control_system()) || '.' || left(pg_walfile_name(pg_current_wal_lsn()), 8)
-"""
-_NOW: Final = f"select {_SERVER} as server, pg_current_snapshot()::text as seen"
-_KNOWN: Final = "select pg_snapshot_xmax($1::text::pg_snapshot) <= pg_snapshot_xmax(pg_current_snapshot())"
-
-UNSEEN: Final = """({row}.written_by >= pg_snapshot_xmin({snapshot}::text::pg_snapshot)
- and not pg_visible_in_snapshot({row}.written_by, {snapshot}::text::pg_snapshot))"""
-"""SQL condition: True if the given snapshot does not show the current `row`. The first half uses an index."""
-
-
 async def snapshot_of(connection: Connection) -> Snapshot:
     """Return the current snapshot of this connection's transaction."""
-    row = await connection.fetchrow(_NOW)
+    row = await connection.fetchrow(*SQL.current_server())
     assert row is not None
     return Snapshot(row["server"], row["seen"])
 
@@ -54,6 +44,6 @@ async def still_known(connection: Connection, text: str, now: Snapshot) -> str |
         return None
     try:
         async with connection.transaction():
-            return seen if await connection.fetchval(_KNOWN, seen) else None
+            return seen if await connection.fetchval(*SQL.is_known_snapshot(seen=seen)) else None
     except asyncpg.DataError:
         return None

@@ -10,31 +10,11 @@ import asyncpg
 
 from contracts.instants import format_instant
 from reporting.projection import SUPERSEDED
-from reporting.rollups import HOUR
+from reporting.sql import SQL
 from servicekit.log.outcome import ERASED, Outcome
 from servicekit.web.journal import WHERE, CountedIn, FeedbackState
 
 PATH: Final = WHERE + "reports"
-# Subselects by the turn: see `rollups.JUDGEMENTS` for the pairs that calibration counts.
-_FIND: Final = f"""
-select f.feedback_id, f.revision, f.is_reply, f.occurred_at / {HOUR} * {HOUR} as hour, s.state,
-    f.tags <> '{{}}' or f.correction_type is not null as has_reasons,
-    s.state = 'overruled' or s.state = 'counted' and not f.is_reply and (f.origin = 'machine' or exists (
-        select from effective_or_overruled m
-        where m.conversation_id = f.conversation_id and m.turn_id = f.turn_id and m.origin = 'machine'
-          and m.tenant = $1 and m.project = $2)) as calibrates,
-    exists (select from stale_hours h
-        where h.tenant = $1 and h.project = $2 and h.hour = f.occurred_at / {HOUR} * {HOUR}) as stale
-from (select *, false as is_reply from feedbacks union all select *, true from replies) f
-cross join lateral (select case
-    when f.is_reply then case when f.value is null then 'cleared' else 'listed' end
-    when exists (select from effective e where e.feedback_id = f.feedback_id) then 'counted'
-    when f.overruled_reaction is not null then 'overruled'
-    when f.reaction is null then 'cleared'
-    else 'superseded' end as state offset 0) s -- evaluated once
-where f.feedback_id = any($3::uuid[]) and f.tenant = $1 and f.project = $2
-order by f.feedback_id
-"""
 
 
 def is_noted(outcome: Outcome) -> bool:
@@ -53,7 +33,8 @@ async def states_of(
     """Return the revisions of a project's feedback records that the reports hold, and the figures that count them."""
     if not feedback_ids:
         return []
-    rows = await pool.fetch(_FIND, tenant, project, [UUID(one) for one in feedback_ids])
+    ids = [UUID(one) for one in feedback_ids]
+    rows = await pool.fetch(*SQL.find_states(tenant=tenant, project=project, ids=ids))
     return [
         FeedbackState(
             feedback_id=str(row["feedback_id"]),

@@ -45,8 +45,9 @@ def sql_mutants(file: str, text: str, start: int, end: int) -> Iterator[Mutant]:
 
 def sql_file_mutants(file: str, text: str) -> list[Mutant]:
     """Return all mutants of a file of statements; none is in a comment."""
-    code = re.finditer(r"(?:(?!--)[\s\S])+", text)
-    return sorted({mutant for lines in code for mutant in _broken(file, text, *lines.span())})
+    parts = re.finditer(r"--[^\n]*|(?P<code>(?:(?!--)[\s\S])+)", text)
+    code = [part.span() for part in parts if part["code"]]
+    return sorted({mutant for start, end in code for mutant in _broken(file, text, start, end)})
 
 
 def _broken(file: str, text: str, start: int, end: int) -> Iterator[Mutant]:

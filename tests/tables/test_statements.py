@@ -5,10 +5,11 @@ from __future__ import annotations
 import ast
 import re
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
-from itertools import product
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
+from uuid import UUID
 
 import asyncpg
 import pytest
@@ -16,22 +17,67 @@ import pytest
 import chat_bridge.service
 import feedback.service
 import inference.service
+import reporting.service
 from chat_bridge.sql import SQL as CHAT_BRIDGE
+from contracts.instants import DAY
 from feedback.sql import SQL as FEEDBACK
 from inference.sql import SQL as INFERENCE
 from inference.turns.vectors_postgres import WIRES
+from reporting.queries.artifacts import KINDS, Search
+from reporting.queries.artifacts import _statement as _artifacts
+from reporting.queries.rolled import judgements, reasons_given, steps, votes
+from reporting.queries.search import _statement as _search
+from reporting.selection import NONE_GIVEN, Filters, Project, TimeSpan, where
+from reporting.sql import SQL as REPORTING
+from reporting.store_postgres import IS_LIVE
 from servicekit.db.pools import open_pool
 from servicekit.db.sql import SQL as SERVICEKIT
 from servicekit.db.statements import Statement, Statements
 
 ROOT = Path(__file__).parents[2]
-FILLED: Mapping[str, Mapping[str, tuple[str, ...]]] = {
-    "services/inference": {
-        "filters": (" and t.intent = :intent and t.user_id = :user_id and t.agent_id = :agent_id",),
-        **{name: (WIRES["halfvec"].nth.format(place=f"k.{name}"),) for name in ("user_vector", "assistant_vector")},
-    },
+AT, SPAN = Project("acme", "support"), TimeSpan(DAY // 2, 40 * DAY)
+EVERY = Filters("a", "1", "m", "ok", ("user",), "verdict", "intent", 0.5, None, "u", "c", "d", "rules", "person")
+WHERE = where(AT, SPAN, replace(EVERY, text="x"))[0]
+FEEDBACK_SLOTS = [{"table": table, "is_live": is_live} for table, is_live in IS_LIVE.items()]
+Parts = Sequence[Mapping[str, str]]
+FILLED: Mapping[tuple[str, ...], Parts] = {
+    ("filters",): [{"filters": " and t.intent = :intent and t.user_id = :user_id and t.agent_id = :agent_id"}],
+    ("user_vector", "assistant_vector"): [
+        {f"{one}_vector": WIRES["halfvec"].nth.format(place=f"k.{one}_vector") for one in ("user", "assistant")}
+    ],
+    ("table",): [{"table": table} for table in IS_LIVE],
+    ("table", "is_live"): FEEDBACK_SLOTS,
+    ("where",): [{"where": WHERE}],
+    ("view", "where"): [{"view": view, "where": WHERE} for view in ("effective", "effective_or_overruled")],
+    ("source",): [
+        {"source": source.sql}
+        for filters in (NONE_GIVEN, Filters(agent_id="a"), EVERY)
+        for source in (
+            votes(AT, SPAN, filters),
+            steps(AT, SPAN, filters, [SPAN.start]),
+            reasons_given(AT, SPAN, filters),
+        )
+    ],
 }
-"""SQL for the slots of statements, by folder: one or more texts for each slot."""
+"""SQL for the slots of statements, by the names of the slots."""
+BY_NAME: Mapping[str, Parts] = {
+    "count_judgements": [{"source": judgements(AT, SPAN, filters).sql} for filters in (NONE_GIVEN, EVERY)],
+    "list_reasons": [{"source": reasons_given(AT, SPAN, filters).sql} for filters in (NONE_GIVEN, EVERY)],
+}
+"""SQL for the slots of single statements."""
+COMPOSED = {"search", "search_text", "search_artifacts"}
+"""Statements whose slots `QUERIES` fill."""
+QUERIES = [
+    *(
+        _search(AT, SPAN, filters, 3, after, newer=newer)
+        for filters in (NONE_GIVEN, EVERY, Filters(text="x"), Filters(text="x", feedback_type="implicit"))
+        for after, newer in ((None, False), ((1, UUID(int=1)), True))
+    ),
+    *(
+        _artifacts(AT, Search(KINDS, "c", user, ("turn:t", "x"), 0, ((">", 1), ("<=", 2)), oldest, 3), payload)
+        for user, oldest, payload in (("u", True, True), (None, False, False))
+    ),
+]
 
 
 class Folder(NamedTuple):
@@ -42,42 +88,54 @@ class Folder(NamedTuple):
     schemas: Mapping[str, Path]
 
 
-PAGES = (chat_bridge.service, feedback.service, inference.service)
+PAGES = (chat_bridge.service, feedback.service, inference.service, reporting.service)
 SCHEMAS = {one.__package__ or "": Path(one.__file__ or "").parent / "migrations" for one in PAGES}
 FOLDERS = (
     Folder("services/chat_bridge", CHAT_BRIDGE, {"chat_bridge": SCHEMAS["chat_bridge"]}),
     Folder("services/feedback", FEEDBACK, {"feedback": SCHEMAS["feedback"]}),
     Folder("services/inference", INFERENCE, {"inference": SCHEMAS["inference"]}),
+    Folder("services/reporting", REPORTING, {"reporting": SCHEMAS["reporting"]}),
     Folder("libs/servicekit/db", SERVICEKIT, {name: SCHEMAS[name] for name in ("chat_bridge", "feedback")}),
 )
 by_folder = pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.path)
 
 
-def filled(folder: Folder, statement: Statement) -> Iterator[Statement]:
-    """Yield the statement with every combination of texts for its slots."""
-    slots = [FILLED[folder.path][slot] for slot in statement.slots]
-    for parts in product(*slots):
-        yield statement.filled(**dict(zip(statement.slots, parts, strict=True))) if parts else statement
+def filled(statement: Statement) -> Iterator[Statement]:
+    """Yield the statement with SQL in its slots; nothing for those of COMPOSED."""
+    if not statement.slots:
+        yield statement
+    elif statement.name not in COMPOSED:
+        for parts in BY_NAME.get(statement.name) or FILLED[statement.slots]:
+            yield statement.filled(**parts)
 
 
 @by_folder
 async def test_postgresql_plans_every_statement(postgres_url: str, folder: Folder) -> None:
+    texts = [(one.name, one.text) for named in folder.statements for one in filled(named)]
+    texts += [("a composed query", text) for text, *_ in QUERIES] if folder.statements is REPORTING else []
     for schema, migrations in folder.schemas.items():
         pool = await open_pool(postgres_url, schema, migrations)
-        failures = {}
         async with pool.acquire() as connection:
-            for statement in (one for named in folder.statements for one in filled(folder, named)):
-                transaction = connection.transaction()
-                await transaction.start()
-                try:
-                    planned = re.match(r"select|insert|update|delete|with", statement.text)
-                    # Without arguments asyncpg uses the simple protocol, which takes numbered values in an explanation.
-                    await connection.execute(f"explain (generic_plan) {statement.text}" if planned else statement.text)
-                except asyncpg.PostgresError as error:
-                    failures[statement.name] = f"{error}\n{statement.text}"
-                await transaction.rollback()
+            failures = {name: error for name, text in texts if (error := await planning_error(connection, text))}
         await pool.close()
         assert failures == {}
+
+
+async def planning_error(connection: Any, text: str) -> str | None:
+    transaction = connection.transaction()
+    await transaction.start()
+    try:
+        if "_rebuilt" in text and not text.startswith(("create", "drop")):
+            for table in IS_LIVE:
+                await connection.execute(REPORTING.create_rebuilt.filled(table=table).text)
+        planned = re.match(r"\(?(select|insert|update|delete|with)\b", text)
+        # Without arguments asyncpg uses the simple protocol, which takes numbered values in an explanation.
+        await connection.execute(f"explain (generic_plan) {text}" if planned else text)
+    except asyncpg.PostgresError as error:
+        return f"{error}\n{text}"
+    finally:
+        await transaction.rollback()
+    return None
 
 
 class Use(NamedTuple):
@@ -125,11 +183,11 @@ def test_code_names_every_statement_and_no_other(folder: Folder) -> None:
     package = ".".join(Path(folder.path).parts[1:]) + ".sql"
     statements = {one.name: one for one in folder.statements}
     used = uses()[package]
-    assert {one.name for one in used} == statements.keys()
+    assert {one.name for one in used} - {"part"} == statements.keys()
     for use in used:
-        statement = statements[use.name]
-        if use.keywords is None:
+        if use.name == "part" or use.keywords is None:
             continue
+        statement = statements[use.name]
         if use.call == "filled":
             assert use.keywords == {*statement.slots}, use
         elif not use.call:
@@ -141,5 +199,7 @@ def test_code_names_every_statement_and_no_other(folder: Folder) -> None:
 @by_folder
 def test_every_fragment_is_inserted(folder: Folder) -> None:
     text = "".join(path.read_text("utf-8") for path in sorted((ROOT / folder.path / "sql").glob("*.sql")))
-    fragments = set(re.findall(r"^-- fragment: (\w+)", text, re.MULTILINE))
-    assert fragments - set(re.findall(r"\{(\w+)", text)) == set()
+    code = [path.read_text("utf-8") for path in (ROOT / folder.path).rglob("*.py")]
+    named = re.findall(r"""["'](\w+)["']""", "".join(one for one in code if "SQL.part" in one))
+    inserted = {*re.findall(r"\{(\w+)", text), *named}
+    assert set(re.findall(r"^-- fragment: (\w+)", text, re.MULTILINE)) - inserted == set()

@@ -38,17 +38,22 @@ class Statement(NamedTuple):
 
         Raises TypeError unless all slots are filled and exactly the statement's values are given.
         """
-        if self.slots or len(values) != len(self.values) or not values.keys() >= {*self.values}:
-            raise TypeError(f"{self.name} takes {[*self.slots, *self.values]}, not {list(values)}")
-        return self.text, *[values[name] for name in self.values]
+        if not self.slots and len(values) == len(self.values):
+            try:
+                return self.text, *[values[name] for name in self.values]
+            except KeyError:
+                pass
+        raise TypeError(f"{self.name} takes {[*self.slots, *self.values]}, not {list(values)}")
 
     def bulk(self, rows: Sequence[Sequence[Any]], **values: Any) -> tuple[Any, ...]:
         """Return the text and its arguments for a statement that unnests `rows`, one array per column.
 
         The columns are the statement's values that `values` does not contain, in the order of the text.
         """
+        if not values and not self.slots:
+            return self.text, *columns_of(rows, len(self.values))
         columns = [name for name in self.values if name not in values]
-        return self(**dict(zip(columns, columns_of(rows, len(columns)), strict=True)), **values)
+        return self(**values, **dict(zip(columns, columns_of(rows, len(columns)), strict=True)))
 
     def filled(self, **parts: str) -> Statement:
         """Return the statement with SQL in its slots. `parts` are the program's own text, never part of a request."""
@@ -59,13 +64,12 @@ class Statements:
     """Statements as attributes."""
 
     def __init__(self, statements: Mapping[str, Statement], fragments: Mapping[str, _Entry]) -> None:
+        vars(self).update(statements)  # faster than __getattr__
         self._statements = statements
         self._fragments = fragments
 
     def __getattr__(self, name: str) -> Statement:
-        if (found := self._statements.get(name)) is None:
-            raise AttributeError(f"no statement has the name {name}")
-        return found
+        raise AttributeError(f"no statement has the name {name}")
 
     def __iter__(self) -> Iterator[Statement]:
         return iter(self._statements.values())

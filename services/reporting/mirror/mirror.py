@@ -9,8 +9,8 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
-from collections.abc import Iterable, Sequence
-from typing import Any, Final
+from collections.abc import Sequence
+from typing import Final
 from uuid import uuid4
 
 import asyncpg
@@ -21,8 +21,10 @@ from reporting.mirror.adopting import mark_more
 from reporting.mirror.object_store import ObjectStore
 from reporting.mirror.objects import Hosted, ReplicationPlan, TurnKey, WantedArtifact, replication_plan
 from reporting.mirror.receipts import HeldReceipts
+from reporting.sql import SQL
 from servicekit import metrics
 from servicekit.clock import Clock
+from servicekit.db.statements import Statement
 from servicekit.errors import Unavailable
 
 LATE: Final = 15 * MINUTE
@@ -31,55 +33,6 @@ _WRITE_SECONDS: Final = 120.0
 """Time limit for the writes of one step, well below LATE."""
 _MARKS_AT_ONCE: Final = 200
 _DELETED_AT_ONCE: Final = 500
-_LOCK: Final = "select pg_try_advisory_lock(hashtext('agent-feedback artifacts'))"
-_UNLOCK: Final = "select pg_advisory_unlock(hashtext('agent-feedback artifacts'))"
-_SAME_TURN: Final = (
-    "{0}.tenant = {1}.tenant and {0}.project = {1}.project"
-    " and {0}.conversation_id = {1}.conversation_id and {0}.turn_id = {1}.turn_id"
-)
-_STALE: Final = "select * from stale_turns order by id limit $1"
-_STALE_AND_HOSTED: Final = f"""
-select * from stale_turns s where exists (select from hosted_artifacts h where {_SAME_TURN.format("h", "s")})
-order by id limit $1
-"""
-_COLUMNS: Final = "tenant, project, conversation_id, turn_id"
-_TURNS: Final = f"unnest($1::text[], $2::text[], $3::text[], $4::text[]) as t ({_COLUMNS})"
-
-
-def _of_turns(view: str, kind: str) -> str:
-    # One lookup in the view per turn: for a plain join, PostgreSQL might compute the whole view first.
-    return f"""
-select t.*, a.id, '{kind}' as kind, a.occurred_at, a.text, a.payload from {_TURNS}
-cross join lateral (select * from {view} a where {_SAME_TURN.format("a", "t")} offset 0) a
-"""
-
-
-_REACTIONS: Final = _of_turns("reaction_artifacts", "turn.log.reaction")
-_LOGS: Final = _of_turns("turn_log_artifacts", "turn.log")
-_HELD: Final = f"""
-select t.*, h.artifact, h.name, h.digest, h.state from {_TURNS}
-join hosted_artifacts h on {_SAME_TURN.format("h", "t")} where h.state in ('writing', 'current')
-"""
-_ENTER: Final = f"""
-insert into hosted_artifacts ({_COLUMNS}, artifact, name, digest, state)
-select *, 'writing' from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::bytea[])
-"""
-_SETTLE: Final = "update hosted_artifacts set state = 'current' where name = any($1::text[]) and state = 'writing'"
-_DOOM: Final = """
-update hosted_artifacts set state = 'doomed', artifact = '', digest = null, due_at = null where name = any($1::text[])
-"""
-_DOOMED: Final = """
-select name, state from hosted_artifacts where state = 'doomed' or state = 'late' and due_at <= $1 limit $2
-"""
-_DELETED: Final = """
-with gone as (delete from hosted_artifacts where name = any($1::text[]) and state = 'late')
-update hosted_artifacts set state = 'late', due_at = $2 where name = any($1::text[]) and state = 'doomed'
-"""
-_WAITING: Final = """
-select (select count(*) from stale_turns) as marks,
-       (select count(*) from hosted_artifacts where state = 'doomed') as doomed,
-       exists (select from artifact_store where marked_to is not null) as more
-"""
 
 
 class ArtifactReplicator:
@@ -95,7 +48,7 @@ class ArtifactReplicator:
         self._objects = objects
         self._receipts = receipts
         self._clock = clock
-        self._views = (_REACTIONS, _LOGS) if turn_logs else (_REACTIONS,)
+        self._views = (SQL.reaction_artifacts, SQL.turn_log_artifacts) if turn_logs else (SQL.reaction_artifacts,)
         self._failure: str | None = None
 
     @property
@@ -111,7 +64,7 @@ class ArtifactReplicator:
         """
         turns = 0
         async with self._pool.acquire() as connection:
-            if not await connection.fetchval(_LOCK):
+            if not await connection.fetchval(*SQL.lock_artifacts()):
                 return 0
             try:
                 while (done := await self._step(connection)) or await mark_more(connection):
@@ -122,11 +75,11 @@ class ArtifactReplicator:
                 self._failure = await self._failed(connection, error)
                 raise
             finally:
-                await connection.execute(_UNLOCK)
+                await connection.execute(*SQL.unlock_artifacts())
         return turns
 
     async def _failed(self, connection: Connection, error: Unavailable) -> str:
-        ((changes, deletions, more),) = await connection.fetch(_WAITING)
+        ((changes, deletions, more),) = await connection.fetch(*SQL.count_artifacts_waiting())
         metrics.ARTIFACTS.labels("failed").inc()
         metrics.ARTIFACTS_WAITING.set(changes)
         least = "more than " if more else ""
@@ -138,26 +91,29 @@ class ArtifactReplicator:
         if held := await self._receipts.held():
             # An erasure marks the turns that it changes before its receipt is held, so process all marks before sending
             # the receipt. Turns with logs that are no longer replicated have no marks; `mark_more` covers them.
-            while await self._mirror(connection, _STALE_AND_HOSTED) or await mark_more(connection):
+            while await self._mirror(connection, SQL.stale_hosted_turns) or await mark_more(connection):
                 pass
             await self._delete(connection)
             await self._receipts.release(held)
-        return await self._mirror(connection, _STALE)
+        return await self._mirror(connection, SQL.stale_turns)
 
-    async def _mirror(self, connection: Connection, marks: str) -> int:
+    async def _mirror(self, connection: Connection, marks: Statement) -> int:
         async with connection.transaction(isolation="repeatable_read"):
-            stale = await connection.fetch(marks, _MARKS_AT_ONCE)
+            stale = await connection.fetch(*marks(limit=_MARKS_AT_ONCE))
             turns = sorted({_turn(row) for row in stale})
             if not turns:
                 return 0
             plan = replication_plan(
                 await self._artifacts(connection, turns),
-                [Hosted(_turn(row), *tuple(row)[4:]) for row in await connection.fetch(_HELD, *_columns(turns))],
+                [
+                    Hosted(_turn(row), *tuple(row)[4:])
+                    for row in await connection.fetch(*SQL.hosted_artifacts.bulk(turns))
+                ],
                 lambda: uuid4().hex,
             )
             if plan.puts:
                 rows = [(*put.turn, put.artifact, put.name, put.digest) for put in plan.puts]
-                await connection.execute(_ENTER, *_columns(rows))
+                await connection.execute(*SQL.insert_artifacts.bulk(rows))
         failure = await self._carry_out(connection, plan, [row["id"] for row in stale])
         if failure:
             raise Unavailable("the artifact store", failure)
@@ -173,10 +129,10 @@ class ArtifactReplicator:
         doomed = [*plan.doomed, *(plan.replaced[name] for name in written if name in plan.replaced)]
         doomed += {put.name for put in plan.puts}.difference(written)
         async with connection.transaction():
-            await connection.execute(_SETTLE, list(written))
-            await connection.execute(_DOOM, doomed)
+            await connection.execute(*SQL.mark_written(names=list(written)))
+            await connection.execute(*SQL.mark_outdated(names=doomed))
             if failure is None:
-                await connection.execute("delete from stale_turns where id = any($1::bigint[])", list(marks))
+                await connection.execute(*SQL.delete_stale_turns(ids=list(marks)))
         metrics.ARTIFACTS.labels("written").inc(len(written))
         return failure
 
@@ -186,16 +142,16 @@ class ArtifactReplicator:
                 _turn(row), row["id"], row["kind"], row["occurred_at"], row["text"], json.loads(row["payload"])
             )
             for view in self._views
-            for row in await connection.fetch(view, *_columns(turns))
+            for row in await connection.fetch(*view.bulk(turns))
         ]
 
     async def _delete(self, connection: Connection) -> None:
         while True:
-            due = await connection.fetch(_DOOMED, self._clock.now(), _DELETED_AT_ONCE)
+            due = await connection.fetch(*SQL.artifacts_to_delete(now=self._clock.now(), limit=_DELETED_AT_ONCE))
             if not due:
                 return
             names, failure = await self._objects.delete([row["name"] for row in due])
-            await connection.execute(_DELETED, list(names), self._clock.now() + LATE)
+            await connection.execute(*SQL.note_deleted(names=list(names), due_at=self._clock.now() + LATE))
             metrics.ARTIFACTS.labels("deleted").inc(len(names))
             if failure:
                 raise Unavailable("the artifact store", failure)
@@ -203,7 +159,3 @@ class ArtifactReplicator:
 
 def _turn(row: asyncpg.Record) -> TurnKey:
     return TurnKey(row["tenant"], row["project"], row["conversation_id"], row["turn_id"])
-
-
-def _columns(rows: Iterable[Sequence[Any]]) -> list[tuple[Any, ...]]:
-    return list(zip(*rows, strict=True))

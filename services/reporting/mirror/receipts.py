@@ -4,16 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from typing import Final
 
 import asyncpg
 
+from reporting.sql import SQL
 from servicekit.log.messages import Message, Producer, Written
-
-_HOLD: Final = """
-insert into held_receipts (tenant, topic, key, value, headers)
-select * from unnest($1::text[], $2::text[], $3::text[], $4::bytea[], $5::text[])
-"""
 
 
 class HeldReceipts:
@@ -36,12 +31,12 @@ class HeldReceipts:
             for one in messages
         ]
         if rows:
-            await self._pool.execute(_HOLD, *zip(*rows, strict=True))
+            await self._pool.execute(*SQL.hold_receipts.bulk(rows))
         return []
 
     async def held(self) -> Sequence[asyncpg.Record]:
         """Return the held receipts, oldest first."""
-        return await self._pool.fetch("select * from held_receipts order by id")
+        return await self._pool.fetch(*SQL.held_receipts())
 
     async def release(self, held: Sequence[asyncpg.Record]) -> None:
         """Send receipts, then delete them. A crash in between sends them again; readers keep the first receipt."""
@@ -58,4 +53,4 @@ class HeldReceipts:
                 for row in held
             ]
         )
-        await self._pool.execute("delete from held_receipts where id = any($1::bigint[])", [row["id"] for row in held])
+        await self._pool.execute(*SQL.delete_receipts(ids=[row["id"] for row in held]))

@@ -12,6 +12,7 @@ from typing import Final
 import asyncpg
 
 from reporting.selection import Filters, Project, TimeSpan, where
+from reporting.sql import SQL
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,31 +38,6 @@ class TypicalWord:
     others: int
 
 
-_WORST: Final = """
-select e.conversation_id, (array_agg(e.turn_id order by e.occurred_at desc))[1] as turn_id,
-       count(*) filter (where e.origin = 'user') as people, count(*) filter (where e.origin <> 'user') as machine,
-       max(e.occurred_at) as last_at
-from {view} e where {where} and e.reaction = 'not_ok'
-group by e.conversation_id
-order by count(*) filter (where e.origin = 'user') desc, count(*) desc, max(e.occurred_at) desc
-limit {limit}
-"""
-_SAMPLE: Final = 400
-_QUESTIONS: Final = f"""
-select j.rejected, (
-    select left(m.content, 1000) from messages m
-    where m.conversation_id = j.conversation_id and m.tenant = $1 and m.project = $2 and m.sender_type = 'human'
-      and m.occurred_at < j.occurred_at and (m.turn_id is null or m.turn_id = j.turn_id)
-    order by m.occurred_at desc, m.sequence desc limit 1
-) as content
-from (
-    (select e.conversation_id, e.turn_id, e.occurred_at, true as rejected
-     from {{view}} e where {{where}} and e.reaction = 'not_ok' order by e.occurred_at desc limit {_SAMPLE})
-    union all
-    (select e.conversation_id, e.turn_id, e.occurred_at, false as rejected
-     from {{view}} e where {{where}} and e.reaction <> 'not_ok' order by e.occurred_at desc limit {_SAMPLE})
-) j
-"""
 _WORD: Final = re.compile(r"[^\W\d_]{3,30}")
 _SURE: Final = 1.96
 
@@ -71,14 +47,15 @@ async def worst_conversations(
 ) -> list[BadConversation]:
     """List the conversations with the most rejections; people's rejections count first."""
     condition, values = where(at, span, filters)
-    rows = await pool.fetch(_WORST.format(view=filters.view, where=condition, limit=limit), *values)
+    statement = SQL.worst_conversations.filled(view=filters.view, where=condition)
+    rows = await pool.fetch(*statement(**values, limit=limit))
     return [BadConversation(**dict(row)) for row in rows]
 
 
 async def rejected_words(pool: asyncpg.Pool, at: Project, span: TimeSpan, filters: Filters) -> list[TypicalWord]:
     """Return the words typical of rejected questions, from the newest 400 rejected and 400 other turns at most."""
     condition, values = where(at, span, filters)
-    rows = await pool.fetch(_QUESTIONS.format(view=filters.view, where=condition), *values)
+    rows = await pool.fetch(*SQL.questions_of_verdicts.filled(view=filters.view, where=condition)(**values))
     return typical_words(
         [row["content"] for row in rows if row["rejected"] and row["content"]],
         [row["content"] for row in rows if not row["rejected"] and row["content"]],

@@ -12,22 +12,13 @@ import asyncpg
 from contracts.instants import format_instant
 from reporting.answers import ResponseModel, Time
 from reporting.selection import Project
+from reporting.sql import SQL
 
 Kind = Literal["turn.log.reaction", "turn.log"]
 KINDS: Final[tuple[Kind, ...]] = ("turn.log.reaction", "turn.log")
 Operator = Literal["=", "<>", "<", "<=", ">", ">="]
 _VIEWS: Final[dict[Kind, str]] = {"turn.log.reaction": "reaction_artifacts", "turn.log": "turn_log_artifacts"}
 _TURN_TAG: Final = "turn:"
-_THEIR_CONVERSATIONS: Final = """
- and conversation_id = any(array(
-    select distinct conversation_id from messages
-    where tenant = $1 and project = $2 and sender_id = ${at} and sender_type = 'human'
-))"""
-_HOSTED: Final = """(
-    select name from hosted_artifacts h
-    where h.tenant = $1 and h.project = $2 and h.conversation_id = found.conversation_id and h.turn_id = found.turn_id
-      and h.artifact = found.id and h.state = 'current'
-) as hosted"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,46 +67,37 @@ async def artifacts(
     """Return the matching artifacts, newest first by default."""
     if not search.kinds:
         return Artifacts(items=[])
-    statement, values = _statement(at, search, with_payload)
-    rows = await pool.fetch(statement, *values)
+    rows = await pool.fetch(*_statement(at, search, with_payload))
     return Artifacts(items=[_artifact(row, store_url) for row in rows])
 
 
-def _statement(at: Project, search: Search, with_payload: bool) -> tuple[str, list[Any]]:
-    values: list[Any] = [*at, search.since]
-    clauses = ["tenant = $1", "project = $2", "occurred_at >= $3"]
+def _statement(at: Project, search: Search, with_payload: bool) -> tuple[Any, ...]:
+    values: dict[str, Any] = {**at._asdict(), "since": search.since, "limit": search.limit}
+    clauses = ["tenant = :tenant", "project = :project", "occurred_at >= :since"]
 
-    def also(column: str, operator: str, value: object, cast: str = "") -> None:
-        values.append(value)
-        clauses.append(f"{column} {operator} ${len(values)}{cast}")
+    def also(name: str, clause: str, value: object) -> None:
+        values[name] = value
+        clauses.append(clause.format(name=f":{name}"))
 
-    user_at = 0
     if search.conversation_id is not None:
-        also("conversation_id", "=", search.conversation_id)
+        also("conversation_id", "conversation_id = {name}", search.conversation_id)
     if search.user_id is not None:
-        also("user_id", "=", search.user_id)
-        user_at = len(values)
-    for tag in search.all_tags:
+        also("user_id", "user_id = {name}", search.user_id)
+    for n, tag in enumerate(search.all_tags):
         if tag.startswith(_TURN_TAG):
-            also("turn_id", "=", tag.removeprefix(_TURN_TAG))
+            also(f"turn_{n}", "turn_id = {name}", tag.removeprefix(_TURN_TAG))
     if search.all_tags:
-        also("tags", "@>", list(search.all_tags), "::text[]")
-    for operator, moment in search.moments:
-        also("occurred_at", operator, moment)
+        also("tags", "tags @> {name}::text[]", list(search.all_tags))
+    for n, (operator, moment) in enumerate(search.moments):
+        also(f"moment_{n}", f"occurred_at {operator} {{name}}", moment)
     order = "occurred_at, id" if search.oldest_first else "occurred_at desc, id"
-    values.append(search.limit)
-    columns = "id, role, tags, text, user_id, conversation_id, turn_id, track_id, bundle_id, occurred_at"
-    columns += ", payload" if with_payload else ", null::jsonb as payload"
+    payload = "payload" if with_payload else "null::jsonb"
     parts = []
     for kind in search.kinds:
-        # A turn log's person is only known after grouping; selecting their conversations first keeps the groups few.
-        theirs = _THEIR_CONVERSATIONS.format(at=user_at) if kind == "turn.log" and user_at else ""
-        parts.append(
-            f"(select {columns} from {_VIEWS[kind]} where {' and '.join(clauses)}{theirs}"
-            f" order by {order} limit ${len(values)})"
-        )
-    found = f"select * from ({' union all '.join(parts)}) found order by {order} limit ${len(values)}"
-    return f"select found.*, {_HOSTED} from ({found}) found order by {order}", values
+        theirs = [SQL.part("is_in_their_conversations")] if kind == "turn.log" and search.user_id is not None else []
+        where = " and ".join([*clauses, *theirs])
+        parts.append(SQL.part("artifacts_in", view=_VIEWS[kind], payload=payload, where=where, order=order))
+    return SQL.search_artifacts.filled(rows=" union all ".join(parts), order=order)(**values)
 
 
 def _artifact(row: asyncpg.Record, store_url: str | None) -> Artifact:

@@ -12,6 +12,7 @@ import asyncpg
 from contracts.base import Origin
 from reporting.queries.rolled import steps, votes
 from reporting.selection import Filters, Project, TimeSpan
+from reporting.sql import SQL
 from reporting.votes import Votes
 
 SPARK_STEPS: Final = 14
@@ -40,22 +41,6 @@ class Breakdown:
     sparks: dict[tuple[Origin, str, int], Votes] = field(default_factory=lambda: defaultdict(Votes))
 
 
-_SUMS: Final = "sum(e.ok) as ok, sum(e.neutral) as neutral, sum(e.not_ok) as not_ok"
-_SIDE: Final = "case when origin = 'user' then 'user' else 'machine' end"
-_COUNTED: Final = f"""
-select e.origin, e.agent_id, e.agent_version, e.spark,
-       grouping(e.agent_id) = 0 as of_agent, grouping(e.agent_version) = 0 as of_version,
-       grouping(e.spark) = 0 as of_spark, {_SUMS}
-from (select agent_id, agent_version, ok, neutral, not_ok, {_SIDE} as origin,
-             ((at - $3) * {SPARK_STEPS} / ($4 - $3))::int as spark from {{source}} s) e
-group by grouping sets ((e.origin), (e.origin, e.agent_id), (e.origin, e.agent_id, e.agent_version),
-                        (e.origin, e.agent_id, e.spark))
-"""
-_STEPS: Final = f"""
-select {_SIDE} as origin, width_bucket(e.at, ${{at}}::bigint[]) as step, {_SUMS} from {{source}} e group by 1, 2
-"""
-
-
 async def breakdown(
     pool: asyncpg.Pool, at: Project, span: TimeSpan, filters: Filters, starts: Sequence[int] = ()
 ) -> Breakdown:
@@ -66,7 +51,7 @@ async def breakdown(
     """
     found = Breakdown()
     source = votes(at, span, filters)
-    for row in await pool.fetch(_COUNTED.format(source=source.sql), *source.values):
+    for row in await pool.fetch(*SQL.break_down.filled(source=source.sql)(**source.values, sparks=SPARK_STEPS)):
         counted, origin = Votes(row["ok"], row["neutral"], row["not_ok"]), row["origin"]
         if row["of_version"]:
             found.versions[origin, Version(row["agent_id"], row["agent_version"])] = counted
@@ -78,8 +63,8 @@ async def breakdown(
             found.whole[origin] = counted
     if starts:
         source = steps(at, span, filters, starts)
-        statement = _STEPS.format(source=source.sql, at=len(source.values) + 1)
-        for row in await pool.fetch(statement, *source.values, list(starts)):
+        statement = SQL.count_steps.filled(source=source.sql)(**source.values, starts=list(starts))
+        for row in await pool.fetch(*statement):
             counted = Votes(row["ok"], row["neutral"], row["not_ok"])
             found.steps[row["origin"], max(0, row["step"] - 1)] += counted
     return found

@@ -9,11 +9,10 @@ from pydantic import Field
 
 from contracts.base import DecidedBy, Reaction
 from reporting.answers import ResponseModel, Window
-from reporting.queries.counts import SUMS
 from reporting.queries.rolled import judgements
 from reporting.queries.satisfaction import window_of
-from reporting.rollups import BINS
-from reporting.selection import NONE_GIVEN, Filters, Project, TimeSpan, where
+from reporting.selection import BINS, NONE_GIVEN, Filters, Project, TimeSpan, where
+from reporting.sql import SQL
 
 REACTIONS: Final[tuple[Reaction, ...]] = ("ok", "neutral", "not_ok")
 
@@ -72,19 +71,6 @@ class Calibration(ResponseModel):
     ]
 
 
-_JUDGED: Final = f"""
-select e.kind, e.reason::int as bin, {SUMS}, sum(e.confidence) as confidence
-from {{source}} e group by e.kind, e.reason
-"""
-
-
-_DETECTORS: Final = """
-select e.detector, e.decided_by, count(*) as verdicts from feedbacks e
-where {condition} and e.origin = 'machine' and (e.reaction is not null or e.overruled_reaction is not null)
-group by e.detector, e.decided_by order by e.detector desc nulls last, e.decided_by limit 100
-"""
-
-
 class _Judged(NamedTuple):
     """Machine verdicts of one reaction and bin, with people's verdicts on the same turns and the sum of confidences."""
 
@@ -101,7 +87,7 @@ class _Judged(NamedTuple):
 async def calibration(pool: asyncpg.Pool, at: Project, span: TimeSpan, filters: Filters = NONE_GIVEN) -> Calibration:
     """Compare the machine verdicts of a window with people's verdicts, given at any time."""
     source, values = judgements(at, span, filters)
-    rows = await pool.fetch(_JUDGED.format(source=source), *values)
+    rows = await pool.fetch(*SQL.count_judgements.filled(source=source)(**values))
     verdicts = {row["bin"]: int(row["total"]) for row in rows if row["kind"] == "verdict"}
     judged = [
         _Judged(row["kind"], row["bin"], {person: int(row[person]) for person in REACTIONS}, row["confidence"])
@@ -113,7 +99,7 @@ async def calibration(pool: asyncpg.Pool, at: Project, span: TimeSpan, filters: 
         for machine in REACTIONS
     }
     condition, given = where(at, span, filters)
-    detectors = await pool.fetch(_DETECTORS.format(condition=condition), *given)
+    detectors = await pool.fetch(*SQL.count_by_detector.filled(where=condition)(**given))
     numbers = sorted({one.bin for one in judged})
     return Calibration(
         tenant=at.tenant,

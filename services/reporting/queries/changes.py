@@ -2,22 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Final
-
 import asyncpg
 
 from reporting.selection import Project
-from reporting.snapshots import UNSEEN, snapshot_of, still_known
-
-_CHANGED: Final = f"""
-select exists (
-    select from feedbacks f where f.tenant = $1 and f.project = $2 and {UNSEEN.format(row="f", snapshot="$3")}
-) or exists (
-    select from replies r where r.tenant = $1 and r.project = $2 and {UNSEEN.format(row="r", snapshot="$3")}
-) or exists (
-    select from forgotten g where {UNSEEN.format(row="g", snapshot="$3")}
-)
-"""
+from reporting.snapshots import snapshot_of, still_known
+from reporting.sql import SQL
 
 
 async def stamp(pool: asyncpg.Pool) -> str:
@@ -33,4 +22,4 @@ async def changed_since(pool: asyncpg.Pool, at: Project, earlier: str) -> bool:
     """
     async with pool.acquire() as connection:
         seen = await still_known(connection, earlier, await snapshot_of(connection))
-        return True if seen is None else bool(await connection.fetchval(_CHANGED, *at, seen))
+        return True if seen is None else bool(await connection.fetchval(*SQL.has_changed(**at._asdict(), seen=seen)))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from dataclasses import dataclass
-from typing import Annotated, Final
+from typing import Annotated
 
 import asyncpg
 from pydantic import Field
@@ -13,10 +13,11 @@ from contracts.instants import format_instant
 from reporting.answers import Counts, FeedbackItem, ResponseModel, Time, Window, feedback_item
 from reporting.cursor import TIMED, BadCursor, decode, encode, question
 from reporting.database import Connection
-from reporting.paging import ITEM_BYTES, OVERHEAD, page_of
-from reporting.queries.counts import COUNTS, counts_of
+from reporting.paging import ITEM_BYTES, page_of
+from reporting.queries.counts import counts_of
 from reporting.selection import Project, TimeSpan
-from reporting.snapshots import UNSEEN, Snapshot, snapshot_of, still_known
+from reporting.snapshots import Snapshot, snapshot_of, still_known
+from reporting.sql import SQL
 
 
 @dataclass(slots=True)
@@ -51,69 +52,6 @@ class ConversationsInPeriod(ResponseModel):
     next_cursor: Annotated[str | None, Field(description="Cursor of the next page; null on the last page.")]
 
 
-# Walk the reactions newest first, from each conversation's newest to the next conversation's, and stop at the limit, so
-# that a page costs what it shows and not what the window or the earlier pages contain. On later pages, a reaction
-# represents its conversation only if the window has no later reaction of it. Conversations written to since the first
-# page's snapshot are skipped, because they may have moved in the order and would be listed twice.
-_HEADS: Final = f"""
-with recursive heads as (
-    select $6::text as conversation_id, coalesce($5::bigint, $4::bigint - 1) as occurred_at, array[]::text[] as shown
-    union all
-    select e.conversation_id, e.occurred_at, h.shown || e.conversation_id
-    from heads h
-    cross join lateral (
-        select e.conversation_id, e.occurred_at
-        from effective e
-        where e.tenant = $1 and e.project = $2 and e.occurred_at >= $3 and e.occurred_at <= h.occurred_at
-          and (h.conversation_id is null or e.occurred_at < h.occurred_at or e.conversation_id > h.conversation_id)
-          and e.conversation_id <> all(h.shown)
-          and ($5::bigint is null or not exists (
-            select from effective later
-            where later.tenant = $1 and later.project = $2 and later.conversation_id = e.conversation_id
-              and later.occurred_at < $4
-              and (later.occurred_at, later.feedback_id) > (e.occurred_at, e.feedback_id)
-          ))
-          and ($7::text is null or not exists (
-            select from feedbacks moved
-            where moved.tenant = $1 and moved.project = $2 and moved.conversation_id = e.conversation_id
-              and {UNSEEN.format(row="moved", snapshot="$7")}
-          ))
-        order by e.occurred_at desc, e.conversation_id
-        limit 1
-    ) e
-    where cardinality(h.shown) < $8::int
-)
-select conversation_id, occurred_at from heads where shown <> '{{}}' order by cardinality(shown)
-"""
-_COUNTS: Final = f"""
-select e.conversation_id, sum(coalesce(octet_length(e.text), 0) + {OVERHEAD}) as size, {COUNTS}
-from effective e
-where e.tenant = $1 and e.project = $2 and e.occurred_at >= $3 and e.occurred_at < $4
-  and e.conversation_id = any($5::text[])
-group by e.conversation_id
-"""
-_STARTS: Final = """
-select c.conversation_id, m.occurred_at
-from unnest($3::text[]) as c (conversation_id)
-cross join lateral (
-    select occurred_at from messages
-    where conversation_id = c.conversation_id and tenant = $1 and project = $2
-    order by occurred_at, sequence limit 1
-) m
-"""
-_FEEDBACKS: Final = f"""
-select * from (
-    select conversation_id, turn_id, text, reaction, confidence, origin, rn, occurred_at, feedback_id,
-           sum(coalesce(octet_length(text), 0) + {OVERHEAD})
-               over (partition by conversation_id order by occurred_at desc, feedback_id desc) as used
-    from effective
-    where tenant = $1 and project = $2 and occurred_at >= $3 and occurred_at < $4 and conversation_id = any($5::text[])
-) f
-where used <= {ITEM_BYTES}
-order by occurred_at, feedback_id
-"""
-
-
 async def conversations_in_period(
     pool: asyncpg.Pool, at: Project, span: TimeSpan, *, include_turns: bool, limit: int, cursor: str | None
 ) -> ConversationsInPeriod:
@@ -127,14 +65,19 @@ async def conversations_in_period(
     async with pool.acquire() as connection, connection.transaction(isolation="repeatable_read", readonly=True):
         now = await snapshot_of(connection)
         first, seen = await _first_page(connection, now, after)
-        position = after[:2] if after else (None, None)
-        heads = await connection.fetch(_HEADS, *at, *span, *position, seen, limit + 1)
+        window = {**at._asdict(), **span._asdict()}
+        moment, conversation = after[:2] if after else (None, None)
+        heads = await connection.fetch(
+            *SQL.list_active_conversations(**window, after=moment, after_id=conversation, seen=seen, limit=limit + 1)
+        )
         ids = [row["conversation_id"] for row in heads]
-        counts = {row["conversation_id"]: row for row in await connection.fetch(_COUNTS, *at, *span, ids)}
+        counted = await connection.fetch(*SQL.count_reactions_of_conversations(**window, ids=ids))
+        counts = {row["conversation_id"]: row for row in counted}
         sizes = (counts[one]["size"] if include_turns else 0 for one in ids)
         page, more = page_of(heads, sizes, limit)
         ids = ids[: len(page)]
-        starts = {row["conversation_id"]: row["occurred_at"] for row in await connection.fetch(_STARTS, *at, ids)}
+        started = await connection.fetch(*SQL.starts_of_conversations(**at._asdict(), ids=ids))
+        starts = {row["conversation_id"]: row["occurred_at"] for row in started}
         turns = await _turns(connection, at, span, ids) if include_turns else {}
     items = [
         PeriodItem(
@@ -175,7 +118,8 @@ def _instant(moment: int | None) -> str | None:
 
 async def _turns(connection: Connection, at: Project, span: TimeSpan, ids: list[str]) -> dict[str, list[PeriodTurn]]:
     found: dict[str, dict[str, list[FeedbackItem]]] = defaultdict(lambda: defaultdict(list))
-    for row in await connection.fetch(_FEEDBACKS, *at, *span, ids):
+    statement = SQL.reactions_of_conversations(**at._asdict(), **span._asdict(), ids=ids)
+    for row in await connection.fetch(*statement):
         found[row["conversation_id"]][row["turn_id"]].append(feedback_item(row))
     return {
         conversation: [PeriodTurn(turn, items[-1].ts, items) for turn, items in turns.items()]

@@ -15,10 +15,11 @@ from contracts.instants import format_instant
 from reporting.answers import ResponseModel, Time
 from reporting.cursor import TIMED, SnapshotText, decode, encode, question
 from reporting.database import Connection
-from reporting.paging import OVERHEAD, PAGE_BYTES, page_of
+from reporting.paging import page_of
 from reporting.projection import person_slot
 from reporting.selection import ConversationKey
-from reporting.snapshots import UNSEEN, Snapshot, snapshot_of, still_known
+from reporting.snapshots import Snapshot, snapshot_of, still_known
+from reporting.sql import SQL
 
 
 @dataclass(slots=True)
@@ -84,44 +85,6 @@ class OwnFeedback(ResponseModel):
     ts: Time | None = None
 
 
-# Select per slot the newest record that is explicit (even null) or has a reaction; if there is none, the newest cleared
-# record. A change of any record changes its slot: removing an emoji makes the previous one effective again.
-_HERE: Final = "f.tenant = $1 and f.project = $2 and f.conversation_id = $3"
-_UNSEEN_SLOTS: Final = f"""
- and f.slot in (select f.slot from feedbacks f where {_HERE} and {UNSEEN.format(row="f", snapshot="$6")})"""
-_TURNS: Final = """
-with standing as (
-    select distinct on (f.slot) f.turn_id, f.feedback_id, f.user_id, f.occurred_at, f.reaction, f.text, f.confidence,
-           f.origin, f.rn, max(f.recorded_at) over (partition by f.slot) as changed_at
-    from feedbacks f
-    where {here} and ($4::text[] is null or f.turn_id = any($4::text[])){unseen}
-    order by f.slot, (f.feedback_type = 'explicit' or f.reaction is not null) desc,
-             f.occurred_at desc, f.feedback_id desc
-), latest as (
-    select distinct on (turn_id) *, coalesce(octet_length(text), 0) + {overhead} as size
-    from standing
-    where changed_at > $5
-    order by turn_id, changed_at desc, occurred_at desc, feedback_id desc
-), listed as (
-    select *, sum(size) over (order by changed_at, turn_id) - size as size_before
-    from latest
-    where $7::bigint is null or (changed_at, turn_id) > ($7, $8::text)
-    order by changed_at, turn_id
-    limit $9
-)
-select turn_id, feedback_id, user_id, occurred_at, reaction, case when size_before < {page} then text end as text,
-       confidence, origin, rn, changed_at, size, (
-    select min(m.occurred_at) from messages m
-    where m.tenant = $1 and m.project = $2 and m.conversation_id = $3 and m.turn_id = listed.turn_id
-) as turn_ts
-from listed
-order by changed_at, turn_id
-"""
-_ALL: Final = _TURNS.format(here=_HERE, unseen=" and $6::text is null", overhead=OVERHEAD, page=PAGE_BYTES)
-_UNSEEN: Final = _TURNS.format(here=_HERE, unseen=_UNSEEN_SLOTS, overhead=OVERHEAD, page=PAGE_BYTES)
-_OWN: Final = "select * from effective where slot = $1 and tenant = $2 and project = $3 and conversation_id = $4"
-
-
 async def latest(connection: Connection, at: ConversationKey, asked: LatestQuestion) -> Latest:
     """Return one page of changed turns.
 
@@ -135,10 +98,13 @@ async def latest(connection: Connection, at: ConversationKey, asked: LatestQuest
     after = None if asked.cursor is None else decode(asked.cursor, page_of_question, TIMED)
     unseen = await _not_shown_before(connection, asked.watermark, here, turns, now)
     since = -1 if asked.since is None else asked.since
-    position = (None, None) if after is None else after[:2]
-    rows = await connection.fetch(
-        _ALL if unseen is None else _UNSEEN, *at, asked.turn_ids, since, unseen, *position, asked.limit + 1
-    )
+    moment, turn = (None, None) if after is None else after[:2]
+    position = {"after": moment, "after_turn": turn, "limit": asked.limit + 1}
+    wanted = {**at._asdict(), "turn_ids": asked.turn_ids, "since": since, **position}
+    statement = SQL.latest_of_turns(**wanted)
+    if unseen is not None:
+        statement = SQL.latest_of_changed_turns(**wanted, seen=unseen)
+    rows = await connection.fetch(*statement)
     page, more = page_of(rows, (row["size"] for row in rows), asked.limit)
     first = str(now) if after is None else after[2]
     return Latest(
@@ -180,7 +146,8 @@ def _item(row: asyncpg.Record) -> LatestItem:
 
 async def own_feedback(connection: Connection, at: ConversationKey, turn_id: str, user_id: str) -> OwnFeedback:
     """Return the feedback of `user_id` on a turn; an unknown turn gives the same response as one without feedback."""
-    row = await connection.fetchrow(_OWN, person_slot(*at, turn_id, user_id), *at)
+    slot = person_slot(*at, turn_id, user_id)
+    row = await connection.fetchrow(*SQL.own_feedback(slot=slot, **at._asdict()))
     if row is None:
         return OwnFeedback(conversation_id=at.conversation_id, turn_id=turn_id, user_id=user_id)
     return OwnFeedback(

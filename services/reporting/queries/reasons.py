@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import count
 from typing import Annotated, Final, Literal
 
 import asyncpg
@@ -11,10 +10,11 @@ from pydantic import Field, TypeAdapter
 from contracts.base import Label
 from reporting.answers import Counts, ResponseModel, Window
 from reporting.cursor import Moment, decode, encode, question
-from reporting.queries.counts import SUMS, counts_of
+from reporting.queries.counts import counts_of
 from reporting.queries.rolled import reasons_given
 from reporting.queries.satisfaction import window_of
 from reporting.selection import Filters, Project, TimeSpan
+from reporting.sql import SQL
 
 
 class Reason(Counts):
@@ -40,16 +40,6 @@ class Reasons(ResponseModel):
     next_cursor: Annotated[str | None, Field(description="Cursor of the next page; null on the last page.")] = None
 
 
-_REASONS: Final = """
-select e.reason, e.kind, {sums} from {source} e where {kinds} group by e.reason, e.kind
-"""
-_PAGE: Final = """
-select * from ({counted}) r
-where ${at}::bigint is null
-   or (-r.not_ok, -r.total, r.reason, r.kind) > (-${at}, -${at_total}::bigint, ${at_reason}::text, ${at_kind}::text)
-order by r.not_ok desc, r.total desc, r.reason, r.kind
-limit ${at_limit}
-"""
 _PLACE: Final = TypeAdapter(tuple[Moment, Moment, Moment, Moment, Label, Label])
 
 
@@ -73,10 +63,9 @@ async def reasons(
     after = None if cursor is None else decode(cursor, asked, _PLACE)
     span = span if after is None else TimeSpan(*after[:2])
     source, values = reasons_given(at, span, filters)
-    counted = _REASONS.format(sums=SUMS, source=source, kinds="true" if rules else "e.kind <> 'rule'")
-    names = dict(zip(("at", "at_total", "at_reason", "at_kind", "at_limit"), count(len(values) + 1), strict=False))
-    place = (None,) * 4 if after is None else after[2:]
-    rows = await pool.fetch(_PAGE.format(counted=counted, **names), *values, *place, limit + 1)
+    place = dict(zip(("not_ok", "total", "reason", "kind"), (None,) * 4 if after is None else after[2:], strict=True))
+    statement = SQL.list_reasons.filled(source=source)
+    rows = await pool.fetch(*statement(**values, **place, rules=rules, limit=limit + 1))
     last = rows[limit - 1] if len(rows) > limit else None
     return Reasons(
         tenant=at.tenant,

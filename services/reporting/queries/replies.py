@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Final
 
 import asyncpg
 
 from reporting.selection import Filters, Project, TimeSpan, where
-
-_COUNT: Final = "select count(*) from live_replies e where {condition}"
+from reporting.sql import SQL
 
 
 async def reply_count(pool: asyncpg.Pool, at: Project, span: TimeSpan, filters: Filters) -> int:
@@ -17,4 +15,4 @@ async def reply_count(pool: asyncpg.Pool, at: Project, span: TimeSpan, filters: 
     if not filters.has_replies:
         return 0
     condition, values = where(at, span, replace(filters, feedback_type=None))
-    return int(await pool.fetchval(_COUNT.format(condition=condition), *values))
+    return int(await pool.fetchval(*SQL.count_replies.filled(where=condition)(**values)))

@@ -12,10 +12,11 @@ from contracts.instants import format_instant
 from contracts.intervals import satisfaction, wilson
 from reporting.answers import Counts, ResponseModel, Time, Window
 from reporting.cursor import Moment, decode, encode, question
-from reporting.queries.counts import SUMS, counts_of
+from reporting.queries.counts import counts_of
 from reporting.queries.replies import reply_count
 from reporting.queries.rolled import votes
 from reporting.selection import SHIFTS, WIDTHS, Bucket, Filters, Project, TimeSpan
+from reporting.sql import SQL
 
 _MOST_GROUPS: Final = 1_000
 
@@ -76,25 +77,14 @@ class Ranking(ResponseModel):
 
 
 _RANK: Final = TypeAdapter(tuple[Moment, Moment, bool, float, Id])
-_SUMMARY: Final = """
-select grouping(e.start) = 0 as of_time, grouping(e.agent_id) = 0 as of_agent,
-       grouping(e.agent_version) = 0 as of_version, grouping(e.origin) = 0 as of_origin,
-       e.start, e.agent_id, e.agent_version, e.origin, {counts}
-from (
-    select (e.at - {shift}) / {width} * {width} + {shift} as start,
-           e.agent_id, e.agent_version, e.origin, e.ok, e.neutral, e.not_ok
-    from {source} e
-) e
-group by grouping sets ((), (e.start), (e.agent_id), (e.agent_version), (e.origin))
-"""
 _FLAGS: Final = ("of_time", "of_agent", "of_version", "of_origin")
 
 
 async def summary(pool: asyncpg.Pool, at: Project, span: TimeSpan, bucket: Bucket, filters: Filters) -> Summary:
     """Return the satisfaction in a time window. Weeks begin on Monday; all buckets are in UTC."""
     source = votes(at, span, filters, by_days=bucket != "hour")
-    statement = _SUMMARY.format(counts=SUMS, shift=SHIFTS[bucket], width=WIDTHS[bucket], source=source.sql)
-    rows = await pool.fetch(statement, *source.values)
+    statement = SQL.summarise.filled(source=source.sql)
+    rows = await pool.fetch(*statement(**source.values, shift=SHIFTS[bucket], width=WIDTHS[bucket]))
     whole = next(row for row in rows if not any(row[flag] for flag in _FLAGS))
     return Summary(
         tenant=at.tenant,
@@ -136,7 +126,7 @@ async def ranking(
     after = None if cursor is None else decode(cursor, asked, _RANK)
     span = span if after is None else TimeSpan(*after[:2])
     source = votes(at, span, filters)
-    rows = await pool.fetch(f"select e.agent_id, {SUMS} from {source.sql} e group by e.agent_id", *source.values)
+    rows = await pool.fetch(*SQL.count_by_agent.filled(source=source.sql)(**source.values))
     agents = []
     for row in rows:
         low, high = wilson(row["ok"], row["total"])

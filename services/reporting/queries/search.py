@@ -16,6 +16,7 @@ from reporting.answers import ResponseModel, Time
 from reporting.cursor import Moment, decode, encode, question
 from reporting.paging import OVERHEAD, page_of
 from reporting.selection import Filters, Project, TimeSpan, substring, where
+from reporting.sql import SQL
 from reporting.store_postgres import IS_LIVE, FeedbackTable
 
 
@@ -76,69 +77,8 @@ class FoundFeedbacks(ResponseModel):
 _POSITION: Final = TypeAdapter(tuple[Moment, UUID])
 LOOKED_THROUGH: Final = 10_000
 """Maximum number of records that one page scans for a text, which has no index. The cursor continues after the scan."""
-_COLUMNS: Final = """e.feedback_id, e.conversation_id, e.turn_id, e.agent_id, e.agent_version, e.model, e.user_id,
- e.origin, e.feedback_type, e.reaction, e.value, e.confidence, e.text, e.tags, e.correction, e.correction_type, e.emoji,
- e.occurred_at, e.agent_message_id, e.trace_id, e.source, e.reviews, e.overruled_by, e.detector, e.decided_by,
- e.user_type"""
-_PART: Final = f"(select {_COLUMNS} from {{view}} e where {{condition}} order by {{order}} limit {{limit}})"
-# Only records that contain the text are checked for being effective. The last row, `ended_here`, marks the end of a
-# scan that reached its limit.
-_LOOK: Final = """
-with looked as materialized (
-    {looked}
-), hits as materialized (
-    select e.feedback_id, e.occurred_at, false as ended_here
-    from looked e
-    where e.holds and (e.is_reply or exists (
-        select from {view} counted
-        where counted.feedback_id = e.feedback_id and counted.tenant = $1 and counted.project = $2
-    ))
-    order by {order}
-    limit {limit}
-), listed as (
-    select * from hits
-    union all (
-        select e.feedback_id, e.occurred_at, true
-        from looked e
-        where (select count(*) from hits) < {limit}
-        order by {order}
-        limit 1 offset {last}
-    )
-)
-{rows}
-order by ended_here, {order}
-"""
-_LOOKED: Final = """(
-    select e.feedback_id, e.occurred_at, e.text ilike ${pattern} or e.correction ilike ${pattern} as holds,
-           {is_reply} as is_reply
-    from {table} e
-    where {condition} and e.{is_live}
-    order by {order}
-    limit {last}
-)"""
-_ROWS: Final = f"""
-select {_COLUMNS}, listed.ended_here
-from listed join {{table}} e using (feedback_id)
-where e.tenant = $1 and e.project = $2
-"""
-_NOTHING: Final = "select $1::text, $2::text where false"
-_OLDER: Final = " and e.occurred_at <= ${at} and (e.occurred_at, e.feedback_id) < (${at}, ${next})"
-_NEWER: Final = " and e.occurred_at >= ${at} and (e.occurred_at, e.feedback_id) > (${at}, ${next})"
-_ANSWERS: Final = """
-select f.feedback_id, left(coalesce(
-    (select m.content from messages m
-     where m.tenant = $1 and m.project = $2 and m.conversation_id = f.conversation_id
-       and m.message_id = f.agent_message_id),
-    (select m.content from messages m
-     where m.tenant = $1 and m.project = $2 and m.conversation_id = f.conversation_id and m.turn_id = f.turn_id
-       and m.sender_type = 'agent'
-     order by m.occurred_at desc, m.sequence desc limit 1)
-), 280) as answer
-from (select feedback_id, tenant, project, conversation_id, turn_id, agent_message_id from feedbacks
-      union all
-      select feedback_id, tenant, project, conversation_id, turn_id, agent_message_id from replies) f
-where f.tenant = $1 and f.project = $2 and f.feedback_id = any($3::uuid[])
-"""
+_OLDER: Final = " and e.occurred_at <= :after and (e.occurred_at, e.feedback_id) < (:after, :after_id)"
+_NEWER: Final = " and e.occurred_at >= :after and (e.occurred_at, e.feedback_id) > (:after, :after_id)"
 Place = tuple[int, UUID]
 """Position of a feedback record in the list: its time in microseconds, and its id."""
 
@@ -191,7 +131,7 @@ async def neighbours(
 
 async def with_answers(pool: asyncpg.Pool, at: Project, rows: Sequence[asyncpg.Record]) -> list[dict[str, Any]]:
     """Add to each row the first 280 characters of the `answer` that it is about; None if unknown."""
-    found_answers = await pool.fetch(_ANSWERS, *at, [row["feedback_id"] for row in rows])
+    found_answers = await pool.fetch(*SQL.answers_of_found(**at._asdict(), ids=[row["feedback_id"] for row in rows]))
     answers = {row["feedback_id"]: row["answer"] for row in found_answers}
     return [{**row, "answer": answers.get(row["feedback_id"])} for row in rows]
 
@@ -210,41 +150,39 @@ def _statement(
 ) -> tuple[Any, ...]:
     sources = _sources(filters)
     if not sources:
-        return _NOTHING, *at
+        return SQL.search_nothing()
     condition, values = where(at, span, replace(filters, text=None))
+    values["limit"] = limit
     if after is not None:
-        condition += (_NEWER if newer else _OLDER).format(at=len(values) + 1, next=len(values) + 2)
-        values += after
+        condition += _NEWER if newer else _OLDER
+        values |= {"after": after[0], "after_id": after[1]}
     order = "occurred_at, feedback_id" if newer else "occurred_at desc, feedback_id desc"
     if filters.text is None:
-        parts = [_PART.format(view=view, condition=condition, order=order, limit=limit) for view in sources.values()]
-        return _joined(parts, order, limit), *values
-    looked = [
-        _LOOKED.format(
+        parts = [SQL.part("found_in", view=view, where=condition, order=order) for view in sources.values()]
+        return SQL.search.filled(rows=_joined(parts, order, "limit"))(**values)
+    scanned = [
+        SQL.part(
+            "scanned_in",
             table=table,
             is_live=IS_LIVE[table],
-            is_reply=table == "replies",
-            condition=condition,
+            is_reply=str(table == "replies"),
+            where=condition,
             order=order,
-            pattern=len(values) + 1,
-            last=LOOKED_THROUGH,
         )
         for table in sources
     ]
-    statement = _LOOK.format(
-        looked=_joined(looked, order, LOOKED_THROUGH),
+    statement = SQL.search_text.filled(
+        scanned=_joined(scanned, order, "scanned"),
         view=filters.view,
-        rows=" union all ".join(_ROWS.format(table=table) for table in sources),
+        rows=" union all ".join(SQL.part("listed_in", table=table) for table in sources),
         order=order,
-        limit=limit,
-        last=LOOKED_THROUGH - 1,
     )
-    return statement, *values, substring(filters.text)
+    return statement(**values, pattern=substring(filters.text), scanned=LOOKED_THROUGH)
 
 
-def _joined(parts: Sequence[str], order: str, limit: int) -> str:
-    """Return the statement for the first `limit` rows of all parts, which are in the same order."""
-    return parts[0] if len(parts) == 1 else f"{' union all '.join(parts)} order by {order} limit {limit}"
+def _joined(parts: Sequence[str], order: str, limit: str) -> str:
+    """Return SQL for the first rows of all parts, which are in the same order; `limit` is the name of a value."""
+    return parts[0] if len(parts) == 1 else f"{' union all '.join(parts)} order by {order} limit :{limit}"
 
 
 def _sources(filters: Filters) -> dict[FeedbackTable, str]:

@@ -11,6 +11,7 @@ from contracts.instants import format_instant
 from reporting.answers import ResponseModel, Time, Window
 from reporting.queries.satisfaction import window_of
 from reporting.selection import SHIFTS, WIDTHS, Bucket, TimeSpan
+from reporting.sql import SQL
 
 LENGTHS: Final = (0, 1, 2, 4, 8, 16, 32)
 """Lower bounds of the session lengths, in turns; the last one has no upper bound."""
@@ -48,24 +49,10 @@ class SessionRatings(ResponseModel):
     ]
 
 
-_COUNTED: Final = """
-select grouping(start) = 0 as of_step, grouping(length) = 0 as of_length, start, length, count(*) as sessions,
-       count(*) filter (where label = 'positive') as positive, count(*) filter (where label = 'negative') as negative,
-       count(*) filter (where label = 'skip') as skipped
-from (
-    select label, (recorded_at - {shift}) / {width} * {width} + {shift} as start,
-           width_bucket(turns, $4::integer[]) as length
-    from sessions where tenant = $1 and recorded_at >= $2 and recorded_at < $3
-) s
-group by grouping sets ((), (start), (length))
-order by start, length
-"""
-
-
 async def session_ratings(pool: asyncpg.Pool, tenant: str, span: TimeSpan, bucket: Bucket) -> SessionRatings:
     """Count the ratings in a time window. Weeks begin on Monday; all buckets are in UTC."""
-    statement = _COUNTED.format(shift=SHIFTS[bucket], width=WIDTHS[bucket])
-    rows = await pool.fetch(statement, tenant, *span, list(LENGTHS))
+    steps = {"shift": SHIFTS[bucket], "width": WIDTHS[bucket], "lengths": list(LENGTHS)}
+    rows = await pool.fetch(*SQL.count_sessions(tenant=tenant, **span._asdict(), **steps))
     whole = next(row for row in rows if not row["of_step"] and not row["of_length"])
     return SessionRatings(
         tenant=tenant,

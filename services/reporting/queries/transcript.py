@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from reporting.database import Connection
-from reporting.erasure import SENDER
 from reporting.paging import page_of
 from reporting.selection import ConversationKey
+from reporting.sql import SQL
 
 MOST_MESSAGES: Final = 600
 
@@ -48,40 +48,19 @@ class Transcript:
     cut: bool
 
 
-_COLUMNS: Final = (
-    f"message_id, thread, turn_id, sender_type, {SENDER}, agent_id, agent_version, trace_id, content, occurred_at"
-)
-_HERE: Final = "tenant = $1 and project = $2 and conversation_id = $3"
-_PIVOT: Final = f"select min(occurred_at) from messages where {_HERE} and turn_id = $4"
-_BEFORE: Final = f"""
-select {_COLUMNS} from messages where {_HERE} and ($4::bigint is null or occurred_at < $4)
-order by occurred_at desc, sequence desc, message_id desc limit $5
-"""
-_AFTER: Final = f"""
-select {_COLUMNS} from messages where {_HERE} and occurred_at >= $4
-order by occurred_at, sequence, message_id limit $5
-"""
-_SAID: Final = """feedback_id, turn_id, user_id, origin, feedback_type, reaction, emoji, confidence, text, correction,
-       tags, correction_type, occurred_at, source, reviews, overruled_by, detector, decided_by, user_type"""
-_REACTIONS: Final = f"""
-select {_SAID} from effective_or_overruled where {_HERE}
-union all
-select {_SAID} from live_replies where {_HERE}
-order by occurred_at, feedback_id limit 2000
-"""
-
-
 async def transcript(connection: Connection, at: ConversationKey, turn_id: str | None) -> Transcript:
     """Return up to 600 messages: those around `turn_id`, or the conversation's last ones."""
-    pivot = None if turn_id is None else await connection.fetchval(_PIVOT, *at, turn_id)
+    here = at._asdict()
+    pivot = None if turn_id is None else await connection.fetchval(*SQL.start_of_turn(**here, turn_id=turn_id))
     half = MOST_MESSAGES if pivot is None else MOST_MESSAGES // 2
-    before = await connection.fetch(_BEFORE, *at, pivot, half + 1)
-    after = [] if pivot is None else await connection.fetch(_AFTER, *at, pivot, half + 1)
+    before = await connection.fetch(*SQL.transcript_before(**here, pivot=pivot, limit=half + 1))
+    following = SQL.transcript_after(**here, pivot=pivot, limit=half + 1)
+    after = [] if pivot is None else await connection.fetch(*following)
     shown_before, more_before = page_of(before, (len(row["content"]) for row in before), half)
     shown_after, more_after = page_of(after, (len(row["content"]) for row in after), half)
     lines = by_thread([TranscriptMessage(**dict(row)) for row in [*reversed(shown_before), *shown_after]])
     by_turn: dict[str, list[dict[str, Any]]] = {}
-    for row in await connection.fetch(_REACTIONS, *at):
+    for row in await connection.fetch(*SQL.transcript_reactions(**here)):
         by_turn.setdefault(row["turn_id"], []).append(dict(row))
     cut = more_before or more_after
     ended: set[str] = set()

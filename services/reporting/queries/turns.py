@@ -24,9 +24,9 @@ from reporting.answers import (
 )
 from reporting.cursor import Moment, decode, encode, question
 from reporting.database import Connection
-from reporting.erasure import SENDER
-from reporting.paging import ITEM_BYTES, OVERHEAD, page_of
+from reporting.paging import page_of
 from reporting.selection import ConversationKey
+from reporting.sql import SQL
 
 
 @dataclass(slots=True)
@@ -72,75 +72,6 @@ class TurnsWithFeedbacks(ResponseModel):
 _POSITION: Final = TypeAdapter(tuple[Moment, Id])
 
 
-_HERE: Final = "tenant = $1 and project = $2 and conversation_id = $3"
-# A turn's time is that of its first message, or of its first reaction if no message is known.
-_HEADS: Final = f"""
-with judged as (
-    select turn_id, min(occurred_at) as occurred_at,
-           sum(2 * coalesce(octet_length(text), 0) + {OVERHEAD}) as size
-    from effective
-    where {_HERE} and occurred_at >= $4 and ($5::text[] is null or turn_id = any($5::text[]))
-    group by turn_id
-), spoken as (
-    select turn_id, min(occurred_at) as occurred_at, sum(octet_length(content)) as size
-    from messages
-    where {_HERE} and turn_id = any(coalesce($5::text[], array(select turn_id from judged)))
-    group by turn_id
-), turns as (
-    select turn_id, coalesce(s.occurred_at, j.occurred_at) as occurred_at,
-           least(coalesce(s.size, 0), {ITEM_BYTES}) + least(coalesce(j.size, 0), {ITEM_BYTES}) as size,
-           coalesce(s.size, 0) > {ITEM_BYTES} or coalesce(j.size, 0) > {ITEM_BYTES} as cut
-    from spoken s full join judged j using (turn_id)
-)
-select * from turns
-where $6::bigint is null or (occurred_at, turn_id) > ($6, $7::text)
-order by occurred_at, turn_id
-limit $8
-"""
-_REACTIONS: Final = f"""
-select * from (
-    select turn_id, text, reaction, confidence, origin, rn, track_id, user_type, occurred_at, feedback_id,
-           sum(2 * coalesce(octet_length(text), 0) + {OVERHEAD})
-               over (partition by turn_id order by occurred_at desc, feedback_id desc) as used
-    from effective
-    where {_HERE} and occurred_at >= $4 and turn_id = any($5::text[])
-) f
-where used <= {ITEM_BYTES}
-order by occurred_at, feedback_id
-"""
-_MESSAGES: Final = f"""
-select * from (
-    select turn_id, message_id, sender_type, {SENDER}, agent_id, content, occurred_at, sequence,
-           intent, strategy, track_id, bundle_id,
-           sum(octet_length(content)) over (partition by turn_id order by occurred_at, sequence, message_id) as used
-    from messages
-    where {_HERE} and turn_id = any($4::text[])
-) m
-where used <= {ITEM_BYTES}
-order by occurred_at, sequence, message_id
-"""
-# A person's message without a turn id belongs to the answer directly after it.
-_ASKED: Final = f"""
-select a.turn_id, q.*
-from (
-    select distinct on (turn_id) turn_id, occurred_at, sequence
-    from messages where {_HERE} and turn_id = any($4::text[]) and sender_type = 'agent'
-    order by turn_id, occurred_at, sequence
-) a
-cross join lateral (
-    select message_id, sender_type, {SENDER}, content, occurred_at, turn_id as own_turn
-    from messages m
-    where {_HERE} and (m.occurred_at, m.sequence) < (a.occurred_at, a.sequence)
-    order by m.occurred_at desc, m.sequence desc
-    limit 1
-) q
-where q.sender_type = 'human' and q.own_turn is null
-"""
-_PERSON: Final = f"""
-select {SENDER} from messages where {_HERE} and sender_type = 'human' order by occurred_at, sequence limit 1
-"""
-
-
 async def turns_with_feedbacks(
     connection: Connection,
     at: ConversationKey,
@@ -155,24 +86,27 @@ async def turns_with_feedbacks(
     another conversation or other `turn_ids`.
     """
     asked = question("turns", *at, turn_ids)
-    position = (None, None) if cursor is None else decode(cursor, asked, _POSITION)
-    heads = await connection.fetch(_HEADS, *at, since, turn_ids, *position, limit + 1)
+    here = at._asdict()
+    moment, turn = (None, None) if cursor is None else decode(cursor, asked, _POSITION)
+    position = {"after": moment, "after_turn": turn, "limit": limit + 1}
+    heads = await connection.fetch(*SQL.list_turns(**here, since=since, turn_ids=turn_ids, **position))
     page, more = page_of(heads, (row["size"] for row in heads), limit)
     wanted = [row["turn_id"] for row in page]
     reactions: dict[str, list[asyncpg.Record]] = defaultdict(list)
-    for row in await connection.fetch(_REACTIONS, *at, since, wanted):
+    for row in await connection.fetch(*SQL.reactions_of_turns(**here, since=since, turn_ids=wanted)):
         reactions[row["turn_id"]].append(row)
     messages: dict[str, list[asyncpg.Record]] = defaultdict(list)
-    for row in await connection.fetch(_MESSAGES, *at, wanted):
+    for row in await connection.fetch(*SQL.messages_of_turns(**here, turn_ids=wanted)):
         messages[row["turn_id"]].append(row)
     unasked = [turn for turn, rows in messages.items() if all(row["sender_type"] == "agent" for row in rows)]
-    asking = {row["turn_id"]: row for row in await connection.fetch(_ASKED, *at, unasked)} if unasked else {}
+    questions = await connection.fetch(*SQL.questions_of_turns(**here, turn_ids=unasked)) if unasked else []
+    asking = {row["turn_id"]: row for row in questions}
     turns = [
         _turn(turn, messages.get(turn, []), asking.get(turn), reactions.get(turn, []), cut=row["cut"])
         for turn, row in zip(wanted, page, strict=True)
     ]
     return TurnsWithFeedbacks(
-        user_id=await connection.fetchval(_PERSON, *at),
+        user_id=await connection.fetchval(*SQL.first_person(**here)),
         conversation_id=at.conversation_id,
         turns=turns,
         next_cursor=encode(asked, (page[-1]["occurred_at"], page[-1]["turn_id"])) if more else None,

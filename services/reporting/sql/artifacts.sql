@@ -1,0 +1,18 @@
+-- name: search_artifacts(rows, order)
+select found.*, (
+    select name from hosted_artifacts h
+    where h.tenant = :tenant and h.project = :project and h.conversation_id = found.conversation_id
+      and h.turn_id = found.turn_id and h.artifact = found.id and h.state = 'current'
+) as hosted
+from (select * from ({rows}) found order by {order} limit :limit) found order by {order}
+
+-- fragment: artifacts_in(view, payload, where, order)
+(select id, role, tags, text, user_id, conversation_id, turn_id, track_id, bundle_id, occurred_at, {payload} as payload
+ from {view} where {where} order by {order} limit :limit)
+
+-- fragment: is_in_their_conversations
+-- A turn log's person is only known after grouping; selecting their conversations first keeps the groups few.
+conversation_id = any(array(
+    select distinct conversation_id from messages
+    where tenant = :tenant and project = :project and sender_id = :user_id and sender_type = 'human'
+))

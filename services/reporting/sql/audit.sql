@@ -1,0 +1,81 @@
+-- fragment: population
+-- The newest 50,000 answers of the window at most. A turn has one verdict of the machine at most, except if several
+-- messages were judged: then the newest one counts.
+with answers as (
+    select conversation_id, turn_id, min(coalesce(agent_id, sender_id)) as agent_id, min(occurred_at) as occurred_at
+    from (
+        select conversation_id, turn_id, agent_id, sender_id, occurred_at from messages
+        where tenant = :tenant and project = :project and sender_type = 'agent'
+          and occurred_at >= :start and occurred_at < :end
+        order by occurred_at desc limit 50000
+    ) m
+    where turn_id is not null
+    group by conversation_id, turn_id
+), population as (
+    select a.*, coalesce(verdict.reaction, '') as machine
+    from answers a
+    left join lateral (
+        select coalesce(f.reaction, f.overruled_reaction) as reaction from feedbacks f
+        where f.conversation_id = a.conversation_id and f.turn_id = a.turn_id and f.origin = 'machine'
+          and (f.reaction is not null or f.overruled_reaction is not null)
+          and f.tenant = :tenant and f.project = :project
+        order by f.occurred_at desc, f.feedback_id desc limit 1
+    ) verdict on true
+    where verdict.reaction is not null or exists (
+        select from messages m
+        where m.conversation_id = a.conversation_id and m.tenant = :tenant and m.project = :project
+          and m.sender_type = 'human' and m.content <> '' and m.occurred_at > a.occurred_at)
+)
+
+-- name: draw_reviews
+{population}, ranked as (
+    select p.conversation_id, p.turn_id, p.machine,
+           row_number() over (partition by p.machine order by random()) as rank
+    from population p
+    where not exists (
+        select from audit_draws d
+        where d.conversation_id = p.conversation_id and d.turn_id = p.turn_id
+          and d.tenant = :tenant and d.project = :project)
+)
+insert into audit_draws (tenant, project, conversation_id, turn_id, drawn_at)
+select :tenant, :project, conversation_id, turn_id, :now from ranked
+where rank <= case machine when '' then :silent::int else :announced::int end
+order by random()
+on conflict do nothing
+
+-- fragment: pending_draws
+audit_draws d left join lateral (
+    select r.reaction from effective r
+    where r.conversation_id = d.conversation_id and r.turn_id = d.turn_id and r.origin = 'reviewer'
+      and r.tenant = :tenant and r.project = :project
+    limit 1
+) review on true
+where d.tenant = :tenant and d.project = :project and review.reaction is null
+  and exists (select from messages m
+      where m.tenant = :tenant and m.project = :project and m.conversation_id = d.conversation_id
+        and m.turn_id = d.turn_id)
+
+-- name: list_pending_reviews
+select d.id, d.conversation_id, d.turn_id, d.drawn_at from {pending_draws}
+order by d.id <= :after, d.id
+limit :limit
+
+-- name: count_pending_reviews
+select count(*) from {pending_draws}
+
+-- name: count_strata
+{population}
+select p.agent_id, p.machine, count(*)::int as size,
+       count(*) filter (where review.reaction = 'ok')::int as ok,
+       count(*) filter (where review.reaction = 'neutral')::int as neutral,
+       count(*) filter (where review.reaction = 'not_ok')::int as not_ok
+from population p
+left join audit_draws d
+    on d.conversation_id = p.conversation_id and d.turn_id = p.turn_id and d.tenant = :tenant and d.project = :project
+left join lateral (
+    select r.reaction from effective r
+    where d.id is not null and r.conversation_id = p.conversation_id and r.turn_id = p.turn_id
+      and r.origin = 'reviewer' and r.tenant = :tenant and r.project = :project
+    limit 1
+) review on true
+group by p.agent_id, p.machine

@@ -1,0 +1,118 @@
+-- name: list_active_conversations
+-- Walk the reactions newest first, from each conversation's newest to the next conversation's, and stop at the limit, so
+-- that a page costs what it shows and not what the window or the earlier pages contain. On later pages, a reaction
+-- represents its conversation only if the window has no later reaction of it. Conversations written to since the first
+-- page's snapshot are skipped, because they may have moved in the order and would be listed twice.
+with recursive heads as (
+    select :after_id::text as conversation_id, coalesce(:after::bigint, :end::bigint - 1) as occurred_at,
+           array[]::text[] as shown
+    union all
+    select e.conversation_id, e.occurred_at, h.shown || e.conversation_id
+    from heads h
+    cross join lateral (
+        select e.conversation_id, e.occurred_at
+        from effective e
+        where e.tenant = :tenant and e.project = :project and e.occurred_at >= :start
+          and e.occurred_at <= h.occurred_at
+          and (h.conversation_id is null or e.occurred_at < h.occurred_at or e.conversation_id > h.conversation_id)
+          and e.conversation_id <> all(h.shown)
+          and (:after::bigint is null or not exists (
+            select from effective later
+            where later.tenant = :tenant and later.project = :project and later.conversation_id = e.conversation_id
+              and later.occurred_at < :end
+              and (later.occurred_at, later.feedback_id) > (e.occurred_at, e.feedback_id)
+          ))
+          and (:seen::text is null or not exists (
+            select from feedbacks moved
+            where moved.tenant = :tenant and moved.project = :project and moved.conversation_id = e.conversation_id
+              and {is_unseen(moved)}
+          ))
+        order by e.occurred_at desc, e.conversation_id
+        limit 1
+    ) e
+    where cardinality(h.shown) < :limit::int
+)
+select conversation_id, occurred_at from heads where shown <> '{}' order by cardinality(shown)
+
+-- name: count_reactions_of_conversations
+select e.conversation_id, sum(coalesce(octet_length(e.text), 0) + {overhead}) as size, {counts}
+from effective e
+where e.tenant = :tenant and e.project = :project and e.occurred_at >= :start and e.occurred_at < :end
+  and e.conversation_id = any(:ids::text[])
+group by e.conversation_id
+
+-- name: starts_of_conversations
+select c.conversation_id, m.occurred_at
+from unnest(:ids::text[]) as c (conversation_id)
+cross join lateral (
+    select occurred_at from messages
+    where conversation_id = c.conversation_id and tenant = :tenant and project = :project
+    order by occurred_at, sequence limit 1
+) m
+
+-- name: reactions_of_conversations
+select * from (
+    select conversation_id, turn_id, text, reaction, confidence, origin, rn, occurred_at, feedback_id,
+           sum(coalesce(octet_length(text), 0) + {overhead})
+               over (partition by conversation_id order by occurred_at desc, feedback_id desc) as used
+    from effective
+    where tenant = :tenant and project = :project and occurred_at >= :start and occurred_at < :end
+      and conversation_id = any(:ids::text[])
+) f
+where used <= {item_bytes}
+order by occurred_at, feedback_id
+
+-- fragment: standing_of_slots
+-- Select per slot the newest record that is explicit (even null) or has a reaction; if there is none, the newest cleared
+-- record. A change of any record changes its slot: removing an emoji makes the previous one effective again.
+select distinct on (f.slot) f.turn_id, f.feedback_id, f.user_id, f.occurred_at, f.reaction, f.text, f.confidence,
+           f.origin, f.rn, max(f.recorded_at) over (partition by f.slot) as changed_at
+    from feedbacks f
+    where f.tenant = :tenant and f.project = :project and f.conversation_id = :conversation_id
+      and (:turn_ids::text[] is null or f.turn_id = any(:turn_ids::text[]))
+
+-- fragment: effective_first
+order by f.slot, (f.feedback_type = 'explicit' or f.reaction is not null) desc,
+             f.occurred_at desc, f.feedback_id desc
+
+-- fragment: latest_of_standing
+select distinct on (turn_id) *, coalesce(octet_length(text), 0) + {overhead} as size
+    from standing
+    where changed_at > :since
+    order by turn_id, changed_at desc, occurred_at desc, feedback_id desc
+), listed as (
+    select *, sum(size) over (order by changed_at, turn_id) - size as size_before
+    from latest
+    where :after::bigint is null or (changed_at, turn_id) > (:after, :after_turn::text)
+    order by changed_at, turn_id
+    limit :limit
+)
+select turn_id, feedback_id, user_id, occurred_at, reaction, case when size_before < {page_bytes} then text end as text,
+       confidence, origin, rn, changed_at, size, (
+    select min(m.occurred_at) from messages m
+    where m.tenant = :tenant and m.project = :project and m.conversation_id = :conversation_id
+      and m.turn_id = listed.turn_id
+) as turn_ts
+from listed
+order by changed_at, turn_id
+
+-- name: latest_of_turns
+with standing as (
+    {standing_of_slots}
+    {effective_first}
+), latest as (
+    {latest_of_standing}
+
+-- name: latest_of_changed_turns
+with standing as (
+    {standing_of_slots}
+      and f.slot in (select f.slot from feedbacks f
+          where f.tenant = :tenant and f.project = :project and f.conversation_id = :conversation_id
+            and {is_unseen(f)})
+    {effective_first}
+), latest as (
+    {latest_of_standing}
+
+-- name: own_feedback
+select * from effective
+where slot = :slot and tenant = :tenant and project = :project and conversation_id = :conversation_id

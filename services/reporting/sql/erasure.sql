@@ -1,0 +1,28 @@
+-- name: blank_messages
+-- Bytes 2 to 9 of a version are the message's time (contracts/versions.py).
+update messages set content = '', sender_id = '' where (message_id, conversation_id, tenant, project) in (
+    select message_id, conversation_id, tenant, project from messages
+    where sender_id = :user_id and tenant = :tenant and sender_type = 'human'
+      and substring(version from 2 for 8) <= int8send(:until::bigint)
+    limit :limit)
+
+-- name: delete_feedbacks_of_person(table, is_live)
+delete from {table} where feedback_id in (
+    select feedback_id from {table}
+    where tenant = :tenant and user_id = :user_id and {is_live} and occurred_at <= :until limit :limit)
+
+-- name: delete_deliveries_of_person
+delete from deliveries where (endpoint, subject) in (
+    select endpoint, subject from deliveries
+    where tenant = :tenant and user_id = :user_id and occurred_at <= :until limit :limit)
+
+-- name: delete_reason_counts
+-- A roll-up may contain a tag that the person wrote. The deletion of their feedback has marked the hour stale, so this
+-- roll-up is no longer read.
+delete from rollups r using stale_hours s
+where s.tenant = :tenant and r.tenant = s.tenant and r.project = s.project
+  and (r.grain = 'reason hour' and r.start = s.hour or r.grain = 'reason day' and r.start = s.hour / {day} * {day})
+
+-- fragment: sender
+-- Null for an erased person.
+nullif(sender_id, '') as sender_id

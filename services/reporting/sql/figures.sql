@@ -1,0 +1,116 @@
+-- fragment: counts
+-- For a select from effective reactions `e`: total = user + machine + reviewer = ok + not_ok + neutral.
+count(*) as total,
+count(*) filter (where e.origin = 'user') as "user",
+count(*) filter (where e.origin = 'machine') as machine,
+count(*) filter (where e.origin = 'reviewer') as reviewer,
+count(*) filter (where e.reaction = 'ok') as ok,
+count(*) filter (where e.reaction = 'not_ok') as not_ok,
+count(*) filter (where e.reaction = 'neutral') as neutral
+
+-- fragment: summed_counts
+-- The same columns for a select from a source of counts as `e` (queries/rolled.py).
+coalesce(sum(e.ok), 0) as ok, coalesce(sum(e.neutral), 0) as neutral, coalesce(sum(e.not_ok), 0) as not_ok,
+coalesce(sum(e.ok + e.neutral + e.not_ok) filter (where e.origin = 'user'), 0) as "user",
+coalesce(sum(e.ok + e.neutral + e.not_ok) filter (where e.origin = 'machine'), 0) as machine,
+coalesce(sum(e.ok + e.neutral + e.not_ok) filter (where e.origin = 'reviewer'), 0) as reviewer,
+coalesce(sum(e.ok + e.neutral + e.not_ok), 0) as total
+
+-- name: count_all
+with conversations as (
+    select {counts} from effective e group by e.tenant, e.project, e.conversation_id
+)
+select count(*) as conversations, coalesce(sum(total), 0) as total, coalesce(sum("user"), 0) as "user",
+    coalesce(sum(machine), 0) as machine, coalesce(sum(reviewer), 0) as reviewer, coalesce(sum(ok), 0) as ok,
+    coalesce(sum(not_ok), 0) as not_ok, coalesce(sum(neutral), 0) as neutral
+from conversations
+
+-- name: summarise(source)
+select grouping(e.start) = 0 as of_time, grouping(e.agent_id) = 0 as of_agent,
+       grouping(e.agent_version) = 0 as of_version, grouping(e.origin) = 0 as of_origin,
+       e.start, e.agent_id, e.agent_version, e.origin, {summed_counts}
+from (
+    select (e.at - :shift) / :width::bigint * :width::bigint + :shift as start,
+           e.agent_id, e.agent_version, e.origin, e.ok, e.neutral, e.not_ok
+    from {source} e
+) e
+group by grouping sets ((), (e.start), (e.agent_id), (e.agent_version), (e.origin))
+
+-- name: count_by_agent(source)
+select e.agent_id, {summed_counts} from {source} e group by e.agent_id
+
+-- fragment: side
+case when origin = 'user' then 'user' else 'machine' end
+
+-- name: break_down(source)
+select e.origin, e.agent_id, e.agent_version, e.spark,
+       grouping(e.agent_id) = 0 as of_agent, grouping(e.agent_version) = 0 as of_version,
+       grouping(e.spark) = 0 as of_spark, sum(e.ok) as ok, sum(e.neutral) as neutral, sum(e.not_ok) as not_ok
+from (select agent_id, agent_version, ok, neutral, not_ok, {side} as origin,
+             ((at - :start) * :sparks::bigint / (:end - :start))::int as spark from {source} s) e
+group by grouping sets ((e.origin), (e.origin, e.agent_id), (e.origin, e.agent_id, e.agent_version),
+                        (e.origin, e.agent_id, e.spark))
+
+-- name: count_steps(source)
+select {side} as origin, width_bucket(e.at, :starts::bigint[]) as step, sum(e.ok) as ok, sum(e.neutral) as neutral,
+    sum(e.not_ok) as not_ok
+from {source} e group by 1, 2
+
+-- name: count_judgements(source)
+select e.kind, e.reason::int as bin, {summed_counts}, sum(e.confidence) as confidence
+from {source} e group by e.kind, e.reason
+
+-- name: count_by_detector(where)
+select e.detector, e.decided_by, count(*) as verdicts from feedbacks e
+where {where} and e.origin = 'machine' and (e.reaction is not null or e.overruled_reaction is not null)
+group by e.detector, e.decided_by order by e.detector desc nulls last, e.decided_by limit 100
+
+-- name: count_replies(where)
+select count(*) from live_replies e where {where}
+
+-- name: list_reasons(source)
+select * from (
+    select e.reason, e.kind, {summed_counts} from {source} e
+    where :rules::boolean or e.kind <> 'rule' group by e.reason, e.kind
+) r
+where :not_ok::bigint is null
+   or (-r.not_ok, -r.total, r.reason, r.kind) > (-:not_ok, -:total::bigint, :reason::text, :kind::text)
+order by r.not_ok desc, r.total desc, r.reason, r.kind
+limit :limit
+
+-- name: count_sessions
+select grouping(start) = 0 as of_step, grouping(length) = 0 as of_length, start, length, count(*) as sessions,
+       count(*) filter (where label = 'positive') as positive, count(*) filter (where label = 'negative') as negative,
+       count(*) filter (where label = 'skip') as skipped
+from (
+    select label, (recorded_at - :shift) / :width::bigint * :width::bigint + :shift as start,
+           width_bucket(turns, :lengths::integer[]) as length
+    from sessions where tenant = :tenant and recorded_at >= :start and recorded_at < :end
+) s
+group by grouping sets ((), (start), (length))
+order by start, length
+
+-- name: worst_conversations(view, where)
+select e.conversation_id, (array_agg(e.turn_id order by e.occurred_at desc))[1] as turn_id,
+       count(*) filter (where e.origin = 'user') as people, count(*) filter (where e.origin <> 'user') as machine,
+       max(e.occurred_at) as last_at
+from {view} e where {where} and e.reaction = 'not_ok'
+group by e.conversation_id
+order by count(*) filter (where e.origin = 'user') desc, count(*) desc, max(e.occurred_at) desc
+limit :limit
+
+-- name: questions_of_verdicts(view, where)
+-- The questions of the newest 400 rejected and 400 other turns.
+select j.rejected, (
+    select left(m.content, 1000) from messages m
+    where m.conversation_id = j.conversation_id and m.tenant = :tenant and m.project = :project
+      and m.sender_type = 'human' and m.occurred_at < j.occurred_at and (m.turn_id is null or m.turn_id = j.turn_id)
+    order by m.occurred_at desc, m.sequence desc limit 1
+) as content
+from (
+    (select e.conversation_id, e.turn_id, e.occurred_at, true as rejected
+     from {view} e where {where} and e.reaction = 'not_ok' order by e.occurred_at desc limit 400)
+    union all
+    (select e.conversation_id, e.turn_id, e.occurred_at, false as rejected
+     from {view} e where {where} and e.reaction <> 'not_ok' order by e.occurred_at desc limit 400)
+) j

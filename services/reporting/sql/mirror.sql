@@ -1,0 +1,72 @@
+-- name: lock_artifacts
+select pg_try_advisory_lock(hashtext('agent-feedback artifacts'))
+
+-- name: unlock_artifacts
+select pg_advisory_unlock(hashtext('agent-feedback artifacts'))
+
+-- fragment: same_turn(a, b)
+{a}.tenant = {b}.tenant and {a}.project = {b}.project
+    and {a}.conversation_id = {b}.conversation_id and {a}.turn_id = {b}.turn_id
+
+-- name: stale_turns
+select * from stale_turns order by id limit :limit
+
+-- name: stale_hosted_turns
+select * from stale_turns s where exists (select from hosted_artifacts h where {same_turn(h, s)})
+order by id limit :limit
+
+-- fragment: stale_turns_given
+unnest(:tenant::text[], :project::text[], :conversation_id::text[], :turn_id::text[])
+    as t (tenant, project, conversation_id, turn_id)
+
+-- fragment: artifacts_of(view, kind)
+-- One lookup in the view per turn: for a plain join, PostgreSQL might compute the whole view first.
+select t.*, a.id, {kind} as kind, a.occurred_at, a.text, a.payload from {stale_turns_given}
+cross join lateral (select * from {view} a where {same_turn(a, t)} offset 0) a
+
+-- name: reaction_artifacts
+{artifacts_of(reaction_artifacts, 'turn.log.reaction')}
+
+-- name: turn_log_artifacts
+{artifacts_of(turn_log_artifacts, 'turn.log')}
+
+-- name: hosted_artifacts
+select t.*, h.artifact, h.name, h.digest, h.state from {stale_turns_given}
+join hosted_artifacts h on {same_turn(h, t)} where h.state in ('writing', 'current')
+
+-- name: insert_artifacts
+insert into hosted_artifacts (tenant, project, conversation_id, turn_id, artifact, name, digest, state)
+select *, 'writing' from unnest(:tenant::text[], :project::text[], :conversation_id::text[], :turn_id::text[],
+    :artifact::text[], :name::text[], :digest::bytea[])
+
+-- name: mark_written
+update hosted_artifacts set state = 'current' where name = any(:names::text[]) and state = 'writing'
+
+-- name: mark_outdated
+update hosted_artifacts set state = 'doomed', artifact = '', digest = null, due_at = null
+where name = any(:names::text[])
+
+-- name: artifacts_to_delete
+select name, state from hosted_artifacts where state = 'doomed' or state = 'late' and due_at <= :now limit :limit
+
+-- name: note_deleted
+with gone as (delete from hosted_artifacts where name = any(:names::text[]) and state = 'late')
+update hosted_artifacts set state = 'late', due_at = :due_at where name = any(:names::text[]) and state = 'doomed'
+
+-- name: count_artifacts_waiting
+select (select count(*) from stale_turns) as marks,
+       (select count(*) from hosted_artifacts where state = 'doomed') as doomed,
+       exists (select from artifact_store where marked_to is not null) as more
+
+-- name: delete_stale_turns
+delete from stale_turns where id = any(:ids::bigint[])
+
+-- name: hold_receipts
+insert into held_receipts (tenant, topic, key, value, headers)
+select * from unnest(:tenant::text[], :topic::text[], :key::text[], :value::bytea[], :headers::text[])
+
+-- name: held_receipts
+select * from held_receipts order by id
+
+-- name: delete_receipts
+delete from held_receipts where id = any(:ids::bigint[])

@@ -1,0 +1,50 @@
+-- name: list_projects
+-- Each step jumps to the next pair in the index, so the cost is one probe per project instead of one per row.
+with recursive chatting as (
+    (select tenant, project from messages order by tenant, project limit 1)
+    union all
+    select next.* from chatting last cross join lateral (
+        select tenant, project from messages m where (m.tenant, m.project) > (last.tenant, last.project)
+        order by tenant, project limit 1
+    ) next
+), judging as (
+    (select tenant, project from feedbacks order by tenant, project limit 1)
+    union all
+    select next.* from judging last cross join lateral (
+        select tenant, project from feedbacks f where (f.tenant, f.project) > (last.tenant, last.project)
+        order by tenant, project limit 1
+    ) next
+), known as (
+    select * from chatting union select * from judging
+)
+select tenant, project, (
+    select f.written_by from feedbacks f where f.tenant = k.tenant and f.project = k.project
+    order by f.written_by desc limit 1
+) as written_by
+from known k
+where (:tenant::text is null or tenant = :tenant) and (:project::text is null or project = :project)
+order by written_by desc nulls last, tenant, project
+limit :limit
+
+-- name: list_agents
+with recursive known as (
+    (select agent_id from feedbacks where tenant = :tenant and project = :project and reaction is not null
+     order by agent_id limit 1)
+    union all
+    select next.agent_id from known last cross join lateral (
+        select agent_id from feedbacks f
+        where f.tenant = :tenant and f.project = :project and f.agent_id > last.agent_id and f.reaction is not null
+        order by f.agent_id limit 1
+    ) next
+)
+select agent_id from known limit :limit
+
+-- name: is_known_project
+select exists (select from messages where tenant = :tenant and project = :project)
+    or exists (select from feedbacks where tenant = :tenant and project = :project)
+
+-- name: first_reaction
+select least(
+    (select occurred_at from feedbacks where tenant = :tenant and project = :project and reaction is not null
+     order by occurred_at limit 1),
+    (select occurred_at from live_replies where tenant = :tenant and project = :project order by occurred_at limit 1))

@@ -1,0 +1,35 @@
+-- fragment: counted(row)
+({row}.reaction = 'ok')::int as ok, ({row}.reaction = 'neutral')::int as neutral,
+    ({row}.reaction = 'not_ok')::int as not_ok, e.confidence
+
+-- fragment: votes(rows)
+select e.occurred_at as at, e.origin, e.agent_id, e.agent_version, e.model, {counted(e)} from {rows} e
+
+-- fragment: reasons(rows)
+select e.occurred_at as at, e.origin, e.agent_id, e.agent_version, e.model, r.kind, r.reason, {counted(r)}
+from {rows} e cross join lateral {reasons_of_row} r
+
+-- fragment: judgements(rows)
+select e.occurred_at as at, e.origin, e.agent_id, e.agent_version, e.model, r.kind, r.reason, {counted(r)}
+from {rows} e cross join lateral {judgements_of_row} r
+
+-- fragment: rolled_votes
+select e.start, e.origin, e.agent_id, e.agent_version, e.model, e.ok, e.neutral, e.not_ok, e.confidence from
+
+-- fragment: rolled_details
+select e.start, e.origin, e.agent_id, e.agent_version, e.model, e.kind, e.reason, e.ok, e.neutral, e.not_ok, e.confidence
+from
+
+-- fragment: stale_hours_given
+with stale as materialized (
+    select distinct hour, hour / {day} * {day} as day from (
+        select hour from stale_hours
+        where tenant = :tenant and project = :project and hour >= :first and hour < :last
+        union all select unnest(:broken::bigint[])
+    ) h
+)
+
+-- fragment: stale_rows(view, narrowed)
+stale s cross join lateral (
+    select * from {view} e where e.tenant = :tenant and e.project = :project{narrowed}
+        and e.occurred_at >= s.hour and e.occurred_at < s.hour + {hour} offset 0)

@@ -1,0 +1,70 @@
+-- fragment: found_columns
+e.feedback_id, e.conversation_id, e.turn_id, e.agent_id, e.agent_version, e.model, e.user_id, e.origin, e.feedback_type,
+    e.reaction, e.value, e.confidence, e.text, e.tags, e.correction, e.correction_type, e.emoji, e.occurred_at,
+    e.agent_message_id, e.trace_id, e.source, e.reviews, e.overruled_by, e.detector, e.decided_by, e.user_type
+
+-- name: search_nothing
+select where false
+
+-- fragment: found_in(view, where, order)
+(select {found_columns} from {view} e where {where} order by {order} limit :limit)
+
+-- name: search(rows)
+{rows}
+
+-- fragment: scanned_in(table, is_live, is_reply, where, order)
+(
+    select e.feedback_id, e.occurred_at, e.text ilike :pattern or e.correction ilike :pattern as holds,
+           {is_reply} as is_reply
+    from {table} e
+    where {where} and e.{is_live}
+    order by {order}
+    limit :scanned
+)
+
+-- fragment: listed_in(table)
+select {found_columns}, listed.ended_here
+from listed join {table} e using (feedback_id)
+where e.tenant = :tenant and e.project = :project
+
+-- name: search_text(scanned, view, rows, order)
+-- Only records that contain the text are checked for being effective. The last row, `ended_here`, marks the end of a
+-- scan that reached its limit.
+with looked as materialized (
+    {scanned}
+), hits as materialized (
+    select e.feedback_id, e.occurred_at, false as ended_here
+    from looked e
+    where e.holds and (e.is_reply or exists (
+        select from {view} counted
+        where counted.feedback_id = e.feedback_id and counted.tenant = :tenant and counted.project = :project
+    ))
+    order by {order}
+    limit :limit
+), listed as (
+    select * from hits
+    union all (
+        select e.feedback_id, e.occurred_at, true
+        from looked e
+        where (select count(*) from hits) < :limit
+        order by {order}
+        limit 1 offset :scanned - 1
+    )
+)
+{rows}
+order by ended_here, {order}
+
+-- name: answers_of_found
+select f.feedback_id, left(coalesce(
+    (select m.content from messages m
+     where m.tenant = :tenant and m.project = :project and m.conversation_id = f.conversation_id
+       and m.message_id = f.agent_message_id),
+    (select m.content from messages m
+     where m.tenant = :tenant and m.project = :project and m.conversation_id = f.conversation_id
+       and m.turn_id = f.turn_id and m.sender_type = 'agent'
+     order by m.occurred_at desc, m.sequence desc limit 1)
+), 280) as answer
+from (select feedback_id, tenant, project, conversation_id, turn_id, agent_message_id from feedbacks
+      union all
+      select feedback_id, tenant, project, conversation_id, turn_id, agent_message_id from replies) f
+where f.tenant = :tenant and f.project = :project and f.feedback_id = any(:ids::uuid[])

@@ -1,0 +1,20 @@
+-- name: current_server
+select (select system_identifier from pg_control_system()) || '.' || left(pg_walfile_name(pg_current_wal_lsn()), 8)
+    as server, pg_current_snapshot()::text as seen
+
+-- name: is_known_snapshot
+select pg_snapshot_xmax(:seen::text::pg_snapshot) <= pg_snapshot_xmax(pg_current_snapshot())
+
+-- fragment: is_unseen(row)
+-- True if the given snapshot does not show the current `row`. The first half uses an index.
+({row}.written_by >= pg_snapshot_xmin(:seen::text::pg_snapshot)
+    and not pg_visible_in_snapshot({row}.written_by, :seen::text::pg_snapshot))
+
+-- name: has_changed
+select exists (
+    select from feedbacks f where f.tenant = :tenant and f.project = :project and {is_unseen(f)}
+) or exists (
+    select from replies r where r.tenant = :tenant and r.project = :project and {is_unseen(r)}
+) or exists (
+    select from forgotten g where {is_unseen(g)}
+)

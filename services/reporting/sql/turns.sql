@@ -1,0 +1,92 @@
+-- fragment: is_here
+tenant = :tenant and project = :project and conversation_id = :conversation_id
+
+-- name: list_turns
+-- A turn's time is that of its first message, or of its first reaction if no message is known.
+with judged as (
+    select turn_id, min(occurred_at) as occurred_at,
+           sum(2 * coalesce(octet_length(text), 0) + {overhead}) as size
+    from effective
+    where {is_here} and occurred_at >= :since and (:turn_ids::text[] is null or turn_id = any(:turn_ids::text[]))
+    group by turn_id
+), spoken as (
+    select turn_id, min(occurred_at) as occurred_at, sum(octet_length(content)) as size
+    from messages
+    where {is_here} and turn_id = any(coalesce(:turn_ids::text[], array(select turn_id from judged)))
+    group by turn_id
+), turns as (
+    select turn_id, coalesce(s.occurred_at, j.occurred_at) as occurred_at,
+           least(coalesce(s.size, 0), {item_bytes}) + least(coalesce(j.size, 0), {item_bytes}) as size,
+           coalesce(s.size, 0) > {item_bytes} or coalesce(j.size, 0) > {item_bytes} as cut
+    from spoken s full join judged j using (turn_id)
+)
+select * from turns
+where :after::bigint is null or (occurred_at, turn_id) > (:after, :after_turn::text)
+order by occurred_at, turn_id
+limit :limit
+
+-- name: reactions_of_turns
+select * from (
+    select turn_id, text, reaction, confidence, origin, rn, track_id, user_type, occurred_at, feedback_id,
+           sum(2 * coalesce(octet_length(text), 0) + {overhead})
+               over (partition by turn_id order by occurred_at desc, feedback_id desc) as used
+    from effective
+    where {is_here} and occurred_at >= :since and turn_id = any(:turn_ids::text[])
+) f
+where used <= {item_bytes}
+order by occurred_at, feedback_id
+
+-- name: messages_of_turns
+select * from (
+    select turn_id, message_id, sender_type, {sender}, agent_id, content, occurred_at, sequence,
+           intent, strategy, track_id, bundle_id,
+           sum(octet_length(content)) over (partition by turn_id order by occurred_at, sequence, message_id) as used
+    from messages
+    where {is_here} and turn_id = any(:turn_ids::text[])
+) m
+where used <= {item_bytes}
+order by occurred_at, sequence, message_id
+
+-- name: questions_of_turns
+-- A person's message without a turn id belongs to the answer directly after it.
+select a.turn_id, q.*
+from (
+    select distinct on (turn_id) turn_id, occurred_at, sequence
+    from messages where {is_here} and turn_id = any(:turn_ids::text[]) and sender_type = 'agent'
+    order by turn_id, occurred_at, sequence
+) a
+cross join lateral (
+    select message_id, sender_type, {sender}, content, occurred_at, turn_id as own_turn
+    from messages m
+    where {is_here} and (m.occurred_at, m.sequence) < (a.occurred_at, a.sequence)
+    order by m.occurred_at desc, m.sequence desc
+    limit 1
+) q
+where q.sender_type = 'human' and q.own_turn is null
+
+-- name: first_person
+select {sender} from messages where {is_here} and sender_type = 'human' order by occurred_at, sequence limit 1
+
+-- fragment: transcript_columns
+message_id, thread, turn_id, sender_type, {sender}, agent_id, agent_version, trace_id, content, occurred_at
+
+-- name: start_of_turn
+select min(occurred_at) from messages where {is_here} and turn_id = :turn_id
+
+-- name: transcript_before
+select {transcript_columns} from messages where {is_here} and (:pivot::bigint is null or occurred_at < :pivot)
+order by occurred_at desc, sequence desc, message_id desc limit :limit
+
+-- name: transcript_after
+select {transcript_columns} from messages where {is_here} and occurred_at >= :pivot
+order by occurred_at, sequence, message_id limit :limit
+
+-- fragment: transcript_reaction
+feedback_id, turn_id, user_id, origin, feedback_type, reaction, emoji, confidence, text, correction,
+       tags, correction_type, occurred_at, source, reviews, overruled_by, detector, decided_by, user_type
+
+-- name: transcript_reactions
+select {transcript_reaction} from effective_or_overruled where {is_here}
+union all
+select {transcript_reaction} from live_replies where {is_here}
+order by occurred_at, feedback_id limit 2000
