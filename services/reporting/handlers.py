@@ -34,21 +34,23 @@ class ProjectionHandler(Handler, tombstones=True):
     async def handle(self, batch: Sequence[Received[Any] | Tombstone]) -> Sequence[Outcome]:
         """Write the batch to the read models. Return each record's outcome, in the batch's order.
 
-        Messages and feedback are written in one transaction; tombstones and session ratings follow.
+        All of it is written in one transaction.
         """
         events = [None if isinstance(received, Tombstone) else received.event for received in batch]
         # Compare types: isinstance on a pydantic model takes longer than making the row.
         messages = [message_row(event) for event in events if event is not None and type(event) in _MESSAGES]
         feedbacks = [feedback_row(event) for event in events if type(event) is FeedbackCreated]
-        applied = await self._store.apply(merged_messages(messages), newest_feedbacks(feedbacks))
         ended = (forgotten_of(received) for received in batch if isinstance(received, Tombstone))
-        if forgotten := [one for one in ended if one is not None]:
-            await self._store.forget(forgotten)
         rated = [session_row(event) for event in events if type(event) is FeedbackSessionCreated]
-        kept = await self._store.rate(rated) if rated else set()
+        applied = await self._store.apply(
+            merged_messages(messages),
+            newest_feedbacks(feedbacks),
+            forgotten=[one for one in ended if one is not None],
+            sessions=rated,
+        )
         of_messages = iter(message_outcomes(messages, applied.written))
         of_feedbacks = iter(feedback_outcomes(feedbacks, applied.before))
-        of_sessions = iter([STORED if row.id in kept else UNCHANGED for row in rated])
+        of_sessions = iter([STORED if row.id in applied.rated else UNCHANGED for row in rated])
 
         def outcome(event: Any) -> Outcome:
             if event is None:

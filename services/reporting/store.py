@@ -12,25 +12,26 @@ from reporting.projection import FeedbackRow, Forgotten, MessageKey, MessageRow,
 
 @dataclass(frozen=True, slots=True)
 class Applied:
-    """Result of a batch: the feedback rows stored before it, and the keys of messages that it added or changed."""
+    """Result of a batch: the feedback rows stored before it, the keys of messages that it added or changed, and the ids
+    of session ratings that it added."""
 
     before: Mapping[UUID, FeedbackRow]
     written: set[MessageKey]
+    rated: set[UUID]
 
 
 class ReadModelStore(Protocol):
-    async def apply(self, messages: Sequence[MessageRow], feedbacks: Sequence[FeedbackRow]) -> Applied:
-        """Write a batch in one transaction. The rows must be sorted, with at most one row per key.
+    async def apply(
+        self,
+        messages: Sequence[MessageRow] = (),
+        feedbacks: Sequence[FeedbackRow] = (),
+        forgotten: Sequence[Forgotten] = (),
+        sessions: Sequence[SessionRow] = (),
+    ) -> Applied:
+        """Write a batch in one transaction. Messages and feedback must be sorted, with at most one row per key.
 
         A stored feedback record is replaced only by a higher revision. A message keeps the content of its greatest
-        version and the position of its earliest one.
+        version and the position of its earliest one. Forgotten records are deleted up to the revision that erased
+        them, and later writes of those revisions are rejected.
         """
-        ...
-
-    async def forget(self, forgotten: Sequence[Forgotten]) -> None:
-        """Delete feedback records up to the revision that erased them, and reject later writes of those revisions."""
-        ...
-
-    async def rate(self, sessions: Sequence[SessionRow]) -> set[UUID]:
-        """Insert session ratings. Return the ids of those that were not stored before."""
         ...

@@ -43,22 +43,25 @@ class PostgresReadModels:
             await connection.execute(*SQL.delete_server())
             await connection.execute(*SQL.insert_server())
 
-    async def apply(self, messages: Sequence[MessageRow], feedbacks: Sequence[FeedbackRow]) -> Applied:
-        if not feedbacks:  # one statement, so it needs no transaction around it
+    async def apply(
+        self,
+        messages: Sequence[MessageRow] = (),
+        feedbacks: Sequence[FeedbackRow] = (),
+        forgotten: Sequence[Forgotten] = (),
+        sessions: Sequence[SessionRow] = (),
+    ) -> Applied:
+        if not (feedbacks or forgotten or sessions):  # one statement, so it needs no transaction around it
             async with self._pool.acquire() as connection:
-                return Applied({}, await self._write_messages(connection, messages))
+                return Applied({}, await self._write_messages(connection, messages), set())
         async with self._pool.acquire() as connection, connection.transaction():
             written = await self._write_messages(connection, messages)
             before: dict[UUID, FeedbackRow] = {}
             for table, rows in by_table(feedbacks).items():
                 before |= await self._write_feedbacks(connection, table, rows)
-        return Applied(before, written)
-
-    async def forget(self, forgotten: Sequence[Forgotten]) -> None:
-        await self._pool.execute(*SQL.forget_feedbacks.bulk(forgotten))
-
-    async def rate(self, sessions: Sequence[SessionRow]) -> set[UUID]:
-        return {row["id"] for row in await self._pool.fetch(*SQL.insert_sessions.bulk(sorted(set(sessions))))}
+            if forgotten:
+                await connection.execute(*SQL.forget_feedbacks.bulk(forgotten))
+            rated = await connection.fetch(*SQL.insert_sessions.bulk(sorted(set(sessions)))) if sessions else ()
+        return Applied(before, written, {row["id"] for row in rated})
 
     async def _write_messages(self, connection: Connection, rows: Sequence[MessageRow]) -> set[MessageKey]:
         if not rows:

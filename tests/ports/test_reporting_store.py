@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from uuid import NAMESPACE_OID, uuid5
+
 import asyncpg
 import pytest
-from reporting_events import batch, feedback, message, reply
+from reporting_events import START, batch, feedback, message, reply
 
+from contracts.feedback import FeedbackSessionCreated
 from reporting.handlers import ProjectionHandler
 from reporting.projection import FeedbackRow
 from reporting.queries.counts import totals
@@ -240,6 +243,37 @@ async def test_a_tombstone_without_a_revision_ends_what_was_said_before_it(proje
     await projector.handle(batch(feedback("f1", reaction="ok", revision=4_999)))
     await projector.handle([tombstone(str(feedback("f1").feedback_id), None), tombstone("no feedback", "x")])
     assert await totals(read_models) == counts(conversations=0)
+
+
+async def test_a_batch_whose_last_write_fails_changes_nothing(projector, read_models):
+    held = feedback("f1", reaction="ok")
+    await projector.handle(batch(held))
+    mixed = batch(message("m1"), feedback("f2", user="bob", reaction="ok"))
+    mixed.append(tombstone(str(held.feedback_id), "8"))
+    mixed += batch(rated("s1", "positive"))
+    await read_models.execute("alter table sessions add constraint none check (false)")
+    with pytest.raises(asyncpg.CheckViolationError):
+        await projector.handle(mixed)
+    assert await totals(read_models) == counts(conversations=1, user=1, ok=1)
+    assert await read_models.fetchval("select count(*) from messages") == 0
+    await read_models.execute("alter table sessions drop constraint none")
+    assert await projector.handle(mixed) == [STORED] * 4
+    assert await read_models.fetchval("select user_id from effective") == "bob"
+
+
+def rated(name: str, label: str) -> FeedbackSessionCreated:
+    return FeedbackSessionCreated(
+        event_id=name,
+        occurred_at=START,
+        tenant="acme",
+        id=uuid5(NAMESPACE_OID, name),
+        session_id_opaque="0" * 64,
+        user_id_or_null="ann",
+        recorded_at=START,
+        label=label,
+        turn_count_at_end=1,
+        source="api_end",
+    )
 
 
 @pytest.mark.parametrize("relation", ["feedbacks", "effective"])

@@ -188,7 +188,7 @@ async def test_the_dashboards_stamp_notices_a_late_commit_and_an_erasure(read_mo
     assert await changed_since(read_models, AT, before)
     before = await stamp(read_models)
     row = feedback_row(feedback("f1", turn="t1"))
-    await store.forget([type("F", (tuple,), {})((row.feedback_id, 5))])
+    await store.apply(forgotten=[type("F", (tuple,), {})((row.feedback_id, 5))])
     assert await changed_since(read_models, AT, before)
     before = await stamp(read_models)
     await ProjectionHandler(store).handle(batch(feedback("f3", tenant="globex"), feedback("f4", project="sales")))

@@ -95,7 +95,7 @@ async def happens(read_models: asyncpg.Pool, choose: random.Random, revision: in
         case 0:
             await Rollups(read_models).catch_up(quiet=0)
         case 1:
-            await store.forget([Forgotten(feedback_id(f"e{choose.randrange(60)}"), revision)])
+            await store.apply(forgotten=[Forgotten(feedback_id(f"e{choose.randrange(60)}"), revision)])
         case 2:
             person = Person("acme", f"u{choose.randrange(3)}")
             await ReportingErasures(read_models).erase({person: START + choose.randrange(LENGTH // 8)})

@@ -23,6 +23,7 @@ from contracts.instants import DAY
 from feedback.sql import SQL as FEEDBACK
 from inference.sql import SQL as INFERENCE
 from inference.turns.vectors_postgres import WIRES
+from reporting.projection import FeedbackRow
 from reporting.queries.artifacts import KINDS, Search
 from reporting.queries.artifacts import _statement as _artifacts
 from reporting.queries.rolled import judgements, reasons_given, steps, votes
@@ -203,3 +204,13 @@ def test_every_fragment_is_inserted(folder: Folder) -> None:
     named = re.findall(r"""["'](\w+)["']""", "".join(one for one in code if "SQL.part" in one))
     inserted = {*re.findall(r"\{(\w+)", text), *named}
     assert set(re.findall(r"^-- fragment: (\w+)", text, re.MULTILINE)) - inserted == set()
+
+
+def test_a_feedback_records_upserts_name_every_field() -> None:
+    names = FeedbackRow._fields[1:]
+    for statement in (REPORTING.upsert_feedbacks, REPORTING.replace_changed):
+        assert [
+            name for name in names if f" {name} = excluded.{name}," not in f" {statement.text}".replace("\n", " ")
+        ] == []
+    compared = REPORTING.replace_changed.text.partition("is distinct from")[2]
+    assert [name for name in names if not re.search(rf"excluded\.{name}\b", compared)] == []
