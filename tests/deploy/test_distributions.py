@@ -39,6 +39,13 @@ def test_the_application_requires_the_kit_of_its_own_version() -> None:
     assert f"agent-feedback-kit=={KIT['project']['version']}" in APPLICATION["project"]["dependencies"]
 
 
+def test_the_readme_installs_the_application_into_an_environment_of_its_own() -> None:
+    command = 'uv tool install ".[standalone]"'
+    readme, deployment = ((ROOT / page).read_text("utf-8") for page in ("README.md", "docs/deployment.md"))
+    assert command in readme and command in deployment
+    assert "environment of its own" in readme and f"`{KIT['project']['name']}`" in readme
+
+
 def test_every_distribution_has_the_licence() -> None:
     licence = (ROOT / "LICENSE").read_text()
     for folder in ("libs/agentkit", "clients/typescript"):
