@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -44,6 +45,11 @@ def test_the_readme_installs_the_application_into_an_environment_of_its_own() ->
     readme, deployment = ((ROOT / page).read_text("utf-8") for page in ("README.md", "docs/deployment.md"))
     assert command in readme and command in deployment
     assert "environment of its own" in readme and f"`{KIT['project']['name']}`" in readme
+
+
+def test_the_npm_page_has_absolute_links_only() -> None:
+    readme = (ROOT / "clients/typescript/README.md").read_text("utf-8")
+    assert set(re.findall(r"\]\((?!https://|#)([^)]*)", readme)) == set()
 
 
 def test_every_distribution_has_the_licence() -> None:
