@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import argparse
-import asyncio
 import logging
 import random
 import sys
 from pathlib import Path
+
+import uvloop
 
 from chaos.lanes import EDGES
 from chaos.report import print_result
@@ -24,9 +25,13 @@ def main() -> int:
     parser.add_argument("--rate", type=float, default=300.0, help="events per second")
     parser.add_argument("--keep", type=Path, default=None, help="a folder to keep logs, ledger and data in")
     parser.add_argument("--only", default=None, help="selfcheck: one planted bug")
-    parser.add_argument("--edges", default="", help=f"further faults with commas between, or all: {', '.join(EDGES)}")
+    parser.add_argument(
+        "--edges",
+        default="previous_release",
+        help=f"faults before the others, with commas between, all, or none: {', '.join(EDGES)} (default: %(default)s)",
+    )
     given = parser.parse_args()
-    edges = tuple(EDGES) if given.edges == "all" else tuple(filter(None, given.edges.split(",")))
+    edges = {"all": tuple(EDGES), "none": ()}.get(given.edges, tuple(given.edges.split(",")))
     if unknown := sorted(set(edges) - set(EDGES)):
         parser.error(f"no such fault: {', '.join(unknown)}")
     logging.getLogger("aiokafka").setLevel(logging.CRITICAL)
@@ -34,12 +39,12 @@ def main() -> int:
     if given.what == "selfcheck":
         from chaos.selfcheck import selfcheck
 
-        return asyncio.run(selfcheck(seed, given.only, given.rate))
+        return uvloop.run(selfcheck(seed, given.only, given.rate))
     if given.what == "outage":
         from chaos.outage import outage
 
-        return asyncio.run(outage(given.minutes, seed, given.rate, given.keep))
-    result = asyncio.run(run(Options(given.minutes, seed, given.rate, keep=given.keep, edges=edges)))
+        return uvloop.run(outage(given.minutes, seed, given.rate, given.keep))
+    result = uvloop.run(run(Options(given.minutes, seed, given.rate, keep=given.keep, edges=edges)))
     print_result(result)
     return 0 if result.ok else 1
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 import sys
-from collections.abc import Awaitable, Callable
 
 from chaos.announce import say
 from chaos.cluster import SERVICES
@@ -16,11 +15,11 @@ from chaos.shared_faults import redelivery
 from chaos.traffic import LATEST
 
 BEHIND = 60.0
-"""Seconds that the groups may take to read what was written before the previous release joins."""
+"""Seconds that the groups may take to read what is in the log."""
 
 
 async def previous_release(scene: Scene, progress: Progress) -> None:
-    """Run processes of the previous release in every group for a while, under the same traffic.
+    """Run processes of the previous release in every group for a while, under the same traffic, and finish the upgrade.
 
     It derives other event ids, which decide between two reactions of one person at the same microsecond. So the load
     has no such pair during that time.
@@ -30,12 +29,11 @@ async def previous_release(scene: Scene, progress: Progress) -> None:
     scene.load.may_tie = False
     try:
         await asyncio.sleep(LATEST + 1)
-        if await progress.caught_up(BEHIND):
-            await run_previous(scene, scene.rng.uniform(8, 15))
-        else:
-            scene.trouble.append("the previous release did not join, since the groups were behind")
+        await _caught_up(scene, progress, "before the previous release joined")
+        await run_previous(scene, scene.rng.uniform(8, 15))
     finally:
         scene.load.may_tie = True
+    await finish_upgrade(scene, progress)
 
 
 async def run_previous(scene: Scene, seconds: float) -> None:
@@ -60,15 +58,19 @@ async def _leave(scene: Scene, member: ServiceProcess) -> None:
     scene.fleet.previous.remove(member)
 
 
-async def finish_upgrade(scene: Scene, drained: Callable[[], Awaitable[bool]]) -> bool:
-    """Do what docs/upgrading.md asks for after both releases ran; return False if the groups did not catch up.
+async def finish_upgrade(scene: Scene, progress: Progress) -> None:
+    """Do what docs/upgrading.md asks for after both releases ran, under the same traffic.
 
     Inference reads the chat topics again, since 0.1.0 keeps neither replies nor threads; all messages are judged again.
     """
     await redelivery(scene, "inference")
-    read_again = await drained()
+    await _caught_up(scene, progress, "before all messages were judged again")
     await _judge_again(scene)
-    return await drained() and read_again
+
+
+async def _caught_up(scene: Scene, progress: Progress, when: str) -> None:
+    if not await progress.caught_up(BEHIND):
+        scene.wrong.append(f"the groups were more than {BEHIND:.0f} s behind {when}")
 
 
 async def _judge_again(scene: Scene) -> None:

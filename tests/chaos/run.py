@@ -25,7 +25,6 @@ from chaos.lanes import common_lane, edge_lane, service_lane
 from chaos.ledger import Ledger
 from chaos.logs import announcements
 from chaos.plan import Plan
-from chaos.previous_faults import finish_upgrade
 from chaos.progress import Progress
 from chaos.publisher import Load, Writer
 from chaos.recovery import Recovery
@@ -47,7 +46,7 @@ SWEEP = 6.0
 
 @dataclass(frozen=True)
 class Options:
-    """`rate` in events per second; `base` is the plan of every service process."""
+    """`minutes` of faults after the edges; `rate` in events per second; `base` is the plan of every service process."""
 
     minutes: float
     seed: int
@@ -117,9 +116,8 @@ async def run(options: Options, script: Script = everything) -> Result:
             if options.poison:
                 await writers[1].write(hostile())
             loading, calling = asyncio.create_task(load.run()), asyncio.create_task(callers.run())
+            await edge_lane(scene, drain, options.edges)
             until = time.monotonic() + options.minutes * 60
-            if options.edges:
-                await edge_lane(scene, drain, options.edges)
             await script(scene, progress, until)
             while time.monotonic() < until:
                 await asyncio.sleep(0.2)
@@ -134,8 +132,6 @@ async def run(options: Options, script: Script = everything) -> Result:
             say(f"responses to writes cut: {dict(scene.responses_cut)}")
             say(f"{ledger.count:,} records acknowledged; waiting for quiet")
             drained = await drain.quiet(SWEEP, options.drain)
-            if scene.faults["previous_release"] and scene.previous is not None:
-                drained &= await finish_upgrade(scene, lambda: drain.quiet(SWEEP, options.drain))
             say("comparing")
             findings = await judge(cluster, ledger.path)
             if options.compacted:

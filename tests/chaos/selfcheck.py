@@ -14,7 +14,7 @@ from rich.table import Table
 from chaos.announce import say
 from chaos.connection_faults import lose_responses
 from chaos.plan import Bug, Plan
-from chaos.previous_faults import run_previous
+from chaos.previous_faults import finish_upgrade, run_previous
 from chaos.progress import Progress
 from chaos.proxy import Door
 from chaos.publisher import now_us
@@ -87,6 +87,7 @@ async def next_to_previous(scene: Scene, progress: Progress, until: float) -> No
     scene.note("previous_release")
     scene.load.may_tie = False
     await run_previous(scene, until - time.monotonic())
+    await finish_upgrade(scene, progress)
 
 
 async def load_alone(scene: Scene, progress: Progress, until: float) -> None:
