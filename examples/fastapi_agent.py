@@ -1,4 +1,4 @@
-"""A plain FastAPI agent that hears what people think of its answers.
+"""A FastAPI agent that receives feedback on its answers.
 
     agent-feedback up &
     AGENT_FEEDBACK_TOKEN=$(cat .agent-feedback/token) uvicorn --factory examples.fastapi_agent:create_app --port 8000
@@ -8,7 +8,7 @@
     curl -s localhost:8000/thumbs -H 'content-type: application/json' \\
       -d '{"conversation_id": "c1", "user_id": "ann", "turn_id": "...", "reaction": "not_ok", "text": "On Sundays?"}'
 
-Put your model where `answer` is; everything else stays as it is.
+Put your model into `answer`; nothing else has to change.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""An agent built as a graph of nodes over one state, as LangGraph has them; it plans with what people said before.
+"""An agent of nodes over a shared state, as in LangGraph, that plans with the feedback on its last answer.
 
     agent-feedback up &
     AGENT_FEEDBACK_TOKEN=$(cat .agent-feedback/token) python examples/graph_agent.py
 
-Nodes take the state and return what changes in it, so they go into LangGraph as they stand:
+Nodes receive the state and return its changes, so LangGraph can run them unchanged:
 
     graph = StateGraph(State)
     for name, node in nodes(client).items():

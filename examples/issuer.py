@@ -1,11 +1,11 @@
-"""A token issuer for trying things out: keeps one key in a file, mints JSON Web Tokens, serves the public key.
+"""A token issuer for tests: keeps a key in a file, issues JSON Web Tokens, serves the public key.
 
     python examples/issuer.py serve --port 9100                                  # the key set, at /jwks.json
     python examples/issuer.py token ann --tenant acme --project support          # a person: their own feedback
     python examples/issuer.py token bot --tenant acme --project support --scope detect
 
-It needs PyJWT with cryptography, which agent-feedback brings along, and imports nothing else of it. In earnest, the
-identity provider that signs your people in does this; copy `claims`, and mint in your own backend.
+It needs PyJWT with cryptography, which agent-feedback installs, and imports nothing of agent-feedback. In production your
+identity provider issues tokens; copy `claims`, and issue them in your own backend.
 """
 
 from __future__ import annotations

@@ -1,22 +1,22 @@
-"""Reads `feedback.created` and keeps, in one SQLite file, the reward that counts for every turn.
+"""Reads `feedback.created` and stores the effective reward of every turn in one SQLite file.
 
     pip install aiokafka
     python examples/rlhf_consumer.py --broker localhost:9092 --state rewards.sqlite            # follow the topic
     python examples/rlhf_consumer.py --broker localhost:9092 --state rewards.sqlite --once     # catch up and print
     python examples/rlhf_consumer.py --run .agent-feedback --state rewards.sqlite --once       # of `agent-feedback up`
 
-Copy it: it imports nothing of agent-feedback. It shows the four rules that a consumer of the topic has to keep.
+Copy it: it imports nothing of agent-feedback. It shows the four rules for consumers of the topic.
 
-1. The topic is compacted and complete: begin at offset 0, and keep your own offsets beside your own data, in one
-   transaction. Then a crash at any point costs nothing, and a record that comes again changes nothing. Go on only in
-   the log that you have read: one that was made again has other records at the same offsets.
-2. Of each feedbackId the highest `revision` holds, in whatever order the announcements arrive.
-3. A record without a value is a tombstone: the person was erased. Forget everything up to its revision (header
-   `revision`), and keep only the id and that revision, so that an older announcement cannot bring it back.
-4. Of one person's feedback on one turn only the newest counts: explicit feedback, its withdrawal included, or an
-   emoji still present. A withdrawn verdict silences an older thumb. Machine verdicts add up. Of a turn's reviews
-   (origin `reviewer`) the newest live one counts, whoever wrote it; the machine's verdicts on that turn are announced
-   as cleared. A reply is engagement: it has a value and no reaction, and takes no part in this.
+1. The topic is compacted and complete: begin at offset 0, and store your offsets with your data in one transaction.
+   Then a crash at any point is harmless, and a repeated record changes nothing. Continue only in the log that you
+   have read: a recreated topic has other records at the same offsets.
+2. The highest `revision` of each feedbackId counts, in any order of arrival.
+3. A record without a value is a tombstone: the person was erased. Delete everything up to its revision (header
+   `revision`), and keep only the id and that revision, so that an older announcement cannot restore the feedback.
+4. Of one person's feedback on one turn only the newest counts: explicit feedback, even if it was retracted, or an
+   emoji that is still present. Retracted explicit feedback overrides an older emoji. Machine verdicts add up. Of a
+   turn's reviews (origin `reviewer`) the newest live one counts, whoever wrote it; the machine's verdicts on that turn
+   are announced as cleared. A reply is engagement: it has a value and no reaction, and this rule ignores it.
 """
 
 from __future__ import annotations

@@ -1,12 +1,12 @@
-"""Keeps what another tool shows of traces equal to the feedback that counts. Each bridge beside it is one `Target`.
+"""Copies the effective feedback on traces to another tool. Each bridge in this folder is one `Target`.
 
     pip install aiokafka httpx
     python examples/bridges/to_phoenix.py --broker localhost:9092 --state phoenix.sqlite --url http://localhost:6006
 
-The topic is read as the reference consumer reads it (examples/rlhf_consumer.py), with its state in one SQLite file: of
-each feedback the highest revision, of each person and turn the newest that counts. Whatever of that belongs to an
-answer with a `traceId` is put there; whatever was put there and does not count any more, because it was taken back,
-outdone or erased, is removed. Both may be done twice without harm, and are noted afterwards: a crash costs nothing.
+The topic is read like the reference consumer does (examples/rlhf_consumer.py), with the state in one SQLite file: the
+highest revision of each feedback record, and for each person and turn the newest that counts. If it belongs to an
+answer with a `traceId`, it is written to the other tool. Feedback that no longer counts, because it was retracted,
+replaced or erased, is removed there. Both actions may be repeated and are recorded afterwards, so a crash is harmless.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""Carries feedback into Langfuse, as scores of traces. See carry.py.
+"""Copies feedback to Langfuse, as scores of traces. See carry.py.
 
     export LANGFUSE_PUBLIC_KEY=pk-... LANGFUSE_SECRET_KEY=sk-...
     python examples/bridges/to_langfuse.py --broker localhost:9092 --state langfuse.sqlite --url https://langfuse.example
 
-The id of a score is the feedbackId, so a later revision takes its place. A score may come before its trace.
+The id of a score is the feedbackId, so a later revision replaces it. A score may arrive before its trace.
 """
 
 from __future__ import annotations

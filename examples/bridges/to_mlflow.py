@@ -1,8 +1,8 @@
-"""Carries feedback into MLflow, as assessments of traces. See carry.py.
+"""Copies feedback to MLflow, as assessments of traces. See carry.py.
 
     python examples/bridges/to_mlflow.py --broker localhost:9092 --state mlflow.sqlite --url http://localhost:5000
 
-MLflow names a trace `tr-` and its OpenTelemetry id. An assessment is found again by the feedbackId in its metadata.
+MLflow names a trace `tr-` and its OpenTelemetry id. An assessment is found by the feedbackId in its metadata.
 """
 
 from __future__ import annotations

@@ -2,9 +2,8 @@
 
     python examples/bridges/to_opentelemetry.py --broker localhost:9092 --state otel.sqlite --url http://localhost:4318
 
-Names follow the conventions for generative AI, which are in development. Events cannot be taken back: what does not
-count any more is said by a later event with the label `retracted` and no value, of the same
-`agent_feedback.feedback_id`.
+Names follow the conventions for generative AI, which are in development. Events cannot be deleted. Feedback that no
+longer counts gets a later event with the label `retracted`, no value, and the same `agent_feedback.feedback_id`.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Carries feedback into Phoenix, as annotations of traces. See carry.py.
+"""Copies feedback to Phoenix, as annotations of traces. See carry.py.
 
     python examples/bridges/to_phoenix.py --broker localhost:9092 --state phoenix.sqlite --url http://localhost:6006
 
-The identifier of an annotation is the feedbackId, so a later revision takes its place. PHOENIX_API_KEY where it asks.
+The identifier of an annotation is the feedbackId, so a later revision replaces it. Set PHOENIX_API_KEY if needed.
 """
 
 from __future__ import annotations
