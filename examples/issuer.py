@@ -4,7 +4,7 @@
     python examples/issuer.py token ann --tenant acme --project support          # a person: their own feedback
     python examples/issuer.py token bot --tenant acme --project support --scope detect
 
-It needs PyJWT with cryptography, which agent-feedback installs, and imports nothing of agent-feedback. In production your
+It needs PyJWT with cryptography, which agent-feedback installs, and imports nothing else. In production your
 identity provider issues tokens; copy `claims`, and issue them in your own backend.
 """
 
