@@ -11,13 +11,14 @@ from servicekit.db.sql import SQL
 
 
 class ErasureLedger:
-    """Remembers who was erased, and when. A service's `Erasures` adds how it removes what they said."""
+    """Ledger of erased people and the times of their erasures. A service's `Erasures` adds the deletion of its rows."""
 
     def __init__(self, pool: asyncpg.Pool) -> None:
         self._pool = pool
 
     async def note(self, erasures: Collection[Erasure]) -> set[Person]:
-        """Enter erasures, at most one per person; the latest of each person stays. Returns whose entry was written."""
+        """Write erasures, at most one per person; the latest of each person counts. Return the people whose entry
+        changed."""
         rows = sorted((*erasure.person, erasure.request_id, erasure.erased_at) for erasure in erasures)
         if not rows:
             return set()
@@ -25,7 +26,7 @@ class ErasureLedger:
         return {Person(row["tenant"], row["user_id"]) for row in written}
 
     async def erased_at(self, people: Collection[Person]) -> ErasedAt:
-        """Return when those of `people` in the ledger were last erased, in microseconds."""
+        """Return the erasure times in microseconds of those of `people` who are in the ledger."""
         if not people:
             return {}
         found = await self._pool.fetch(*SQL.erased_at.bulk([*people]))

@@ -1,4 +1,4 @@
-"""PostgreSQL: waiting for it, and pools whose connections use one service's schema."""
+"""PostgreSQL: waiting for the database, and pools whose connections use one service's schema."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Say = Callable[[str], None]
 _IDENTIFIER = re.compile(r"[a-z_]{1,40}")
 _CONNECT_SECONDS = 5.0
 COMMAND_SECONDS = 30.0
-"""A statement that takes longer counts as an outage and is tried again."""
+"""Maximum duration of a statement in seconds; a longer one counts as an outage and is retried."""
 _BY_KEY = {
     "enable_hashjoin": "off",
     "enable_mergejoin": "off",
@@ -32,11 +32,11 @@ _PLAN_ANEW = {"plan_cache_mode": "force_custom_plan"}
 PLANNED_FREELY = "; ".join(
     f"set local {name} = {'force_custom_plan' if name == 'plan_cache_mode' else 'on'}" for name in _BY_KEY
 )
-"""In a transaction on a pool opened `by_key`: the statements that follow read many rows, and are planned for that."""
+"""Setting for a transaction on a pool opened `by_key`: plans the following statements for many rows."""
 
 
 async def wait_for_database(url: str, say: Say) -> None:
-    """Return once the database answers, and say meanwhile that it does not. Raises StartError if it never can."""
+    """Wait until the database responds, and report the wait. Raises StartError if it can never respond."""
     connection = await _connected(url, {"timeout": _CONNECT_SECONDS}, say)
     await connection.close(timeout=_CONNECT_SECONDS)
 
@@ -53,13 +53,16 @@ async def open_pool(
     by_key: bool = False,
     plan_anew: bool = False,
 ) -> asyncpg.Pool:
-    """A pool whose connections live in `schema`, brought up to the newest migration; `init` is given each of them once.
+    """Open a pool for `schema`, migrated to the newest version; `init` is called once with each connection.
 
-    `tenants_apart` gives a pool that only reads, and of one tenant at a time (see `row_security.py`).
-    `by_key` is for statements that find rows by their keys, an array of them at a time: each is planned once, and by
-    indexes alone. Left to itself PostgreSQL reads whole tables for a batch while it has no statistics of them.
-    `plan_anew` is for statements whose best plan depends on what is asked for: each is planned every time.
-    Waits as long as the database does not answer, and says so every few seconds.
+    `tenants_apart` opens a pool that only reads, one tenant at a time (see `row_security.py`).
+
+    `by_key` is for statements that find rows by arrays of keys: each is planned once, with index scans only. Otherwise
+    PostgreSQL reads whole tables for a batch until they have statistics.
+
+    `plan_anew` is for statements whose best plan depends on their parameters: each is planned at every call.
+
+    Waits while the database does not respond, and reports that every few seconds.
     """
     how = _options(schema, **(_BY_KEY if by_key else {}), **(_PLAN_ANEW if plan_anew else {}))
     _tell_arrays_by_type()
@@ -80,16 +83,16 @@ async def open_pool(
 
 
 async def open_as_it_is(url: str, schema: str, *, say: Say = lambda _: None) -> asyncpg.Connection:
-    """Open one connection that reads `schema` at whatever migration it is, and cannot write."""
+    """Open one connection that reads `schema` at any version, and cannot write."""
     return await _connected(url, _options(schema, default_transaction_read_only="on"), say)
 
 
 async def open_reads(
     settings: ReadSettings, schema: str, migrations: Path, *, say: Say, by_key: bool = False, plan_anew: bool = False
 ) -> asyncpg.Pool:
-    """Open a pool for what callers ask, of connections that the consumers do not share; for the rest see `open_pool`.
+    """Open a pool for reads of callers, separate from the consumers' connections; for the rest see `open_pool`.
 
-    Readers wait for each other, never a consumer for them, and what one event loop serialises at once is bounded.
+    Readers wait for each other and never delay a consumer, and the number of concurrent results is limited.
     """
     return await open_pool(
         settings.database_url,
@@ -116,23 +119,23 @@ def _options(schema: str, **settings: str) -> dict[str, Any]:
 
 
 async def _as_it_is(connection: asyncpg.Connection) -> None:
-    """Our statements leave nothing behind on a connection but perhaps a transaction, which asyncpg ends by itself.
+    """Keep a connection without a reset. Our statements leave at most a transaction behind, which asyncpg ends.
 
-    Its usual reset is a round trip after every single statement.
+    asyncpg's usual reset is a round trip after every statement.
     """
 
 
 def _tell_arrays_by_type() -> None:
-    """Let asyncpg ask of each element of an array whether it is a list or tuple, instead of whether it is iterable.
+    """Let asyncpg check each element of an array for list or tuple instead of for any iterable.
 
-    Asked the abstract class, that takes longer than sending the element, and a batch has some hundred columns of them.
-    asyncpg offers no place for this, so its own name is replaced; a test fails where it no longer has it.
+    The check with the abstract class takes longer than sending the element, and a batch has some hundred columns.
+    asyncpg has no extension point for this, so its private name is replaced; a test fails if it no longer exists.
     """
     vars(asyncpg_protocol)["IterableABC"] = (list, tuple)
 
 
 async def _connected(url: str, how: dict[str, Any], say: Say) -> asyncpg.Connection:
-    """A connection as soon as the database gives one. Raises StartError where it never will."""
+    """Return a connection when the database accepts one. Raises StartError if it can never do so."""
     if not url.startswith(("postgresql://", "postgres://")):
         raise StartError(f"{shown(url)} is not an address of PostgreSQL: it must begin with postgresql://.")
     tries = 0
@@ -162,5 +165,5 @@ async def _connected(url: str, how: dict[str, Any], say: Say) -> asyncpg.Connect
 
 
 def shown(url: str) -> str:
-    """An address without its user, password and options, fit for a message."""
+    """Return a URL without user, password and options, for messages."""
     return re.sub(r"//[^@/]*@", "//", url.split("?", 1)[0])

@@ -1,8 +1,8 @@
-"""PostgreSQL as the second wall between tenants: connections that read for callers see the rows of one tenant only.
+"""PostgreSQL as a second check between tenants: connections that read for callers see the rows of one tenant only.
 
-The guard says whose rows a request may see (`tenant_in_sight`); every connection that a reading pool lends is set to
-that first. Without it a connection sees no tenant's rows at all, so a query that forgets its tenant finds nothing.
-Consumers write as the tables' owner, whom the policies do not bind.
+The guard sets the tenant of a request (`tenant_in_sight`), and every connection that a reading pool lends is set to it
+first. A connection without a tenant sees no tenant's rows, so a query that omits its tenant finds nothing. Consumers
+write as the tables' owner, whom the policies do not restrict.
 """
 
 from __future__ import annotations
@@ -16,21 +16,21 @@ from servicekit.db.sql import SQL
 from servicekit.errors import StartError
 
 READER: Final = "agent_feedback_reader"
-"""The role of reading connections: it may only select, and the policies bind it."""
+"""Role of reading connections: it may only select, and the policies apply to it."""
 EVERY_TENANT: Final = "*"
 tenant_in_sight: ContextVar[str] = ContextVar("tenant_in_sight", default="")
-"""Whose rows the work at hand may read: a tenant's, EVERY_TENANT's, or, where it is empty, nobody's."""
+"""Tenant whose rows the current work may read: a tenant, EVERY_TENANT, or none if empty."""
 _SEEN: Final = "current_setting('agent_feedback.tenant', true)"
 _LEAST_VERSION: Final = 150_000
 
 
 class ReadingConnection(asyncpg.Connection):
-    """A connection of a reading pool; `seen` is the tenant that it is set to, None where that is not known."""
+    """Connection of a reading pool; `seen` is the tenant that it is set to, None if unknown."""
 
     seen: str | None = None
 
     async def keep_to_tenant(self) -> None:
-        """Let the next statements see the rows of `tenant_in_sight`; a round trip only where that has changed."""
+        """Let the next statements see the rows of `tenant_in_sight`, with a round trip only if it has changed."""
         tenant = tenant_in_sight.get()
         if self.seen != tenant:
             self.seen = None
@@ -42,14 +42,15 @@ class ReadingConnection(asyncpg.Connection):
 
 
 async def keep_to_tenant(connection: Any) -> None:
-    """Run before a pool lends a connection."""
+    """Set the tenant of a connection before a pool lends it."""
     await connection.keep_to_tenant()
 
 
 async def secure(connection: asyncpg.Connection, schema: str) -> None:
-    """Bind readers of `schema` to one tenant: policies on all tables with a tenant, views with their caller's rights.
+    """Restrict readers of `schema` to one tenant: policies on all tables with a tenant, views with their caller's
+    rights.
 
-    Changes nothing that is as it should be. Raises StartError where the database's user may not do it.
+    Changes only what differs. Raises StartError if the database's user lacks the permission.
     """
     if int(await connection.fetchval("show server_version_num")) < _LEAST_VERSION:
         raise StartError("Row level security needs PostgreSQL 15 or later: upgrade, or switch it off.")

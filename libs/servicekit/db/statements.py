@@ -17,7 +17,7 @@ _ENTRY: Final = re.compile(r"^-- (name|fragment): (\w+)(?:\(([\w, ]+)\))?\n", re
 _TOKEN: Final = re.compile(
     r"'(?:[^']|'')*'|(?P<comment>\s*--[^\n]*)|::|:(?P<value>[a-z_]\w*)|\{(?P<inserted>\w+)(?:\((?P<arguments>[^{}]*)\))?\}"
 )
-"""A literal or cast, which stays; a comment; the name of a value; an insertion."""
+"""A literal or cast, which stays unchanged; a comment; the name of a value; an insertion."""
 
 
 def columns_of(rows: Sequence[Sequence[Any]], width: int) -> list[list[Any]]:
