@@ -87,7 +87,10 @@ def figures() -> Sequence[Figure]:
     files = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True).stdout.split()
     lines = sum(len(path.read_text("utf-8").splitlines()) for path in trees)
     return (
-        ("servicekit names that the services import", f"{len(known)}, from {len(modules)} modules"),
+        (
+            "servicekit names that the services import",
+            f"{len(known)}, from modules: {len(modules)}",
+        ),
         ("import statements of the services' pages", ", ".join(map(str, roots))),
         ("modules and packages held to be pure", str(len(pure))),
         ("SQL inside Python", f"{sum(sql)} lines in {len(sql)} files"),

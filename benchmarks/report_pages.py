@@ -45,6 +45,7 @@ from reporting.queries.turns import turns_with_feedbacks
 from reporting.rollups import Rollups
 from reporting.selection import ConversationKey, Filters, FoundType, Project, TimeSpan
 from reporting.store_postgres import PostgresReadModels
+from servicekit.clock import SystemClock
 from servicekit.db.pools import open_pool
 from servicekit.garbage_collection import tune_gc
 from standalone.embedded.postgres import EmbeddedPostgres
@@ -173,7 +174,7 @@ async def fill(pool: asyncpg.Pool, feedbacks: int, say: Say) -> None:
     await pool.execute("analyze feedbacks", timeout=3_600)
     say(f"{feedbacks:,} feedbacks written in {time.perf_counter() - began:.0f} s")
     began = time.perf_counter()
-    hours = await Rollups(pool).catch_up(quiet=0)
+    hours = await Rollups(pool, SystemClock()).catch_up(quiet=0)
     say(f"{hours:,} hours rolled up in {time.perf_counter() - began:.0f} s")
     for table in ("feedbacks", "replies", "messages", "rollups", "stale_hours", "audit_draws"):
         await pool.execute(f"vacuum analyze {table}", timeout=3_600)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Final, Literal
+from typing import Annotated, Final, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 from pydantic.alias_generators import to_camel
@@ -71,6 +71,16 @@ class Envelope(Model):
     """The customer that owns the data. Tenants' data are separate."""
     version: Literal[1] = 1
     """The version of the event's schema."""
+
+    @classmethod
+    def from_wire(cls, value: bytes) -> Self:
+        """Parse an event's JSON. Raises ValueError.
+
+        Accepts wire names only: a snake_case key is unknown and ignored, on replay too.
+        """
+        # Calls the compiled validator directly: `model_validate_json` takes a tenth longer and adds nothing.
+        event: Self = cls.__pydantic_validator__.validate_json(value, by_alias=True, by_name=False)
+        return event
 
 
 class Event(Envelope):

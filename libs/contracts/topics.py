@@ -19,7 +19,7 @@ from contracts.feedback import (
     FeedbackReplyReceived,
     FeedbackSessionCreated,
 )
-from contracts.ids import conversation_key
+from contracts.ids import conversation_key, partition_of
 
 Consumer = Literal[
     "chat_bridge",
@@ -74,6 +74,10 @@ class Topic:
     @property
     def dead_letters(self) -> str:
         return f"{self.name}.dlq"
+
+    def partition(self, key: str) -> int:
+        """Return the partition of `key` for the number of partitions in this table, whatever the cluster has."""
+        return partition_of(key, self.partitions)
 
 
 def _conversation(

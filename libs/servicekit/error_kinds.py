@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import traceback
+from collections.abc import Iterator
 
 import asyncpg
 from aiokafka.errors import KafkaError, MessageSizeTooLargeError
@@ -71,6 +73,17 @@ def in_words(error: BaseException) -> str:
     if isinstance(error, Unavailable) and not isinstance(error, LogUnavailable):
         return str(error)
     return next((words for kind, words in _IN_WORDS if isinstance(error, kind)), type(error).__name__)
+
+
+@contextlib.contextmanager
+def unavailable_as(what: str) -> Iterator[None]:
+    """Raise Unavailable, with `what` as the dependency's name, instead of transient errors in the block."""
+    try:
+        yield
+    except Exception as error:
+        if not is_transient(error):
+            raise
+        raise Unavailable(what, in_words(error)) from None
 
 
 def signature_of(error: BaseException) -> str:

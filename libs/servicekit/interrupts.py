@@ -1,12 +1,13 @@
-"""Ctrl-C before a program has started: it ends at once, without the traceback of whatever was being imported."""
+"""Ctrl-C while a program is being imported: it ends at once, without a traceback."""
 
 from __future__ import annotations
 
 import signal
+from importlib import import_module
 
 
 def end_at_once() -> None:
-    """Let SIGINT end the process silently, until `raise_again`. Does nothing where SIGINT is ignored."""
+    """Let SIGINT end the process silently, until `raise_again`. Does nothing if SIGINT is ignored."""
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         signal.signal(signal.SIGINT, signal.SIG_DFL)
 
@@ -15,3 +16,11 @@ def raise_again() -> None:
     """Let SIGINT raise KeyboardInterrupt, as asyncio expects. Undoes `end_at_once` and nothing else."""
     if signal.getsignal(signal.SIGINT) is signal.SIG_DFL:
         signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def run_service(name: str) -> None:
+    """Run the service whose page is `name`.service, with the command line's options. See `launcher.main`."""
+    end_at_once()
+    from servicekit.launcher import main  # with all clients, which takes a second
+
+    main(import_module(f"{name}.service").PROGRAM)

@@ -1,4 +1,4 @@
-"""Runs one service as a process of its own, set by its environment.
+"""Runs one service in its own process, configured by its environment.
 
 python -m feedback --port 8082
 """
@@ -20,7 +20,6 @@ from servicekit.definition import ServiceDefinition
 from servicekit.env_file import read_env_file
 from servicekit.error_kinds import is_transient
 from servicekit.errors import StartError
-from servicekit.faults import VARIABLE, faults_named
 from servicekit.garbage_collection import tune_gc
 from servicekit.interrupts import raise_again
 from servicekit.log.cluster import cluster_at
@@ -35,15 +34,15 @@ from servicekit.web.settings import HttpSettings
 
 log = logger("run")
 NOT_STARTED = 3
-"""Exit code of a service that could not start."""
+"""Exit code if the service cannot start."""
 
 
 def main(program: ServiceDefinition[Any]) -> None:
-    """Run `program` as the command line says. Exits with 3 where it cannot start, with 2 on wrong usage."""
+    """Run `program` with the command line's options. Exits with 3 if it cannot start, with 2 for wrong usage."""
     parser = argparse.ArgumentParser(
         prog=f"python -m {program.name}",
-        description="Run this service against your Kafka and database, set by its environment and the file .env (see "
-        ".env.example). AGENT_FEEDBACK_TOKEN is the HTTP API's access token, where AUTH_ISSUER is not set.",
+        description="Run this service against your Kafka and database, configured by its environment and the file .env "
+        "(see .env.example). AGENT_FEEDBACK_TOKEN is the HTTP API's access token, if AUTH_ISSUER is not set.",
     )
     parser.add_argument("--host", default="127.0.0.1", help="the address to listen on (default: %(default)s)")
     parser.add_argument("--port", default=8080, type=int, help="the HTTP port; 0 takes a free one (default: 8080)")
@@ -66,7 +65,7 @@ def main(program: ServiceDefinition[Any]) -> None:
 async def run_program(program: ServiceDefinition[Any], host: str, port: int, token: str | None) -> None:
     """Run until SIGINT or SIGTERM; stops within 20 s of one.
 
-    `token` None is the one in the file that AGENT_FEEDBACK_TOKEN_FILE names, else callers bring tokens of AUTH_ISSUER.
+    If `token` is None, it is read from the file in AGENT_FEEDBACK_TOKEN_FILE; else callers need tokens of AUTH_ISSUER.
     Raises StartError if the service cannot start, or if a later release makes its schema too new for it.
     """
     token = token or content_of("AGENT_FEEDBACK_TOKEN")
@@ -109,7 +108,7 @@ async def run_program(program: ServiceDefinition[Any], host: str, port: int, tok
 
 
 async def _start(program: ServiceDefinition[Any]) -> Service:
-    """The service, started; what it depends on may go away again while it starts."""
+    """Return the started service; start again while a dependency is unavailable."""
     while True:
         try:
             return await _started(program)
@@ -122,17 +121,15 @@ async def _start(program: ServiceDefinition[Any]) -> Service:
 
 async def _started(program: ServiceDefinition[Any]) -> Service:
     settings = read_settings(program.settings)
-    arranged = faults_named(os.environ.get(VARIABLE))
     cluster = cluster_at(settings.broker)
     context = ServiceContext(cluster, say=lambda message: log.info("waiting", what=message))
     await ensure_topics(cluster, create=False, say=context.say)
     made: list[Service] = []
     try:
-        service = await program.build(settings, arranged.surround(replace(context, on_made=made.append)))
-        arranged.arm(service)
+        service = await program.build(settings, replace(context, on_made=made.append))
         await service.start()
     except BaseException:
-        for one in made:  # a build that fails half way has opened connections
+        for one in made:  # a failed build has opened connections
             await one.stop()
         raise
     tune_gc()

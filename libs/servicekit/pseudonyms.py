@@ -11,7 +11,7 @@ from pydantic_settings import SettingsConfigDict
 
 from contracts.erasure import Person
 from contracts.ids import canonical
-from servicekit.settings import Settings
+from servicekit.settings import Settings, read_settings
 
 Ids = Literal["keep", "pseudonym"]
 PREFIX: Final = "erased-"
@@ -40,12 +40,17 @@ class ErasureSettings(Settings):
 
 
 class Pseudonyms:
-    """Gives the name that replaces an erased person's id: always the same one under the same key."""
+    """Replacements of erased people's ids; the same key gives a person the same pseudonym."""
 
     def __init__(self, settings: ErasureSettings) -> None:
         self._ids: Ids = settings.ids
         self._ids_of: Mapping[str, Ids] = settings.ids_of
         self._key = settings.key.get_secret_value().encode()
+
+    @classmethod
+    def from_environment(cls) -> Self:
+        """Return the pseudonyms that the environment selects. Raises StartError."""
+        return cls(read_settings(ErasureSettings))
 
     def name_of(self, person: Person) -> str:
         """Return the person's pseudonym, or their own id if the tenant has not asked for pseudonyms."""

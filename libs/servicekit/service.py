@@ -28,7 +28,10 @@ from servicekit.errors import SchemaIncompatible
 from servicekit.log.broker import build_broker
 from servicekit.log.cluster import Bootstrap, client_options
 from servicekit.log.delivery import Delivery
+from servicekit.log.group_progress import GroupProgress
 from servicekit.log.handler import Handler
+from servicekit.log.journal import Journal
+from servicekit.log.late_outcomes import LateOutcomes, NoteSetAside
 from servicekit.log.members import CLIENT_PREFIX
 from servicekit.log.messages import Producer
 from servicekit.log.outcome import Observer
@@ -127,6 +130,18 @@ class Service:
     def subscription(self, group: Consumer) -> Subscription:
         """Return the subscription of `group`. Raises StopIteration if the service does not consume it."""
         return next(one for one in self.subscriptions if one.group == group)
+
+    def progress(self, group: Consumer, *, seconds: float = 5.0) -> GroupProgress:
+        """Return the progress of a consumed `group`; a request to the log fails after `seconds`."""
+        progress = GroupProgress(self.subscription(group), self.context.bootstrap, self.context.clock, seconds=seconds)
+        self.resources.push_async_callback(progress.close)
+        return progress
+
+    def late_outcomes(
+        self, group: Consumer, journal: Journal | None = None, note_set_aside: NoteSetAside | None = None
+    ) -> LateOutcomes:
+        """Return the writer of outcomes that records of `group` have after their batch."""
+        return LateOutcomes(group, self.producer, self.context.observers, journal, note_set_aside)
 
     def every(self, periodic: Periodic) -> None:
         self._periodics.append(periodic)

@@ -1,12 +1,8 @@
-"""The service chat_bridge as its own process."""
+"""Runs the service chat_bridge in its own process."""
 
 from __future__ import annotations
 
-from servicekit.interrupts import end_at_once
+from servicekit import run_service
 
 if __name__ == "__main__":
-    end_at_once()
-    from chat_bridge.service import PROGRAM
-    from servicekit.launcher import main
-
-    main(PROGRAM)
+    run_service("chat_bridge")

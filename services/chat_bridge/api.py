@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Any
 
-from fastapi import APIRouter, Depends, Header, Path, Request
+from fastapi import APIRouter, Depends, Request
 from pydantic import BaseModel, Field
 
 from chat_bridge.ingest import LINES_LIMIT, IngestProject, TooManyLines, check
 from chat_bridge.intake import Intake
-from contracts.base import Name
-from servicekit.web.auth import caller_of
-from servicekit.web.log_writer import trace_headers
-from servicekit.web.refusals import documented, refusal, require_media_type
+from servicekit import ProjectPath, TenantPath, caller_of, documented, refusal, require_media_type
 
 INGEST_LIMIT = 8 * 1024 * 1024
 """Size limit of a request body, in bytes."""
@@ -76,9 +73,8 @@ def ingest_router(intake: Intake) -> APIRouter:
     @router.post(EVENTS, responses=ANSWERS, openapi_extra=BODY)
     async def ingest(
         request: Request,
-        tenant: Annotated[Name, Path(examples=["acme"])],
-        project: Annotated[Name, Path(examples=["support"])],
-        traceparent: Annotated[str | None, Header(include_in_schema=False)] = None,
+        tenant: TenantPath,
+        project: ProjectPath,
     ) -> Ingested:
         """Write chat events to the log, one JSON object per line.
 
@@ -88,7 +84,7 @@ def ingest_router(intake: Intake) -> APIRouter:
         require_media_type(request, [NDJSON, "application/ndjson", "application/jsonl"])
         try:
             body, place = await request.body(), IngestProject(tenant, project)
-            checked = await check(body, place, trace_headers(traceparent))
+            checked = await check(body, place)
         except TooManyLines:
             raise refusal(413, f"More than {LINES_LIMIT} lines.") from None
         future = await intake.write(checked.valid)

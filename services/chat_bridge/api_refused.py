@@ -4,16 +4,12 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from fastapi import APIRouter, Depends, Path, Query
+from fastapi import APIRouter, Depends, Query
 from pydantic import BaseModel, Field
 
 from chat_bridge.refused_store import SHOWN, RefusedEvents
-from contracts.base import Name
 from contracts.instants import format_instant, parse_instant
-from servicekit.error_kinds import in_words, is_transient
-from servicekit.errors import Unavailable
-from servicekit.web.auth import caller_of
-from servicekit.web.refusals import documented, refusal, refusal_of
+from servicekit import ProjectPath, TenantPath, caller_of, documented, refusal
 
 REFUSED = "/conversations/{tenant}/{project}/refused"
 ANSWERS = (
@@ -50,8 +46,8 @@ def refused_router(refused: RefusedEvents) -> APIRouter:
 
     @router.get(REFUSED, responses=ANSWERS)
     async def list_refused(
-        tenant: Annotated[Name, Path(examples=["acme"])],
-        project: Annotated[Name, Path(examples=["support"])],
+        tenant: TenantPath,
+        project: ProjectPath,
         since: Annotated[str | None, Query(description="RFC 3339 with an offset; default: all stored events.")] = None,
     ) -> RefusedChatEvents:
         """List the project's rejected events of the last days: event id, field and rule, never content."""
@@ -59,12 +55,7 @@ def refused_router(refused: RefusedEvents) -> APIRouter:
             moment = 0 if since is None else parse_instant(since)
         except ValueError:
             raise refusal(422, "since must be RFC 3339 with an offset.") from None
-        try:
-            rows = await refused.since(tenant, project, moment)
-        except Exception as error:
-            if not is_transient(error):
-                raise
-            raise refusal_of(Unavailable("the database", in_words(error))) from None
+        rows = await refused.since(tenant, project, moment)
         items = [RefusedChatEvent(**{**row, "refused_at": format_instant(row["refused_at"])}) for row in rows]
         return RefusedChatEvents(items=items, truncated=len(items) == SHOWN)
 

@@ -20,8 +20,7 @@ from chat_bridge.model import (
 from chat_bridge.translate import Translated, translate
 from contracts.chat import ChatMessageIngested, ChatMessageReactionIngested
 from contracts.versions import COPY, message_in, same_source, version_of
-from servicekit.log.outcome import STORED, UNCHANGED, DeadLettered, Outcome, Parked
-from servicekit.log.records import TRACEPARENT, Received, header
+from servicekit import STORED, UNCHANGED, DeadLettered, Outcome, Parked, Received
 
 PARKED = Parked("original_unknown")
 PARKING_FULL = DeadLettered("parking_full")
@@ -192,7 +191,7 @@ def _parked(event: ChatEvent, now: int) -> ParkedEvent:
         record_key=received.raw.key,
         value=value if received.event.original is None and not received.dropped else without_copy(received.event),
         cause=received.cause,
-        traceparent=header(received.raw.headers, TRACEPARENT),
+        traceparent=received.traceparent,
         log_time=received.first_log_time,
         parked_at=now,
     )

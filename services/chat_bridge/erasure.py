@@ -6,13 +6,11 @@ from dataclasses import replace
 
 import asyncpg
 
-from chat_bridge.model import About, ParkedEvent, without_copy
+from chat_bridge.model import ParkedEvent, without_copy
 from chat_bridge.sql import SQL
 from chat_bridge.store import Store
 from contracts.erasure import ErasedAt, author_of, is_erased
-from contracts.topics import BY_NAME
-from servicekit.db.erasure_ledger import ErasureLedger
-from servicekit.log.records import event_in
+from servicekit import ErasureLedger
 
 _AT_ONCE = 1_000
 
@@ -42,18 +40,12 @@ class ChatBridgeErasures(ErasureLedger):
 
 
 def _is_covered(parked: ParkedEvent, erased: ErasedAt) -> bool:
-    event = _event(parked)
+    event = parked.event
     author = author_of(event)
     return author is not None and is_erased(event.occurred_at, erased.get(author), parked.log_time)
 
 
 def _without_copy(parked: ParkedEvent) -> ParkedEvent | None:
     """Return the event without the copy of a message that version 0.1.0 parked with it; None if it has no copy."""
-    event = _event(parked)
+    event = parked.event
     return None if event.original is None else replace(parked, value=without_copy(event))
-
-
-def _event(parked: ParkedEvent) -> About:
-    event = event_in(parked.value, BY_NAME[parked.key.topic].event)
-    assert isinstance(event, About)
-    return event

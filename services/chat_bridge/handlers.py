@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any
 
 from chat_bridge.batch import Batch, parked_keys, tenants_of
 from chat_bridge.model import About, IndexedMessage, MessageKey, indexed, original_key
-from chat_bridge.parking import NoteSetAside, Parking, message_of
+from chat_bridge.parking import Parking, message_of
 from chat_bridge.source import MessageSource
 from chat_bridge.store import Store
 from contracts.versions import COPY
-from servicekit.clock import Clock
-from servicekit.log.handler import Handler
-from servicekit.log.messages import Producer
-from servicekit.log.outcome import Outcome
-from servicekit.log.records import Received, Unreadable, inherited
+from servicekit import Clock, Handler, Outcome, Producer, Received, Unreadable
 
 
 class ChatHandler(Handler):
@@ -33,7 +29,7 @@ class ChatHandler(Handler):
         clock: Clock,
         parked_limit: int,
         source: MessageSource | None = None,
-        note_set_aside: NoteSetAside | None = None,
+        note_set_aside: Callable[[Sequence[Unreadable]], Awaitable[None]] | None = None,
     ) -> None:
         self._store = store
         self._producer = producer
@@ -85,7 +81,7 @@ class ChatHandler(Handler):
     async def _send(self, batch: Batch) -> None:
         await self._producer.send(
             [
-                message_of(event.forwarded, inherited(event.received))
+                message_of(event.forwarded, event.received.derived_headers)
                 for event in batch.events
                 if event.forwarded is not None
             ]

@@ -14,16 +14,13 @@ from pydantic_core import from_json
 
 from contracts.base import Envelope
 from contracts.topics import BY_NAME, CHAT_TOPICS
-from servicekit.log.messages import Message
-from servicekit.log.records import Coordinates, Headers, RawRecord, Unreadable, read
+from servicekit import Message, Unreadable, read_value
 
 LINES_LIMIT = 50_000
 """Maximum number of lines in a request."""
 _AT_ONCE = 200
 _MODELS: Mapping[str, type[Envelope]] = {topic.name: topic.event for topic in CHAT_TOPICS}
 _BLANKS = b" \t\r"
-_LATEST = 2**63 - 1
-"""A log time, in microseconds, for which no event is from the future."""
 
 
 class TooManyLines(Exception):
@@ -61,7 +58,7 @@ class IngestProject:
     project: str
 
 
-async def check(body: bytes, place: IngestProject, headers: Headers = ()) -> Checked:
+async def check(body: bytes, place: IngestProject) -> Checked:
     """Return the valid lines of `body` (one JSON object per line) and the rejected ones. Skips blank lines."""
     if body.count(b"\n") > LINES_LIMIT:
         raise TooManyLines
@@ -73,7 +70,7 @@ async def check(body: bytes, place: IngestProject, headers: Headers = ()) -> Che
         line = text.strip(_BLANKS)
         if not line:
             continue
-        result = check_line(line, place, headers)
+        result = check_line(line, place)
         if isinstance(result, ValidLine):
             valid.append(result._replace(number=number))
         else:
@@ -81,7 +78,7 @@ async def check(body: bytes, place: IngestProject, headers: Headers = ()) -> Che
     return Checked(valid, refused)
 
 
-def check_line(line: bytes, place: IngestProject, headers: Headers = ()) -> ValidLine | tuple[str, str]:
+def check_line(line: bytes, place: IngestProject) -> ValidLine | tuple[str, str]:
     """Return the record of a line, or the reason and detail of its rejection.
 
     A missing tenant or project is filled in from the request; a different one is rejected. Any time is valid here: only
@@ -102,7 +99,7 @@ def check_line(line: bytes, place: IngestProject, headers: Headers = ()) -> Vali
             line = b'{"%s":"%s",%s' % (name.encode(), value.encode(), line[1:])
         elif event[name] != value:
             return f"other_{name}", f"{name} differs from the one in the path"
-    result = read(RawRecord(Coordinates(topic, 0, 0), None, line, (), _LATEST), _MODELS)
+    result = read_value(topic, line, _MODELS)
     if isinstance(result, Unreadable):
         return result.reason, result.detail
-    return ValidLine(Message(topic, BY_NAME[topic].key(result.event), line, headers), result.event.occurred_at)
+    return ValidLine(Message(topic, BY_NAME[topic].key(result.event), line), result.event.occurred_at)

@@ -7,12 +7,7 @@ from dataclasses import dataclass
 
 from chat_bridge.ingest import IngestProject, RefusedLine, ValidLine
 from chat_bridge.refused import EventRefusal, refusal_of_line
-from servicekit.clock import Clock
-from servicekit.errors import LogFull, Unavailable
-from servicekit.log.messages import Written
-from servicekit.log.records import FUTURE, is_future
-from servicekit.web.log_writer import LogWriter
-from servicekit.web.refusals import refusal_of
+from servicekit import Clock, LogWriter, Written, future_fault
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,16 +25,13 @@ class Intake:
     async def write(self, lines: Sequence[ValidLine]) -> list[RefusedLine]:
         """Write `lines`, wait for the acknowledgement, and return those that consumers reject as from the future.
 
-        Raises the HTTP errors 429 (full) and 503 (no answer).
+        Raises LogFull and Unavailable.
         """
-        try:
-            written = await self.log.write([line.message for line in lines])
-        except (LogFull, Unavailable) as error:
-            raise refusal_of(error) from None
+        written = await self.log.write([line.message for line in lines])
         return [
-            RefusedLine(line.number, *FUTURE)
+            RefusedLine(line.number, *fault)
             for line, place in zip(lines, written, strict=True)
-            if is_future(line.occurred_at, self._time_of(place))
+            if (fault := future_fault(line.occurred_at, self._time_of(place)))
         ]
 
     def _time_of(self, place: Written) -> int:

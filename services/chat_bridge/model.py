@@ -9,6 +9,7 @@ from contracts.base import TEXT_LIMIT, SenderType
 from contracts.chat import ChatMessageIngested, ChatMessageReactionIngested, ChatMessageReplyIngested, OriginalMessage
 from contracts.ids import NAMESPACE, uuid5
 from contracts.provenance import NO_PROVENANCE, Provenance, provenance_of, question_named, thread_of
+from contracts.topics import BY_NAME
 
 About = ChatMessageReplyIngested | ChatMessageReactionIngested
 """An event about another message."""
@@ -73,6 +74,13 @@ class ParkedEvent:
     traceparent: str | None
     log_time: int
     parked_at: int
+
+    @property
+    def event(self) -> About:
+        """The event in `value`."""
+        event = BY_NAME[self.key.topic].event.from_wire(self.value)
+        assert isinstance(event, About)
+        return event
 
 
 def indexed(event: ChatMessageIngested | OriginalMessage, tenant: str, project: str, version: bytes) -> IndexedMessage:

@@ -2,25 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
+from chat_bridge import metrics
 from chat_bridge.model import IndexedMessage, ParkedEvent, ParkedKey
 from chat_bridge.store import Store
 from chat_bridge.translate import TOPIC_OF, Translated, translate
-from contracts.topics import BY_NAME
-from servicekit import metrics
-from servicekit.clock import Clock
-from servicekit.log.dead_letters import dead_letter
-from servicekit.log.journal import Journal, Settled
-from servicekit.log.messages import Message, Producer
-from servicekit.log.observing import observe
-from servicekit.log.outcome import STORED, DeadLettered, Observation, Observer, Outcome
-from servicekit.log.records import CAUSE, LOG_TIME, TRACEPARENT, Coordinates, Headers, RawRecord, Unreadable, event_in
+from servicekit import (
+    STORED,
+    Clock,
+    DeadLettered,
+    Headers,
+    LateOutcome,
+    LateOutcomes,
+    Message,
+    Outcome,
+    Producer,
+    derived_headers,
+)
 
 SWEEP_BATCH = 500
 GIVEN_UP = DeadLettered("original_never_came")
-NoteSetAside = Callable[[Sequence[Unreadable]], Awaitable[None]]
-"""Callback for records whose dead letters are written. Must not raise."""
 
 
 class Parking:
@@ -36,35 +38,28 @@ class Parking:
         producer: Producer,
         clock: Clock,
         max_age: int,
-        observers: Sequence[Observer] = (),
-        note_set_aside: NoteSetAside | None = None,
-        journal: Journal | None = None,
+        late: LateOutcomes | None = None,
     ) -> None:
         self._store = store
         self._producer = producer
         self._clock = clock
         self._max_age = max_age
-        self._observers = observers
-        self._note_set_aside = note_set_aside
-        self._journal = journal
+        self._late = late or LateOutcomes("chat_bridge", producer)
 
     async def release(
         self, pairs: Sequence[tuple[ParkedEvent, IndexedMessage]]
     ) -> Mapping[tuple[ParkedKey, str], Outcome]:
         """Forward the events' translations, and delete the events. Return the outcomes by key and cause."""
         messages: list[Message] = []
-        became: dict[tuple[ParkedKey, str], Outcome] = {}
+        late: list[LateOutcome] = []
         for parked, original in pairs:
-            event = event_in(parked.value, BY_NAME[parked.key.topic].event)
-            result = translate(event, original)  # type: ignore[arg-type]  # only replies and reactions are parked
+            result = translate(parked.event, original)
             if isinstance(result, Translated):
                 messages.append(message_of(result, _headers(parked)))
-                became[parked.key, parked.cause] = STORED
-                continue
-            became[parked.key, parked.cause] = result
+            late.append(_late(parked, STORED if isinstance(result, Translated) else result))
         await self._producer.send(messages)
-        await self._forget([parked for parked, _ in pairs], became)
-        return became
+        await self._forget([parked for parked, _ in pairs], late)
+        return {(parked.key, parked.cause): one.outcome for (parked, _), one in zip(pairs, late, strict=True)}
 
     async def sweep(self) -> None:
         """Release events that a crash left parked, then expire those older than the setting."""
@@ -75,24 +70,13 @@ class Parking:
         metrics.PARKED.labels("chat_bridge").set(await self._store.parked())
 
     async def _give_up(self, old: Sequence[ParkedEvent]) -> None:
-        records = [Unreadable(_record(parked), GIVEN_UP.reason, "") for parked in old]
-        await self._producer.send([_letter(one) for one in records])
-        if self._note_set_aside is not None:
-            await self._note_set_aside(records)
-        await self._forget(old, {(parked.key, parked.cause): GIVEN_UP for parked in old})
+        late = [_late(parked, GIVEN_UP) for parked in old]
+        await self._late.set_aside(late)
+        await self._forget(old, late)
 
-    async def _forget(self, events: Sequence[ParkedEvent], became: Mapping[tuple[ParkedKey, str], Outcome]) -> None:
+    async def _forget(self, events: Sequence[ParkedEvent], late: Sequence[LateOutcome]) -> None:
         await self._store.unpark([event.key for event in events])
-        if self._journal is not None:
-            await self._journal.settle([_settled(event, became[event.key, event.cause]) for event in events])
-        for event in events:
-            outcome = became[event.key, event.cause]
-            observe(self._observers, Observation("chat_bridge", event.key.topic, event.cause, outcome))
-
-
-def _settled(parked: ParkedEvent, outcome: Outcome) -> Settled:
-    event = event_in(parked.value, BY_NAME[parked.key.topic].event)
-    return Settled(event.event_id, parked.cause, parked.key.tenant, parked.key.project, outcome)
+        await self._late.note(late)
 
 
 def message_of(event: Translated, headers: Headers) -> Message:
@@ -102,17 +86,9 @@ def message_of(event: Translated, headers: Headers) -> Message:
 
 
 def _headers(parked: ParkedEvent) -> Headers:
-    headers = [(CAUSE, parked.cause.encode()), (LOG_TIME, str(parked.log_time).encode())]
-    if parked.traceparent:
-        headers.append((TRACEPARENT, parked.traceparent.encode()))
-    return headers
+    return derived_headers(parked.cause, parked.log_time, parked.traceparent)
 
 
-def _record(parked: ParkedEvent) -> RawRecord:
-    topic, partition, offset = parked.cause.rsplit(":", 2)
-    at = Coordinates(topic, int(partition), int(offset))
-    return RawRecord(at, parked.record_key, parked.value, _headers(parked), parked.log_time)
-
-
-def _letter(record: Unreadable) -> Message:
-    return dead_letter(record.raw, service="chat_bridge", reason=record.reason, error_class="permanent")
+def _late(parked: ParkedEvent, outcome: Outcome) -> LateOutcome:
+    headers = _headers(parked)
+    return LateOutcome(outcome, parked.event, parked.cause, parked.record_key, parked.value, headers, parked.log_time)

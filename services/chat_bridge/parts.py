@@ -22,10 +22,7 @@ from chat_bridge.sources.registry import OpenSources, open_sources
 from chat_bridge.sources.source import SourceKind
 from chat_bridge.store_postgres import PostgresStore
 from contracts.instants import DAY
-from servicekit.log.journal import Journal, JournalReader
-from servicekit.service import Service
-from servicekit.web.journal import WhereLookup
-from servicekit.web.log_writer import LogWriter
+from servicekit import Journal, JournalReader, LogWriter, Service, WhereLookup
 
 MIGRATIONS = Path(__file__).parent / "migrations"
 
@@ -74,7 +71,8 @@ async def open_parts(settings: ChatBridgeSettings, service: Service) -> ChatBrid
     pool = await service.open_database(settings.database_url, MIGRATIONS)
     store, journal, refused = PostgresStore(pool), Journal(pool), RefusedEvents(pool, context.clock)
     wait = int(settings.parked_days * DAY)
-    parking = Parking(store, service.producer, context.clock, wait, context.observers, refused.note_set_aside, journal)
+    late = service.late_outcomes("chat_bridge", journal, refused.note_set_aside)
+    parking = Parking(store, service.producer, context.clock, wait, late)
     log = LogWriter(service.producer, room=context.room, seconds=settings.log_seconds)
     lookup = service.lookups["where chat"] = WhereLookup(JournalReader(pool))
     service.facts["parked"] = store.parked

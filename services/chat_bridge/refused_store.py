@@ -8,12 +8,10 @@ from typing import Final
 
 import asyncpg
 
+from chat_bridge import metrics
 from chat_bridge.refused import EventRefusal, refusal_of_record
 from chat_bridge.sql import SQL
-from servicekit import metrics
-from servicekit.clock import Clock
-from servicekit.log.records import Unreadable
-from servicekit.logging import logger
+from servicekit import Clock, Unreadable, logger
 
 TENANT_LIMIT: Final = 10_000
 """Maximum number of rejections kept per tenant; the oldest are deleted first."""

@@ -11,9 +11,7 @@ from chat_bridge.settings import ChatBridgeSettings
 from chat_bridge.sources.api import SOURCE_LIMIT
 from chat_bridge.sources.registry import SOURCES
 from contracts.scopes import INGEST, READ
-from servicekit.definition import Erases, Every, Keeps, Reads, Serves, ServiceDefinition
-from servicekit.web.journal import WHERE, where_router
-from servicekit.web.permissions import PUBLIC, needs
+from servicekit import PUBLIC, WHERE, Erases, Every, Keeps, Reads, Serves, ServiceDefinition, needs, where_router
 
 WHERE_CHAT = WHERE + "chat"
 PROGRAM: ServiceDefinition[ChatBridgeParts] = ServiceDefinition(

@@ -6,7 +6,7 @@ from pydantic import Field, SecretStr
 from pydantic_settings import SettingsConfigDict
 
 from chat_bridge.sources.registry import SourceSettings
-from servicekit.settings import PostgresUrl
+from servicekit import PostgresUrl
 
 
 class ChatBridgeSettings(SourceSettings):

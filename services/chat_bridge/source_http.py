@@ -8,13 +8,11 @@ from collections.abc import Collection, Sequence
 import httpx
 from pydantic_core import from_json
 
+from chat_bridge import metrics
 from chat_bridge.model import MessageKey
 from chat_bridge.source import BadAnswer, Found, originals_in, question, requests_for
 from contracts.chat import OriginalMessage
-from servicekit import metrics
-from servicekit.circuit_breaker import CircuitBreaker
-from servicekit.clock import Clock
-from servicekit.logging import logger
+from servicekit import CircuitBreaker, Clock, logger
 
 IDS_AT_ONCE = 100
 REQUESTS_AT_ONCE = 4

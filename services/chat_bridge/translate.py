@@ -12,7 +12,7 @@ from contracts.ids import derived_id
 from contracts.provenance import thread_of
 from contracts.subjects import subject_of
 from contracts.topics import REACTION_RECEIVED, REPLY_RECEIVED, Topic
-from servicekit.log.outcome import Ignored
+from servicekit import Ignored
 
 Translated = FeedbackReplyReceived | FeedbackReactionReceived
 TOPIC_OF: dict[type[Translated], Topic] = {

@@ -10,8 +10,7 @@ from contracts.feedback import FeedbackCreated
 from contracts.ids import conversation_key, revision_event_id
 from contracts.topics import FEEDBACK_CREATED
 from feedback.model import Key, Payload, Record
-from servicekit.log.messages import Message, fixed_partition
-from servicekit.log.records import REVISION, Headers
+from servicekit import Headers, Message
 
 _SAID: Final = {one.name: one.default for one in fields(Payload) if one.name != "provenance"}
 """Fields of a payload by the event's names, with their default values."""
@@ -74,15 +73,15 @@ def message_of(record: Record, headers: Headers = ()) -> Message:
     """Return the record of `feedback.created` that announces `record`; for a stub, a tombstone."""
     if record.forgotten:
         return tombstone_of(record.key, record.revision, headers)
-    return _message(record.key, announcement(record).model_dump_json(by_alias=True).encode(), headers)
+    value = announcement(record).model_dump_json(by_alias=True).encode()
+    return Message(FEEDBACK_CREATED.name, str(record.key.feedback_id), value, headers, _partition_of(record.key))
 
 
 def tombstone_of(key: Key, revision: int, headers: Headers = ()) -> Message:
     """Return the tombstone of `key` for all revisions up to `revision`."""
-    return _message(key, None, [*headers, (REVISION, str(revision).encode())])
+    return Message.tombstone(FEEDBACK_CREATED.name, str(key.feedback_id), revision, headers, _partition_of(key))
 
 
-def _message(key: Key, value: bytes | None, headers: Headers) -> Message:
-    """Build a message on the partition that the topic table fixes, so that a key's announcements keep their order."""
-    partition = fixed_partition(FEEDBACK_CREATED.name, conversation_key(key.tenant, key.project, key.conversation_id))
-    return Message(FEEDBACK_CREATED.name, str(key.feedback_id), value, headers, partition)
+def _partition_of(key: Key) -> int:
+    """Return the partition that the topic table fixes, so that a key's announcements keep their order."""
+    return FEEDBACK_CREATED.partition(conversation_key(key.tenant, key.project, key.conversation_id))

@@ -8,16 +8,12 @@ from uuid import UUID
 from fastapi import APIRouter, Depends, Path, Request
 from pydantic import BaseModel, Field
 
-from contracts.base import Id, Name
+from contracts.base import Id
 from contracts.instants import format_instant
 from feedback.registry import TurnKey
 from feedback.submission import Behind, ExplicitIntake, Judgement, UnknownTurn
 from feedback.submission_body import EXAMPLES, GivenFeedback, InvalidReaction, given
-from servicekit.errors import LogFull, Unavailable
-from servicekit.web.auth import Caller, caller_of
-from servicekit.web.direct import DirectRoute
-from servicekit.web.log_writer import trace_headers
-from servicekit.web.refusals import RETRY_SECONDS, documented, refusal, refusal_of, require_media_type
+from servicekit import Caller, DirectRoute, ProjectPath, TenantPath, caller_of, documented, refusal, require_media_type
 
 TURN_FEEDBACK = "/conversations/{tenant}/{project}/{conversation_id:segment}/turns/{turn_id:segment}/feedback"
 JSON = "application/json"
@@ -56,10 +52,12 @@ def intake_router(intake: ExplicitIntake) -> APIRouter:
     @router.post(TURN_FEEDBACK, status_code=202, response_model=AcceptedFeedback, responses=ANSWERS, openapi_extra=BODY)
     async def judge(
         request: Request,
-        tenant: Annotated[Name, Path(examples=["acme"])],
-        project: Annotated[Name, Path(examples=["support"])],
-        conversation_id: Annotated[Id, Path(examples=["c-42"])],
-        turn_id: Annotated[Id, Path(examples=["t-7"])],
+        tenant: TenantPath,
+        project: ProjectPath,
+        conversation_id: Annotated[Id, Path(description="The conversation, also called thread.", examples=["c-42"])],
+        turn_id: Annotated[
+            Id, Path(description="The turn: a person's question and the agent's answer to it.", examples=["t-7"])
+        ],
         caller: Annotated[Caller, Depends(caller_of)],
     ) -> AcceptedFeedback:
         """Judge a turn, change the judgement, or retract it.
@@ -73,15 +71,12 @@ def intake_router(intake: ExplicitIntake) -> APIRouter:
             raise refusal(400, "The reaction must be ok, not_ok, neutral or null.") from None
         person = caller.person(body.user_id)
         judgement = Judgement(person, body.reaction, body.ts, body.text, body.tags, body.correction)
-        trace = trace_headers(request.headers.get("traceparent"))
         try:
-            accepted = await intake.take(TurnKey(tenant, project, conversation_id, turn_id), judgement, trace)
+            accepted = await intake.take(TurnKey(tenant, project, conversation_id, turn_id), judgement)
         except UnknownTurn:
             raise refusal(404, "No agent has answered on that turn.") from None
         except Behind:
-            raise refusal(503, "That turn is not known yet; send the request again.", RETRY_SECONDS) from None
-        except (LogFull, Unavailable) as error:
-            raise refusal_of(error) from None
+            raise refusal(503, "That turn is not known yet; send the request again.") from None
         return AcceptedFeedback(feedback_id=accepted.feedback_id, ts=format_instant(accepted.occurred_at))
 
     return router

@@ -5,19 +5,15 @@ from __future__ import annotations
 from typing import Annotated
 from uuid import uuid4
 
-from fastapi import APIRouter, Header, Path
+from fastapi import APIRouter, Path
 from pydantic import BaseModel, Field
 
-from contracts.base import Id, Name
+from contracts.base import Id
 from contracts.feedback import FeedbackErasureRequested, FeedbackKeeper
 from contracts.instants import format_instant
 from contracts.topics import ERASURE_REQUESTED
 from feedback.erasure_status import ErasureStatuses
-from servicekit.clock import Clock
-from servicekit.errors import LogFull, Unavailable
-from servicekit.log.messages import Message
-from servicekit.web.log_writer import LogWriter, trace_headers
-from servicekit.web.refusals import documented, refusal, refusal_of
+from servicekit import Clock, LogWriter, Message, TenantPath, documented, refusal
 
 PERSON = "/tenants/{tenant}/users/{user_id:segment}"
 ERASURE = "/tenants/{tenant}/erasures/{request_id:segment}"
@@ -68,9 +64,8 @@ def erasure_router(log: LogWriter, statuses: ErasureStatuses, clock: Clock) -> A
         responses=refusals | documented(429, "The embedded log is full.") | documented(503, "The log does not answer."),
     )
     async def erase(
-        tenant: Annotated[Name, Path(examples=["acme"])],
-        user_id: Annotated[Id, Path(examples=["user-42"])],
-        traceparent: Annotated[str | None, Header(include_in_schema=False)] = None,
+        tenant: TenantPath,
+        user_id: Annotated[Id, Path(description="The person.", examples=["user-42"])],
     ) -> AcceptedErasure:
         """Erase everything that a person has said up to now, in all projects of the tenant.
 
@@ -82,12 +77,7 @@ def erasure_router(log: LogWriter, statuses: ErasureStatuses, clock: Clock) -> A
             event_id=request_id, occurred_at=clock.now(), tenant=tenant, user_id=user_id, request_id=request_id
         )
         value = event.model_dump_json(by_alias=True).encode()
-        try:
-            await log.write(
-                [Message(ERASURE_REQUESTED.name, ERASURE_REQUESTED.key(event), value, trace_headers(traceparent))]
-            )
-        except (LogFull, Unavailable) as error:
-            raise refusal_of(error) from None
+        await log.write([Message(ERASURE_REQUESTED.name, ERASURE_REQUESTED.key(event), value)])
         url = f"/tenants/{tenant}/erasures/{request_id}"
         return AcceptedErasure(request_id=request_id, user_id=user_id, status_url=url)
 
@@ -97,7 +87,8 @@ def erasure_router(log: LogWriter, statuses: ErasureStatuses, clock: Clock) -> A
         responses=refusals | documented(404, "The tenant has no such request, or it has not been read yet."),
     )
     async def status(
-        tenant: Annotated[Name, Path(examples=["acme"])], request_id: Annotated[Id, Path(examples=["8d0f0d0e"])]
+        tenant: TenantPath,
+        request_id: Annotated[Id, Path(description="The id of the accepted request.", examples=["8d0f0d0e"])],
     ) -> ErasureProgress:
         """List the services that have removed the person's data, and those that have not."""
         found = await statuses.find(tenant, request_id)

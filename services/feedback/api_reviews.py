@@ -8,22 +8,27 @@ from typing import Annotated, Final
 from urllib.parse import parse_qs
 from uuid import UUID
 
-from fastapi import APIRouter, Depends, Header, Path, Request, Response
+from fastapi import APIRouter, Depends, Path, Request, Response
 from fastapi.responses import RedirectResponse
 from pydantic import BaseModel, ConfigDict, Field
 
-from contracts.base import Id, Name, Reaction, Text
+from contracts.base import Id, Reaction, Text
 from contracts.instants import format_instant
 from feedback.api import AcceptedFeedback
 from feedback.registry import TurnKey
 from feedback.store import Store
 from feedback.submission import Behind, ExplicitIntake, Judgement, UnknownTurn
-from servicekit.error_kinds import in_words, is_transient
-from servicekit.errors import LogFull, Unavailable
-from servicekit.web.auth import Caller, caller_of
-from servicekit.web.bodies import read_body
-from servicekit.web.log_writer import trace_headers
-from servicekit.web.refusals import RETRY_SECONDS, documented, refusal, refusal_of, require_media_type
+from servicekit import (
+    Caller,
+    ProjectPath,
+    TenantPath,
+    caller_of,
+    documented,
+    read_body,
+    refusal,
+    require_media_type,
+    unavailable_as,
+)
 
 REVIEWS: Final = "/conversations/{tenant}/{project}/{conversation_id:segment}/turns/{turn_id:segment}/reviews"
 JSON: Final = "application/json"
@@ -82,12 +87,13 @@ def reviews_router(intake: ExplicitIntake, store: Store) -> APIRouter:
     @router.post(REVIEWS, status_code=202, response_model=AcceptedFeedback, responses=ANSWERS, openapi_extra=BODY)
     async def review(
         request: Request,
-        tenant: Annotated[Name, Path(examples=["acme"])],
-        project: Annotated[Name, Path(examples=["support"])],
-        conversation_id: Annotated[Id, Path(examples=["c-42"])],
-        turn_id: Annotated[Id, Path(examples=["t-7"])],
+        tenant: TenantPath,
+        project: ProjectPath,
+        conversation_id: Annotated[Id, Path(description="The conversation, also called thread.", examples=["c-42"])],
+        turn_id: Annotated[
+            Id, Path(description="The turn: a person's question and the agent's answer to it.", examples=["t-7"])
+        ],
         caller: Annotated[Caller, Depends(caller_of)],
-        traceparent: Annotated[str | None, Header(include_in_schema=False)] = None,
     ) -> AcceptedFeedback | Response:
         """Review a turn: confirm or overrule the machine's verdicts on it, or judge a turn without a verdict.
 
@@ -103,13 +109,11 @@ def reviews_router(intake: ExplicitIntake, store: Store) -> APIRouter:
         try:
             if body.verdict is not None:
                 await _require_verdict(store, key, body.verdict)
-            accepted = await intake.take(key, judgement, trace_headers(traceparent))
+            accepted = await intake.take(key, judgement)
         except UnknownTurn:
             raise refusal(404, "No agent has answered on that turn.") from None
         except Behind:
-            raise refusal(503, "That turn is not known yet; send the request again.", RETRY_SECONDS) from None
-        except (LogFull, Unavailable) as error:
-            raise refusal_of(error) from None
+            raise refusal(503, "That turn is not known yet; send the request again.") from None
         if form is not None:
             return RedirectResponse(f"{form[1]}&reviewed={accepted.feedback_id}#here", 303)
         return AcceptedFeedback(feedback_id=accepted.feedback_id, ts=format_instant(accepted.occurred_at))
@@ -119,12 +123,8 @@ def reviews_router(intake: ExplicitIntake, store: Store) -> APIRouter:
 
 async def _require_verdict(store: Store, key: TurnKey, verdict: UUID) -> None:
     """Raise 404 if the machine has no such verdict on that turn, and Unavailable if the store does not answer."""
-    try:
+    with unavailable_as("the feedback store"):
         record = (await store.load([verdict])).get(verdict)
-    except Exception as error:
-        if not is_transient(error):
-            raise
-        raise Unavailable("the feedback store", in_words(error)) from None
     if record is not None and record.is_verdict and record.shown.present and record.turn == key:
         return
     raise refusal(404, "The machine has no such verdict on that turn.")

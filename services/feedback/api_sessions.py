@@ -12,10 +12,7 @@ from agent_feedback_kit.sessions.record import MemoryMode
 from contracts.base import Id, Name
 from contracts.scopes import ON_BEHALF
 from feedback.sessions import SessionEnd, Sessions
-from servicekit.errors import Unavailable
-from servicekit.web.auth import Caller, caller_of
-from servicekit.web.bodies import read_body
-from servicekit.web.refusals import documented, refusal, refusal_of, require_media_type
+from servicekit import Caller, caller_of, documented, read_body, refusal, require_media_type
 
 JSON = "application/json"
 THREAD_END = "/api/threads/{thread_id:segment}/end"
@@ -58,7 +55,7 @@ class EndedSession(BaseModel):
 class MemoryStatus(BaseModel):
     """Number of stored ratings of a thread."""
 
-    thread_id: str = Field(examples=["c-42"])
+    thread_id: str = Field(description="The session's thread, which is the conversation's id.", examples=["c-42"])
     session_feedback_count: int = Field(description="Ratings of this thread that the caller may count.", examples=[1])
 
 
@@ -91,7 +88,9 @@ def sessions_router(sessions: Sessions, default_tenant: str) -> APIRouter:
     @router.post(THREAD_END, response_model=EndedSession, responses=ENDS, openapi_extra=BODY)
     async def end(
         request: Request,
-        thread_id: Annotated[Id, Path(examples=["c-42"])],
+        thread_id: Annotated[
+            Id, Path(description="The session's thread, which is the conversation's id.", examples=["c-42"])
+        ],
         caller: Annotated[Caller, Depends(caller_of)],
     ) -> EndedSession | Response:
         """End a session, with or without a rating. The response is the same if the rating could not be stored.
@@ -125,18 +124,17 @@ def sessions_router(sessions: Sessions, default_tenant: str) -> APIRouter:
 
     @router.get(MEMORY_STATUS, responses=STATUS)
     async def status(
-        thread_id: Annotated[Id, Query(examples=["c-42"])],
+        thread_id: Annotated[
+            Id, Query(description="The session's thread, which is the conversation's id.", examples=["c-42"])
+        ],
         caller: Annotated[Caller, Depends(caller_of)],
         tenant: Annotated[Name | None, Query(description="For tokens of all tenants; default: the token's.")] = None,
     ) -> MemoryStatus:
         """Return the number of a thread's ratings: the caller's own, or all with the scope `read` for all projects."""
         if tenant is not None and caller.tenant not in (None, tenant):
             raise refusal(403, "This token does not cover that tenant.")
-        try:
-            where = await tenant_of(tenant or caller.tenant, thread_id)
-            count = await sessions.count(where, thread_id, caller.own_only)
-        except Unavailable as error:
-            raise refusal_of(error) from None
+        where = await tenant_of(tenant or caller.tenant, thread_id)
+        count = await sessions.count(where, thread_id, caller.own_only)
         return MemoryStatus(thread_id=thread_id, session_feedback_count=count)
 
     return router

@@ -12,9 +12,7 @@ from contracts.erasure import erasure_of, latest
 from contracts.feedback import FeedbackErasureConfirmed, FeedbackErasureRequested, FeedbackKeeper
 from feedback.sql import SQL
 from feedback.turn_erasures import TurnErasures
-from servicekit.log.handler import Handler
-from servicekit.log.outcome import STORED, Outcome
-from servicekit.log.records import Received
+from servicekit import STORED, Handler, Outcome, Received
 
 KEEPERS: Final[tuple[FeedbackKeeper, ...]] = get_args(FeedbackKeeper)
 """Services whose receipts make an erasure complete."""

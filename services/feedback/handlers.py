@@ -16,11 +16,7 @@ from feedback.registry import TurnKey
 from feedback.reward import change_of
 from feedback.store import Store
 from feedback.writer import BatchChange, FeedbackWriter, PendingUpdate
-from servicekit.log.erasing import confirmed
-from servicekit.log.handler import Handler
-from servicekit.log.messages import Producer
-from servicekit.log.outcome import STORED, UNCHANGED, Ignored, Outcome
-from servicekit.log.records import Received, inherited
+from servicekit import STORED, UNCHANGED, Handler, Ignored, Outcome, Producer, Received, confirmed
 
 NO_PROJECTS: Mapping[tuple[str, str], Mapping[str, float]] = MappingProxyType({})
 
@@ -92,7 +88,7 @@ class FeedbackHandler(Handler):
                 continue
             id_, update = change.key.feedback_id, BatchChange(index, change, received.log_time, received.first_log_time)
             before = updates[id_].changes if id_ in updates else ()
-            updates[id_] = PendingUpdate(change.key, (*before, update), inherited(received))
+            updates[id_] = PendingUpdate(change.key, (*before, update), received.derived_headers)
         return erasures, updates, outcomes
 
     async def _confirm(

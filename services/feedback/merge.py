@@ -11,7 +11,7 @@ from operator import attrgetter
 from typing import Any, Final
 
 from feedback.model import Change, Entry, Payload, Record
-from servicekit.log.outcome import STORED, UNCHANGED, Ignored, Outcome
+from servicekit import STORED, UNCHANGED, Ignored, Outcome
 
 _values_of: Final = attrgetter(*[one.name for one in fields(Payload) if one.name != "causation_id"])
 SUPERSEDED = Ignored("superseded")

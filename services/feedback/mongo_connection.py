@@ -15,11 +15,11 @@ from pymongo.read_concern import ReadConcern
 from pymongo.write_concern import WriteConcern
 
 from feedback.mongo_failures import told_apart
-from servicekit.db.pools import COMMAND_SECONDS, shown
-from servicekit.errors import StartError, Unavailable
+from servicekit import StartError, Unavailable, shown
 
 Client = AsyncMongoClient[dict[str, Any]]
 _SELECT_SECONDS = 5.0
+_COMMAND_SECONDS = 30.0
 _MAJORITY_SECONDS = 20.0
 _DEFAULT_DATABASE = "agent_feedback"
 _REFUSED = {11, 13, 18}
@@ -27,7 +27,7 @@ _REFUSED = {11, 13, 18}
 
 
 def client_of(url: str, select_seconds: float = _SELECT_SECONDS) -> Client:
-    """Return a client for `url` that is not connected yet. A command longer than COMMAND_SECONDS counts as an outage.
+    """Return a client for `url` that is not connected yet. A command longer than 30 s counts as an outage.
 
     Each step has its own timeout. With one timeout for the whole operation (`timeoutMS`), PyMongo would retry until it
     expires and report an outage that much later.
@@ -40,8 +40,8 @@ def client_of(url: str, select_seconds: float = _SELECT_SECONDS) -> Client:
             appname="agent-feedback",
             serverSelectionTimeoutMS=int(select_seconds * 1_000),
             connectTimeoutMS=int(_SELECT_SECONDS * 1_000),
-            socketTimeoutMS=int(COMMAND_SECONDS * 1_000),
-            waitQueueTimeoutMS=int(COMMAND_SECONDS * 1_000),
+            socketTimeoutMS=int(_COMMAND_SECONDS * 1_000),
+            waitQueueTimeoutMS=int(_COMMAND_SECONDS * 1_000),
             timeoutMS=None,
         )
     except (InvalidURI, ConfigurationError, ValueError) as error:

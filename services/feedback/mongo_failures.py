@@ -16,7 +16,7 @@ from pymongo.errors import (
     WriteConcernError,
 )
 
-from servicekit.errors import Unavailable
+from servicekit import Unavailable
 
 DUPLICATE_KEY = 11_000
 _WAITING_HELPS = frozenset(

@@ -20,13 +20,7 @@ from feedback.store_postgres import PostgresStore
 from feedback.submission import ExplicitIntake
 from feedback.turn_erasures import TurnErasures
 from feedback.turns import TurnHandler
-from servicekit.log.journal import Journal, JournalReader
-from servicekit.log.reach import Reach
-from servicekit.pseudonyms import ErasureSettings, Pseudonyms
-from servicekit.service import Service
-from servicekit.settings import read_settings
-from servicekit.web.journal import WhereLookup
-from servicekit.web.log_writer import LogWriter
+from servicekit import Journal, JournalReader, LogWriter, Pseudonyms, Service, WhereLookup
 
 
 @dataclass(frozen=True)
@@ -64,11 +58,9 @@ class FeedbackParts:
     def intake(self) -> ExplicitIntake:
         """Intake of judgements and reviews, which waits for the group `feedback_turns` to read unknown turns."""
         context, settings = self.service.context, self.settings
-        reach = Reach(self.service.subscription("feedback_turns"), context.bootstrap, seconds=settings.log_seconds)
-        self.service.resources.push_async_callback(reach.close)
         return ExplicitIntake(
             PostgresRegistry(self.reads),
-            reach,
+            self.service.progress("feedback_turns", seconds=settings.log_seconds),
             self.log,
             context.clock,
             wait_seconds=settings.turn_seconds,
@@ -101,7 +93,7 @@ async def open_parts(settings: FeedbackSettings, service: Service) -> FeedbackPa
         store=store,
         pool=pool,
         reads=reads,
-        turn_erasures=TurnErasures(pool, Pseudonyms(read_settings(ErasureSettings))),
+        turn_erasures=TurnErasures(pool, Pseudonyms.from_environment()),
         journal=Journal(pool, where.feedback_of),
         log=LogWriter(service.producer, room=context.room, seconds=settings.log_seconds),
         announcer=announcer,

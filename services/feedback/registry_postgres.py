@@ -11,10 +11,7 @@ import asyncpg
 from contracts.provenance import NO_PROVENANCE, Provenance
 from feedback.registry import AgentAnswer, Asker, Known, RegisteredTurn, Registry, Role, TurnKey
 from feedback.sql import SQL
-from servicekit.db.inline_release_pool import connection_usage
-from servicekit.db.row_security import tenant_in_sight
-from servicekit.db.statements import columns_of
-from servicekit.request_batcher import RequestBatcher
+from servicekit import RequestBatcher, columns_of, connection_usage, tenant_in_sight
 
 Asked = tuple[str, TurnKey, str]
 """Tenant of the row-level security policy, a turn, and a person."""

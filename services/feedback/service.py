@@ -12,10 +12,19 @@ from feedback.parts import FeedbackParts, open_parts
 from feedback.settings import FeedbackSettings
 from feedback.where import PATH as WHERE_FEEDBACK
 from feedback.widget.routes import FILES, widget_router
-from servicekit.definition import Erases, Every, Keeps, Reads, Serves, ServiceDefinition
-from servicekit.log.journal import dead_letters_only
-from servicekit.web.journal import where_router
-from servicekit.web.permissions import ANY_TOKEN, PUBLIC, needs
+from servicekit import (
+    ANY_TOKEN,
+    PUBLIC,
+    Erases,
+    Every,
+    Keeps,
+    Reads,
+    Serves,
+    ServiceDefinition,
+    dead_letters_only,
+    needs,
+    where_router,
+)
 
 PROGRAM: ServiceDefinition[FeedbackParts] = ServiceDefinition(
     "feedback",

@@ -18,11 +18,7 @@ from contracts.ids import derived_id
 from contracts.instants import parse_instant
 from contracts.topics import SESSION_CREATED
 from feedback.sessions_postgres import KeptRating
-from servicekit.clock import Clock
-from servicekit.error_kinds import is_transient
-from servicekit.errors import Unavailable
-from servicekit.log.messages import Message, Producer
-from servicekit.logging import frames, logger
+from servicekit import Clock, Message, Producer, Unavailable, frames, is_transient, logger, unavailable_as
 
 log = logger("feedback")
 _AT_ONCE = 500
@@ -155,11 +151,10 @@ class Sessions:
         None, too, if the database does not answer in half of the time that a rating has.
         """
         try:
-            return await within(self._seconds / 2, self._turns.only_tenant(thread_id))
-        except Exception as error:
-            if not is_transient(error):
-                raise
-            log.warning("thread_tenant_unknown", error=type(error).__name__)
+            with unavailable_as("the turn registry"):
+                return await within(self._seconds / 2, self._turns.only_tenant(thread_id))
+        except Unavailable as error:
+            log.warning("thread_tenant_unknown", why=str(error))
             return None
 
     async def _turn_count(self, end: SessionEnd) -> int:
@@ -176,12 +171,8 @@ class Sessions:
         """
         session = opaque(thread_id)
         here = await self._incognito.alist_by_session(session, tenant=tenant)
-        try:
+        with unavailable_as("the database of session ratings"):
             kept = await within(self._seconds, self._kept.alist_by_session(session, tenant=tenant))
-        except Exception as error:
-            if not is_transient(error):
-                raise
-            raise Unavailable("the database of session ratings", type(error).__name__) from None
         return sum(user_id in (None, one.user_id_or_null) for one in (*here, *kept))
 
     async def purge(self) -> None:

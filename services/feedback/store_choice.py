@@ -8,8 +8,7 @@ from urllib.parse import urlsplit
 from feedback.store import Store
 from feedback.store_memory import MemoryStore
 from feedback.store_postgres import PostgresStore
-from servicekit.errors import StartError
-from servicekit.service import Service
+from servicekit import Service, StartError
 
 MIGRATIONS = Path(__file__).parent / "migrations"
 

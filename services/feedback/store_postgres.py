@@ -14,8 +14,7 @@ from feedback.model import Key, Record
 from feedback.registry import TurnKey
 from feedback.sql import SQL
 from feedback.store import Save, Totals, sum_up
-from servicekit.db.erasure_ledger import ErasureLedger
-from servicekit.db.statements import Statement
+from servicekit import ErasureLedger, Statement
 
 
 class PostgresStore:

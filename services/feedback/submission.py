@@ -13,13 +13,7 @@ from contracts.log_time import at_log_time
 from contracts.sources import REVIEW
 from contracts.topics import EXPLICIT_RECEIVED
 from feedback.registry import AgentAnswer, Registry, TurnKey
-from servicekit.clock import Clock
-from servicekit.error_kinds import in_words, is_transient
-from servicekit.errors import Unavailable
-from servicekit.log.messages import Message
-from servicekit.log.reach import Reached, look_until_read
-from servicekit.log.records import Headers
-from servicekit.web.log_writer import LogWriter
+from servicekit import Clock, GroupProgress, LogWriter, Message, unavailable_as
 
 
 class UnknownTurn(Exception):
@@ -75,7 +69,7 @@ class ExplicitIntake:
     def __init__(
         self,
         registry: Registry,
-        reach: Reached,
+        progress: GroupProgress,
         log: LogWriter,
         clock: Clock,
         *,
@@ -83,13 +77,13 @@ class ExplicitIntake:
         judge_at: int | None = None,
     ) -> None:
         self._registry = registry
-        self._reach = reach
+        self._progress = progress
         self._log = log
         self._clock = clock
         self._wait_seconds = wait_seconds
         self._judge_at = judge_at
 
-    async def take(self, key: TurnKey, judgement: Judgement, headers: Headers = ()) -> Accepted:
+    async def take(self, key: TurnKey, judgement: Judgement) -> Accepted:
         """Publish the judgement and wait for the acknowledgement.
 
         Raises UnknownTurn, Behind, and Unavailable or LogFull of the log and the database.
@@ -97,7 +91,7 @@ class ExplicitIntake:
         answer, question, role = await self._answer(key, judgement.user_id)
         event = explicit_event(key, answer, judgement, self._clock.now(), self._judge_at, role or PERSON, question)
         value = event.model_dump_json(by_alias=True).encode()
-        [place] = await self._log.write([Message(EXPLICIT_RECEIVED.name, EXPLICIT_RECEIVED.key(event), value, headers)])
+        [place] = await self._log.write([Message(EXPLICIT_RECEIVED.name, EXPLICIT_RECEIVED.key(event), value)])
         if place.log_time is not None:
             event = at_log_time(event, place.log_time, place.offset, self._judge_at)
         return Accepted(feedback_id_of(key, judgement), event.occurred_at)
@@ -106,21 +100,15 @@ class ExplicitIntake:
         """Return the answer that stands on a turn. Raises UnknownTurn, Behind and Unavailable."""
         if known := await self._known(key, user_id):
             return known
-        known, passed = await look_until_read(
-            self._reach, self._clock, self._wait_seconds, lambda: self._known(key, user_id)
-        )
+        known, passed = await self._progress.look_until_read(self._wait_seconds, lambda: self._known(key, user_id))
         if known:
             return known
         raise UnknownTurn if passed else Behind
 
     async def _known(self, key: TurnKey, user_id: str) -> KnownAnswer | None:
         """None where no agent has answered yet. Raises Unavailable where the registry's database does not answer."""
-        try:
+        with unavailable_as("the turn registry"):
             turn, user_type = await self._registry.find(key, user_id)
-        except Exception as error:
-            if not is_transient(error):
-                raise
-            raise Unavailable("the turn registry", in_words(error)) from None
         if turn is None or turn.answer is None:
             return None
         return KnownAnswer(turn.answer, turn.question_message_id, user_type)

@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator
 from contracts.base import Id, Reaction, Text
 from contracts.fields import Tags
 from contracts.instants import Instant
-from servicekit.web.bodies import Malformed, read_body
+from servicekit import Malformed, read_body
 
 
 class InvalidReaction(Exception):

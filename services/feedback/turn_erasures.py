@@ -12,8 +12,7 @@ import asyncpg
 
 from contracts.erasure import ERASURE_MARGIN, ErasedAt, Person
 from feedback.sql import SQL
-from servicekit.db.erasure_ledger import ErasureLedger
-from servicekit.pseudonyms import Pseudonyms
+from servicekit import ErasureLedger, Pseudonyms
 
 _AT_ONCE: Final = 2_000
 """Turns changed by one statement, so that none runs into the statement limit."""

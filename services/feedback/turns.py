@@ -10,9 +10,7 @@ from contracts.erasure import ErasedAt, author_of, is_erased
 from contracts.versions import MessageEvent
 from feedback.registry import RegisteredTurn, Registry, Role, collapse, newest_roles, role_of, turn_of
 from feedback.turn_erasures import TurnErasures
-from servicekit.log.handler import Handler
-from servicekit.log.outcome import STORED, UNCHANGED, Ignored, Outcome
-from servicekit.log.records import Received
+from servicekit import STORED, UNCHANGED, Handler, Ignored, Outcome, Received
 
 NO_TURN = Ignored("no_turn")
 

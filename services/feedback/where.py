@@ -11,7 +11,7 @@ from contracts.ids import revision_event_id
 from feedback.model import Record
 from feedback.reward import key_of
 from feedback.store import Store
-from servicekit.web.journal import WHERE, FeedbackState
+from servicekit import WHERE, FeedbackState
 
 PATH: Final = WHERE + "feedback"
 

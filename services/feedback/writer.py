@@ -13,9 +13,7 @@ from feedback.merge import UNMAPPED, applies, merge, outcome_of, revise
 from feedback.model import Change, Key, Record
 from feedback.overrule import ReviewOfTurn, overrule, review_over, reviews_that_count
 from feedback.store import Save, Store
-from servicekit.log.messages import Message, Producer
-from servicekit.log.outcome import ERASED, Outcome
-from servicekit.log.records import Headers
+from servicekit import ERASED, Headers, Message, Outcome, Producer
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,12 +1,8 @@
-"""Run the service inference as a process."""
+"""Runs the service inference in its own process."""
 
 from __future__ import annotations
 
-from servicekit.interrupts import end_at_once
+from servicekit import run_service
 
 if __name__ == "__main__":
-    end_at_once()
-    from inference.service import PROGRAM
-    from servicekit.launcher import main
-
-    main(PROGRAM)
+    run_service("inference")

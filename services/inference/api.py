@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Path, Request
 
-from contracts.base import Id, Name
+from contracts.base import Id
 from detector.detector import Detector
 from detector.model import Message
 from inference.api_answers import Detected, FoundStrategies, FoundStrategy, TurnMetadata
@@ -18,20 +18,27 @@ from inference.store import ConversationKey, Store
 from inference.turns.rules import TurnKey
 from inference.turns.store import TurnSearch, Wanted
 from inference.worked import strategies_that_worked
-from servicekit.clock import Clock
-from servicekit.web.auth import Caller, caller_of
-from servicekit.web.bodies import read_body
-from servicekit.web.refusals import documented, refusal, require_media_type
+from servicekit import (
+    Caller,
+    Clock,
+    ProjectPath,
+    TenantPath,
+    caller_of,
+    documented,
+    read_body,
+    refusal,
+    require_media_type,
+)
 
 PROJECT = "/conversations/{tenant}/{project}"
 CONVERSATION = PROJECT + "/{conversation_id:segment}"
 JSON = "application/json"
 UNNAMED = "new message"
 """Id of a message without one."""
-TenantPath = Annotated[Name, Path(examples=["acme"])]
-ProjectPath = Annotated[Name, Path(examples=["support"])]
-ConversationPath = Annotated[Id, Path(examples=["c-42"])]
-TurnPath = Annotated[Id, Path(examples=["t-7"])]
+ConversationPath = Annotated[Id, Path(description="The conversation, also called thread.", examples=["c-42"])]
+TurnPath = Annotated[
+    Id, Path(description="The turn: a person's question and the agent's answer to it.", examples=["t-7"])
+]
 
 READ = (
     documented(401, "No valid access token.")

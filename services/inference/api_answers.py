@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict
-from typing import Any
+from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, Field
 
 from contracts.base import CorrectionType
 from contracts.instants import format_instant
@@ -24,8 +24,11 @@ class FoundTarget(BaseModel):
     model_config = ConfigDict(from_attributes=True, use_attribute_docstrings=True)
 
     turn_id: str
+    """The turn: a person's question and the agent's answer to it."""
     message_id: str
+    """The message."""
     agent_id: str
+    """The agent."""
     score: float
     """0.85 * similarity + 0.15 * recency."""
     similarity: float
@@ -44,6 +47,7 @@ class FoundCandidate(FoundTarget):
     """A turn of the person that the message may be about. The score is computed as for a target."""
 
     conversation_id: str
+    """The conversation, also called thread."""
 
     @classmethod
     def of(cls, one: Candidate) -> FoundCandidate:
@@ -107,20 +111,31 @@ class KnownTurn(BaseModel):
     model_config = ConfigDict(use_attribute_docstrings=True)
 
     conversation_id: str
+    """The conversation, also called thread."""
     turn_id: str
+    """The turn: a person's question and the agent's answer to it."""
     ts: str | None
     """Time of its last message."""
     user_id: str | None
+    """The person."""
     agent_id: str | None
+    """The agent."""
     intent: str | None
+    """The platform's classification of the question."""
     strategy: str | None
+    """The agent's strategy for the answer."""
     validation_outcome: str | None
+    """Result of the platform's own check of the answer."""
     quality_score: float | None
+    """The platform's own score of the answer, 0 to 1."""
     user_feedback_status: Feedback
+    """Verdict on the answer: rejected, accepted or neutral."""
     feedback_confidence: float
+    """Confidence of the verdict, 0 to 1."""
     satisfaction: float
     """The platform's own check and the person's feedback in one number, -1 to 1."""
     ranking_score: float
+    """Combined quality and feedback, -0.4 to 0.8: quality_score * 0.6 + weight * 0.4."""
 
 
 class FoundStrategy(KnownTurn):
@@ -135,7 +150,7 @@ class FoundStrategy(KnownTurn):
 
 
 class FoundStrategies(BaseModel):
-    items: list[FoundStrategy]
+    items: Annotated[list[FoundStrategy], Field(description="The results.")]
 
 
 class Detected(BaseModel):
@@ -186,7 +201,9 @@ class UserFeedback(BaseModel):
     correction_type: str | None
     """explicit_correction, rephrased_query or abandonment; null unless the turn was rejected."""
     confidence: float
+    """Confidence that the person meant it, 0 to 1."""
     user_said: str | None
+    """Text of the message with the feedback."""
 
     @classmethod
     def of(cls, turn: Turn) -> UserFeedback:
@@ -204,16 +221,23 @@ class TurnMetadata(KnownTurn):
     """The metadata.json of a turn. Fields are null if only feedback on the turn is known."""
 
     agent_message_id: str | None
+    """The agent's message in that turn."""
     rejection_detected_in: str | None
     """The turn whose message rejected this one; null if no message did."""
     correction_type: str | None
+    """Kind of rejection; null unless the turn was rejected."""
     user_said: str | None
+    """Text of the message with the feedback."""
     tags: list[str]
+    """Reasons that the person chose."""
     correction: str | None
+    """The correct answer, in the person's words."""
     judged_by_user: bool
     """True if the status is a person's own judgement instead of a verdict on a message."""
     track_id: str | None
+    """The platform's track that the answer belongs to."""
     bundle_id: str | None
+    """The platform's bundle that produced the answer."""
     session_id: str
     """The conversation."""
     timestamp: str | None

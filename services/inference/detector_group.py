@@ -7,8 +7,8 @@ from typing import Final
 
 import asyncpg
 
+from inference import metrics
 from inference.sql import SQL
-from servicekit import metrics
 
 LOOK_SECONDS: Final = 15.0
 RECENT_MINUTES: Final = 5

@@ -9,8 +9,7 @@ import asyncpg
 from contracts.erasure import ERASURE_MARGIN, ErasedAt
 from inference.sql import SQL
 from inference.turns.store import TurnIndex
-from servicekit.db.erasure_ledger import ErasureLedger
-from servicekit.pseudonyms import Pseudonyms
+from servicekit import ErasureLedger, Pseudonyms
 
 _AT_ONCE: Final = 2_000
 """Maximum number of rows per statement, which keeps each below the statement timeout."""

@@ -18,10 +18,7 @@ from inference.neighbours import Stretch, stretches_of
 from inference.store import ConversationKey, IndexedMessage, MessageKey, Store
 from inference.turns.facts import facts_of
 from inference.turns.store import TurnIntake
-from servicekit.log.handler import Handler
-from servicekit.log.messages import Producer
-from servicekit.log.outcome import STORED, UNCHANGED, Outcome
-from servicekit.log.records import Received
+from servicekit import STORED, UNCHANGED, Handler, Outcome, Producer, Received
 
 
 class ConversationHandler(Handler):

@@ -20,9 +20,8 @@ from inference.neighbours import Stretch, to_judge
 from inference.store import Emission, IndexedMessage, MessageKey, Placed, Store, VerdictStamp
 from inference.turns.facts import Facts, joined, questions_of
 from inference.turns.store import HeldVerdict, TurnIntake
-from servicekit.log.messages import Message as Record
-from servicekit.log.messages import Producer
-from servicekit.log.records import Headers
+from servicekit import Headers, Producer
+from servicekit import Message as Record
 
 BLOCKED_SECONDS = 0.25
 """Maximum time that judging blocks the event loop, in seconds. If heartbeats are delayed beyond the session timeout,

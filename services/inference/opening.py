@@ -21,9 +21,7 @@ from inference.settings import InferenceSettings
 from inference.store_postgres import PostgresStore
 from inference.turns.store_postgres import PostgresTurnIndex
 from inference.turns.vectors import TurnVectors
-from servicekit.clock import Clock, SystemClock
-from servicekit.errors import StartError
-from servicekit.log.messages import Producer
+from servicekit import Clock, Producer, StartError
 
 
 async def open_detector(settings: InferenceSettings, say: Callable[[str], None]) -> Detector:
@@ -45,11 +43,12 @@ async def open_judging(
     pool: asyncpg.Pool,
     producer: Producer,
     detector: Detector,
+    clock: Clock,
     resources: AsyncExitStack,
 ) -> Judging:
     """Return a judge of the messages in `pool`'s index for use outside of the service, with its gate if configured."""
     endpoint = open_endpoint(settings, resources)
-    gate = gate_of(settings, endpoint, PostgresGateAnswers(pool), detector, SystemClock()) if endpoint else None
+    gate = gate_of(settings, endpoint, PostgresGateAnswers(pool), detector, clock) if endpoint else None
     turns = await PostgresTurnIndex.over(pool, TurnVectors(detector.embedder))
     return Judging(PostgresStore(pool), turns, producer, detector, gate)
 

@@ -25,12 +25,7 @@ from inference.turns.store_postgres import PostgresTurnIndex
 from inference.turns.user_reactions import UserReactionHandler
 from inference.turns.vectors import TurnVectors
 from inference.turns.vectors_postgres import take_bytes
-from servicekit.log.journal import Journal, JournalReader
-from servicekit.log.reach import Reach, read_up
-from servicekit.pseudonyms import ErasureSettings, Pseudonyms
-from servicekit.service import Service
-from servicekit.settings import read_settings
-from servicekit.web.journal import WhereLookup
+from servicekit import Journal, JournalReader, Pseudonyms, Service, WhereLookup
 
 MIGRATIONS = Path(__file__).parent / "migrations"
 
@@ -60,16 +55,13 @@ class InferenceParts:
         return UserReactionHandler(self.turns)
 
     def routes(self) -> APIRouter:
-        clock = self.service.context.clock
-        reach = Reach(self.service.subscription("inference"), self.service.context.bootstrap)
-        self.service.resources.push_async_callback(reach.close)
         return inference_router(
             PostgresStore(self.reads),
             PostgresTurnSearch(self.reads, self.vectors),
             self.detector,
-            clock,
+            self.service.context.clock,
             self.gate,
-            partial(read_up, reach, clock, self.settings.index_seconds),
+            partial(self.service.progress("inference").read_up, self.settings.index_seconds),
         )
 
 
@@ -100,7 +92,7 @@ async def open_parts(settings: InferenceSettings, service: Service) -> Inference
         gate=gate,
         conversations=conversations,
         group=group,
-        erasures=InferenceErasures(pool, turns, Pseudonyms(read_settings(ErasureSettings))),
+        erasures=InferenceErasures(pool, turns, Pseudonyms.from_environment()),
         journal=Journal(pool),
         lookup=lookup,
     )

@@ -12,7 +12,7 @@ from inference.judging import Judging
 from inference.neighbours import Stretch
 from inference.rejudgements import BEGINNING, Rejudgement, Rejudgements, ToJudge
 from inference.store import IndexedMessage, MessageKey, Place, Placed
-from servicekit.log.records import LOG_TIME, Headers
+from servicekit import Headers, derived_headers
 
 BATCH: Final = 200
 """Messages judged, announced and recorded together. Stopping loses at most one batch."""
@@ -46,7 +46,7 @@ async def rejudge(
 
         def headers(message: IndexedMessage, stored_at: dict[MessageKey, int] = stored_at) -> Headers:
             # The texts count as said when they were stored, so that a later erasure covers them.
-            return [(LOG_TIME, str(stored_at[message.key]).encode())]
+            return derived_headers(log_time=stored_at[message.key])
 
         look = await judging.look(lambda page=page: _stretches(judging, page))  # type: ignore[misc]
         await judging.publish(look, headers=headers)

@@ -13,7 +13,7 @@ import asyncpg
 from inference.differences import AnnouncedVerdict
 from inference.sql import SQL
 from inference.store import ConversationKey, MessageKey, Place
-from servicekit.errors import StartError
+from servicekit import StartError
 
 Position = tuple[str, str, str, int, str]
 """Position after the last judged message: conversation id, tenant, project, microseconds, message id."""

@@ -9,9 +9,7 @@ from inference.parts import InferenceParts, open_parts
 from inference.settings import InferenceSettings
 from inference.where import PATH as WHERE_INFERENCE
 from inference.where import is_noted
-from servicekit.definition import Erases, Every, Keeps, Reads, Serves, ServiceDefinition
-from servicekit.web.journal import where_router
-from servicekit.web.permissions import needs
+from servicekit import Erases, Every, Keeps, Reads, Serves, ServiceDefinition, needs, where_router
 
 # A conversation expires as a whole, once its last message is too old: `evaluation` counts its messages, and must not
 # fall while any of them may be judged again.

@@ -7,7 +7,7 @@ from typing import Annotated, Self
 from pydantic import AfterValidator, Field, SecretStr, model_validator
 from pydantic_settings import SettingsConfigDict
 
-from servicekit.settings import ReadSettings
+from servicekit import ReadSettings
 
 
 def _sendable(key: SecretStr) -> SecretStr:

@@ -11,8 +11,7 @@ from contracts.detectors import version_of
 from contracts.instants import format_instant
 from inference.sql import SQL
 from inference.turns.user_reactions import NO_REACTION
-from servicekit.log.outcome import Ignored, Outcome
-from servicekit.web.journal import WHERE, JudgedMessage
+from servicekit import WHERE, Ignored, JudgedMessage, Outcome
 
 PATH: Final = WHERE + "inference"
 

@@ -27,40 +27,40 @@ class ResponseModel(BaseModel):
 class FeedbackItem:
     """Effective reaction: a verdict that counts on its turn."""
 
-    turn_id: str
-    ts: Time
-    text: str | None
-    reaction: Reaction
-    confidence: float
-    origin: Origin
-    rn: str
+    turn_id: Annotated[str, Field(description="The turn: a person's question and the agent's answer to it.")]
+    ts: Annotated[Time, Field(description="Time of the feedback, RFC 3339.")]
+    text: Annotated[str | None, Field(description="The person's text.")]
+    reaction: Annotated[Reaction, Field(description="The verdict on the answer: ok, not_ok or neutral.")]
+    confidence: Annotated[float, Field(description="Confidence that the person meant it, 0 to 1.")]
+    origin: Annotated[Origin, Field(description="user, machine (inferred from a message) or reviewer.")]
+    rn: Annotated[str, Field(description="The feedback's resource name.")]
 
 
 @dataclass(slots=True)
 class ReactionValue:
-    turn_id: str
-    text: str | None
-    confidence: float
-    ts: Time
-    reaction: Reaction
-    origin: Origin
+    turn_id: Annotated[str, Field(description="The turn: a person's question and the agent's answer to it.")]
+    text: Annotated[str | None, Field(description="The person's text.")]
+    confidence: Annotated[float, Field(description="Confidence that the person meant it, 0 to 1.")]
+    ts: Annotated[Time, Field(description="Time of the feedback, RFC 3339.")]
+    reaction: Annotated[Reaction, Field(description="The verdict on the answer: ok, not_ok or neutral.")]
+    origin: Annotated[Origin, Field(description="user, machine (inferred from a message) or reviewer.")]
 
 
 @dataclass(slots=True)
 class ReactionMeta:
-    rn: str
-    turn_id: str
-    track_id: str | None
-    user_type: str
-    kind: str = REACTION_KIND
+    rn: Annotated[str, Field(description="The feedback's resource name.")]
+    turn_id: Annotated[str, Field(description="The turn: a person's question and the agent's answer to it.")]
+    track_id: Annotated[str | None, Field(description="The platform's track that the answer belongs to.")]
+    user_type: Annotated[str, Field(description="The person's role on the platform.")]
+    kind: Annotated[str, Field(description="The artifact's kind.")] = REACTION_KIND
 
 
 @dataclass(slots=True)
 class ReactionItem:
     """Reaction in the form of its artifact."""
 
-    reaction: ReactionValue
-    meta: ReactionMeta
+    reaction: Annotated[ReactionValue, Field(description="The reaction itself.")]
+    meta: Annotated[ReactionMeta, Field(description="The context of the reaction.")]
 
 
 @dataclass(slots=True)
@@ -70,20 +70,20 @@ class UserText:
     `user_id` is the first message's sender, null after the person's erasure.
     """
 
-    message_id: str
-    user_id: str | None
-    text: str
-    ts: Time
+    message_id: Annotated[str, Field(description="The message.")]
+    user_id: Annotated[str | None, Field(description="The person.")]
+    text: Annotated[str, Field(description="The person's text.")]
+    ts: Annotated[Time, Field(description="Time of the question's last message.")]
 
 
 @dataclass(slots=True)
 class AgentText:
     """Agent's text in a turn; `message_id` is the id of the agent's last message."""
 
-    message_id: str
-    agent_id: str | None
-    text: str
-    ts: Time
+    message_id: Annotated[str, Field(description="The message.")]
+    agent_id: Annotated[str | None, Field(description="The agent.")]
+    text: Annotated[str, Field(description="The agent's text.")]
+    ts: Annotated[Time, Field(description="Time of the answer's last message.")]
 
 
 class Counts(ResponseModel):
@@ -99,8 +99,8 @@ class Counts(ResponseModel):
 
 
 class Window(ResponseModel):
-    start: Time
-    end: Time
+    start: Annotated[Time, Field(description="Start, RFC 3339.")]
+    end: Annotated[Time, Field(description="End, RFC 3339.")]
 
 
 # Arguments are positional, in the order of the fields: keyword arguments take five times as long.

@@ -7,7 +7,7 @@ from typing import Annotated
 import asyncpg
 from fastapi import APIRouter, Depends, Path, Query
 
-from contracts.base import Id, Name
+from contracts.base import Id
 from contracts.instants import DAY
 from reporting.bodies import ArtifactsBody, LatestBody, PeriodBody, SearchBody, TurnsBody
 from reporting.queries.artifacts import Artifacts, artifacts
@@ -16,14 +16,12 @@ from reporting.queries.latest import Latest, LatestQuestion, OwnFeedback, latest
 from reporting.queries.search import FoundFeedbacks, search
 from reporting.queries.turns import TurnsWithFeedbacks, turns_with_feedbacks
 from reporting.selection import ConversationKey, Project
-from servicekit.clock import Clock
-from servicekit.web.auth import Caller, caller_of
-from servicekit.web.refusals import documented
+from servicekit import Caller, Clock, ProjectPath, TenantPath, caller_of, documented
 
-TenantPath = Annotated[Name, Path(examples=["acme"])]
-ProjectPath = Annotated[Name, Path(examples=["support"])]
-ConversationPath = Annotated[Id, Path(examples=["c-42"])]
-TurnPath = Annotated[Id, Path(examples=["t-7"])]
+ConversationPath = Annotated[Id, Path(description="The conversation, also called thread.", examples=["c-42"])]
+TurnPath = Annotated[
+    Id, Path(description="The turn: a person's question and the agent's answer to it.", examples=["t-7"])
+]
 PROJECT = "/conversations/{tenant}/{project}"
 CONVERSATION = PROJECT + "/{conversation_id:segment}"
 FAILURES = (

@@ -12,17 +12,14 @@ from pydantic import Field
 
 from contracts.instants import format_instant
 from reporting.answers import ResponseModel, Time
-from reporting.api import FAILURES, PROJECT, ProjectPath, TenantPath
+from reporting.api import FAILURES, PROJECT
 from reporting.audit.figures import VERDICTS, Audit, accuracy, corrected, pooled
 from reporting.audit.queries import draw, pending, pending_count, strata
 from reporting.bodies import RequestBody
 from reporting.queries.satisfaction import window_of
 from reporting.questions import WindowQuestion
 from reporting.selection import Project, TimeSpan
-from servicekit.clock import Clock
-from servicekit.web.auth import caller_of
-from servicekit.web.bodies import read_body
-from servicekit.web.refusals import refusal, require_media_type
+from servicekit import Clock, ProjectPath, TenantPath, caller_of, read_body, refusal, require_media_type
 
 AUDIT: Final = PROJECT + "/audit"
 DRAWS: Final = AUDIT + "/draws"
@@ -48,8 +45,8 @@ class PendingItem(ResponseModel):
     """A drawn answer without a review. Review it as any turn, by `POST .../turns/{turn_id}/reviews`."""
 
     position: Annotated[int, Field(description="Position in the queue; `after` continues behind it.")]
-    conversation_id: str
-    turn_id: str
+    conversation_id: Annotated[str, Field(description="The conversation, also called thread.")]
+    turn_id: Annotated[str, Field(description="The turn: a person's question and the agent's answer to it.")]
     drawn_at: Annotated[Time, Field(description="Time of the draw.")]
 
 

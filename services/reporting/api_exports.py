@@ -11,7 +11,7 @@ from fastapi import APIRouter, Depends, Path, Query
 from fastapi.responses import StreamingResponse
 from pydantic import Field
 
-from reporting.api import FAILURES, PROJECT, ProjectPath, TenantPath
+from reporting.api import FAILURES, PROJECT
 from reporting.bodies import FilterBody
 from reporting.exports.cases import cases
 from reporting.exports.examples import Format
@@ -26,8 +26,7 @@ from reporting.exports.files import (
 )
 from reporting.queries.projects import is_known
 from reporting.selection import Filters, Project
-from servicekit.web.auth import caller_of
-from servicekit.web.refusals import documented, refusal
+from servicekit import ProjectPath, TenantPath, caller_of, documented, refusal
 
 EXPORT = PROJECT + "/exports/{wanted:segment}"
 

@@ -7,15 +7,14 @@ from typing import Annotated
 import asyncpg
 from fastapi import APIRouter, Depends, Query
 
-from reporting.api import FAILURES, PROJECT, ProjectPath, TenantPath
+from reporting.api import FAILURES, PROJECT
 from reporting.queries.calibration import Calibration, calibration
 from reporting.queries.reasons import Reasons, reasons
 from reporting.queries.satisfaction import Ranking, Summary, ranking, summary
 from reporting.queries.sessions import SessionRatings, session_ratings
 from reporting.questions import CalibrationQuestion, Listed, RankingQuestion, SessionsBody, SummaryQuestion
 from reporting.selection import Project
-from servicekit.clock import Clock
-from servicekit.web.auth import caller_of
+from servicekit import Clock, ProjectPath, TenantPath, caller_of
 
 SESSIONS = "/conversations/{tenant}/sessions"
 """Path without a project: only tokens for all of the tenant's projects may use it."""

@@ -10,11 +10,10 @@ from pydantic import BaseModel, Field
 
 from contracts.base import Name
 from contracts.instants import format_instant
-from reporting.api import FAILURES, TenantPath
+from reporting.api import FAILURES
 from reporting.webhooks.endpoints import WebhookEndpoint
 from reporting.webhooks.store import Deliveries
-from servicekit.clock import Clock
-from servicekit.web.refusals import documented, refusal
+from servicekit import Clock, TenantPath, documented, refusal
 
 WEBHOOKS = "/tenants/{tenant}/webhooks"
 REPLAY = WEBHOOKS + "/{endpoint:segment}/replay"

@@ -179,8 +179,8 @@ class SearchBody(FilterBody, Paged):
 
 
 class MomentFilter(RequestBody):
-    op: Operator
-    value: Moment
+    op: Annotated[Operator, Field(description="Comparison operator.")]
+    value: Annotated[Moment, Field(description="The time to compare with, RFC 3339.")]
 
 
 class ArtifactsBody(RequestBody):
@@ -208,19 +208,29 @@ class ArtifactsBody(RequestBody):
         }
     )
 
-    kinds: Annotated[list[Label], Field(max_length=10)] | None = None
-    roles: Annotated[list[Label], Field(max_length=10)] | None = None
-    scope: Literal["conversation", "user"] = "conversation"
-    conversation_id: Id | None = None
-    user_id: Id | None = None
-    all_tags: Annotated[list[Tag], Field(max_length=20)] = []
+    kinds: Annotated[list[Label], Field(max_length=10)] | None = Field(
+        default=None, description="Kinds to find; null finds all."
+    )
+    roles: Annotated[list[Label], Field(max_length=10)] | None = Field(
+        default=None, description="Roles to find; null finds all."
+    )
+    scope: Literal["conversation", "user"] = Field(
+        default="conversation", description="Search in one conversation or for one person."
+    )
+    conversation_id: Annotated[Id | None, Field(description="The conversation to search.")] = None
+    user_id: Annotated[Id | None, Field(description="The person to search for.")] = None
+    all_tags: Annotated[list[Tag], Field(max_length=20, description="Tags that an artifact must all have.")] = []
     days: Days = 365
-    timestamp_filters: Annotated[list[MomentFilter], Field(max_length=10)] = []
+    timestamp_filters: Annotated[
+        list[MomentFilter], Field(max_length=10, description="Bounds on the time; all must hold.")
+    ] = []
     sort: Annotated[
         Literal["recency", "newest", "oldest"], Field(description="`recency` is another name for `newest`.")
     ] = "newest"
     limit: Limit = 100
-    with_payload: Annotated[bool, Field(strict=True)] = False
+    with_payload: Annotated[
+        bool, Field(strict=True, description="True to return each artifact's complete content.")
+    ] = False
 
     @model_validator(mode="after")
     def _says_where(self) -> Self:

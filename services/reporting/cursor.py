@@ -11,7 +11,7 @@ from typing import Annotated, Any, Final, TypeVar
 from pydantic import Field, TypeAdapter, ValidationError
 
 from contracts.base import Id
-from servicekit.errors import BadRequest
+from servicekit import BadRequest
 
 CURSOR_LIMIT: Final = 8_000
 """Maximum length of a cursor or watermark, in characters."""

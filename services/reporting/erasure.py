@@ -7,7 +7,7 @@ from typing import Final
 from contracts.erasure import ERASURE_MARGIN, ErasedAt
 from reporting.sql import SQL
 from reporting.store_postgres import IS_LIVE
-from servicekit.db.erasure_ledger import ErasureLedger
+from servicekit import ErasureLedger
 
 _AT_ONCE: Final = 5_000
 """Maximum number of rows that one statement changes, to stay under the statement timeout."""

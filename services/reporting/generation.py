@@ -15,7 +15,7 @@ from reporting.database import Connection
 from reporting.projection import FeedbackRow
 from reporting.sql import SQL
 from reporting.store_postgres import FEEDBACK_TABLES, IS_LIVE, by_table, given_feedbacks
-from servicekit.errors import StartError
+from servicekit import StartError
 
 _SWITCH_SECONDS: Final = 3_600.0
 

@@ -18,9 +18,7 @@ from reporting.projection import (
     session_row,
 )
 from reporting.store import ReadModelStore
-from servicekit.log.handler import Handler
-from servicekit.log.outcome import STORED, UNCHANGED, Outcome
-from servicekit.log.records import Received, Tombstone
+from servicekit import STORED, UNCHANGED, Handler, Outcome, Received, Tombstone
 
 _MESSAGES: Final = frozenset(get_args(MessageEvent))
 

@@ -25,10 +25,7 @@ from reporting.webhooks.endpoints import WebhookEndpoint, read_endpoints
 from reporting.webhooks.handlers import WebhookHandler
 from reporting.webhooks.store import Deliveries
 from reporting.where import feedback_of, states_of
-from servicekit.log.journal import Journal, JournalReader
-from servicekit.log.messages import Producer
-from servicekit.service import Service
-from servicekit.web.journal import WhereLookup
+from servicekit import Journal, JournalReader, Producer, Service, WhereLookup
 
 MIGRATIONS = Path(__file__).parent / "migrations"
 

@@ -15,8 +15,7 @@ from contracts.feedback import FeedbackCreated, FeedbackSessionCreated
 from contracts.ids import derived_id
 from contracts.sources import REVIEW
 from contracts.versions import MessageEvent, message_in, place_of, version_of
-from servicekit.log.outcome import STORED, UNCHANGED, Ignored, Outcome
-from servicekit.log.records import Tombstone, revision_named
+from servicekit import STORED, UNCHANGED, Ignored, Outcome, Tombstone
 
 SUPERSEDED = Ignored("superseded")
 
@@ -101,7 +100,7 @@ def forgotten_of(tombstone: Tombstone) -> Forgotten | None:
         feedback_id = UUID(tombstone.key)
     except ValueError:
         return None
-    named = revision_named(tombstone.raw.headers)
+    named = tombstone.revision
     return Forgotten(feedback_id, tombstone.raw.log_time // 1_000 if named is None else named)
 
 

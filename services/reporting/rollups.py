@@ -14,8 +14,7 @@ from typing import Final, NamedTuple
 import asyncpg
 
 from reporting.sql import SQL
-from servicekit.clock import Clock, SystemClock
-from servicekit.db.pools import PLANNED_FREELY
+from servicekit import PLANNED_FREELY, Clock
 
 QUIET_SECONDS: Final = 10.0
 """Time without changes after which a stale hour is counted."""
@@ -37,9 +36,9 @@ class _SnapshotMark(NamedTuple):
 class Rollups:
     """Updater of the roll-ups, on a pool that may write to the reporting schema."""
 
-    def __init__(self, pool: asyncpg.Pool, clock: Clock | None = None) -> None:
+    def __init__(self, pool: asyncpg.Pool, clock: Clock) -> None:
         self._pool = pool
-        self._clock = clock or SystemClock()
+        self._clock = clock
         self._looked: _SnapshotMark | None = None
         self._looked_at = self._clock.monotonic()
         self._settled: str | None = None

@@ -15,10 +15,19 @@ from reporting.settings import ReportingSettings
 from reporting.webhooks.handlers import ErasureRequestHandler
 from reporting.where import PATH as WHERE_REPORTS
 from reporting.where import is_noted
-from servicekit.definition import Erases, Every, Keeps, Reads, Serves, ServiceDefinition
-from servicekit.log.journal import dead_letters_only
-from servicekit.web.journal import where_router
-from servicekit.web.permissions import ANY_TOKEN, PUBLIC, needs
+from servicekit import (
+    ANY_TOKEN,
+    PUBLIC,
+    Erases,
+    Every,
+    Keeps,
+    Reads,
+    Serves,
+    ServiceDefinition,
+    dead_letters_only,
+    needs,
+    where_router,
+)
 
 PROGRAM: ServiceDefinition[ReportingParts] = ServiceDefinition(
     "reporting",

@@ -11,8 +11,7 @@ import asyncpg
 from contracts.instants import format_instant
 from reporting.projection import SUPERSEDED
 from reporting.sql import SQL
-from servicekit.log.outcome import ERASED, Outcome
-from servicekit.web.journal import WHERE, CountedIn, FeedbackState
+from servicekit import ERASED, WHERE, CountedIn, FeedbackState, Outcome
 
 PATH: Final = WHERE + "reports"
 

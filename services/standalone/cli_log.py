@@ -15,13 +15,16 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.table import Table
 
-from servicekit.log.dead_letter_reasons import meaning_of
+from chat_bridge.dead_letter_reasons import REASONS as BRIDGE_REASONS
+from servicekit.log.dead_letter_reasons import REASONS, meaning_of
 from servicekit.logging import configure_logging
 from standalone.state import DEFAULT_STATE
 from standalone.terminal import FAILED, AsJson, Running, State, harmless, instant, print_json, run, say, show
 
 SHOWN = 50
 UNFOLDED = 1_000
+MEANINGS = {**REASONS, **BRIDGE_REASONS}
+"""Meaning and remedy of each reason."""
 """Table width in columns if the output is not a terminal: a dead letter stays on one line."""
 Reason = Annotated[str | None, typer.Option(help="Only this reason, such as invalid_json.")]
 Topic = Annotated[str | None, typer.Option(help="Only records of this topic.")]
@@ -71,7 +74,7 @@ def list_letters(
     if len(found) > SHOWN:
         say(f"The newest {SHOWN} of {len(found):,}; --json gives all.")
     for name, count in reasons.most_common():
-        meaning = meaning_of(name)
+        meaning = meaning_of(name, MEANINGS)
         say(f"{count:8,} {name}{f': {meaning}' if meaning else ''}")
 
 
@@ -120,7 +123,7 @@ def show_letter(
         return
     for key, value in facts.items():
         show(f"{key}: {value}")
-    if meaning := meaning_of(found.reason):
+    if meaning := meaning_of(found.reason, MEANINGS):
         show(f"means: {meaning}")
     if found.value is not None:
         show(found.value.decode("utf-8", "replace"))

@@ -21,7 +21,7 @@ from servicekit.complaints import sentence
 from servicekit.log.cluster import Bootstrap
 from servicekit.log.messages import Message, Producer
 from servicekit.log.reader import records_of
-from servicekit.log.records import REVISION, event_in, revision_named
+from servicekit.log.records import REVISION, revision_named
 from standalone.terminal import say
 
 IsStored = Callable[[UUID], Awaitable[bool]]
@@ -86,7 +86,7 @@ class Ledger:
         key = record.key or b""
         self.junk.pop((record.partition, key), None)
         try:
-            event = None if record.value is None else event_in(record.value, FeedbackCreated)
+            event = None if record.value is None else FeedbackCreated.from_wire(record.value)
             feedback_id = UUID(key.decode("ascii"))
             if event is not None and event.feedback_id != feedback_id:
                 raise ValueError("the key is another record's")

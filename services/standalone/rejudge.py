@@ -15,6 +15,7 @@ from inference.rejudge import rejudge, what_would_change
 from inference.rejudgements import Rejudgement, Rejudgements
 from inference.settings import InferenceSettings
 from inference.turns.vectors_postgres import take_bytes
+from servicekit.clock import SystemClock
 from servicekit.db.pools import open_pool
 from servicekit.errors import StartError
 from servicekit.log.messages import Producer
@@ -65,7 +66,7 @@ async def rejudge_database(
         rejudgements = Rejudgements(await parts.enter_async_context(pool.acquire()))
         detector = await open_detector(settings, say)
         producer: Producer = _NoLog() if dry_run else await parts.enter_async_context(writing_to(target))
-        judging = await open_judging(settings, pool, producer, detector, parts)
+        judging = await open_judging(settings, pool, producer, detector, SystemClock(), parts)
         if dry_run:
             if since is None:
                 raise StartError("Name the time with --since.")

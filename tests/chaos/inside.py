@@ -6,15 +6,19 @@ from __future__ import annotations
 import os
 import random
 import signal
+import sys
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
+from importlib import import_module
 from typing import Any
 
 from aiokafka.errors import KafkaTimeoutError
 
 from chaos.plan import Plan, Point, plan_from
 from chaos.planted import RenamesRoles, plant
+from servicekit import launcher
 from servicekit.clock import SystemClock
+from servicekit.definition import ServiceDefinition
 from servicekit.log.messages import Message, Producer, Written
 from servicekit.log.subscriber import Subscription
 from servicekit.service import Service, ServiceContext
@@ -105,4 +109,21 @@ class InsideFaults:
         own.update(_commit=watched_commit, on_partitions_revoked=watched_revoked)
 
 
-faults = InsideFaults(plan_from(os.environ))
+class FaultyDefinition(ServiceDefinition[Any]):
+    """A service's page with the faults of this process's plan in the service that it builds."""
+
+    async def build(self, settings: Any, context: ServiceContext, *outside: Any) -> Service:
+        faults = InsideFaults(plan_from(os.environ))
+        service = await super().build(settings, faults.surround(context), *outside)
+        faults.arm(service)
+        return service
+
+
+def main() -> None:
+    """Run the service that the first argument names, as `python -m SERVICE` does, with planned faults."""
+    page: ServiceDefinition[Any] = import_module(f"{sys.argv.pop(1)}.service").PROGRAM
+    launcher.main(FaultyDefinition(**{one.name: getattr(page, one.name) for one in fields(page)}))
+
+
+if __name__ == "__main__":
+    main()

@@ -40,7 +40,7 @@ class Plan:
     bug: Bug | None = None
 
     def environment(self) -> dict[str, str]:
-        return {"AGENT_FEEDBACK_FAULTS": "chaos.inside", VARIABLE: json.dumps(asdict(self))}
+        return {VARIABLE: json.dumps(asdict(self))}
 
 
 def plan_from(environment: Mapping[str, str]) -> Plan:

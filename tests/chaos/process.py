@@ -12,6 +12,7 @@ import time
 from collections.abc import Mapping
 from pathlib import Path
 
+from chaos.plan import VARIABLE
 from standalone.embedded.children import ended, spawn
 
 TOKEN = "chaos-of-sixteen"
@@ -19,7 +20,10 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 class ServiceProcess:
-    """Process of `agent-feedback run NAME` that ends with the harness. Its log goes to `log`."""
+    """Process of `agent-feedback run NAME` that ends with the harness, with faults if its environment has a plan.
+
+    Its log goes to `log`.
+    """
 
     def __init__(self, name: str, environment: Mapping[str, str], log: Path) -> None:
         self.name = name
@@ -30,9 +34,10 @@ class ServiceProcess:
         """True if the harness ends the process."""
         path = os.pathsep.join([str(ROOT / "tests"), os.environ.get("PYTHONPATH", "")]).rstrip(os.pathsep)
         given = {**os.environ, "AGENT_FEEDBACK_TOKEN": TOKEN, "PYTHONPATH": path, **environment}
+        program = ["chaos.inside"] if VARIABLE in environment else ["standalone", "run"]
         with log.open("ab") as output:
             self.process: subprocess.Popen[bytes] = spawn(
-                [sys.executable, "-m", "standalone", "run", name, "--port", "0"],
+                [sys.executable, "-m", *program, name, "--port", "0"],
                 output=output,
                 environment=given,
                 on_our_death=signal.SIGKILL,

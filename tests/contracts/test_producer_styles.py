@@ -11,7 +11,6 @@ import pytest
 from contracts.asyncapi import examples_of
 from contracts.events_page import STYLES, events_page
 from contracts.topics import BY_NAME
-from servicekit.log.records import event_in
 
 MESSAGE, REPLY, REACTION = "chat.message.ingested", "chat.message.reply.ingested", "chat.message.reaction.ingested"
 USUAL: Mapping[tuple[str, str], Mapping[str, Any]] = {
@@ -34,7 +33,7 @@ def test_a_style_reads_as_the_usual_spelling(place: tuple[str, str]) -> None:
     topic, example = place
     said = dict(examples_of(BY_NAME[topic]))[example]
     kind = BY_NAME[topic].event
-    styled, usual = (event_in(json.dumps(one).encode(), kind) for one in (said, said | USUAL[place]))
+    styled, usual = (kind.from_wire(json.dumps(one).encode()) for one in (said, said | USUAL[place]))
     assert styled == usual
     assert BY_NAME[topic].key(styled) == BY_NAME[topic].key(usual)
 
@@ -42,14 +41,14 @@ def test_a_style_reads_as_the_usual_spelling(place: tuple[str, str]) -> None:
 @pytest.mark.parametrize("name", ["turnId", "threadId", "replyToMessageId", "agentId", "trackId", "userType"])
 def test_an_empty_optional_id_is_none(name: str) -> None:
     said = dict(examples_of(BY_NAME[MESSAGE]))["least"]
-    without, empty = (event_in(json.dumps(one).encode(), BY_NAME[MESSAGE].event) for one in (said, said | {name: ""}))
+    without, empty = (BY_NAME[MESSAGE].event.from_wire(json.dumps(one).encode()) for one in (said, said | {name: ""}))
     assert empty == without
 
 
 @pytest.mark.parametrize("content", ["", " ", "\n\u3000\t"])
 def test_a_blank_text_is_empty(content: str) -> None:
     said = dict(examples_of(BY_NAME[REPLY]))["sticker"] | {"content": content}
-    event: Any = event_in(json.dumps(said).encode(), BY_NAME[REPLY].event)
+    event: Any = BY_NAME[REPLY].event.from_wire(json.dumps(said).encode())
     assert (event.content, event.attachments[0].type) == ("", "sticker")
 
 

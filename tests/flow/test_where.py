@@ -17,6 +17,7 @@ from contracts.detectors import precedence
 from inference.handlers import indexed
 from reporting.parts import MIGRATIONS
 from reporting.rollups import Rollups
+from servicekit.clock import SystemClock
 from servicekit.db.pools import open_pool
 from standalone.where import Params, Way, way_of
 
@@ -52,7 +53,7 @@ async def rolled_up(stack: RunningStack) -> None:
     pool = await open_pool(stack.database_url, "reporting", MIGRATIONS, size=1)
     async with asyncio.timeout(30):
         while await stack.rows("select from reporting.stale_hours"):
-            await Rollups(pool).catch_up(quiet=0)
+            await Rollups(pool, SystemClock()).catch_up(quiet=0)
     await pool.close()
 
 

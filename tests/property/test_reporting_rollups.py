@@ -26,6 +26,7 @@ from reporting.rollups import HOUR, Rollups, _SnapshotMark
 from reporting.selection import ALWAYS, Filters, Project, TimeSpan
 from reporting.store_postgres import PostgresReadModels
 from reporting.votes import Votes
+from servicekit.clock import SystemClock
 
 AT = Project("acme", "support")
 LENGTH = 40 * DAY
@@ -93,7 +94,7 @@ async def happens(read_models: asyncpg.Pool, choose: random.Random, revision: in
     store = PostgresReadModels(read_models)
     match choose.randrange(8):
         case 0:
-            await Rollups(read_models).catch_up(quiet=0)
+            await Rollups(read_models, SystemClock()).catch_up(quiet=0)
         case 1:
             await store.apply(forgotten=[Forgotten(feedback_id(f"e{choose.randrange(60)}"), revision)])
         case 2:
@@ -204,14 +205,14 @@ async def test_figures_equal_a_recount_at_any_moment(read_models: asyncpg.Pool, 
             span = TimeSpan(span.start // DAY * DAY, span.start // DAY * DAY + 30 * DAY)
         starts = sorted(choose.randrange(span.start, span.end) for _ in range(choose.randrange(4)))
         await check(read_models, span, choose.choice(FILTERS), starts)
-    await Rollups(read_models).catch_up(quiet=0)
+    await Rollups(read_models, SystemClock()).catch_up(quiet=0)
     assert await read_models.fetchval("select count(*) from stale_hours") == 0
     for filters in FILTERS:
         await check(read_models, TimeSpan(START - DAY, START + LENGTH), filters, [START + 7, START + 20 * DAY])
 
 
 async def test_an_hour_that_changes_while_it_is_counted_stays_stale(read_models: asyncpg.Pool) -> None:
-    projector, rollups = ProjectionHandler(PostgresReadModels(read_models)), Rollups(read_models)
+    projector, rollups = ProjectionHandler(PostgresReadModels(read_models)), Rollups(read_models, SystemClock())
     await projector.handle(batch(feedback("f1", at=0)))
     async with read_models.acquire() as held, held.transaction(isolation="repeatable_read"):
         await held.fetchval("select count(*) from stale_hours")
@@ -232,7 +233,7 @@ async def test_an_hour_that_changes_while_it_is_counted_stays_stale(read_models:
 @pytest.mark.parametrize("judged", [True, False])
 async def test_of_two_that_change_one_turn_at_once_both_are_counted(read_models: asyncpg.Pool, judged: bool) -> None:
     """Neither transaction sees the other's change: a verdict and its judgement, or a reaction and its replacement."""
-    rollups = Rollups(read_models)
+    rollups = Rollups(read_models, SystemClock())
     first = feedback("first", kind="inferred" if judged else "reaction", reaction=None, at=0)
     second = feedback("second", reaction=None, at=5 * 3600)
     await ProjectionHandler(PostgresReadModels(read_models)).handle(batch(first, second))
@@ -249,7 +250,7 @@ async def test_of_two_that_change_one_turn_at_once_both_are_counted(read_models:
 
 
 async def test_what_is_noted_after_a_look_stays_noted_while_somebody_writes(read_models: asyncpg.Pool) -> None:
-    projector, rollups = ProjectionHandler(PostgresReadModels(read_models)), Rollups(read_models)
+    projector, rollups = ProjectionHandler(PostgresReadModels(read_models)), Rollups(read_models, SystemClock())
     write = "update feedbacks set text = 'x' where feedback_id = $1"
     await projector.handle(batch(feedback("f1", at=0), feedback("f2", turn="t2", at=DAY // 1_000_000)))
     await rollups.catch_up(quiet=0)
@@ -292,7 +293,7 @@ async def test_an_operator_is_told_of_a_transaction_that_keeps_hours_from_being_
 
 async def test_what_a_server_said_that_has_been_replaced_counts_no_more(read_models: asyncpg.Pool) -> None:
     """A restored database continues transaction ids from its copy, so ids of ended transactions are assigned again."""
-    rollups = Rollups(read_models)
+    rollups = Rollups(read_models, SystemClock())
     rollups._settle(_SnapshotMark("890:901:890", 901))
     rollups._settle(_SnapshotMark("905:910:905", 910))
     assert rollups._settled == "890:901:890"
@@ -301,7 +302,7 @@ async def test_what_a_server_said_that_has_been_replaced_counts_no_more(read_mod
 
 
 async def test_an_hour_is_left_alone_while_it_changes_but_not_for_ever(read_models: asyncpg.Pool) -> None:
-    projector, rollups = ProjectionHandler(PostgresReadModels(read_models)), Rollups(read_models)
+    projector, rollups = ProjectionHandler(PostgresReadModels(read_models)), Rollups(read_models, SystemClock())
     await projector.handle(batch(feedback("f1", at=0)))
     assert await rollups.catch_up(quiet=60) == 0
     assert await rollups.catch_up(quiet=60, longest=0) == 1
@@ -311,8 +312,10 @@ async def test_two_that_count_at_once_count_once(read_models: asyncpg.Pool) -> N
     await ProjectionHandler(PostgresReadModels(read_models)).handle(
         batch(*(feedback(f"f{n}", turn=f"t{n}", at=n) for n in range(50)))
     )
-    await asyncio.gather(*(Rollups(read_models).catch_up(quiet=0) for _ in range(4)), return_exceptions=True)
-    await Rollups(read_models).catch_up(quiet=0)
+    await asyncio.gather(
+        *(Rollups(read_models, SystemClock()).catch_up(quiet=0) for _ in range(4)), return_exceptions=True
+    )
+    await Rollups(read_models, SystemClock()).catch_up(quiet=0)
     assert await read_models.fetchval("select sum(ok) from rollups where grain = 'total'") == 50
     await check(read_models, TimeSpan(START - DAY, START + DAY), Filters(), [])
 
@@ -321,7 +324,7 @@ async def test_an_erased_persons_tag_is_in_no_count(read_models: asyncpg.Pool) -
     said = [feedback("f1", kind="explicit", tags=("ours",), at=0), feedback("f2", user="bob", turn="t2", at=9)]
     said.append(feedback("f3", kind="explicit", tags=("theirs",), tenant="globex", at=1))
     await ProjectionHandler(PostgresReadModels(read_models)).handle(batch(*said))
-    await Rollups(read_models).catch_up(quiet=0)
+    await Rollups(read_models, SystemClock()).catch_up(quiet=0)
     assert await read_models.fetchval("select count(*) from rollups where reason = 'ours'") == 2
     await ReportingErasures(read_models).erase({Person("acme", "ann"): START + DAY})
     assert await read_models.fetchval("select count(*) from rollups where reason = 'ours'") == 0
@@ -333,7 +336,7 @@ async def test_a_step_that_begins_within_an_hour_divides_it(read_models: asyncpg
     """Days of time zones with an offset of half an hour begin within an hour."""
     said = (feedback(f"f{minute}", turn=f"t{minute}", at=60 * minute) for minute in range(0, 240, 7))
     await ProjectionHandler(PostgresReadModels(read_models)).handle(batch(*said))
-    await Rollups(read_models).catch_up(quiet=0)
+    await Rollups(read_models, SystemClock()).catch_up(quiet=0)
     hour = START // HOUR * HOUR
     await check(
         read_models, TimeSpan(hour - DAY, hour + DAY), Filters(), [hour - DAY, hour + HOUR // 2, hour + 5 * HOUR // 2]

@@ -38,9 +38,9 @@ export interface AgentText {
   message_id: string;
   /** The agent. */
   agent_id: string | null;
-  /** What the agent answered. */
+  /** The agent's text. */
   text: string;
-  /** When the last message of the answer was written. */
+  /** Time of the answer's last message. */
   ts: string;
 }
 
@@ -48,11 +48,11 @@ export interface AgentText {
 export interface Artifact {
   /** The artifact's resource name. */
   id: string;
-  /** artifact, for all of them. */
+  /** Always `artifact`. */
   role: "artifact";
-  /** When it was said, or when the turn was. */
+  /** Time of the reaction or of the turn. */
   ts: string;
-  /** What it is: its kind, turn, origin and track. */
+  /** Its kind, turn, origin and track. */
   tags: string[];
   /** The reaction or the turn's log, as JSON. */
   text: string;
@@ -64,16 +64,16 @@ export interface Artifact {
   turn_id: string;
   /** The platform's track that the answer belongs to. */
   track_id: string | null;
-  /** The platform's bundle that made the answer. */
+  /** The platform's bundle that produced the answer. */
   bundle_id: string | null;
-  /** Where the object store has its payload; null where it has none, or not yet. */
+  /** Address of the payload in the object store, if it is there. */
   hosted_uri: string | null;
-  /** The whole of it, where asked for. */
+  /** The complete content; null unless requested. */
   payload: Record<string, unknown> | null;
 }
 
 export interface Artifacts {
-  /** What was found. */
+  /** The results. */
   items: Artifact[];
 }
 
@@ -83,13 +83,13 @@ export interface ArtifactsBody {
   kinds?: string[] | null;
   /** Roles to find; null finds all. */
   roles?: string[] | null;
-  /** Whether to look in one conversation or at one person. */
+  /** Search in one conversation or for one person. */
   scope?: "conversation" | "user";
-  /** The conversation to look in. */
+  /** The conversation to search. */
   conversation_id?: string | null;
-  /** The person to look at. */
+  /** The person to search for. */
   user_id?: string | null;
-  /** Tags that must all be there. */
+  /** Tags that an artifact must all have. */
   all_tags?: string[];
   /** Length of the period up to now, in days. */
   days?: number;
@@ -99,7 +99,7 @@ export interface ArtifactsBody {
   sort?: "recency" | "newest" | "oldest";
   /** Maximum number of items in the response. */
   limit?: number;
-  /** Whether to give the whole of each. */
+  /** True to return each artifact's complete content. */
   with_payload?: boolean;
 }
 
@@ -181,7 +181,7 @@ export interface Calibration {
 }
 
 export interface ConversationsInPeriod {
-  /** The customer whose data this is. */
+  /** The customer that owns the data. */
   tenant: string;
   /** The project within the tenant. */
   project: string;
@@ -300,15 +300,15 @@ export interface ErasureReceipt {
 export interface FeedbackItem {
   /** The turn: a person's question and the agent's answer to it. */
   turn_id: string;
-  /** When it was said, RFC 3339. */
+  /** Time of the feedback, RFC 3339. */
   ts: string;
-  /** What the person wrote. */
+  /** The person's text. */
   text: string | null;
-  /** What the person thinks of the answer: ok, not_ok or neutral. */
+  /** The verdict on the answer: ok, not_ok or neutral. */
   reaction: "ok" | "not_ok" | "neutral";
-  /** How sure it is that the person meant it, 0 to 1. */
+  /** Confidence that the person meant it, 0 to 1. */
   confidence: number;
-  /** user: given on purpose. machine: read out of what a person wrote. */
+  /** user, machine (inferred from a message) or reviewer. */
   origin: "user" | "machine" | "reviewer";
   /** The feedback's resource name. */
   rn: string;
@@ -457,7 +457,7 @@ export interface FoundFeedbacks {
 }
 
 export interface FoundStrategies {
-  /** What was found. */
+  /** The results. */
   items: FoundStrategy[];
 }
 
@@ -473,21 +473,21 @@ export interface FoundStrategy {
   user_id: string | null;
   /** The agent. */
   agent_id: string | null;
-  /** What the platform took the question for. */
+  /** The platform's classification of the question. */
   intent: string | null;
-  /** How the agent went about the answer. */
+  /** The agent's strategy for the answer. */
   strategy: string | null;
-  /** How the platform's own check of the answer ended. */
+  /** Result of the platform's own check of the answer. */
   validation_outcome: string | null;
   /** The platform's own score of the answer, 0 to 1. */
   quality_score: number | null;
-  /** What is made of the answer: rejected, accepted or neutral. */
+  /** Verdict on the answer: rejected, accepted or neutral. */
   user_feedback_status: "rejected" | "accepted" | "neutral";
-  /** How sure that is, 0 to 1. */
+  /** Confidence of the verdict, 0 to 1. */
   feedback_confidence: number;
   /** The platform's own check and the person's feedback in one number, -1 to 1. */
   satisfaction: number;
-  /** Quality and feedback in one number, -0.4 to 0.8: quality_score * 0.6 + weight * 0.4. */
+  /** Combined quality and feedback, -0.4 to 0.8: quality_score * 0.6 + weight * 0.4. */
   ranking_score: number;
   /** Similarity of its question to the text, 0 to 1; null without a text. */
   similarity: number | null;
@@ -579,7 +579,7 @@ export interface JudgedMessage {
 export interface Latest {
   /** The conversation, also called thread. */
   conversation_id: string;
-  /** What was found. */
+  /** The results. */
   items: LatestItem[];
   /** Cursor of the next page; null on the last page. */
   next_cursor: string | null;
@@ -605,23 +605,23 @@ export interface LatestBody {
 export interface LatestItem {
   /** The turn: a person's question and the agent's answer to it. */
   turn_id: string;
-  /** When the turn's last message was written. */
+  /** Time of the turn's last message. */
   turn_ts: string | null;
-  /** The feedback. The same facts give the same id again. */
+  /** The feedback record's id; the same facts give the same id. */
   feedback_id: string;
   /** The person. */
   user_id: string;
-  /** When it was said, RFC 3339. */
+  /** Time of the feedback, RFC 3339. */
   ts: string;
-  /** When the feedback last changed. */
+  /** Time of its last change. */
   recorded_at: string;
-  /** What the person thinks of the answer; null where they took it back. */
+  /** The verdict on the answer; null if retracted. */
   reaction: "ok" | "not_ok" | "neutral" | null;
-  /** What the person wrote. */
+  /** The person's text. */
   text: string | null;
-  /** How sure it is that the person meant it, 0 to 1. */
+  /** Confidence that the person meant it, 0 to 1. */
   confidence: number;
-  /** user: given on purpose. machine: read out of what a person wrote. */
+  /** user, machine (inferred from a message) or reviewer. */
   origin: "user" | "machine" | "reviewer";
   /** The feedback's resource name. */
   rn: string;
@@ -636,7 +636,7 @@ export interface MemoryStatus {
 }
 
 export interface MomentFilter {
-  /** How the time is compared. */
+  /** Comparison operator. */
   op: "=" | "<>" | "<" | "<=" | ">" | ">=";
   /** The time to compare with, RFC 3339. */
   value: string;
@@ -682,19 +682,19 @@ export interface OwnFeedback {
   turn_id: string;
   /** The person. */
   user_id: string;
-  /** What the person thinks of the answer; null where they say nothing. */
+  /** The verdict; null without a reaction. */
   reaction?: "ok" | "not_ok" | "neutral" | null;
   /** implicit, reaction, explicit or inferred. */
   feedback_type?: "implicit" | "reaction" | "explicit" | "inferred" | null;
-  /** What the person wrote. */
+  /** The person's text. */
   text?: string | null;
-  /** Short reasons that the person chose. */
+  /** Reasons that the person chose. */
   tags?: string[];
-  /** What the answer should have been, in the person's words. */
+  /** The correct answer, in the person's words. */
   correction?: string | null;
-  /** The emoji, where the feedback is one. */
+  /** The emoji, if the feedback is one. */
   emoji?: string | null;
-  /** When it was said, RFC 3339. */
+  /** Time of the feedback, RFC 3339. */
   ts?: string | null;
 }
 
@@ -751,7 +751,7 @@ export interface PeriodItem {
 export interface PeriodTurn {
   /** The turn: a person's question and the agent's answer to it. */
   turn_id: string;
-  /** When the newest reaction in the window was given. */
+  /** Time of the newest reaction in the window. */
   ts: string;
   /** The effective reactions. */
   feedbacks: FeedbackItem[];
@@ -861,7 +861,7 @@ export interface RatingsOfStep {
 export interface ReactionItem {
   /** The reaction itself. */
   reaction: ReactionValue;
-  /** What it belongs to. */
+  /** The context of the reaction. */
   meta: ReactionMeta;
 }
 
@@ -872,7 +872,7 @@ export interface ReactionMeta {
   turn_id: string;
   /** The platform's track that the answer belongs to. */
   track_id: string | null;
-  /** Who the person is to the platform. */
+  /** The person's role on the platform. */
   user_type: string;
   /** The artifact's kind. */
   kind?: string;
@@ -881,15 +881,15 @@ export interface ReactionMeta {
 export interface ReactionValue {
   /** The turn: a person's question and the agent's answer to it. */
   turn_id: string;
-  /** What the person wrote. */
+  /** The person's text. */
   text: string | null;
-  /** How sure it is that the person meant it, 0 to 1. */
+  /** Confidence that the person meant it, 0 to 1. */
   confidence: number;
-  /** When it was said, RFC 3339. */
+  /** Time of the feedback, RFC 3339. */
   ts: string;
-  /** What the person thinks of the answer: ok, not_ok or neutral. */
+  /** The verdict on the answer: ok, not_ok or neutral. */
   reaction: "ok" | "not_ok" | "neutral";
-  /** user: given on purpose. machine: read out of what a person wrote. */
+  /** user, machine (inferred from a message) or reviewer. */
   origin: "user" | "machine" | "reviewer";
 }
 
@@ -931,7 +931,7 @@ export interface Reasons {
 
 /** Reason of a refusal, in one sentence. */
 export interface Refusal {
-  /** Why, in one sentence. */
+  /** The reason, in one sentence. */
   detail: string;
 }
 
@@ -1108,19 +1108,19 @@ export interface Threshold {
 export interface TurnLog {
   /** The turn: a person's question and the agent's answer to it. */
   turn_id: string;
-  /** When the turn's last message was written. */
+  /** Time of the turn's last message. */
   ts: string;
-  /** Messages of the turn. */
+  /** Number of messages in the turn. */
   messages: number;
   /** The agent. */
   agent_id: string | null;
-  /** What the platform took the question for. */
+  /** The platform's classification of the question. */
   intent: string | null;
-  /** How the agent went about the answer. */
+  /** The agent's strategy for the answer. */
   strategy: string | null;
   /** The platform's track that the answer belongs to. */
   track_id: string | null;
-  /** The platform's bundle that made the answer. */
+  /** The platform's bundle that produced the answer. */
   bundle_id: string | null;
 }
 
@@ -1136,39 +1136,39 @@ export interface TurnMetadata {
   user_id: string | null;
   /** The agent. */
   agent_id: string | null;
-  /** What the platform took the question for. */
+  /** The platform's classification of the question. */
   intent: string | null;
-  /** How the agent went about the answer. */
+  /** The agent's strategy for the answer. */
   strategy: string | null;
-  /** How the platform's own check of the answer ended. */
+  /** Result of the platform's own check of the answer. */
   validation_outcome: string | null;
   /** The platform's own score of the answer, 0 to 1. */
   quality_score: number | null;
-  /** What is made of the answer: rejected, accepted or neutral. */
+  /** Verdict on the answer: rejected, accepted or neutral. */
   user_feedback_status: "rejected" | "accepted" | "neutral";
-  /** How sure that is, 0 to 1. */
+  /** Confidence of the verdict, 0 to 1. */
   feedback_confidence: number;
   /** The platform's own check and the person's feedback in one number, -1 to 1. */
   satisfaction: number;
-  /** Quality and feedback in one number, -0.4 to 0.8: quality_score * 0.6 + weight * 0.4. */
+  /** Combined quality and feedback, -0.4 to 0.8: quality_score * 0.6 + weight * 0.4. */
   ranking_score: number;
   /** The agent's message in that turn. */
   agent_message_id: string | null;
   /** The turn whose message rejected this one; null if no message did. */
   rejection_detected_in: string | null;
-  /** How the person rejected the answer: explicitly, by asking again, or by giving up. */
+  /** Kind of rejection; null unless the turn was rejected. */
   correction_type: string | null;
-  /** The message that says so. */
+  /** Text of the message with the feedback. */
   user_said: string | null;
-  /** Short reasons that the person chose. */
+  /** Reasons that the person chose. */
   tags: string[];
-  /** What the answer should have been, in the person's words. */
+  /** The correct answer, in the person's words. */
   correction: string | null;
   /** True if the status is a person's own judgement instead of a verdict on a message. */
   judged_by_user: boolean;
   /** The platform's track that the answer belongs to. */
   track_id: string | null;
-  /** The platform's bundle that made the answer. */
+  /** The platform's bundle that produced the answer. */
   bundle_id: string | null;
   /** The conversation. */
   session_id: string;
@@ -1187,9 +1187,9 @@ export interface TurnWithFeedbacks {
   assistant: AgentText | null;
   /** The effective reactions. */
   feedbacks: FeedbackItem[];
-  /** The same reactions in the form of artifacts. */
+  /** The same reactions as artifacts. */
   reactions: ReactionItem[];
-  /** How the answer was made. */
+  /** Summary of the answer's metadata. */
   turn_log: TurnLog | null;
   /** True if only the first 1 MiB of texts, or the newest 1 MiB of reactions, are included. */
   cut?: boolean;
@@ -1209,7 +1209,7 @@ export interface TurnsBody {
 
 /** Turns of a conversation with their reactions. `user_id` is the sender of the first message by a person; null if there is none or the person was erased. */
 export interface TurnsWithFeedbacks {
-  /** The person who began the conversation. */
+  /** The sender of the first message by a person. */
   user_id: string | null;
   /** The conversation, also called thread. */
   conversation_id: string;
@@ -1229,9 +1229,9 @@ export interface UserFeedback {
   detected_in_turn: string | null;
   /** explicit_correction, rephrased_query or abandonment; null unless the turn was rejected. */
   correction_type: string | null;
-  /** How sure it is that the person meant it, 0 to 1. */
+  /** Confidence that the person meant it, 0 to 1. */
   confidence: number;
-  /** The message that says so. */
+  /** Text of the message with the feedback. */
   user_said: string | null;
 }
 
@@ -1241,9 +1241,9 @@ export interface UserText {
   message_id: string;
   /** The person. */
   user_id: string | null;
-  /** What the person wrote. */
+  /** The person's text. */
   text: string;
-  /** When the last message of the question was written. */
+  /** Time of the question's last message. */
   ts: string;
 }
 
@@ -1258,9 +1258,9 @@ export interface WhereFound {
 }
 
 export interface Window {
-  /** From this time on, RFC 3339. */
+  /** Start, RFC 3339. */
   start: string;
-  /** Up to this time, RFC 3339. */
+  /** End, RFC 3339. */
   end: string;
 }
 
@@ -1366,6 +1366,7 @@ export interface Operations {
   };
   "GET /api/memory/status": {
     query: {
+      /** The session's thread, which is the conversation's id. */
       thread_id: string;
       /** For tokens of all tenants; default: the token's. */
       tenant?: string | null;

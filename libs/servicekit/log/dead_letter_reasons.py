@@ -1,4 +1,4 @@
-"""Reasons of dead letters, each with its meaning for an operator and the remedy."""
+"""Reasons of the platform's dead letters, each with its meaning for an operator and the remedy."""
 
 from __future__ import annotations
 
@@ -29,19 +29,11 @@ REASONS: Final[Mapping[str, tuple[str, str]]] = {
         "occurredAt is more than five minutes ahead of the log",
         "set the producer's clock; replay when that time has come",
     ),
-    "original_never_came": (
-        "the message it is about was not published in that conversation within the parking time",
-        "publish that message, then replay; or the producer names another conversation than the message's",
-    ),
-    "parking_full": (
-        "a tenant has too many replies and reactions waiting for messages",
-        "find out why, or raise CHAT_BRIDGE_PARKED_LIMIT; then replay",
-    ),
     "bug": ("our own code failed on it", "the log line `bug` says where; replay after the release that mends it"),
 }
 """Reason to its meaning and its remedy."""
 
 
-def meaning_of(reason: str) -> str:
-    """The reason's meaning and remedy in one sentence; empty for a reason that is none of ours."""
-    return "{}: {}".format(*REASONS[reason]) if reason in REASONS else ""
+def meaning_of(reason: str, reasons: Mapping[str, tuple[str, str]]) -> str:
+    """Return the reason's meaning and remedy in one sentence; empty for a reason that is not in `reasons`."""
+    return "{}: {}".format(*reasons[reason]) if reason in reasons else ""

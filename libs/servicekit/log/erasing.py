@@ -15,7 +15,7 @@ from contracts.topics import ERASURE_CONFIRMED, ERASURE_REQUESTED
 from servicekit.log.handler import Handler
 from servicekit.log.messages import Message, Producer
 from servicekit.log.outcome import ERASED, STORED, TOMBSTONE, UNCHANGED, Outcome
-from servicekit.log.records import Received, Tombstone, Unreadable, inherited
+from servicekit.log.records import Received, Tombstone, Unreadable
 
 
 class Erasures(Protocol):
@@ -101,7 +101,7 @@ def confirmed(erasure: Erasure, service: FeedbackKeeper, removed: int, request: 
     """Return the record that says that `service` has carried out the erasure of `request`."""
     event = confirmation(erasure, service, removed)
     value = event.model_dump_json(by_alias=True).encode()
-    return Message(ERASURE_CONFIRMED.name, ERASURE_CONFIRMED.key(event), value, inherited(request))
+    return Message(ERASURE_CONFIRMED.name, ERASURE_CONFIRMED.key(event), value, request.derived_headers)
 
 
 def _author(received: Received[Any] | Tombstone) -> Person | None:

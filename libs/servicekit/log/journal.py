@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 from uuid import UUID
 
 import asyncpg
 from pydantic_core import from_json
 
-from contracts.base import ID_LIMIT, ID_PATTERN
+from contracts.base import ID_LIMIT, ID_PATTERN, Event
 from servicekit.db.sql import SQL
 from servicekit.db.statements import Statement
 from servicekit.log.handler import Handler
@@ -27,16 +27,6 @@ _NAME: Final = re.compile(r"[A-Za-z0-9._-]{1,64}")
 _ID: Final = re.compile(ID_PATTERN)
 FeedbackOf = Callable[[Any], UUID | None]
 log = logger("journal")
-
-
-class Settled(NamedTuple):
-    """Outcome of a record after its batch; `at` has its log coordinates."""
-
-    event_id: str
-    at: str
-    tenant: str
-    project: str
-    outcome: Outcome
 
 
 class Journal:
@@ -60,9 +50,12 @@ class Journal:
         """Note records that became dead letters, if they say whose they are."""
         await self._write(SQL.note_outcomes, [row for row in map(_refused_row, refused) if row is not None])
 
-    async def settle(self, settled: Collection[Settled]) -> None:
-        """Note what became of records that had waited."""
-        rows = [(*one[:4], kind_of(one.outcome), reason_of(one.outcome)) for one in settled]
+    async def settle(self, settled: Collection[tuple[Event, str, Outcome]]) -> None:
+        """Note the outcomes of records that had waited; of each its event, coordinates and outcome."""
+        rows = [
+            (event.event_id, at, event.tenant, event.project, kind_of(outcome), reason_of(outcome))
+            for event, at, outcome in settled
+        ]
         await self._write(SQL.settle_outcomes, rows)
 
     async def _write(self, statement: Statement, rows: Sequence[tuple[Any, ...]]) -> None:

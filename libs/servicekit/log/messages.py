@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, Self
 
-from contracts.ids import partition_of
-from contracts.topics import BY_NAME
-from servicekit.log.records import Headers
+from servicekit.log.records import REVISION, Headers
 
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """One record to write. `partition` None means: by the key's murmur2. A `value` of None is a tombstone."""
+    """A record to write. The key's murmur2 hash replaces a `partition` of None. A `value` of None is a tombstone."""
 
     topic: str
     key: str | None
@@ -21,8 +19,14 @@ class Message:
     headers: Headers = ()
     partition: int | None = None
 
+    @classmethod
+    def tombstone(cls, topic: str, key: str, revision: int, headers: Headers, partition: int) -> Self:
+        """Return the record that deletes the object `key`, for all its revisions up to `revision`."""
+        return cls(topic, key, None, [*headers, (REVISION, str(revision).encode())], partition)
+
     @property
     def size(self) -> int:
+        """Upper bound of the record's size in the log, in bytes."""
         size = len(self.key or "") * 4 + len(self.value or b"") + 256
         for name, value in self.headers:
             size += len(name) + len(value or b"")  # foreign ones may be null
@@ -43,17 +47,12 @@ class Producer(Protocol):
     async def send(self, messages: Sequence[Message]) -> list[Written]:
         """Write all messages and wait until the log has acknowledged them, in order within each partition.
 
-        Gives each message's place. Raises MessageSizeTooLargeError where one is too large (nothing is written then),
-        LogUnavailable where the log could not be reached: then any part may have been written.
+        Return the position of each message. Raises MessageSizeTooLargeError if one is too large; then nothing is
+        written. Raises LogUnavailable if the log did not acknowledge; then any part may have been written.
         """
         ...
 
 
-def fixed_partition(topic: str, key: str) -> int:
-    """The partition of `key` by the count in the topic table, whatever the cluster says."""
-    return partition_of(key, BY_NAME[topic].partitions)
-
-
 def bytes_of(messages: Iterable[Message]) -> int:
-    """About how many bytes the messages take in the log."""
+    """Return the approximate size of the messages in the log, in bytes."""
     return sum(message.size for message in messages)

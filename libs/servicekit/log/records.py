@@ -33,9 +33,9 @@ _REVISION_DIGITS = 18
 FUTURE_LIMIT = 5 * MINUTE
 """Microseconds that a record's occurredAt may be ahead of the log's time."""
 
-
 FUTURE = ("future", "occurredAt is more than five minutes ahead of the log")
-"""Reason and detail of a record that `is_future`."""
+_LATEST = 2**63 - 1
+"""A log time, in microseconds, for which no event is from the future."""
 
 
 class Coordinates(NamedTuple):
@@ -121,6 +121,15 @@ class Received(NamedTuple, Generic[E]):
         """See `cause_of`."""
         return cause_of(self.raw)
 
+    @property
+    def traceparent(self) -> str | None:
+        return header(self.raw.headers, TRACEPARENT)
+
+    @property
+    def derived_headers(self) -> list[tuple[str, bytes]]:
+        """The headers that a derived record inherits: the cause, the first log time of a replay, and the trace."""
+        return derived_headers(self.cause, self.raw.replay_of, self.traceparent)
+
 
 @dataclass(frozen=True, slots=True)
 class Tombstone:
@@ -132,6 +141,11 @@ class Tombstone:
     @property
     def topic(self) -> str:
         return self.raw.coordinates.topic
+
+    @property
+    def revision(self) -> int | None:
+        """See `revision_named`."""
+        return revision_named(self.raw.headers)
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,15 +180,15 @@ def cause_of(raw: RawRecord) -> str:
     return own if raw.coordinates.topic in FOREIGN else header(raw.headers, CAUSE) or own
 
 
-def inherited(received: Received[Any]) -> list[tuple[str, bytes]]:
-    """Return the headers that a derived record inherits: the cause, the first log time of a replay, and the trace."""
-    headers = [(CAUSE, received.cause.encode())]
-    if received.raw.replay_of is not None:
-        headers.append((LOG_TIME, str(received.raw.replay_of).encode()))
-    trace = header(received.raw.headers, TRACEPARENT)
-    if trace:
-        headers.append((TRACEPARENT, trace.encode()))
-    return headers
+def derived_headers(
+    cause: str | None = None, log_time: int | None = None, traceparent: str | None = None
+) -> list[tuple[str, bytes]]:
+    """Return the headers of a derived record, without those that are None.
+
+    `cause` has the coordinates of the chat record, `log_time` (microseconds) the first log time of the words in it.
+    """
+    named = ((CAUSE, cause), (LOG_TIME, None if log_time is None else str(log_time)), (TRACEPARENT, traceparent))
+    return [(name, value.encode()) for name, value in named if value]
 
 
 def as_tombstone(raw: RawRecord) -> Tombstone | None:
@@ -209,27 +223,35 @@ def read(raw: RawRecord, models: Mapping[str, type[E]], judged_at: int | None = 
     dropped: Sequence[str] = ()
     try:
         try:
-            event = event_in(value, model)
+            event = model.from_wire(value)
         except ValidationError as error:
             if not (dropped := _droppable(raw, model, error)):
                 raise
-            event = event_in(_without(value, dropped), model)
+            event = model.from_wire(_without(value, dropped))
     except ValidationError as error:
         return Unreadable(raw, *_why(error))
     except (ValueError, RecursionError) as error:
         return Unreadable(raw, "invalid_json", type(error).__name__)
     if raw.log_timed:
         event = at_log_time(event, raw.first_log_time, raw.coordinates.offset, judged_at)
-    if is_future(event.occurred_at, raw.log_time if judged_at is None else judged_at):
-        return Unreadable(raw, *FUTURE)
+    if fault := future_fault(event.occurred_at, raw.log_time if judged_at is None else judged_at):
+        return Unreadable(raw, *fault)
     if value.count(b'"tenant"') > 1 and _repeats_a_key(value):
         return Unreadable(raw, "repeated_key", "a name stands twice in the object")
     return Received(event, raw, dropped)
 
 
-def is_future(occurred_at: int, log_time: int) -> bool:
-    """Return True if consumers reject a record of `log_time` whose event has this time, both in microseconds."""
-    return occurred_at > log_time + FUTURE_LIMIT
+def read_value(topic: str, value: bytes, models: Mapping[str, type[E]]) -> Received[E] | Unreadable:
+    """Parse the event in a value that is not in the log yet. Any time is valid. Never raises. See `read`."""
+    return read(RawRecord(Coordinates(topic, 0, 0), None, value, (), _LATEST), models)
+
+
+def future_fault(occurred_at: int, log_time: int) -> tuple[str, str] | None:
+    """Return the reason and detail for rejecting an event whose time is too far ahead of `log_time`, else None.
+
+    Both times are in microseconds.
+    """
+    return FUTURE if occurred_at > log_time + FUTURE_LIMIT else None
 
 
 def _droppable(raw: RawRecord, model: type[Envelope], error: ValidationError) -> Sequence[str]:
@@ -243,16 +265,6 @@ def _droppable(raw: RawRecord, model: type[Envelope], error: ValidationError) ->
 
 def _without(value: bytes, names: Sequence[str]) -> bytes:
     return to_json({name: said for name, said in from_json(value).items() if name not in names})
-
-
-def event_in(value: bytes, model: type[E]) -> E:
-    """Parse the event in a record's value. Raises ValueError.
-
-    Accepts wire names only: a snake_case key is unknown and ignored, on replay too.
-    """
-    # Calls the compiled validator directly: `model_validate_json` takes a tenth longer and adds nothing.
-    event: E = model.__pydantic_validator__.validate_json(value, by_alias=True, by_name=False)
-    return event
 
 
 def _in_words(refused: RefusedBatch) -> str:

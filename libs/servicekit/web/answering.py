@@ -1,4 +1,4 @@
-"""Every request is answered: within its deadline, and also where a database is down or our own code fails."""
+"""Responses to requests that are late, that an unavailable dependency fails, or that our own code fails."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from servicekit import metrics
 from servicekit.db.inline_release_pool import ConnectionUsage, connection_usage
-from servicekit.error_kinds import is_transient
-from servicekit.errors import Unavailable
+from servicekit.error_kinds import in_words, is_transient
+from servicekit.errors import LogFull, Unavailable
 from servicekit.logging import frames, logger
 from servicekit.web.refusals import RETRY_SECONDS, refused, unavailable
 
@@ -23,12 +23,12 @@ REQUEST_SECONDS = 10.0
 log = logger("http")
 
 
-class Answering:
-    """Answers 503 where `app` has not begun its answer after `seconds`, or what it needs is down; 500 where it fails.
+class DeadlineMiddleware:
+    """Returns 503 if `app` has not started its response after `seconds`, or raised a transient error.
 
-    Each is one JSON sentence, and a late one of a page is a page; it names the database where that is waited for. A 500
-    is logged with its place; its sentence holds the id to find it by. An answer that has begun may take as
-    long as it needs.
+    Returns 429 if the log is full, and 500 for any other error. The body is one sentence as JSON; for a late page it
+    is a page. The sentence names the database if the request waits for it. An error behind a 500 is logged under the
+    id in the sentence. A response that has started has no deadline.
     """
 
     def __init__(self, app: ASGIApp, seconds: float = REQUEST_SECONDS) -> None:
@@ -65,13 +65,13 @@ class Answering:
         except Exception as error:
             answer = answer_to(error, scope)
             if begun:
-                return  # the connection is closed on an answer that is not whole
+                return  # closes the connection: the response is incomplete
         finally:
             self._leave(work)
         await answer(scope, receive, send)
 
     def _leave(self, work: asyncio.Future[None]) -> None:
-        """Cancel what is still at work without waiting for it: a frozen database answers no cancellation either."""
+        """Cancel unfinished work without waiting for it: a frozen database does not answer a cancellation either."""
         if isinstance(work, asyncio.Task) and not work.done():
             work.cancel()
             self._abandoned.add(work)
@@ -84,8 +84,7 @@ class Answering:
 
 
 async def _within(seconds: float, work: asyncio.Future[None]) -> None:
-    """Return once `work` is done, whatever came of it, or `seconds` are over: `asyncio.wait` for one, which is less to
-    do."""
+    """Return once `work` is done or has failed, or after `seconds`. Cheaper than `asyncio.wait` with one future."""
     loop = asyncio.get_running_loop()
     over: asyncio.Future[None] = loop.create_future()
 
@@ -102,15 +101,24 @@ async def _within(seconds: float, work: asyncio.Future[None]) -> None:
 
 
 def answer_to(error: Exception, scope: Scope) -> JSONResponse:
-    """The answer to a request whose route raised `error`: 503 where waiting may help, else 500 under an id."""
+    """Return the response for an `error` of a route: 429 for a full log, 503 for a transient error, otherwise 500."""
+    if isinstance(error, LogFull):
+        return JSONResponse({"detail": str(error)}, 429, {"Retry-After": str(error.retry_after)})
     if is_transient(error):
         log.warning("request_unavailable", route=_route(scope), error=type(error).__name__)
         return JSONResponse({"detail": unavailable(_as_unavailable(error))}, 503, {"Retry-After": str(RETRY_SECONDS)})
-    return JSONResponse({"detail": f"This request failed on our side; the log names it {failed(error, scope)}."}, 500)
+    return JSONResponse({"detail": f"This request failed on our side; the log names it {_failed(error, scope)}."}, 500)
 
 
-def failed(error: Exception, scope: Scope) -> str:
-    """Log and count a request that our own code failed on; gives the id it is logged under."""
+def failure_id(error: Exception, scope: Scope) -> str | None:
+    """Log the error that failed a request. Return the id in the log; None if the error is transient."""
+    if is_transient(error):
+        log.warning("request_unavailable", route=_route(scope), error=type(error).__name__)
+        return None
+    return _failed(error, scope)
+
+
+def _failed(error: Exception, scope: Scope) -> str:
     name = uuid4().hex[:12]
     metrics.HTTP_FAILURES.labels(_route(scope)).inc()
     log.error("request_failed", id=name, route=_route(scope), error=type(error).__name__, where=frames(error))
@@ -122,15 +130,15 @@ def _as_unavailable(error: Exception) -> Unavailable:
         case Unavailable():
             return error
         case KafkaError():
-            return Unavailable("the log", type(error).__name__)
+            return Unavailable("the log", in_words(error))
         case asyncpg.PostgresError() | asyncpg.InterfaceError() | OSError() | TimeoutError():
-            return Unavailable("the database", type(error).__name__)
+            return Unavailable("the database", in_words(error))
         case _:
             return Unavailable("a part of this service", type(error).__name__)
 
 
 def _route(scope: Scope) -> str:
-    """The template of the request's route, as the guard noted it; never the path, which holds ids."""
+    """Return the template of the request's route, which the guard has set; never the path, which contains ids."""
     return str(scope["state"].get("template", "unknown"))
 
 

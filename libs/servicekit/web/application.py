@@ -21,7 +21,7 @@ from contracts.asyncapi import asyncapi
 from contracts.scopes import ADMIN
 from servicekit.errors import BadRequest
 from servicekit.request_batcher import RequestBatcher
-from servicekit.web.answering import REQUEST_SECONDS, Answering
+from servicekit.web.answering import REQUEST_SECONDS, DeadlineMiddleware
 from servicekit.web.auth import Authenticator
 from servicekit.web.bodies import Malformed
 from servicekit.web.descriptions import described
@@ -126,7 +126,7 @@ def application(not_ready: NotReady, warnings: Warnings = tuple) -> FastAPI:
 
     @app.exception_handler(Exception)
     async def unexpected(_: Request, error: Exception) -> JSONResponse:
-        raise error  # answered, logged and counted by `Answering`
+        raise error  # answered, logged and counted by `DeadlineMiddleware`
 
     return app
 
@@ -181,7 +181,7 @@ def guarded(
     guard = Guard(
         limited, authenticator, table, surface.refused_pages, lambda template: starting() and template not in own
     )
-    behind = Answering(guard, seconds)
+    behind = DeadlineMiddleware(guard, seconds)
     if not origins:
         return behind
     # Never with cookies: another site's page speaks with the token it was given, not with the browser's.

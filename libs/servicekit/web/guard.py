@@ -1,4 +1,4 @@
-"""The one place where requests are let in: who calls, what the route asks of them, and which tenant it is about."""
+"""Authentication and authorisation of every request, by the permission table."""
 
 from __future__ import annotations
 
@@ -14,25 +14,25 @@ from servicekit.web.auth import COOKIE, Authenticator, Caller
 from servicekit.web.paths import UnreadablePath, raw_path, segments_of, template_of
 from servicekit.web.permissions import PermissionTable
 from servicekit.web.refusals import RefusedPage, refused, unavailable
+from servicekit.web.trace import enter_trace
 
 NO_TOKEN = "A valid access token is needed."  # noqa: S105 # a sentence
 STARTING = "This service is starting; send this again later."
 _FRONT = "/"
-"""Where the page is whose refusals answer a browser that asks for an address of nobody's."""
+"""Path of the page that renders refusals of unknown paths to browsers."""
 _CHALLENGE = {"WWW-Authenticate": "Bearer"}
 
 
 class Guard:
-    """Lets a request through to `app` if its row in `table` allows it; then `request.state` has `caller`, `template`
-    and `place`, the path's parameters.
+    """Passes a request to `app` if its row in `table` allows it.
 
-    Reads of the database see no other tenant from then on (`row_security.py`). `request.state.authenticator` is there
-    for pages that sign people in, `page` for whoever refuses a request for a page later on, or None.
+    Sets `request.state`: `caller`, `template`, `place` (the path's parameters), `authenticator` for pages that sign
+    people in, and `page`, which renders refusals of a page, or None. The request's reads of the database see no other
+    tenant (`row_security.py`), and its writes to the log carry its trace.
 
-    401 without a valid token, 404 where no row has the path, 405 where its row has another method, 403 where the token
-    lacks the scope, tenant or project, 503 while a token cannot be checked, or a route is still to come: `to_come` is
-    asked by template. `pages` says how refusals of pages look, by path. Routes see the path as it was sent, so that a
-    slash inside an id stays inside it.
+    Returns 401 without a valid token, 404 if no row has the path, 405 if its row has another method, 403 if the token
+    lacks the scope, tenant or project, and 503 if a token cannot be checked or the template is `to_come`. `pages` has
+    the renderer of refusals by path. Routes see the path as it was sent, so that a slash inside an id stays inside it.
     """
 
     def __init__(
@@ -55,11 +55,13 @@ class Guard:
         path = raw_path(scope)
         scope.setdefault("state", {})["authenticator"] = self._authenticator
         scope = {**scope, "path": path}
-        answer = await self._refusal(Request(scope, receive), path)
+        request = Request(scope, receive)
+        enter_trace(request.headers.get("traceparent"))
+        answer = await self._refusal(request, path)
         await (self._app if answer is None else answer)(scope, receive, send)
 
     async def _refusal(self, request: Request, path: str) -> Response | None:
-        """The answer to a request that may not pass, or None."""
+        """Return the response to a request that may not pass, or None."""
         request.state.page = front = self._pages.get(_FRONT) if _of_a_browser(request) else None
         try:
             rows = self._table.rows_at(segments_of(path))

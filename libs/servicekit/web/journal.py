@@ -6,16 +6,15 @@ from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from typing import Annotated, Any, Final
 from uuid import UUID
 
-from fastapi import APIRouter, Depends, Path, Query
+from fastapi import APIRouter, Depends, Query
 from pydantic import BaseModel, Field
 
-from contracts.base import Id, Name
+from contracts.base import Id
 from contracts.instants import format_instant
-from servicekit.error_kinds import in_words, is_transient
-from servicekit.errors import Unavailable
 from servicekit.log.journal import FOUND_LIMIT, JournalReader
 from servicekit.web.auth import caller_of
-from servicekit.web.refusals import documented, refusal_of
+from servicekit.web.parameters import ProjectPath, TenantPath
+from servicekit.web.refusals import documented
 
 WHERE: Final = "/conversations/{tenant}/{project}/where/"
 ANSWERS: Final = (
@@ -154,20 +153,15 @@ def where_router(path: str, lookup: WhereLookup, tag: str) -> APIRouter:
 
     @router.get(path, responses=ANSWERS)
     async def find_records(
-        tenant: Annotated[Name, Path(examples=["acme"])],
-        project: Annotated[Name, Path(examples=["support"])],
+        tenant: TenantPath,
+        project: ProjectPath,
         event_id: Annotated[list[Id], _ids("Records with these event ids.")] = [],  # noqa: B006 # FastAPI copies it
         message_id: Annotated[list[Id], _ids("Records that are, or are about, these messages.")] = [],  # noqa: B006
         cause: Annotated[list[Id], _ids("Records that derive from the chat records at these coordinates.")] = [],  # noqa: B006
         feedback_id: Annotated[list[UUID], _ids("The state of these feedback records, if the service has any.")] = [],  # noqa: B006
     ) -> WhereFound:
         """Say what became of the records with these event ids, message ids or causes."""
-        try:
-            return await lookup(tenant, project, event_id, message_id, cause, [str(one) for one in feedback_id])
-        except Exception as error:
-            if not is_transient(error):
-                raise
-            raise refusal_of(Unavailable("the database", in_words(error))) from None
+        return await lookup(tenant, project, event_id, message_id, cause, [str(one) for one in feedback_id])
 
     return router
 

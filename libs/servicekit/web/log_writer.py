@@ -1,35 +1,34 @@
-"""From HTTP into the log: written and acknowledged within seconds, or refused so that a caller can act on it."""
+"""Writing from HTTP into the log: acknowledged within seconds, or refused with an error that the caller can act on."""
 
 from __future__ import annotations
 
 import asyncio
-import re
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from itertools import islice
 
 from aiokafka.errors import KafkaError, MessageSizeTooLargeError
 
 from servicekit.errors import LogFull, Unavailable
 from servicekit.log.messages import Message, Producer, Written, bytes_of
-from servicekit.log.records import TRACEPARENT, Headers
 from servicekit.log.settings import MESSAGE_LIMIT
 from servicekit.request_batcher import RequestBatcher
+from servicekit.web.trace import trace_headers
 
 Room = Callable[[int], bool]
-"""Says whether the log has room for that many bytes now."""
-_TRACEPARENT = re.compile(r"[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}", re.ASCII)
+"""Returns True if the log has room for that many bytes."""
 _WAITING_LIMIT = 64 * 1024 * 1024
-"""Bytes that wait for the log at the most."""
+"""Maximum number of bytes that wait for the log."""
 _AT_ONCE = 500
-"""Records of one request that are written at once."""
+"""Maximum number of records of one request in one write."""
 _TOGETHER = 1_000
-"""Records of several requests that are written together."""
+"""Maximum number of records of several requests in one write."""
 
 
 class LogWriter:
-    """Writes what came in over HTTP. `room` says whether the log can take so many bytes; `seconds` bounds the wait.
+    """Writer for HTTP routes. `room` tells if the log has room; `seconds` limits the wait for an acknowledgement.
 
-    Requests that come while others are being written are written together.
+    Requests that arrive during a write are written together in the next one.
     """
 
     def __init__(self, producer: Producer, *, room: Room = lambda _: True, seconds: float = 5.0) -> None:
@@ -40,14 +39,16 @@ class LogWriter:
         self._send = RequestBatcher(self._send_together, most=_TOGETHER, weigh=len)
 
     async def write(self, messages: Sequence[Message]) -> list[Written]:
-        """Write all of `messages`, acknowledged on return; return the position of each.
+        """Write all `messages` with the request's trace, acknowledged on return; return the position of each.
 
-        The time limit counts anew for every 500 of them.
+        Each write of 500 has its own time limit.
 
-        Raises LogFull where nothing was written for want of room, MessageSizeTooLargeError where one is larger than a
-        topic takes, Unavailable where the log did not acknowledge in time: then any part may have been written, or
-        still be.
+        Raises LogFull if the log has no room; then nothing is written. Raises MessageSizeTooLargeError if a message is
+        larger than a topic allows. Raises Unavailable if the log did not acknowledge in time; then any part may have
+        been written, or may still be.
         """
+        if trace := trace_headers():
+            messages = [replace(message, headers=[*message.headers, *trace]) for message in messages]
         if not self._room(bytes_of(messages)):
             raise LogFull
         written: list[Written] = []
@@ -64,7 +65,7 @@ class LogWriter:
             raise MessageSizeTooLargeError("a record is larger than a topic takes")
         self._waiting_bytes += size
         try:
-            # A write given up on here goes on by itself: cutting it off would break the producer under its other users.
+            # An abandoned write continues: cancelling it would break the producer for its other users.
             async with asyncio.timeout(self._seconds):
                 return await self._send(messages)
         except (KafkaError, OSError, TimeoutError, Unavailable) as error:
@@ -75,10 +76,3 @@ class LogWriter:
     async def _send_together(self, requests: Sequence[Sequence[Message]]) -> list[Sequence[Written]]:
         written = iter(await self._producer.send([message for messages in requests for message in messages]))
         return [list(islice(written, len(messages))) for messages in requests]
-
-
-def trace_headers(traceparent: str | None) -> Headers:
-    """The record headers that carry on the trace of a request, none where its header is not well formed."""
-    if traceparent is None or not _TRACEPARENT.fullmatch(traceparent):
-        return ()
-    return ((TRACEPARENT, traceparent.encode()),)

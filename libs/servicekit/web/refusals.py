@@ -10,44 +10,39 @@ from fastapi.responses import JSONResponse
 from pydantic import BaseModel, Field
 
 from servicekit.complaints import sentence
-from servicekit.errors import LogFull, Unavailable
+from servicekit.errors import Unavailable
 
 RETRY_SECONDS = 5
 RefusedPage = Callable[[Request, int, str], Awaitable[Response]]
-"""Answers a refused request for a page with a page, given the status and why, in one sentence. With 503 it waits for
-nothing: time may be over, or what it would ask is what does not answer."""
+"""Renders the refusal of a page as a page, from the status and the reason in one sentence. With status 503 it must not
+wait for anything: the deadline may be over, or the dependency may be the one that does not answer."""
 
 
 class Refusal(BaseModel):
     """Reason of a refusal, in one sentence."""
 
-    detail: str = Field(examples=["This token does not reach that tenant and project."])
+    detail: str = Field(
+        description="The reason, in one sentence.", examples=["This token does not reach that tenant and project."]
+    )
 
 
 def documented(status: int, meaning: str) -> dict[int | str, dict[str, Any]]:
-    """The entry of a route's OpenAPI document for a refusal with `status`."""
+    """Return the entry of a refusal with `status` in a route's OpenAPI description."""
     return {status: {"model": Refusal, "description": meaning}}
 
 
-def refusal(status: int, detail: str, retry_after: int | None = None) -> HTTPException:
-    """The exception that answers `status` with one sentence, and when to come again (seconds)."""
-    return HTTPException(status, detail, None if retry_after is None else {"Retry-After": str(retry_after)})
+def refusal(status: int, detail: str) -> HTTPException:
+    """Return the exception that answers `status` with one sentence; a 503 says after how many seconds to retry."""
+    return HTTPException(status, detail, {"Retry-After": str(RETRY_SECONDS)} if status == 503 else None)
 
 
 async def refused(request: Request, status: int, why: str, headers: Mapping[str, str] | None = None) -> Response:
-    """The answer to a refused request: a page where the guard noted how they look there, else JSON with `headers`."""
+    """Return the response to a refused request: rendered as a page if the route is a page, else JSON with `headers`."""
     page: RefusedPage | None = getattr(request.state, "page", None)
     answer = JSONResponse({"detail": why}, status, headers) if page is None else await page(request, status, why)
     if status == 503:
         answer.headers["Retry-After"] = str(RETRY_SECONDS)
     return answer
-
-
-def refusal_of(error: LogFull | Unavailable) -> HTTPException:
-    """429 where the log is full, 503 where something does not answer."""
-    if isinstance(error, LogFull):
-        return refusal(429, str(error), error.retry_after)
-    return refusal(503, unavailable(error), RETRY_SECONDS)
 
 
 def unavailable(error: Unavailable) -> str:
@@ -57,9 +52,9 @@ def unavailable(error: Unavailable) -> str:
 
 
 def require_media_type(request: Request, allowed: Collection[str]) -> None:
-    """Refuse a body that does not say it is one of `allowed`, or that is compressed. Raises 415.
+    """Refuse a body whose media type is not one of `allowed`, or that is compressed. Raises 415.
 
-    A form or a plain text is what a foreign page can send with a person's cookie, so nothing else passes.
+    A foreign page can send forms and plain text with a person's cookie, so these pass only if they are `allowed`.
     """
     media_type = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if media_type not in allowed:
@@ -69,5 +64,5 @@ def require_media_type(request: Request, allowed: Collection[str]) -> None:
 
 
 def invalid(faults: Sequence[Any]) -> JSONResponse:
-    """422 for a request that does not read as its route says."""
+    """Return the response 422 for an invalid request."""
     return JSONResponse({"detail": sentence(faults)}, 422)

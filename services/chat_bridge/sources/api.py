@@ -13,10 +13,9 @@ from pydantic_core import from_json
 
 from chat_bridge.ingest import IngestProject, ValidLine, check_line
 from chat_bridge.intake import Intake
+from chat_bridge.metrics import SOURCE_REQUESTS
 from chat_bridge.sources.source import NotUnderstood, Payload, SignedRequest, Source, SourceAnswer, SourceKind
-from servicekit.logging import logger
-from servicekit.metrics import SOURCE_REQUESTS
-from servicekit.web.refusals import documented, refusal
+from servicekit import documented, logger, refusal
 
 SOURCE_LIMIT = 1024 * 1024
 """Size limit of a request body, in bytes."""

@@ -11,7 +11,7 @@ from chat_bridge.sources.source import Payload, Source, SourceAnswer, SourceKind
 from chat_bridge.sources.webhook_map import Signature
 from chat_bridge.sources.webhook_signature import is_signed
 from contracts.base import Id, Name
-from servicekit.settings import Settings
+from servicekit import Settings
 
 SIGNATURE: Final = Signature(
     kind="hmac-sha256",

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from servicekit.settings import Settings
+from servicekit import Settings
 
 Payload = Mapping[str, Any]
 """The JSON object of a request."""

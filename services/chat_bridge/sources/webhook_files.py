@@ -14,8 +14,7 @@ from chat_bridge.sources.source import Source, SourceKind
 from chat_bridge.sources.webhook import answer_to, chat_events
 from chat_bridge.sources.webhook_map import MappedWebhook, Signature, WebhookMap
 from chat_bridge.sources.webhook_signature import decoded, is_signed
-from servicekit.errors import StartError
-from servicekit.settings import Settings, read_toml, secret_of
+from servicekit import Settings, StartError, read_toml, secret_of
 
 
 class WebhookMapSettings(Settings):

@@ -3,6 +3,6 @@
 from pathlib import Path
 from typing import Final
 
-from servicekit.db.statements import load_statements
+from servicekit import load_statements
 
 SQL: Final = load_statements(Path(__file__).parent)

@@ -8,7 +8,7 @@ from typing import Final
 
 from fastapi import APIRouter
 
-from servicekit.web.documents import Document
+from servicekit import Document
 
 _FOLDER: Final = Path(__file__).parent
 FILES: Final = ("/widget", "/widget.js", "/widget-demo.js", "/widget-demo.css")

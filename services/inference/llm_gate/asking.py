@@ -7,14 +7,12 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from typing import Literal, NamedTuple, Protocol
 
+from inference import metrics
 from inference.llm_gate.answer import LlmAnswer, WrongAnswer, answer_in
 from inference.llm_gate.endpoint import Broken
 from inference.llm_gate.question import LlmQuestion
 from inference.llm_gate.store import Digest
-from servicekit import metrics
-from servicekit.circuit_breaker import CircuitBreaker
-from servicekit.clock import Clock
-from servicekit.logging import logger
+from servicekit import CircuitBreaker, Clock, logger
 
 Reason = Literal["slow", "broken", "wrong", "open", "late"]
 """Reason of a missing answer: deadline of the question exceeded, no valid HTTP response, an invalid answer, the circuit

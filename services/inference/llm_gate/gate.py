@@ -9,12 +9,12 @@ from typing import Final, NamedTuple, Protocol
 
 from detector.model import Neighbourhood, Target, Verdict
 from detector.version import version_with_gate
+from inference import metrics
 from inference.llm_gate.answer import LlmAnswer, apply_answer, speaks
 from inference.llm_gate.asking import Asking
 from inference.llm_gate.question import LlmQuestion, question
 from inference.llm_gate.store import Digest, GateAnswers, NewAnswer
 from inference.store import ConversationKey
-from servicekit import metrics
 
 QUESTIONS_AT_ONCE: Final = 500
 """Number of questions held in memory and stored by one statement."""

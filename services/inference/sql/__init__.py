@@ -5,6 +5,6 @@ from typing import Final
 
 from inference.store import PLACES_KEPT
 from inference.turns.store import ALIKE_FROM
-from servicekit.db.statements import load_statements
+from servicekit import load_statements
 
 SQL: Final = load_statements(Path(__file__).parent, places_kept=PLACES_KEPT, alike_from=ALIKE_FROM)

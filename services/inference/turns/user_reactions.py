@@ -8,9 +8,7 @@ from uuid import UUID
 from contracts.feedback import FeedbackCreated
 from inference.turns.rules import TurnKey, status_of
 from inference.turns.store import TurnIndex, UserReaction
-from servicekit.log.handler import Handler
-from servicekit.log.outcome import STORED, UNCHANGED, Ignored, Outcome
-from servicekit.log.records import Received, Tombstone
+from servicekit import STORED, UNCHANGED, Handler, Ignored, Outcome, Received, Tombstone
 
 NO_REACTION = Ignored("no_reaction_of_a_person")
 

@@ -7,8 +7,7 @@ from typing import Final
 import asyncpg
 
 from reporting.database import Connection
-from servicekit.db.pools import shown
-from servicekit.errors import StartError
+from servicekit import StartError, shown
 
 _SECONDS: Final = 3_600.0
 _STRETCH: Final = 5_000

@@ -16,16 +16,14 @@ from uuid import uuid4
 import asyncpg
 
 from contracts.instants import MINUTE
+from reporting import metrics
 from reporting.database import Connection
 from reporting.mirror.adopting import mark_more
 from reporting.mirror.object_store import ObjectStore
 from reporting.mirror.objects import Hosted, ReplicationPlan, TurnKey, WantedArtifact, replication_plan
 from reporting.mirror.receipts import HeldReceipts
 from reporting.sql import SQL
-from servicekit import metrics
-from servicekit.clock import Clock
-from servicekit.db.statements import Statement
-from servicekit.errors import Unavailable
+from servicekit import Clock, Statement, Unavailable
 
 LATE: Final = 15 * MINUTE
 """Time in microseconds after which a deleted object is deleted again: a write that timed out may arrive late."""

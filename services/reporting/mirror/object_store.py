@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple, TypeVar
 from urllib.parse import unquote, urlsplit
 
-from servicekit.errors import StartError
+from servicekit import StartError
 
 T = TypeVar("T")
 SECONDS: Final = 10

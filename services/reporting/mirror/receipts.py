@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import asyncpg
 
 from reporting.sql import SQL
-from servicekit.log.messages import Message, Producer, Written
+from servicekit import Message, Producer, Written
 
 
 class HeldReceipts:

@@ -9,8 +9,7 @@ from typing import Any
 
 from agent_feedback_kit.deadlines import within
 from contracts.instants import SECOND
-from servicekit.clock import Clock
-from servicekit.logging import logger
+from servicekit import Clock, logger
 
 Health = Callable[[], Awaitable[dict[str, Any]]]
 """Function that returns `{"lag": {group: records}, "parked": events, "dead_letters": {reason: letters},

@@ -29,11 +29,7 @@ from reporting.queries.projects import agent_ids, first_reaction, projects
 from reporting.queries.search import LOOKED_THROUGH, every, found, with_answers
 from reporting.queries.sessions import RatingsOfLength, session_ratings
 from reporting.selection import ALWAYS, Project, TimeSpan
-from servicekit.clock import Clock
-from servicekit.error_kinds import is_transient
-from servicekit.logging import logger
-from servicekit.web.answering import failed
-from servicekit.web.auth import Caller
+from servicekit import Caller, Clock, failure_id, logger
 
 __all__ = ["Health", "pages_router"]
 log = logger("reporting")
@@ -65,14 +61,13 @@ class PageRoute(APIRoute):
             except (ValidationError, BadCursor):
                 return error_page(400, "This address does not work", "One of its filters is not valid.")
             except Exception as error:
-                if is_transient(error):
-                    log.warning("database_unavailable", error=type(error).__name__)
+                id_ = failure_id(error, request.scope)
+                if id_ is None:
                     return error_page(
                         503, "The database does not answer", "Reload in a moment. If this continues, check PostgreSQL."
                     )
-                name = failed(error, request.scope)
                 return error_page(
-                    500, "This page failed", f"This is an error in the service; its log has the details under {name}."
+                    500, "This page failed", f"This is an error in the service; its log has the details under {id_}."
                 )
 
         return guarded

@@ -12,8 +12,7 @@ from urllib.parse import parse_qs
 from fastapi import Request, Response
 from fastapi.responses import HTMLResponse, RedirectResponse
 
-from servicekit.errors import Unavailable
-from servicekit.web.auth import COOKIE, Authenticator
+from servicekit import COOKIE, Authenticator, Unavailable
 
 _STYLE: Final = (
     ":root{color-scheme:light dark}"

@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Final, Literal
+from typing import Annotated, Any, Final, Literal
 
 import asyncpg
+from pydantic import Field
 
 from contracts.instants import format_instant
 from reporting.answers import ResponseModel, Time
@@ -43,22 +44,22 @@ class Artifact(ResponseModel):
     null unless `with_payload` was set.
     """
 
-    id: str
-    role: Literal["artifact"]
-    ts: Time
-    tags: list[str]
-    text: str
-    user_id: str | None
-    conversation_id: str
-    turn_id: str
-    track_id: str | None
-    bundle_id: str | None
-    hosted_uri: str | None
-    payload: dict[str, Any] | None
+    id: Annotated[str, Field(description="The artifact's resource name.")]
+    role: Annotated[Literal["artifact"], Field(description="Always `artifact`.")]
+    ts: Annotated[Time, Field(description="Time of the reaction or of the turn.")]
+    tags: Annotated[list[str], Field(description="Its kind, turn, origin and track.")]
+    text: Annotated[str, Field(description="The reaction or the turn's log, as JSON.")]
+    user_id: Annotated[str | None, Field(description="The person.")]
+    conversation_id: Annotated[str, Field(description="The conversation, also called thread.")]
+    turn_id: Annotated[str, Field(description="The turn: a person's question and the agent's answer to it.")]
+    track_id: Annotated[str | None, Field(description="The platform's track that the answer belongs to.")]
+    bundle_id: Annotated[str | None, Field(description="The platform's bundle that produced the answer.")]
+    hosted_uri: Annotated[str | None, Field(description="Address of the payload in the object store, if it is there.")]
+    payload: Annotated[dict[str, Any] | None, Field(description="The complete content; null unless requested.")]
 
 
 class Artifacts(ResponseModel):
-    items: list[Artifact]
+    items: Annotated[list[Artifact], Field(description="The results.")]
 
 
 async def artifacts(

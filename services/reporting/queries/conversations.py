@@ -24,18 +24,18 @@ from reporting.sql import SQL
 class PeriodTurn:
     """Turn with its reactions in the window; `ts` is the time of the newest one."""
 
-    turn_id: str
-    ts: Time
-    feedbacks: list[FeedbackItem]
+    turn_id: Annotated[str, Field(description="The turn: a person's question and the agent's answer to it.")]
+    ts: Annotated[Time, Field(description="Time of the newest reaction in the window.")]
+    feedbacks: Annotated[list[FeedbackItem], Field(description="The effective reactions.")]
 
 
 class PeriodItem(ResponseModel):
     """Conversation with a reaction in the window. Counts and turns cover only the window's reactions."""
 
-    conversation_id: str
+    conversation_id: Annotated[str, Field(description="The conversation, also called thread.")]
     last_activity_at: Annotated[Time, Field(description="Time of the newest reaction in the window.")]
     started_at: Annotated[Time | None, Field(description="Time of the first message; null if no message is known.")]
-    feedback_counts: Counts
+    feedback_counts: Annotated[Counts, Field(description="Reactions in the window.")]
     turns: Annotated[
         list[PeriodTurn], Field(description="Turns with their reactions; empty unless `include_turns` is set.")
     ]
@@ -45,8 +45,8 @@ class PeriodItem(ResponseModel):
 
 
 class ConversationsInPeriod(ResponseModel):
-    tenant: str
-    project: str
+    tenant: Annotated[str, Field(description="The customer that owns the data.")]
+    project: Annotated[str, Field(description="The project within the tenant.")]
     window: Annotated[Window, Field(description="The requested window; both ends are inclusive.")]
     items: Annotated[list[PeriodItem], Field(description="Newest activity first, at most 2 MiB of text.")]
     next_cursor: Annotated[str | None, Field(description="Cursor of the next page; null on the last page.")]

@@ -29,24 +29,24 @@ class LatestItem:
     `recorded_at` is the time of the last change. `turn_ts` is null if no message of the turn is known.
     """
 
-    turn_id: str
-    turn_ts: Time | None
-    feedback_id: UUID
-    user_id: str
-    ts: Time
-    recorded_at: Time
-    reaction: Reaction | None
-    text: str | None
-    confidence: float
-    origin: Origin
-    rn: str
+    turn_id: Annotated[str, Field(description="The turn: a person's question and the agent's answer to it.")]
+    turn_ts: Annotated[Time | None, Field(description="Time of the turn's last message.")]
+    feedback_id: Annotated[UUID, Field(description="The feedback record's id; the same facts give the same id.")]
+    user_id: Annotated[str, Field(description="The person.")]
+    ts: Annotated[Time, Field(description="Time of the feedback, RFC 3339.")]
+    recorded_at: Annotated[Time, Field(description="Time of its last change.")]
+    reaction: Annotated[Reaction | None, Field(description="The verdict on the answer; null if retracted.")]
+    text: Annotated[str | None, Field(description="The person's text.")]
+    confidence: Annotated[float, Field(description="Confidence that the person meant it, 0 to 1.")]
+    origin: Annotated[Origin, Field(description="user, machine (inferred from a message) or reviewer.")]
+    rn: Annotated[str, Field(description="The feedback's resource name.")]
 
 
 class Latest(ResponseModel):
     """One item per turn, oldest change first, at most 2 MiB of text."""
 
-    conversation_id: str
-    items: list[LatestItem]
+    conversation_id: Annotated[str, Field(description="The conversation, also called thread.")]
+    items: Annotated[list[LatestItem], Field(description="The results.")]
     next_cursor: Annotated[str | None, Field(description="Cursor of the next page; null on the last page.")]
     watermark: Annotated[
         str | None,
@@ -73,16 +73,16 @@ _WATERMARK: Final = TypeAdapter(tuple[Annotated[str, Field(pattern=r"^(\*|[0-9a-
 class OwnFeedback(ResponseModel):
     """A person's effective reaction on a turn; without one, `reaction` and the fields after it are null or empty."""
 
-    conversation_id: str
-    turn_id: str
-    user_id: str
-    reaction: Reaction | None = None
-    feedback_type: FeedbackType | None = None
-    text: str | None = None
-    tags: tuple[str, ...] = ()
-    correction: str | None = None
-    emoji: str | None = None
-    ts: Time | None = None
+    conversation_id: Annotated[str, Field(description="The conversation, also called thread.")]
+    turn_id: Annotated[str, Field(description="The turn: a person's question and the agent's answer to it.")]
+    user_id: Annotated[str, Field(description="The person.")]
+    reaction: Annotated[Reaction | None, Field(description="The verdict; null without a reaction.")] = None
+    feedback_type: Annotated[FeedbackType | None, Field(description="implicit, reaction, explicit or inferred.")] = None
+    text: Annotated[str | None, Field(description="The person's text.")] = None
+    tags: Annotated[tuple[str, ...], Field(description="Reasons that the person chose.")] = ()
+    correction: Annotated[str | None, Field(description="The correct answer, in the person's words.")] = None
+    emoji: Annotated[str | None, Field(description="The emoji, if the feedback is one.")] = None
+    ts: Annotated[Time | None, Field(description="Time of the feedback, RFC 3339.")] = None
 
 
 async def latest(connection: Connection, at: ConversationKey, asked: LatestQuestion) -> Latest:

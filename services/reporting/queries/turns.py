@@ -33,24 +33,24 @@ from reporting.sql import SQL
 class TurnLog:
     """Summary of a turn: metadata of its answer, as far as the platform provided them."""
 
-    turn_id: str
-    ts: str
-    messages: int
-    agent_id: str | None
-    intent: str | None
-    strategy: str | None
-    track_id: str | None
-    bundle_id: str | None
+    turn_id: Annotated[str, Field(description="The turn: a person's question and the agent's answer to it.")]
+    ts: Annotated[str, Field(description="Time of the turn's last message.")]
+    messages: Annotated[int, Field(description="Number of messages in the turn.")]
+    agent_id: Annotated[str | None, Field(description="The agent.")]
+    intent: Annotated[str | None, Field(description="The platform's classification of the question.")]
+    strategy: Annotated[str | None, Field(description="The agent's strategy for the answer.")]
+    track_id: Annotated[str | None, Field(description="The platform's track that the answer belongs to.")]
+    bundle_id: Annotated[str | None, Field(description="The platform's bundle that produced the answer.")]
 
 
 @dataclass(slots=True)
 class TurnWithFeedbacks:
-    turn_id: str
-    user: UserText | None
-    assistant: AgentText | None
-    feedbacks: list[FeedbackItem]
-    reactions: list[ReactionItem]
-    turn_log: TurnLog | None
+    turn_id: Annotated[str, Field(description="The turn: a person's question and the agent's answer to it.")]
+    user: Annotated[UserText | None, Field(description="The person's question.")]
+    assistant: Annotated[AgentText | None, Field(description="The agent's answer.")]
+    feedbacks: Annotated[list[FeedbackItem], Field(description="The effective reactions.")]
+    reactions: Annotated[list[ReactionItem], Field(description="The same reactions as artifacts.")]
+    turn_log: Annotated[TurnLog | None, Field(description="Summary of the answer's metadata.")]
     cut: Annotated[
         bool,
         Field(description="True if only the first 1 MiB of texts, or the newest 1 MiB of reactions, are included."),
@@ -63,8 +63,8 @@ class TurnsWithFeedbacks(ResponseModel):
     `user_id` is the sender of the first message by a person; null if there is none or the person was erased.
     """
 
-    user_id: str | None
-    conversation_id: str
+    user_id: Annotated[str | None, Field(description="The sender of the first message by a person.")]
+    conversation_id: Annotated[str, Field(description="The conversation, also called thread.")]
     turns: Annotated[list[TurnWithFeedbacks], Field(description="In time order, at most 2 MiB of text.")]
     next_cursor: Annotated[str | None, Field(description="Cursor of the next page; null on the last page.")]
 

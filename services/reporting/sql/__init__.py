@@ -8,7 +8,7 @@ from contracts.erasure import ERASURE_MARGIN
 from contracts.instants import DAY
 from reporting.paging import ITEM_BYTES, OVERHEAD, PAGE_BYTES
 from reporting.selection import BINS, HOUR
-from servicekit.db.statements import load_statements
+from servicekit import load_statements
 
 SQL: Final = load_statements(
     Path(__file__).parent,

@@ -8,15 +8,13 @@ from collections.abc import Callable
 from typing import Final
 
 from contracts.instants import SECOND
+from reporting import metrics
 from reporting.webhooks.endpoints import WebhookEndpoint
 from reporting.webhooks.payload import WebhookDelivery
 from reporting.webhooks.schedule import next_try
 from reporting.webhooks.sending import Sender
 from reporting.webhooks.store import Deliveries
-from servicekit import metrics
-from servicekit.circuit_breaker import CircuitBreaker
-from servicekit.clock import Clock
-from servicekit.logging import logger
+from servicekit import CircuitBreaker, Clock, logger
 
 AT_ONCE: Final = 8
 """Maximum number of concurrent attempts per endpoint."""

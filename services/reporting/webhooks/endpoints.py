@@ -13,8 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints, field_vali
 
 from contracts.base import Name
 from contracts.topics import ERASURE_REQUESTED, FEEDBACK_CREATED, SESSION_CREATED
-from servicekit.errors import StartError
-from servicekit.settings import read_toml, secret_of
+from servicekit import StartError, read_toml, secret_of
 
 SECRET_PREFIX = "whsec_"  # noqa: S105 # prefix of every webhook secret
 EVENTS = (FEEDBACK_CREATED.name, SESSION_CREATED.name, ERASURE_REQUESTED.name)

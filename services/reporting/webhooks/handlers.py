@@ -10,10 +10,7 @@ from reporting.projection import forgotten_of
 from reporting.webhooks.endpoints import WebhookEndpoint
 from reporting.webhooks.payload import WebhookDelivery
 from reporting.webhooks.store import Deliveries
-from servicekit.clock import Clock
-from servicekit.log.handler import Handler
-from servicekit.log.outcome import STORED, Ignored, Outcome
-from servicekit.log.records import Received, Tombstone
+from servicekit import STORED, Clock, Handler, Ignored, Outcome, Received, Tombstone
 
 UNWANTED = Ignored("no_webhook")
 

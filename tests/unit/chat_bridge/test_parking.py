@@ -19,6 +19,7 @@ from contracts.erasure import Person, author_of
 from contracts.instants import SECOND
 from contracts.topics import BY_NAME
 from servicekit.errors import LogUnavailable
+from servicekit.log.late_outcomes import LateOutcomes
 from servicekit.log.messages import Message, Written
 from servicekit.log.outcome import STORED, UNCHANGED, DeadLettered, Ignored, Observation, Outcome, Parked
 from servicekit.log.records import Coordinates, RawRecord, Received, read
@@ -54,7 +55,8 @@ class Bridge:
         self.store = store or MemoryStore()
         self.log, self.clock = Log(self.store), HandClock()
         self.observed: list[Observation] = []
-        self.parking = Parking(self.store, self.log, self.clock, DAYS_7 * SECOND, [self.observed.append])
+        late = LateOutcomes("chat_bridge", self.log, [self.observed.append])
+        self.parking = Parking(self.store, self.log, self.clock, DAYS_7 * SECOND, late)
         self.events = ChatHandler(self.store, self.log, self.parking, self.clock, limit)
 
     async def take(self, *batch: Received[Any]) -> list[Outcome]:

@@ -84,5 +84,5 @@ def test_nobody_else_makes_a_subscriber_or_a_consumer() -> None:
     assert found - READERS == {"broker.py"}
 
 
-READERS = {"reader.py", "reach.py"}
+READERS = {"reader.py", "group_progress.py"}
 """Readers without a group: commands that read a topic once, and readers of the log's ends."""

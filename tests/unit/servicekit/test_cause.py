@@ -8,7 +8,7 @@ from logs import example, raw
 from contracts.chat import ChatMessageIngested
 from contracts.topics import CHAT_TOPICS
 from servicekit.log.dead_letters import dead_letter
-from servicekit.log.records import CAUSE, TRACEPARENT, RawRecord, Received, cause_of, inherited
+from servicekit.log.records import CAUSE, TRACEPARENT, RawRecord, Received, cause_of
 
 CLAIMED = "chat.message.ingested:0:1"
 TRACE = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
@@ -23,7 +23,7 @@ def test_a_cause_that_a_chat_service_claims_is_not_believed(topic: str) -> None:
     own = f"{topic}:3:7"
     assert cause_of(record(topic)) == own
     event = ChatMessageIngested.model_validate_json(example("chat.message.ingested", "least"))
-    assert inherited(Received(event, record(topic))) == [(CAUSE, own.encode()), (TRACEPARENT, TRACE.encode())]
+    assert Received(event, record(topic)).derived_headers == [(CAUSE, own.encode()), (TRACEPARENT, TRACE.encode())]
     letter = dead_letter(record(topic), service="chat_bridge", reason="x", error_class="permanent")
     assert CAUSE not in dict(letter.headers)
 

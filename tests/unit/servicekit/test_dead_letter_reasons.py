@@ -5,12 +5,15 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from servicekit.log.dead_letter_reasons import REASONS, meaning_of
+from chat_bridge.dead_letter_reasons import REASONS as BRIDGE_REASONS
+from servicekit.log.dead_letter_reasons import REASONS as PLATFORM_REASONS
+from servicekit.log.dead_letter_reasons import meaning_of
 
 ROOT = Path(__file__).parents[3]
 RAISED = re.compile(
     r"""(?:Unreadable\(raw,\s*|_stand_in\(batches\.last,\s*|DeadLettered\(|Permanent\(|PermanentFailure\(|reason\s=\s|return\s|FUTURE\s=\s\()"([a-z_]+)"(?=[,)\n])"""
 )
+REASONS = {**PLATFORM_REASONS, **BRIDGE_REASONS}
 NOT_REASONS = {"stored", "unchanged", "ignored", "parked"}
 
 
@@ -33,5 +36,6 @@ def test_the_docs_show_the_table() -> None:
 
 
 def test_a_reason_of_another_release_has_no_meaning() -> None:
-    assert meaning_of("no_such_reason") == ""
-    assert meaning_of("future").startswith("occurredAt is more than five minutes ahead of the log: set the producer's")
+    assert meaning_of("no_such_reason", REASONS) == ""
+    meaning = meaning_of("future", REASONS)
+    assert meaning.startswith("occurredAt is more than five minutes ahead of the log: set the producer's")

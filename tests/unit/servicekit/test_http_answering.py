@@ -116,9 +116,9 @@ async def test_a_failure_of_our_own_leaves_a_trace_without_anybodys_words(
     ("error", "sentence"),
     [
         (Unavailable("the turn registry"), "The turn registry is not available; send this again later."),
-        (asyncpg.ConnectionDoesNotExistError(SECRET), "The database is not available: ConnectionDoesNotExistError;"),
-        (KafkaConnectionError(SECRET), "The log is not available: KafkaConnectionError;"),
-        (TimeoutError(SECRET), "The database is not available: TimeoutError;"),
+        (asyncpg.ConnectionDoesNotExistError(SECRET), "The database is not available: the database cannot be reached;"),
+        (KafkaConnectionError(SECRET), "The log is not available: the log does not answer;"),
+        (TimeoutError(SECRET), "The database is not available: the database does not answer in time"),
     ],
 )
 async def test_what_may_pass_gets_503(error: Exception, sentence: str) -> None:

@@ -40,7 +40,7 @@ def things(route_class: type[DirectRoute] | None) -> FastAPI:
         if await request.body() == b"nothing":
             return Response(status_code=204)
         if thing_id == "none":
-            raise refusal(404, "There is no such thing.", 5)
+            raise refusal(404, "There is no such thing.")
         return Thing(thing_id=thing_id, said_by=caller.subject)
 
     add_routes(app, [router])

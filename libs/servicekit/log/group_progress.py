@@ -1,10 +1,10 @@
-"""Waiting until a group has read the records that the log held at the time of a request."""
+"""Waiting until a consumer group has read the records that the log held at the time of a request."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
-from typing import Protocol, TypeVar
+from typing import TypeVar
 
 from aiokafka import AIOKafkaConsumer, TopicPartition
 from aiokafka.errors import IllegalStateError, KafkaError
@@ -23,58 +23,22 @@ POLL_SECONDS = 0.02
 _BETWEEN_LOOKS = 0.05
 
 
-class Reached(Protocol):
-    """See `Reach`."""
-
-    async def ends(self) -> Ends: ...
-    async def passed(self, ends: Ends) -> bool: ...
-
-
 async def _nothing() -> None:
     return None
 
 
-async def look_until_read(
-    reach: Reached, clock: Clock, seconds: float, look: Callable[[], Awaitable[T | None]] = _nothing
-) -> tuple[T | None, bool]:
-    """Return the result of `look`, and True if the group had read all records held at the start before its last call.
+class GroupProgress:
+    """Compares the log's end offsets with the offsets that a group has committed, on all partitions of its topics.
 
-    Looks again until it finds something, all is read, or `seconds` are over. Raises Unavailable where the log does not
-    answer.
-    """
-    ends = await reach.ends()
-    deadline = clock.monotonic() + seconds
-    while not (passed := await reach.passed(ends)) and clock.monotonic() < deadline:
-        if (found := await look()) is not None:
-            return found, False
-        await asyncio.sleep(POLL_SECONDS)
-    return await look(), passed
-
-
-async def read_up(reach: Reached, clock: Clock, limit: float, seconds: float | None = None) -> bool:
-    """Return True once the group has read all that the log held at the call, False after `seconds`, at most `limit`.
-
-    False, too, if the log does not answer.
-    """
-    seconds = limit if seconds is None else min(seconds, limit)
-    try:
-        _, passed = await within(seconds, look_until_read(reach, clock, seconds))
-    except (Unavailable, TimeoutError):
-        return False
-    return passed
-
-
-class Reach:
-    """Compares the log's ends with what a group has committed, on all partitions of its topics.
-
-    All of them, because a foreign producer may put a conversation on any partition; the group's offsets come from
-    the log where another process reads a partition. The ends are asked over a connection of their own: on the
-    subscription's they would wait behind its fetches.
+    On all of them, because a foreign producer may put a conversation on any partition. If another process reads a
+    partition, its committed offset comes from the log. End offsets are requested over a separate connection: on the
+    subscription's, the request would wait behind its fetches. A request to the log fails after `seconds`.
     """
 
-    def __init__(self, subscription: Subscription, bootstrap: Bootstrap, *, seconds: float = 5.0) -> None:
+    def __init__(self, subscription: Subscription, bootstrap: Bootstrap, clock: Clock, *, seconds: float = 5.0) -> None:
         self._subscription = subscription
         self._bootstrap = bootstrap
+        self._clock = clock
         self._seconds = seconds
         self._asker: AIOKafkaConsumer | None = None
         self._opening = asyncio.Lock()
@@ -83,6 +47,34 @@ class Reach:
         """Close the connection."""
         if self._asker is not None:
             await self._asker.stop()
+
+    async def look_until_read(
+        self, seconds: float, look: Callable[[], Awaitable[T | None]] = _nothing
+    ) -> tuple[T | None, bool]:
+        """Return the result of `look`, and True if its last call came after the group had read the log.
+
+        The log counts as read if the group has handled all records that it held at the start. Calls `look` until it
+        finds something, the log is read, or `seconds` are over. Raises Unavailable if the log does not answer.
+        """
+        ends = await self.ends()
+        deadline = self._clock.monotonic() + seconds
+        while not (passed := await self.passed(ends)) and self._clock.monotonic() < deadline:
+            if (found := await look()) is not None:
+                return found, False
+            await asyncio.sleep(POLL_SECONDS)
+        return await look(), passed
+
+    async def read_up(self, limit: float, seconds: float | None = None) -> bool:
+        """Return True once the group has read all that the log held at the call.
+
+        Return False after `seconds`, at most `limit`, or if the log does not answer.
+        """
+        seconds = limit if seconds is None else min(seconds, limit)
+        try:
+            _, passed = await within(seconds, self.look_until_read(seconds))
+        except (Unavailable, TimeoutError):
+            return False
+        return passed
 
     async def ends(self) -> Ends:
         """Return the log's current end offsets. Raises Unavailable if it does not answer in time."""
@@ -100,7 +92,7 @@ class Reach:
         committed = await self._ask(self._subscription.committed(written))
         if not (behind := {one for one, end in written.items() if committed[one] < end}):
             return True
-        # What lies before the log's beginning is gone and will not be taken in any more.
+        # Records before the log's beginning are deleted: nobody will read them.
         begins = await self._ask(self._consumer.beginning_offsets(list(behind)))
         behind = {partition for partition in behind if begins[partition] < ends[partition]}
         return not behind or await self._only_markers_left({one: ends[one] for one in behind}, committed)
@@ -108,7 +100,7 @@ class Reach:
     async def _only_markers_left(self, ends: Ends, committed: Ends) -> bool:
         """Return True if only transaction markers are left before `ends`: their offsets are never committed.
 
-        Two looks, because a batch that was just read is not yet at work: by the second it is, or it is committed.
+        Looks twice: a batch that was just read may not be handled yet; by the second look it is, or it is committed.
         """
         for _ in range(2):
             if self._subscription.at_work or not await self._read_to(ends):

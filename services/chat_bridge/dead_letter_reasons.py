@@ -1,0 +1,18 @@
+"""Reasons of the bridge's own dead letters, each with its meaning for an operator and the remedy."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+REASONS: Final[Mapping[str, tuple[str, str]]] = {
+    "original_never_came": (
+        "the message it is about was not published in that conversation within the parking time",
+        "publish that message, then replay; or the producer names another conversation than the message's",
+    ),
+    "parking_full": (
+        "a tenant has too many replies and reactions waiting for messages",
+        "find out why, or raise CHAT_BRIDGE_PARKED_LIMIT; then replay",
+    ),
+}
+"""Reason to its meaning and its remedy."""

@@ -1,0 +1,23 @@
+"""Metrics of the bridge, each with its meaning."""
+
+from __future__ import annotations
+
+from prometheus_client import Counter, Gauge
+
+REFUSED = Counter(
+    "agent_feedback_refused_events_total",
+    "Rejected chat events, from HTTP and from the log, by field and violated rule",
+    ("topic", "field", "rule"),
+)
+PARKED = Gauge("agent_feedback_parked", "Events that wait for the message they are about", ("service",))
+MESSAGE_SOURCE = Counter(
+    "agent_feedback_message_source_total",
+    "Originals requested from the message source (found, unknown, resting), and failed requests",
+    ("outcome",),
+)
+SOURCE_REQUESTS = Counter(
+    "agent_feedback_source_requests_total",
+    "Requests from other platforms: published, ignored (without an event), refused (invalid), unsigned (signature "
+    "missing, wrong or too old) or unreadable (not a JSON object)",
+    ("source", "outcome"),
+)

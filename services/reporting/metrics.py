@@ -1,0 +1,19 @@
+"""Metrics of reporting, each with its meaning."""
+
+from __future__ import annotations
+
+from prometheus_client import Counter, Gauge
+
+WEBHOOKS = Counter(
+    "agent_feedback_webhooks_total",
+    "Attempts to deliver an event to a webhook: delivered, failed, or failed for the last time (dead)",
+    ("endpoint", "outcome"),
+)
+ARTIFACTS = Counter(
+    "agent_feedback_artifacts_total",
+    "Objects written to and deleted from the artifact store, and failed steps",
+    ("outcome",),
+)
+ARTIFACTS_WAITING = Gauge(
+    "agent_feedback_artifacts_waiting", "Changes of turns not yet replicated to the artifact store"
+)
