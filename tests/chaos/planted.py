@@ -14,10 +14,11 @@ from uuid import UUID
 from aiokafka.producer.sender import SendProduceReqHandler
 from faststream import AckPolicy
 
-import feedback.store_postgres
 import servicekit.log.broker
 from chaos.plan import Bug
 from contracts.topics import FEEDBACK_CREATED, REACTION_RECEIVED
+from feedback.sql import SQL
+from servicekit.db.statements import Statement
 from servicekit.errors import LogUnavailable
 from servicekit.log.dead_letters import dead_letter
 from servicekit.log.delivery import Commit, Delivery
@@ -41,7 +42,7 @@ def plant(bug: Bug, service: Service) -> None:
                 "auto_commit_interval_ms": 200,
             }
         case "unguarded_write":
-            feedback.store_postgres._SAVE = _without_guard(feedback.store_postgres._SAVE)
+            vars(SQL)["save_records"] = without_guard(SQL.save_records)
         case "parser_raises_on_header":
             servicekit.log.broker._raw_parser = _parser_that_raises(servicekit.log.broker._raw_parser)
         case "announce_only_changes":
@@ -61,15 +62,16 @@ def plant(bug: Bug, service: Service) -> None:
                 _resend_later(service)
 
 
-def _without_guard(statement: str) -> str:
-    bare = statement.replace("and f.revision = w.loaded_revision", "").replace(
+def without_guard(statement: Statement) -> Statement:
+    """Return the statement that saves records, but overwriting any revision. Raises RuntimeError if it has changed."""
+    bare = statement.text.replace("and f.revision = w.loaded_revision", "").replace(
         "on conflict do nothing",
         "on conflict (feedback_id) do update set slots = excluded.slots, live = excluded.live, "
         "reaction = excluded.reaction, revision = excluded.revision",
     )
     if "loaded_revision and" in bare or "do nothing" in bare:
         raise RuntimeError("the guarded statement has changed: plant this bug anew")
-    return bare
+    return statement._replace(text=bare)
 
 
 def _parser_that_raises(parse: Any) -> Any:
