@@ -6,43 +6,15 @@ import asyncio
 import os
 import signal
 from asyncio.subprocess import PIPE
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from pathlib import Path
 
-import asyncpg
 import pytest
-from command import COMMAND, children_of, is_postgres, line_with, state_folder
+from command import COMMAND, children_of, is_postgres, line_with, starting, state_folder
 from server_folders import server_folder
 
 from standalone.embedded.postgres import EmbeddedPostgres
 
 pytestmark = pytest.mark.skipif(not Path("/proc/self/task").is_dir(), reason="children are looked up in /proc")
-LOCK = "select pg_advisory_lock(hashtext('agent-feedback inference'))"
-"""Stops the migration of one service, so that the run is known to be starting."""
-WAITING = "select count(*) from pg_stat_activity where wait_event = 'advisory'"
-
-
-@asynccontextmanager
-async def starting(*arguments: str, database: str) -> AsyncIterator[asyncio.subprocess.Process]:
-    """A run of `up` that waits for the lock of a migration."""
-    held = await asyncpg.connect(database)
-    await held.execute(LOCK)
-    async with state_folder() as state:
-        process = await asyncio.create_subprocess_exec(
-            COMMAND, "up", *arguments, "--port", "0", "--state", str(state), stdout=PIPE, stderr=PIPE
-        )
-        try:
-            async with asyncio.timeout(60):
-                while not await held.fetchval(WAITING):
-                    assert process.returncode is None
-                    await asyncio.sleep(0.05)
-            yield process
-        finally:
-            held.terminate()
-            if process.returncode is None:
-                process.kill()
-                await process.wait()
 
 
 @pytest.mark.parametrize("lost_by", [signal.SIGKILL, signal.SIGSTOP], ids=["killed", "frozen"])
@@ -50,7 +22,7 @@ async def test_a_batch_run_ends_with_a_sentence(lost_by: signal.Signals) -> None
     with server_folder() as folder:
         async with (
             EmbeddedPostgres(Path(folder) / "data") as own,
-            starting("--exit", "--database", own.url, database=own.url) as process,
+            starting("--exit", database=own.url) as (process, _),
         ):
             assert own.pid is not None
             lost = [own.pid, *children_of(own.pid)]
@@ -74,7 +46,7 @@ async def test_a_serving_run_waits_and_starts_once_its_own_database_is_back() ->
         data = Path(folder) / "data"
         async with (
             EmbeddedPostgres(data) as first,
-            starting("--database", first.url, database=first.url) as process,
+            starting(database=first.url) as (process, _),
         ):
             assert process.stderr is not None
             async with asyncio.timeout(120):

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from command import COMMAND, state_folder
+from command import COMMAND, starting, state_folder
 
 from standalone.embedded.local_kafka import LocalKafka
 
@@ -57,4 +57,21 @@ async def test_a_batch_run_whose_broker_is_lost_ends_with_a_sentence(
         err.decode()
     )
     assert (process.returncode, out) == (1, b"")
+    assert "Traceback" not in err.decode()
+
+
+async def test_a_batch_run_whose_broker_is_lost_while_it_starts_ends_with_a_sentence(
+    own_database: str, tmp_path: Path
+) -> None:
+    async with (
+        LocalKafka(tmp_path / "kafka") as kafka,
+        starting("--exit", "--broker", kafka.bootstrap, database=own_database) as (process, held),
+    ):
+        kafka.kill()
+        await held.close()
+        async with asyncio.timeout(90):
+            out, err = await process.communicate()
+    last = err.decode().strip().splitlines()[-1]
+    assert last == f"The broker at {kafka.bootstrap} has not answered for 20 s: the services did not start."
+    assert (process.returncode, out) == (3, b"")
     assert "Traceback" not in err.decode()

@@ -81,6 +81,37 @@ async def serving(state: Path, *arguments: str) -> AsyncIterator[tuple[str, str]
             await process.communicate()
 
 
+_LOCK = "select pg_advisory_lock(hashtext('agent-feedback inference'))"
+_WAITING = "select count(*) from pg_stat_activity where wait_event = 'advisory'"
+
+
+@asynccontextmanager
+async def starting(
+    *arguments: str, database: str
+) -> AsyncIterator[tuple[asyncio.subprocess.Process, asyncpg.Connection]]:
+    """A run of `up` on `database` that waits for the lock of a migration, held by the connection until it is closed."""
+    held = await asyncpg.connect(database)
+    await held.execute(_LOCK)
+    async with state_folder() as state:
+        process = await asyncio.create_subprocess_exec(
+            COMMAND,
+            *("up", *arguments, "--database", database, "--port", "0", "--state", str(state)),
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.PIPE,
+        )
+        try:
+            async with asyncio.timeout(60):
+                while not await held.fetchval(_WAITING):
+                    assert process.returncode is None
+                    await asyncio.sleep(0.05)
+            yield process, held
+        finally:
+            held.terminate()
+            if process.returncode is None:
+                process.kill()
+                await process.wait()
+
+
 async def line_with(stream: asyncio.StreamReader, words: str) -> None:
     """Read lines up to the first that contains `words`."""
     while words not in (line := (await stream.readline()).decode()):
