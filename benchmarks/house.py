@@ -13,6 +13,7 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 SERVICES = ("chat_bridge", "feedback", "inference", "reporting")
 SQL = re.compile(r"\s*(--.*\n\s*)*(select|insert into|update|delete from|with|create|alter|drop|comment on|from)\s")
+STATEMENT = re.compile(r"^-- name: ", re.MULTILINE)
 OPENINGS = re.compile(r"(What|How|Whether|Which|Where|Who|Why)\b")
 Figure = tuple[str, str]
 
@@ -84,6 +85,7 @@ def figures() -> Sequence[Figure]:
     classes = Counter(node.name for tree in trees.values() for node in ast.walk(tree) if isinstance(node, ast.ClassDef))
     contracts = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["tool"]["importlinter"]["contracts"]
     pure = next(one for one in contracts if one["name"] == "Decisions are pure")["source_modules"]
+    statements = "".join(path.read_text("utf-8") for path in sorted(ROOT.glob("[ls]*/**/sql/*.sql")))
     files = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True).stdout.split()
     lines = sum(len(path.read_text("utf-8").splitlines()) for path in trees)
     return (
@@ -94,6 +96,10 @@ def figures() -> Sequence[Figure]:
         ("import statements of the services' pages", ", ".join(map(str, roots))),
         ("modules and packages held to be pure", str(len(pure))),
         ("SQL inside Python", f"{sum(sql)} lines in {len(sql)} files"),
+        (
+            "SQL statements in files",
+            f"{len(STATEMENT.findall(statements)):,} in {len(statements.splitlines()):,} lines",
+        ),
         ("docstrings that open with What, How, Whether, Which, Where, Who or Why", f"{opened} of {len(texts)}"),
         ("class names defined more than once", str(sum(count > 1 for count in classes.values()))),
         ("files in git / lines of product Python", f"{len(files)} / {lines:,}"),

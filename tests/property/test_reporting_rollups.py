@@ -22,8 +22,8 @@ from reporting.queries.breakdown import Version, breakdown
 from reporting.queries.calibration import calibration
 from reporting.queries.reasons import reasons
 from reporting.queries.satisfaction import ranking, summary
-from reporting.rollups import HOUR, Rollups, _SnapshotMark
-from reporting.selection import ALWAYS, Filters, Project, TimeSpan
+from reporting.rollups import Rollups, _SnapshotMark
+from reporting.selection import ALWAYS, HOUR, Filters, Project, TimeSpan
 from reporting.store_postgres import PostgresReadModels
 from reporting.votes import Votes
 from servicekit.clock import SystemClock

@@ -70,3 +70,71 @@ select * from held_receipts order by id
 
 -- name: delete_receipts
 delete from held_receipts where id = any(:ids::bigint[])
+
+-- name: lock_store
+lock table artifact_store in exclusive mode
+
+-- name: current_store
+select url, turn_logs from artifact_store
+
+-- name: has_hosted
+select exists (select from hosted_artifacts)
+
+-- name: wait_for_writers
+lock table feedbacks, messages in share mode
+
+-- name: delete_store
+delete from artifact_store
+
+-- name: delete_marks
+delete from stale_turns
+
+-- name: set_store
+insert into artifact_store (url, turn_logs, marked_to) values (:url, :turn_logs, '{"","",""}')
+
+-- name: place_of_marks
+select turn_logs, marked_to from artifact_store where marked_to is not null for update
+
+-- name: read_by_index
+-- PostgreSQL estimates that very few rows follow a position, so it would read and sort all of them for every range.
+set local enable_sort = off; set local enable_incremental_sort = off; set local enable_seqscan = off
+
+-- fragment: is_after
+(tenant, project, conversation_id) > (:tenant::text, :project::text, :conversation_id::text)
+
+-- fragment: end_in(table, rows)
+(select tenant, project, conversation_id from {table} where {rows} and {is_after}
+ order by tenant, project, conversation_id offset 5000 limit 1)
+
+-- name: end_of_range
+-- 5,000 rows per table are marked at once; a conversation is never divided.
+select tenant, project, conversation_id from (
+    {end_in(feedbacks, reaction is not null)} union all
+    {end_in(hosted_artifacts, true)} union all
+    {end_in(messages, :turn_logs::boolean and turn_id is not null)}
+) ends order by tenant, project, conversation_id limit 1
+
+-- fragment: turns_in(table, rows)
+select tenant, project, conversation_id, turn_id from {table} where {rows} and {is_after}
+
+-- name: mark_range
+insert into stale_turns (tenant, project, conversation_id, turn_id)
+{turns_in(feedbacks, reaction is not null)} and {is_up_to}
+union
+{turns_in(hosted_artifacts, true)} and {is_up_to}
+union
+{turns_in(messages, :turn_logs::boolean and turn_id is not null)} and {is_up_to}
+
+-- fragment: is_up_to
+(tenant, project, conversation_id) <= (:last_tenant::text, :last_project::text, :last_conversation_id::text)
+
+-- name: mark_rest
+insert into stale_turns (tenant, project, conversation_id, turn_id)
+{turns_in(feedbacks, reaction is not null)}
+union
+{turns_in(hosted_artifacts, true)}
+union
+{turns_in(messages, :turn_logs::boolean and turn_id is not null)}
+
+-- name: note_marks
+update artifact_store set marked_to = :marked_to
