@@ -10,7 +10,7 @@ import pytest
 from chaos.listeners import KafkaWithListeners
 from chaos.logs import records_of
 from chaos.proxy import Door
-from chaos.wire import FrameHeads, ProduceRecogniser
+from chaos.wire import CommitRecogniser, FrameHeads, ProduceRecogniser
 from contracts.topics import EXPLICIT_RECEIVED
 from servicekit.log.messages import Message
 from servicekit.log.producer import BatchProducer
@@ -49,6 +49,37 @@ def test_only_the_response_to_a_produce_request_confirms_a_write() -> None:
     assert not writes.confirmed(begun[:6])
     assert writes.confirmed(begun[6:] + response(3))
     assert not writes.confirmed(response(2)), "an id is used once"
+
+
+def message(kind: bytes, body: bytes) -> bytes:
+    return kind + (4 + len(body)).to_bytes(4) + body
+
+
+SAVING = b"with u as (update feedback set a = 1 returning id) select id from u"
+
+
+@pytest.mark.parametrize(
+    ("text", "tag", "state", "is_write"),
+    [
+        (SAVING, b"SELECT 2", b"I", True),
+        (SAVING, b"SELECT 0", b"I", False),
+        (SAVING, b"SELECT 2", b"T", False),
+        (b"select updated from feedback", b"SELECT 2", b"I", False),
+        (b"insert into feedback values ($1)", b"INSERT 0 1", b"I", True),
+        (b"select 1", b"COMMIT", b"I", True),
+    ],
+)
+@pytest.mark.parametrize("piece", [1, 7, 1_000])
+def test_a_statement_that_returns_what_it_changed_is_a_write(
+    text: bytes, tag: bytes, state: bytes, is_write: bool, piece: int
+) -> None:
+    start = (8).to_bytes(4) + (196_608).to_bytes(4)
+    other = message(b"P", b"other\0delete from journal\0\0\0") + message(b"B", b"\0other\0")
+    sent = start + other + message(b"P", b"one\0" + text + b"\0\0\0") + message(b"B", b"\0one\0\0\0")
+    writes = CommitRecogniser()
+    for first in range(0, len(sent), piece):
+        writes.requested(sent[first : first + piece])
+    assert writes.confirmed(message(b"C", tag + b"\0") + message(b"Z", state)) is is_write
 
 
 @pytest.mark.real

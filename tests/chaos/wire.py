@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from typing import Protocol
 
 _WRITE = re.compile(rb"C\x00\x00\x00.(?:COMMIT|INSERT 0 \d+|UPDATE \d+|DELETE \d+)\x00", re.S)
+_ROWS = re.compile(rb"C\x00\x00\x00.SELECT [1-9]\d*\x00", re.S)
+_CHANGES = re.compile(rb"\b(?:insert into|update \w+|delete from)\b", re.I)
 _IDLE = b"Z\x00\x00\x00\x05I"
 _PRODUCE = 0
 """Kafka's api key of a produce request."""
@@ -35,14 +37,48 @@ class ByResponse:
         """Ignore requests."""
 
 
-def is_commit(response: bytes) -> bool:
-    """Return True if `response` is PostgreSQL's to a write that is committed: it ends outside a transaction."""
-    return response.endswith(_IDLE) and _WRITE.search(response) is not None
-
-
 def is_success(response: bytes) -> bool:
     """Return True if `response` begins with an HTTP status line that accepts the request."""
     return response.startswith(b"HTTP/1.1 2")
+
+
+class CommitRecogniser:
+    """PostgreSQL: a response to a write ends outside a transaction.
+
+    A statement that changes rows in a common table expression and selects them has a response like a query's, so the
+    prepared statements of the connection tell which one it is.
+    """
+
+    def __init__(self) -> None:
+        self._held = b""
+        self._started = False
+        """Whether the start-up message, which has no type, has passed."""
+        self._changing: set[bytes] = set()
+        self._changes = False
+        """Whether the statement executed last changes rows."""
+
+    def requested(self, data: bytes) -> None:
+        self._held += data
+        while len(self._held) >= 5:
+            head = 1 if self._started else 0
+            end = head + int.from_bytes(self._held[head : head + 4])
+            if len(self._held) < end:
+                return
+            if self._started:
+                self._note(self._held[:1], self._held[5:end])
+            self._started, self._held = True, self._held[end:]
+
+    def _note(self, kind: bytes, message: bytes) -> None:
+        if kind == b"P":  # parse: a statement's name and text
+            name, text, _ = message.split(b"\0", 2)
+            (self._changing.add if _CHANGES.search(text) else self._changing.discard)(name)
+        elif kind == b"B":  # bind: the names of a portal and a statement
+            self._changes = message.split(b"\0", 2)[1] in self._changing
+
+    def confirmed(self, data: bytes) -> bool:
+        if not data.endswith(_IDLE):
+            return False
+        return _WRITE.search(data) is not None or (self._changes and _ROWS.search(data) is not None)
 
 
 class FrameHeads:
@@ -87,7 +123,7 @@ class ProduceRecogniser:
 
 
 def commits() -> WriteRecogniser:
-    return ByResponse(is_commit)
+    return CommitRecogniser()
 
 
 def acceptances() -> WriteRecogniser:
