@@ -26,7 +26,7 @@ from benchmarks.handled import Collected, received
 from benchmarks.workload import Workload, scratch, source_of
 from chat_bridge.handlers import ChatHandler
 from chat_bridge.parking import Parking
-from chat_bridge.store_postgres import PostgresStore as BridgeStore
+from chat_bridge.store_postgres import PostgresMessageStore as BridgeStore
 from contracts.instants import DAY
 from feedback.emojis import DEFAULT_REWARDS
 from feedback.handlers import FeedbackHandler

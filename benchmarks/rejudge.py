@@ -29,7 +29,7 @@ from inference.parts import MIGRATIONS
 from inference.rejudge import rejudge, what_would_change
 from inference.rejudgements import Rejudgements
 from inference.settings import InferenceSettings
-from inference.store_postgres import PostgresStore
+from inference.store_postgres import PostgresConversationStore
 from inference.turns.store_postgres import PostgresTurnIndex
 from inference.turns.vectors import TurnVectors
 from inference.turns.vectors_postgres import take_bytes
@@ -78,7 +78,7 @@ async def measure(url: str, pid: int | None, events: int, encoder: str, source: 
 async def _index(pool: asyncpg.Pool, settings: InferenceSettings, events: int, source: str) -> None:
     detector = await open_detector(settings, print)
     turns = await PostgresTurnIndex.over(pool, TurnVectors(detector.embedder))
-    handler = ConversationHandler(PostgresStore(pool), turns, Collected(), detector)
+    handler = ConversationHandler(PostgresConversationStore(pool), turns, Collected(), detector)
     messages = Workload(source, events, seed=1, run="rejudge").messages()
     records = [received(message) for message in messages if message.topic != CHAT_REACTION.name]
     for first in range(0, len(records), _BATCH):

@@ -43,7 +43,7 @@ from reporting.queries.satisfaction import ranking, summary
 from reporting.queries.search import found
 from reporting.queries.turns import turns_with_feedbacks
 from reporting.rollups import Rollups
-from reporting.selection import ConversationKey, Filters, FoundType, Project, TimeSpan
+from reporting.selection import ConversationScope, Filters, FoundType, Project, TimeSpan
 from reporting.store_postgres import PostgresReadModels
 from servicekit.clock import SystemClock
 from servicekit.db.pools import open_pool
@@ -55,7 +55,7 @@ Read = Callable[[], Awaitable[Any]]
 NOW: Final = 1_790_000_000_000_000
 AT: Final = Project("acme", "support")
 DAYS: Final = 180
-LONG: Final = ConversationKey(*AT, "c0")
+LONG: Final = ConversationScope(*AT, "c0")
 """The conversation of 200 turns."""
 _CHUNK: Final = 100_000
 # Feedback i was given i steps before now.

@@ -32,14 +32,14 @@ from reporting.queries.latest import LatestQuestion, latest, own_feedback
 from reporting.queries.satisfaction import ranking, summary
 from reporting.queries.search import search
 from reporting.queries.turns import turns_with_feedbacks
-from reporting.selection import ConversationKey, Filters, Project, TimeSpan
+from reporting.selection import ConversationScope, Filters, Project, TimeSpan
 from servicekit.db.pools import open_pool
 from servicekit.db.row_security import tenant_in_sight
 from standalone.embedded.postgres import EmbeddedPostgres
 
 START: Final = 1_760_000_000_000_000
 AT: Final = Project("acme", "support")
-HERE: Final = ConversationKey(*AT, "c-7")
+HERE: Final = ConversationScope(*AT, "c-7")
 WINDOW: Final = TimeSpan(START, START + 90 * DAY)
 NARROW: Final = TimeSpan(START + 80 * DAY, START + 81 * DAY)
 

@@ -21,7 +21,7 @@ from feedback.registry import TurnKey as RegistryKey
 from feedback.registry_postgres import PostgresRegistry
 from feedback.sessions_postgres import PostgresSessions
 from inference.store import ConversationKey, Place
-from inference.store_postgres import PostgresStore
+from inference.store_postgres import PostgresConversationStore
 from inference.turns.rules import TurnKey
 from inference.turns.search_postgres import PostgresTurnSearch
 from inference.turns.store import Looked, Wanted
@@ -83,7 +83,7 @@ INFERENCE: Final = Asked(
         "strategies of an intent": lambda pool: _turns(pool).search(Wanted("acme", "support", intent="intent4"), 10),
         "strategies of a person": lambda pool: _turns(pool).search(Wanted("acme", "support", user_id="user-8"), 10),
         "strategies, a question": lambda pool: _turns(pool).search(Wanted("acme", "support", text=SAID), 10),
-        "messages before": lambda pool: PostgresStore(pool).around(
+        "messages before": lambda pool: PostgresConversationStore(pool).around(
             [Place(ConversationKey(*HERE), START + 80 * DAY, "m")], NEIGHBOURHOOD + 1
         ),
     },

@@ -14,7 +14,7 @@ import uvloop
 import inference.service
 from detector.detector import Detector
 from inference.api import inference_router
-from inference.store_postgres import PostgresStore
+from inference.store_postgres import PostgresConversationStore
 from inference.turns.store_postgres import PostgresTurnIndex
 from inference.turns.vectors import TurnVectors
 from inference.turns.vectors_postgres import take_bytes
@@ -36,7 +36,7 @@ async def serve(url: str, port: int, token: str) -> None:
     turns = await PostgresTurnIndex.over(pool, TurnVectors(detector.embedder))
     authenticator = AccessToken(token)
     app = application(ready)
-    app.include_router(inference_router(PostgresStore(pool), turns, detector, SystemClock()))
+    app.include_router(inference_router(PostgresConversationStore(pool), turns, detector, SystemClock()))
     await HttpServer("127.0.0.1", port).start(guarded(app, authenticator, inference.service.PROGRAM.surface))
     tune_gc()
     await asyncio.Event().wait()

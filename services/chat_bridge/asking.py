@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from chat_bridge.model import MessageKey, indexed
 from chat_bridge.source import MessageSource
-from chat_bridge.store import Store
+from chat_bridge.store import MessageStore
 from contracts.versions import COPY
 
 KEYS_AT_ONCE = 100
@@ -14,7 +14,7 @@ BEGINNING = MessageKey("", "", "", "")
 class AskAgain:
     """Fetches missing originals from the source and indexes them; the sweep then releases the parked events."""
 
-    def __init__(self, store: Store, source: MessageSource) -> None:
+    def __init__(self, store: MessageStore, source: MessageSource) -> None:
         self._store = store
         self._source = source
         self._after = BEGINNING

@@ -27,7 +27,7 @@ PARKING_FULL = DeadLettered("parking_full")
 
 
 @dataclass(slots=True)
-class ChatEvent:
+class BatchedEvent:
     """One event. A message sets `message`, a reaction sets `about`, a reply sets both.
 
     `copy` is the original that a reply or reaction carries, if it is a copy of the message that the event names. Later
@@ -47,7 +47,7 @@ class ChatEvent:
 class Batch:
     """The events in order of arrival. `changed` has the keys of messages that the index added or changed."""
 
-    events: list[ChatEvent]
+    events: list[BatchedEvent]
     changed: set[MessageKey] = field(default_factory=set)
 
     @classmethod
@@ -140,7 +140,7 @@ class Batch:
                 event.outcome = became.get((parked.key, parked.cause), event.outcome)
 
     @property
-    def undecided(self) -> list[ChatEvent]:
+    def undecided(self) -> list[BatchedEvent]:
         return [event for event in self.events if event.outcome is None]
 
     @property
@@ -153,19 +153,19 @@ class Batch:
         return [_decided(event) for event in self.events]
 
 
-def parked_keys(events: Iterable[ChatEvent]) -> set[ParkedKey]:
+def parked_keys(events: Iterable[BatchedEvent]) -> set[ParkedKey]:
     """Return the keys under which `events` would be parked."""
     return {_parked_key(event) for event in events}
 
 
-def _read(received: Received[Any]) -> ChatEvent:
+def _read(received: Received[Any]) -> BatchedEvent:
     event = received.event
     if type(event) is ChatMessageReactionIngested:
-        return ChatEvent(received, about=event, copy=_copy_in(event))
+        return BatchedEvent(received, about=event, copy=_copy_in(event))
     message = indexed(message_in(event), event.tenant, event.project, version_of(event))
     if isinstance(event, ChatMessageIngested):
-        return ChatEvent(received, message)
-    return ChatEvent(received, message, event, _copy_in(event))
+        return BatchedEvent(received, message)
+    return BatchedEvent(received, message, event, _copy_in(event))
 
 
 def _copy_in(event: About) -> IndexedMessage | None:
@@ -176,12 +176,12 @@ def _copy_in(event: About) -> IndexedMessage | None:
     return copy if copy.key == original_key(event) else None
 
 
-def _parked_key(event: ChatEvent) -> ParkedKey:
+def _parked_key(event: BatchedEvent) -> ParkedKey:
     about = event.received.event
     return ParkedKey(about.tenant, about.project, event.received.topic, identity_of(about))
 
 
-def _parked(event: ChatEvent, now: int) -> ParkedEvent:
+def _parked(event: BatchedEvent, now: int) -> ParkedEvent:
     """Return the event to park, without its copy of a message, which may contain another person's words."""
     received = event.received
     value = received.raw.value or b""
@@ -201,12 +201,12 @@ def _differ(one: IndexedMessage, other: IndexedMessage) -> bool:
     return one.said != other.said or not same_source(one.version, other.version)
 
 
-def _decided(event: ChatEvent) -> Outcome:
+def _decided(event: BatchedEvent) -> Outcome:
     if event.outcome is None:
         raise AssertionError(f"{event.received.cause} ended without an outcome")
     return event.outcome
 
 
-def tenants_of(events: Collection[ChatEvent]) -> set[str]:
+def tenants_of(events: Collection[BatchedEvent]) -> set[str]:
     """Return the tenants of `events`."""
     return {event.received.event.tenant for event in events}

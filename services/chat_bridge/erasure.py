@@ -8,7 +8,7 @@ import asyncpg
 
 from chat_bridge.model import ParkedEvent, without_copy
 from chat_bridge.sql import SQL
-from chat_bridge.store import Store
+from chat_bridge.store import MessageStore
 from contracts.erasure import ErasedAt, author_of, is_erased
 from servicekit import ErasureLedger
 
@@ -18,7 +18,7 @@ _AT_ONCE = 1_000
 class ChatBridgeErasures(ErasureLedger):
     """See `servicekit.log.erasing.Erasures`."""
 
-    def __init__(self, pool: asyncpg.Pool, store: Store) -> None:
+    def __init__(self, pool: asyncpg.Pool, store: MessageStore) -> None:
         super().__init__(pool)
         self._store = store
 

@@ -9,7 +9,7 @@ from chat_bridge.batch import Batch, parked_keys, tenants_of
 from chat_bridge.model import About, IndexedMessage, MessageKey, indexed, original_key
 from chat_bridge.parking import Parking, message_of
 from chat_bridge.source import MessageSource
-from chat_bridge.store import Store
+from chat_bridge.store import MessageStore
 from contracts.versions import COPY
 from servicekit import Clock, Handler, Outcome, Producer, Received, Unreadable
 
@@ -23,7 +23,7 @@ class ChatHandler(Handler):
 
     def __init__(
         self,
-        store: Store,
+        store: MessageStore,
         producer: Producer,
         parking: Parking,
         clock: Clock,

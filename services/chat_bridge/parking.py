@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from chat_bridge import metrics
 from chat_bridge.model import IndexedMessage, ParkedEvent, ParkedKey
-from chat_bridge.store import Store
+from chat_bridge.store import MessageStore
 from chat_bridge.translate import TOPIC_OF, Translated, translate
 from servicekit import (
     STORED,
@@ -34,7 +34,7 @@ class Parking:
 
     def __init__(
         self,
-        store: Store,
+        store: MessageStore,
         producer: Producer,
         clock: Clock,
         max_age: int,

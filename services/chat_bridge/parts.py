@@ -20,7 +20,7 @@ from chat_bridge.source_http import HttpMessageSource
 from chat_bridge.sources.api import source_router
 from chat_bridge.sources.registry import OpenSources, open_sources
 from chat_bridge.sources.source import SourceKind
-from chat_bridge.store_postgres import PostgresStore
+from chat_bridge.store_postgres import PostgresMessageStore
 from contracts.instants import DAY
 from servicekit import Journal, JournalReader, LogWriter, Service, WhereLookup
 
@@ -34,7 +34,7 @@ class ChatBridgeParts:
     settings: ChatBridgeSettings
     service: Service
     pool: asyncpg.Pool
-    store: PostgresStore
+    store: PostgresMessageStore
     journal: Journal
     refused: RefusedEvents
     parking: Parking
@@ -69,7 +69,7 @@ async def open_parts(settings: ChatBridgeSettings, service: Service) -> ChatBrid
     """Open the bridge's parts, its database among them, for `service`. Raises StartError."""
     context = service.context
     pool = await service.open_database(settings.database_url, MIGRATIONS)
-    store, journal, refused = PostgresStore(pool), Journal(pool), RefusedEvents(pool, context.clock)
+    store, journal, refused = PostgresMessageStore(pool), Journal(pool), RefusedEvents(pool, context.clock)
     wait = int(settings.parked_days * DAY)
     late = service.late_outcomes("chat_bridge", journal, refused.note_set_aside)
     parking = Parking(store, service.producer, context.clock, wait, late)

@@ -8,7 +8,7 @@ from typing import Protocol
 from chat_bridge.model import IndexedMessage, MessageKey, ParkedEvent, ParkedKey
 
 
-class Store(Protocol):
+class MessageStore(Protocol):
     async def index(self, messages: Collection[IndexedMessage]) -> set[MessageKey]:
         """Store messages, at most one per key; the greater version replaces the other. Committed on return.
 

@@ -10,7 +10,7 @@ from chat_bridge.model import IndexedMessage, MessageKey, ParkedEvent, ParkedKey
 from contracts.versions import same_source
 
 
-class MemoryStore:
+class MemoryMessageStore:
     """See `store.Store`."""
 
     def __init__(self) -> None:

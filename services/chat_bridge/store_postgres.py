@@ -13,7 +13,7 @@ from chat_bridge.sql import SQL
 from contracts.provenance import NO_PROVENANCE, Provenance
 
 
-class PostgresStore:
+class PostgresMessageStore:
     """See `store.Store`. Needs the tables `messages` and `parked` on the pool's search path."""
 
     def __init__(self, pool: asyncpg.Pool) -> None:

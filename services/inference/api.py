@@ -14,7 +14,7 @@ from inference.api_answers import Detected, FoundStrategies, FoundStrategy, Turn
 from inference.api_bodies import Body, NewMessage, StrategySearch
 from inference.detection import detect
 from inference.llm_gate.gate import LlmGate
-from inference.store import ConversationKey, Store
+from inference.store import ConversationKey, ConversationStore
 from inference.turns.rules import TurnKey
 from inference.turns.store import TurnSearch, Wanted
 from inference.worked import strategies_that_worked
@@ -74,7 +74,7 @@ def _inlined(node: Any, definitions: Mapping[str, Any]) -> Any:
 
 
 def inference_router(
-    store: Store,
+    store: ConversationStore,
     turns: TurnSearch,
     detector: Detector,
     clock: Clock,

@@ -15,7 +15,7 @@ from detector.model import NEIGHBOURHOOD, Message, Neighbourhood, Verdict
 from inference.llm_gate.gate import Judged, LlmGate
 from inference.planner import Advice
 from inference.previous import LastAnswer
-from inference.store import ConversationKey, Place, Store
+from inference.store import ConversationKey, ConversationStore, Place
 from inference.turns.candidates import Candidate, candidates
 from inference.turns.rules import MachineStatus, Turn, TurnKey, rejections_in_a_row
 from inference.turns.store import Looked, TurnSearch
@@ -41,7 +41,7 @@ class Detection:
 
 
 async def detect(
-    store: Store,
+    store: ConversationStore,
     turns: TurnSearch,
     detector: Detector,
     where: ConversationKey,

@@ -15,7 +15,7 @@ from detector.model import NEIGHBOURHOOD, Message
 from inference.judging import Judging
 from inference.llm_gate.gate import LlmGate
 from inference.neighbours import Stretch, stretches_of
-from inference.store import ConversationKey, IndexedMessage, MessageKey, Store
+from inference.store import ConversationKey, ConversationStore, IndexedMessage, MessageKey
 from inference.turns.facts import facts_of
 from inference.turns.store import TurnIntake
 from servicekit import STORED, UNCHANGED, Handler, Outcome, Producer, Received
@@ -29,7 +29,12 @@ class ConversationHandler(Handler):
     """
 
     def __init__(
-        self, store: Store, turns: TurnIntake, producer: Producer, detector: Detector, gate: LlmGate | None = None
+        self,
+        store: ConversationStore,
+        turns: TurnIntake,
+        producer: Producer,
+        detector: Detector,
+        gate: LlmGate | None = None,
     ) -> None:
         self._store = store
         self.judging = Judging(store, turns, producer, detector, gate)

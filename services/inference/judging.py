@@ -17,7 +17,7 @@ from detector.model import Neighbourhood, Target, Verdict
 from inference.announce import announcement, silent
 from inference.llm_gate.gate import Judged, LlmGate
 from inference.neighbours import Stretch, to_judge
-from inference.store import Emission, IndexedMessage, MessageKey, Placed, Store, VerdictStamp
+from inference.store import ConversationStore, Emission, IndexedMessage, MessageKey, Placed, VerdictStamp
 from inference.turns.facts import Facts, joined, questions_of
 from inference.turns.store import HeldVerdict, TurnIntake
 from servicekit import Headers, Producer
@@ -59,7 +59,12 @@ class Judging:
     """
 
     def __init__(
-        self, store: Store, turns: TurnIntake, producer: Producer, detector: Detector, gate: LlmGate | None = None
+        self,
+        store: ConversationStore,
+        turns: TurnIntake,
+        producer: Producer,
+        detector: Detector,
+        gate: LlmGate | None = None,
     ) -> None:
         self.store = store
         self.detector = detector

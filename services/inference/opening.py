@@ -18,7 +18,7 @@ from inference.llm_gate.gate import LlmGate
 from inference.llm_gate.store import GateAnswers
 from inference.llm_gate.store_postgres import PostgresGateAnswers
 from inference.settings import InferenceSettings
-from inference.store_postgres import PostgresStore
+from inference.store_postgres import PostgresConversationStore
 from inference.turns.store_postgres import PostgresTurnIndex
 from inference.turns.vectors import TurnVectors
 from servicekit import Clock, Producer, StartError
@@ -50,7 +50,7 @@ async def open_judging(
     endpoint = open_endpoint(settings, resources)
     gate = gate_of(settings, endpoint, PostgresGateAnswers(pool), detector, clock) if endpoint else None
     turns = await PostgresTurnIndex.over(pool, TurnVectors(detector.embedder))
-    return Judging(PostgresStore(pool), turns, producer, detector, gate)
+    return Judging(PostgresConversationStore(pool), turns, producer, detector, gate)
 
 
 def open_endpoint(settings: InferenceSettings, resources: AsyncExitStack) -> LlmEndpoint | None:

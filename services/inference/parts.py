@@ -19,7 +19,7 @@ from inference.llm_gate.gate import LlmGate
 from inference.llm_gate.store_postgres import PostgresGateAnswers
 from inference.opening import gate_of, open_detector, open_endpoint
 from inference.settings import InferenceSettings
-from inference.store_postgres import PostgresStore
+from inference.store_postgres import PostgresConversationStore
 from inference.turns.search_postgres import PostgresTurnSearch
 from inference.turns.store_postgres import PostgresTurnIndex
 from inference.turns.user_reactions import UserReactionHandler
@@ -56,7 +56,7 @@ class InferenceParts:
 
     def routes(self) -> APIRouter:
         return inference_router(
-            PostgresStore(self.reads),
+            PostgresConversationStore(self.reads),
             PostgresTurnSearch(self.reads, self.vectors),
             self.detector,
             self.service.context.clock,
@@ -76,7 +76,7 @@ async def open_parts(settings: InferenceSettings, service: Service) -> Inference
     vectors = TurnVectors(detector.embedder)
     turns = await PostgresTurnIndex.over(pool, vectors)
     gate = gate_of(settings, endpoint, PostgresGateAnswers(pool), detector, context.clock) if endpoint else None
-    conversations = ConversationHandler(PostgresStore(pool), turns, service.producer, detector, gate)
+    conversations = ConversationHandler(PostgresConversationStore(pool), turns, service.producer, detector, gate)
     group = DetectorGroup(pool, conversations.judging.version, lambda: conversations.judging.judged)
     service.watched.append(lambda: group.warnings)
     lookup = WhereLookup(JournalReader(reads), verdicts=partial(where.judged, reads))

@@ -145,7 +145,7 @@ class Emission:
     agent_id: str
 
 
-class Store(Protocol):
+class ConversationStore(Protocol):
     async def index(self, messages: Collection[IndexedMessage]) -> set[MessageKey]:
         """Merge messages, at most one per key, into the index (see `IndexedMessage.merged`) and commit.
 

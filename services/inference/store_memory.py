@@ -21,7 +21,7 @@ class _Held:
         return self.indexed.message.at, self.indexed.message.message_id
 
 
-class MemoryStore:
+class MemoryConversationStore:
     """See `store.Store`."""
 
     def __init__(self) -> None:

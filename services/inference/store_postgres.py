@@ -15,7 +15,7 @@ from inference.sql import SQL
 from inference.store import ConversationKey, Emission, IndexedMessage, MessageKey, Place, Placed
 
 
-class PostgresStore:
+class PostgresConversationStore:
     """See `store.Store`. The pool's connections see the table `messages`."""
 
     def __init__(self, pool: asyncpg.Pool) -> None:

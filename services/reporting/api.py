@@ -15,7 +15,7 @@ from reporting.queries.conversations import ConversationsInPeriod, conversations
 from reporting.queries.latest import Latest, LatestQuestion, OwnFeedback, latest, own_feedback
 from reporting.queries.search import FoundFeedbacks, search
 from reporting.queries.turns import TurnsWithFeedbacks, turns_with_feedbacks
-from reporting.selection import ConversationKey, Project
+from reporting.selection import ConversationScope, Project
 from servicekit import Caller, Clock, ProjectPath, TenantPath, caller_of, documented
 
 ConversationPath = Annotated[Id, Path(description="The conversation, also called thread.", examples=["c-42"])]
@@ -77,7 +77,7 @@ def conversations_router(pool: asyncpg.Pool, clock: Clock, artifact_store_url: s
     ) -> TurnsWithFeedbacks:
         """List the conversation's turns in time order, with their texts and effective reactions."""
         since = max(0, clock.now() - body.days * DAY)
-        at = ConversationKey(tenant, project, conversation_id)
+        at = ConversationScope(tenant, project, conversation_id)
         async with pool.acquire() as connection, connection.transaction(isolation="repeatable_read", readonly=True):
             return await turns_with_feedbacks(connection, at, body.turn_ids, since, body.limit, body.cursor)
 
@@ -90,7 +90,7 @@ def conversations_router(pool: asyncpg.Pool, clock: Clock, artifact_store_url: s
         A query with the last page's `watermark` returns all changes that the earlier pages did not show, including
         those of concurrent writers.
         """
-        at = ConversationKey(tenant, project, conversation_id)
+        at = ConversationScope(tenant, project, conversation_id)
         asked = LatestQuestion(body.turn_ids, body.since, body.watermark, body.limit, body.cursor)
         async with pool.acquire() as connection:
             return await latest(connection, at, asked)
@@ -105,7 +105,7 @@ def conversations_router(pool: asyncpg.Pool, clock: Clock, artifact_store_url: s
         user_id: Annotated[Id | None, Query(description="Another person's id; needs the scope on_behalf.")] = None,
     ) -> OwnFeedback:
         """Get the caller's own feedback on a turn."""
-        at = ConversationKey(tenant, project, conversation_id)
+        at = ConversationScope(tenant, project, conversation_id)
         async with pool.acquire() as connection:
             return await own_feedback(connection, at, turn_id, caller.person(user_id))
 

@@ -14,7 +14,7 @@ class Project(NamedTuple):
     project: str
 
 
-class ConversationKey(NamedTuple):
+class ConversationScope(NamedTuple):
     tenant: str
     project: str
     conversation_id: str

@@ -35,7 +35,7 @@ def rebuild(
     from reporting.settings import ReportingSettings
     from servicekit.log.cluster import cluster_at
     from servicekit.settings import read_settings
-    from standalone.log_access import Target, store_of
+    from standalone.log_access import LogTarget, store_of
     from standalone.rebuild import Rebuilt, rebuild_reporting
 
     configure_logging(quiet=True)
@@ -44,7 +44,9 @@ def rebuild(
         own = str(running(state)["database"]) if (state / "run.json").exists() else None
         of_feedback, of_reporting = read_settings(FeedbackSettings), read_settings(ReportingSettings)
         reports_at = database or own or of_reporting.database_url
-        async with store_of(Target(cluster_at(of_feedback.broker), store or own or of_feedback.store_url)) as records:
+        async with store_of(
+            LogTarget(cluster_at(of_feedback.broker), store or own or of_feedback.store_url)
+        ) as records:
             totals = await records.totals()
             with progress_bar("Rebuilding", totals.stored, as_json) as advance:
                 return await rebuild_reporting(records, reports_at, say, advance)

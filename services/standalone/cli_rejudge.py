@@ -57,7 +57,7 @@ def rejudge(
     from inference.settings import InferenceSettings
     from servicekit.log.cluster import cluster_at
     from servicekit.settings import read_settings
-    from standalone.log_access import Target, target_of
+    from standalone.log_access import LogTarget, target_of
     from standalone.rejudge import rejudge_database
 
     if dry_run and since is None:
@@ -69,7 +69,7 @@ def rejudge(
         address = database or (str(own["database"]) if own else None)
         settings = read_settings(InferenceSettings, **({"database_url": address} if address else {}))
         settled = broker is None and own is None
-        target = Target(cluster_at(settings.broker), "") if settled else target_of(broker, state)
+        target = LogTarget(cluster_at(settings.broker), "") if settled else target_of(broker, state)
         with ExitStack() as shown:
 
             def open_progress(total: int, done: int) -> Callable[[int], None]:

@@ -28,7 +28,7 @@ from standalone.terminal import ANSWER_SECONDS, say, within
 
 
 @dataclass(frozen=True)
-class Target:
+class LogTarget:
     """Kafka and its feedback store. `groups` are the readers to wait for if the log is in memory."""
 
     bootstrap: Bootstrap
@@ -53,20 +53,20 @@ async def admin_of(bootstrap: Bootstrap) -> AIOKafkaAdminClient:
     return await within(ANSWER_SECONDS, wait_for_broker(bootstrap, say), str(bootstrap))
 
 
-def target_of(broker: str | None, state: Path, store: str | None = None) -> Target:
+def target_of(broker: str | None, state: Path, store: str | None = None) -> LogTarget:
     """Return the given broker and store (default: FEEDBACK_STORE_URL), or those of the run on `state`.
 
     Raises StartError.
     """
     if broker is not None:
-        return Target(cluster_at(broker), store or read_settings(FeedbackSettings).store_url)
+        return LogTarget(cluster_at(broker), store or read_settings(FeedbackSettings).store_url)
     facts = running(state)
     groups = facts.get("groups", ()) if facts.get("log") == "memory" else ()
-    return Target(log_of(facts), store or str(facts["database"]), tuple(groups))
+    return LogTarget(log_of(facts), store or str(facts["database"]), tuple(groups))
 
 
 @asynccontextmanager
-async def writing_to(target: Target) -> AsyncIterator[Producer]:
+async def writing_to(target: LogTarget) -> AsyncIterator[Producer]:
     """Yield a producer for the target's log. Limits its speed to that of the readers if the log is in memory."""
     admin = await admin_of(target.bootstrap)
     producer = BatchProducer(target.bootstrap, client_id="agent-feedback-tool")
@@ -82,7 +82,7 @@ async def writing_to(target: Target) -> AsyncIterator[Producer]:
 
 
 @asynccontextmanager
-async def store_of(target: Target) -> AsyncIterator[Store]:
+async def store_of(target: LogTarget) -> AsyncIterator[Store]:
     """Yield the target's feedback store. Raises StartError if there is none, or it does not answer."""
     await database_answers(target.store_url)
     tool = Service("feedback", ServiceContext(target.bootstrap, say=say))

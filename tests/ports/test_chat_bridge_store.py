@@ -12,9 +12,9 @@ import pytest_asyncio
 
 import chat_bridge.service
 from chat_bridge.model import IndexedMessage, MessageKey, ParkedEvent, ParkedKey
-from chat_bridge.store import Store
-from chat_bridge.store_memory import MemoryStore
-from chat_bridge.store_postgres import PostgresStore
+from chat_bridge.store import MessageStore
+from chat_bridge.store_memory import MemoryMessageStore
+from chat_bridge.store_postgres import PostgresMessageStore
 from contracts.provenance import NO_PROVENANCE, Provenance
 from servicekit.db.pools import open_pool
 
@@ -22,13 +22,13 @@ MIGRATIONS = Path(chat_bridge.service.__file__).parent / "migrations"
 
 
 @pytest_asyncio.fixture(params=["memory", "postgres"])
-async def store(request: pytest.FixtureRequest, postgres_url: str) -> AsyncIterator[Store]:
+async def store(request: pytest.FixtureRequest, postgres_url: str) -> AsyncIterator[MessageStore]:
     if request.param == "memory":
-        yield MemoryStore()
+        yield MemoryMessageStore()
         return
     pool = await open_pool(postgres_url, "chat_bridge", MIGRATIONS, size=2)
     await pool.execute("truncate messages, parked")
-    yield PostgresStore(pool)
+    yield PostgresMessageStore(pool)
     await pool.close()
 
 
@@ -60,7 +60,7 @@ def waiting(event_id: str = "e1", original: str = "m1", conversation: str = "c1"
     return ParkedEvent(key, about, None, b"\x00\xff", traceparent=None, **fields)
 
 
-async def test_a_message_is_found_as_it_was_indexed(store: Store) -> None:
+async def test_a_message_is_found_as_it_was_indexed(store: MessageStore) -> None:
     found = message(provenance=Provenance(track_id="t", model="m"), truncated=True)
     person = message("m2", sender_id="ann", sender_type="human", agent_id=None, content=None)
     assert await store.index([found, person]) == {found.key, person.key}
@@ -70,7 +70,7 @@ async def test_a_message_is_found_as_it_was_indexed(store: Store) -> None:
     }
 
 
-async def test_the_question_of_an_answer_is_the_one_replied_to_else_the_first_of_its_turn(store: Store) -> None:
+async def test_the_question_of_an_answer_is_the_one_replied_to_else_the_first_of_its_turn(store: MessageStore) -> None:
     person: Any = {"sender_id": "ann", "sender_type": "human", "agent_id": None, "content": None}
     asked = [message("q2", 92, **person), message("q1", 91, **person), message("q0", 90, turn_id="t0", **person)]
     elsewhere = [message("q3", 80, conversation="c2", **person), message("a0", 81)]
@@ -87,7 +87,7 @@ async def test_the_question_of_an_answer_is_the_one_replied_to_else_the_first_of
     assert (original.question_message_id, original.thread_id) == ("q0", "th")
 
 
-async def test_copies_get_the_question_and_the_thread_that_the_index_knows(store: Store) -> None:
+async def test_copies_get_the_question_and_the_thread_that_the_index_knows(store: MessageStore) -> None:
     person: Any = {"sender_id": "ann", "sender_type": "human", "agent_id": None, "content": None}
     asked = [message("q2", 92, **person), message("q1", 91, **person), message("q0", 90, turn_id="t0", **person)]
     elsewhere = [message("q9", 80, conversation="c2", turn_id="t9", **person), message("q9", 80, "globex", **person)]
@@ -108,7 +108,7 @@ async def test_copies_get_the_question_and_the_thread_that_the_index_knows(store
     }
 
 
-async def test_of_two_versions_the_greater_holds(store: Store) -> None:
+async def test_of_two_versions_the_greater_holds(store: MessageStore) -> None:
     await store.index([message(at=100, content="first")])
     assert await store.index([message(at=100, content="as late")]) == set()
     assert await store.index([message(at=99, content="earlier")]) == set()
@@ -116,14 +116,16 @@ async def test_of_two_versions_the_greater_holds(store: Store) -> None:
     assert (await store.find([message().key]))[message().key].content == "later"
 
 
-async def test_a_later_message_that_says_the_same_changes_nothing(store: Store) -> None:
+async def test_a_later_message_that_says_the_same_changes_nothing(store: MessageStore) -> None:
     await store.index([message(at=100)])
     assert await store.index([message(at=200)]) == set()
     assert await store.index([message(at=150, content="older than the last word")]) == set()
     assert (await store.find([message().key]))[message().key] == message(at=200)
 
 
-async def test_a_messages_own_event_after_a_reply_event_is_news_even_where_it_says_the_same(store: Store) -> None:
+async def test_a_messages_own_event_after_a_reply_event_is_news_even_where_it_says_the_same(
+    store: MessageStore,
+) -> None:
     found, own = message(version=at_version(900, rank=1)), message(at=100)
     assert await store.index([found]) == {found.key}
     assert await store.index([own]) == {own.key}
@@ -131,19 +133,19 @@ async def test_a_messages_own_event_after_a_reply_event_is_news_even_where_it_sa
     assert await store.find([own.key]) == {own.key: own}
 
 
-async def test_equal_ids_in_two_conversations_are_two_messages(store: Store) -> None:
+async def test_equal_ids_in_two_conversations_are_two_messages(store: MessageStore) -> None:
     one, other = message(content="one"), message(content="other", conversation="c2")
     assert await store.index([one, other]) == {one.key, other.key}
     assert await store.find([one.key, other.key]) == {one.key: one, other.key: other}
 
 
-async def test_equal_ids_of_two_tenants_are_two_messages(store: Store) -> None:
+async def test_equal_ids_of_two_tenants_are_two_messages(store: MessageStore) -> None:
     ours, theirs = message(content="ours"), message(content="theirs", tenant="globex")
     await store.index([ours, theirs])
     assert await store.find([ours.key]) == {ours.key: ours}
 
 
-async def test_who_parks_first_holds_the_place(store: Store) -> None:
+async def test_who_parks_first_holds_the_place(store: MessageStore) -> None:
     first, again = waiting(cause="chat:0:1"), waiting(cause="chat:0:2", parked_at=99)
     assert await store.park([first]) == {first.key: "chat:0:1"}
     assert await store.park([again, waiting("e2")]) == {first.key: "chat:0:1", waiting("e2").key: waiting("e2").cause}
@@ -151,7 +153,7 @@ async def test_who_parks_first_holds_the_place(store: Store) -> None:
     assert sorted(event.parked_at for event in await store.expired(1_000, 10)) == [10, 10]
 
 
-async def test_parked_events_are_released_by_their_original_only(store: Store) -> None:
+async def test_parked_events_are_released_by_their_original_only(store: MessageStore) -> None:
     late, early, other = waiting("e1", log_time=9), waiting("e2", log_time=3), waiting("e3", original="m9")
     await store.park([late, early, other])
     assert await store.released_by([message().key]) == []
@@ -163,7 +165,7 @@ async def test_parked_events_are_released_by_their_original_only(store: Store) -
     assert await store.releasable(10) == [(early, message()), (late, message())]
 
 
-async def test_what_is_unparked_is_gone_and_unknown_keys_are_fine(store: Store) -> None:
+async def test_what_is_unparked_is_gone_and_unknown_keys_are_fine(store: MessageStore) -> None:
     await store.park([waiting("e1"), waiting("e2")])
     await store.unpark([waiting("e1").key, waiting("e7").key])
     await store.unpark([])
@@ -171,7 +173,7 @@ async def test_what_is_unparked_is_gone_and_unknown_keys_are_fine(store: Store) 
     assert await store.parked_by_tenant(["acme", "globex"]) == {"acme": 1}
 
 
-async def test_what_is_rewritten_keeps_its_place_and_what_is_gone_stays_gone(store: Store) -> None:
+async def test_what_is_rewritten_keeps_its_place_and_what_is_gone_stays_gone(store: MessageStore) -> None:
     await store.park([waiting("e1"), waiting("e2")])
     await store.rewrite([replace(waiting("e1"), value=b"short"), replace(waiting("e7"), value=b"short")])
     await store.rewrite([])
@@ -179,19 +181,19 @@ async def test_what_is_rewritten_keeps_its_place_and_what_is_gone_stays_gone(sto
     assert pages == [replace(waiting("e1"), value=b"short"), waiting("e2")]
 
 
-async def test_only_what_was_parked_before_the_moment_has_expired_oldest_first(store: Store) -> None:
+async def test_only_what_was_parked_before_the_moment_has_expired_oldest_first(store: MessageStore) -> None:
     old, older, at_it = waiting("e1", parked_at=5), waiting("e2", parked_at=4), waiting("e3", parked_at=6)
     await store.park([old, older, at_it])
     assert await store.expired(6, 10) == [older, old]
     assert await store.expired(6, 1) == [older]
 
 
-async def test_nothing_asked_for_is_nothing_found(store: Store) -> None:
+async def test_nothing_asked_for_is_nothing_found(store: MessageStore) -> None:
     assert await store.find([]) == {}
     assert await store.released_by([]) == []
 
 
-async def test_what_is_waited_for_comes_in_pages_and_each_once(store: Store) -> None:
+async def test_what_is_waited_for_comes_in_pages_and_each_once(store: MessageStore) -> None:
     beginning = MessageKey("", "", "", "")
     assert await store.waited_for(beginning, 10) == []
     theirs = waiting("e9", "m0", tenant="globex")
@@ -201,14 +203,14 @@ async def test_what_is_waited_for_comes_in_pages_and_each_once(store: Store) -> 
     assert await store.waited_for(first[-1], 2) == [named("m0", "globex")]
 
 
-async def test_what_is_parked_is_found_by_its_key(store: Store) -> None:
+async def test_what_is_parked_is_found_by_its_key(store: MessageStore) -> None:
     first, again, other = waiting("e1"), waiting("e1", cause="elsewhere:0:9"), waiting("e2")
     await store.park([first])
     assert await store.parked_under([again.key, other.key]) == {first.key: first.cause}
     assert await store.parked_under([]) == {}
 
 
-async def test_a_tenants_parked_events_are_read_page_by_page(store: Store) -> None:
+async def test_a_tenants_parked_events_are_read_page_by_page(store: MessageStore) -> None:
     theirs = [waiting(f"e{n}") for n in range(5)]
     await store.park([*theirs, waiting("e9", tenant="globex")])
     pages = [list(page) async for page in store.scan_parked("acme", 2)]

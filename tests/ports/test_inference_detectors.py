@@ -20,7 +20,7 @@ from contracts.feedback import FeedbackInferredReceived
 from detector.encoders.embedder import WordLlamaEmbedder
 from inference.handlers import ConversationHandler
 from inference.llm_gate.gate import LlmGate
-from inference.store_postgres import PostgresStore
+from inference.store_postgres import PostgresConversationStore
 from inference.turns.store_postgres import PostgresTurnIndex
 from inference.turns.vectors import TurnVectors
 from inference.turns.vectors_postgres import take_bytes
@@ -48,7 +48,7 @@ class Group:
 
     async def handler(self, detector: Any, gate: LlmGate | None = None) -> ConversationHandler:
         turns = await PostgresTurnIndex.over(self.pool, VECTORS)
-        return ConversationHandler(PostgresStore(self.pool), turns, self.log, detector, gate)
+        return ConversationHandler(PostgresConversationStore(self.pool), turns, self.log, detector, gate)
 
     async def take(self, detector: Any) -> None:
         await (await self.handler(detector)).handle(batch(*CHAT))

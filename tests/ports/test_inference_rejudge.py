@@ -27,7 +27,7 @@ from inference.handlers import ConversationHandler
 from inference.judging import Judging
 from inference.rejudge import rejudge, what_would_change
 from inference.rejudgements import Rejudgements
-from inference.store_postgres import PostgresStore
+from inference.store_postgres import PostgresConversationStore as PostgresStore
 from inference.turns.store_postgres import PostgresTurnIndex
 from inference.turns.vectors import TurnVectors
 from inference.turns.vectors_postgres import take_bytes

@@ -16,9 +16,18 @@ from hypothesis import strategies as st
 import inference.service
 from contracts.provenance import Provenance
 from detector.model import Message
-from inference.store import PLACES_KEPT, ConversationKey, Emission, IndexedMessage, MessageKey, Place, Placed, Store
-from inference.store_memory import MemoryStore
-from inference.store_postgres import PostgresStore
+from inference.store import (
+    PLACES_KEPT,
+    ConversationKey,
+    ConversationStore,
+    Emission,
+    IndexedMessage,
+    MessageKey,
+    Place,
+    Placed,
+)
+from inference.store_memory import MemoryConversationStore
+from inference.store_postgres import PostgresConversationStore
 from servicekit.db.pools import open_pool
 
 MIGRATIONS = Path(inference.service.__file__).parent / "migrations"
@@ -26,13 +35,13 @@ HERE = ConversationKey("acme", "p", "c1")
 
 
 @pytest_asyncio.fixture(params=["memory", "postgres"])
-async def store(request: pytest.FixtureRequest, postgres_url: str) -> AsyncIterator[Store]:
+async def store(request: pytest.FixtureRequest, postgres_url: str) -> AsyncIterator[ConversationStore]:
     if request.param == "memory":
-        yield MemoryStore()
+        yield MemoryConversationStore()
         return
     pool = await open_pool(postgres_url, "inference", MIGRATIONS, size=2)
     await pool.execute("truncate messages")
-    yield PostgresStore(pool)
+    yield PostgresConversationStore(pool)
     await pool.close()
 
 
@@ -45,7 +54,7 @@ def said(
     return IndexedMessage(where, message, (at if said_at is None else said_at).to_bytes(8) + text.encode())
 
 
-async def all_of(store: Store, where: ConversationKey = HERE) -> Sequence[Placed]:
+async def all_of(store: ConversationStore, where: ConversationKey = HERE) -> Sequence[Placed]:
     (found,) = await store.around([Place(where, 0, "")], 10**6)
     return found
 
@@ -58,7 +67,7 @@ def key(message_id: str) -> MessageKey:
     return MessageKey(*HERE, message_id)
 
 
-async def test_messages_come_back_in_order_with_the_conversations_evaluation(store: Store) -> None:
+async def test_messages_come_back_in_order_with_the_conversations_evaluation(store: ConversationStore) -> None:
     assert await store.index([said("b", 20), said("a", 20), said("c", 10)]) == {key("a"), key("b"), key("c")}
     found = await all_of(store)
     assert ids(found) == ["c", "a", "b"]
@@ -67,7 +76,7 @@ async def test_messages_come_back_in_order_with_the_conversations_evaluation(sto
     assert (found[0].emitted_turn_id, found[0].emitted_agent_id) == (None, None)
 
 
-async def test_a_later_version_changes_the_text_and_an_earlier_one_the_place(store: Store) -> None:
+async def test_a_later_version_changes_the_text_and_an_earlier_one_the_place(store: ConversationStore) -> None:
     await store.index([said("a", 50, "second")])
     assert await store.index([said("a", 70, "third")]) == {key("a")}
     assert await store.index([said("a", 30, "first")]) == {key("a")}
@@ -76,13 +85,15 @@ async def test_a_later_version_changes_the_text_and_an_earlier_one_the_place(sto
     assert one.evaluation == 3
 
 
-async def test_the_places_where_a_message_stood_are_remembered_latest_first_and_not_without_end(store: Store) -> None:
+async def test_the_places_where_a_message_stood_are_remembered_latest_first_and_not_without_end(
+    store: ConversationStore,
+) -> None:
     for at in range(100, 80, -1):
         await store.index([said("a", at)])
     assert [place.at for place in await store.places([key("a")])] == [*range(81, 82 + PLACES_KEPT)]
 
 
-async def test_provenance_and_user_type_come_back(store: Store) -> None:
+async def test_provenance_and_user_type_come_back(store: ConversationStore) -> None:
     first = replace(said("a", 1), provenance=Provenance(track_id="t", model="m"), user_type="paid")
     await store.index([first])
     assert [one.indexed for one in await all_of(store)] == [first]
@@ -91,7 +102,7 @@ async def test_provenance_and_user_type_come_back(store: Store) -> None:
     assert [(one.indexed, one.evaluation) for one in await all_of(store)] == [(other, 2)]
 
 
-async def test_what_is_known_already_changes_nothing(store: Store) -> None:
+async def test_what_is_known_already_changes_nothing(store: ConversationStore) -> None:
     await store.index([said("a", 50, "said")])
     assert await store.index([said("a", 50, "said")]) == set()
     assert await store.index([said("a", 50, "a lesser version")]) == set()
@@ -99,7 +110,7 @@ async def test_what_is_known_already_changes_nothing(store: Store) -> None:
     assert (one.indexed.message.text, one.evaluation) == ("said", 1)
 
 
-async def test_the_order_of_arrival_does_not_matter(store: Store) -> None:
+async def test_the_order_of_arrival_does_not_matter(store: ConversationStore) -> None:
     versions = [(50, "said"), (60, "said"), (55, "other"), (60, "rather")]
     for number, order in enumerate(permutations(versions)):
         for at, text in order:
@@ -108,7 +119,7 @@ async def test_the_order_of_arrival_does_not_matter(store: Store) -> None:
         assert (one.indexed.message.text, one.indexed.message.at) == ("said", 50)
 
 
-async def test_a_stretch_reaches_so_many_messages_to_either_side(store: Store) -> None:
+async def test_a_stretch_reaches_so_many_messages_to_either_side(store: ConversationStore) -> None:
     await store.index([said(name, at) for at, name in enumerate("abcdefgh", 1)])
     (found,) = await store.around([Place(HERE, 4, "d"), Place(HERE, 5, "e")], 2)
     assert ids(found) == ["b", "c", "d", "e", "f", "g"]
@@ -117,7 +128,7 @@ async def test_a_stretch_reaches_so_many_messages_to_either_side(store: Store) -
     assert ids(edge) == ["a", "b", "c", "d"]
 
 
-async def test_between_two_places_far_apart_nothing_is_read(store: Store) -> None:
+async def test_between_two_places_far_apart_nothing_is_read(store: ConversationStore) -> None:
     names = [f"{number:03}" for number in range(200)]
     await store.index([said(name, at) for at, name in enumerate(names)])
     (found,) = await store.around([Place(HERE, 10, "010"), Place(HERE, 150, "150"), Place(HERE, 153, "153")], 2)
@@ -137,12 +148,12 @@ async def test_between_two_places_far_apart_nothing_is_read(store: Store) -> Non
     reach=st.integers(0, 5),
 )
 def test_every_index_reads_the_same_stretches(
-    both: tuple[asyncio.Runner, PostgresStore], held: set[int], places: list[int], reach: int
+    both: tuple[asyncio.Runner, PostgresConversationStore], held: set[int], places: list[int], reach: int
 ) -> None:
     running, postgres = both
-    memory = MemoryStore()
+    memory = MemoryConversationStore()
 
-    async def read(store: Store) -> list[str]:
+    async def read(store: ConversationStore) -> list[str]:
         await store.index([said(f"m{at:02}", at) for at in held])
         (found,) = await store.around([Place(HERE, at, f"m{at:02}") for at in places], reach)
         return ids(found)
@@ -167,15 +178,15 @@ def _within(order: list[int], place: int, reach: int) -> list[int]:
 
 
 @pytest.fixture(scope="module")
-def both(postgres_url: str) -> Iterator[tuple[asyncio.Runner, PostgresStore]]:
+def both(postgres_url: str) -> Iterator[tuple[asyncio.Runner, PostgresConversationStore]]:
     """Yield the index in PostgreSQL with a loop of its own, since hypothesis runs plain functions."""
     with asyncio.Runner() as running:
         pool = running.run(open_pool(postgres_url, "inference", MIGRATIONS, size=1))
-        yield running, PostgresStore(pool)
+        yield running, PostgresConversationStore(pool)
         running.run(pool.close())
 
 
-async def test_conversations_and_tenants_stay_apart(store: Store) -> None:
+async def test_conversations_and_tenants_stay_apart(store: ConversationStore) -> None:
     other, foreign = ConversationKey("acme", "p", "c2"), ConversationKey("globex", "p", "c1")
     await store.index([said("a", 1), said("b", 2, where=other), said("a", 3, where=foreign)])
     assert ids(await all_of(store)) == ["a"]
@@ -184,7 +195,7 @@ async def test_conversations_and_tenants_stay_apart(store: Store) -> None:
     assert {stretch[0].indexed.conversation: ids(stretch) for stretch in found} == {foreign: ["a"], other: ["b"]}
 
 
-async def test_two_conversations_may_count_their_messages_alike(store: Store) -> None:
+async def test_two_conversations_may_count_their_messages_alike(store: ConversationStore) -> None:
     other = ConversationKey("acme", "p", "c2")
     await store.index([said("1", 1, "here"), said("1", 2, "there", where=other)])
     assert [one.indexed.message.text for one in await all_of(store)] == ["here"]
@@ -193,7 +204,7 @@ async def test_two_conversations_may_count_their_messages_alike(store: Store) ->
     assert [one.emitted_turn_id for one in await all_of(store, other)] == [None]
 
 
-async def test_an_announced_verdict_is_remembered(store: Store) -> None:
+async def test_an_announced_verdict_is_remembered(store: ConversationStore) -> None:
     await store.index([said("a", 1), said("b", 2)])
     await store.emitting([Emission(key("a"), "ann", "t9", "bot"), Emission(key("nobody"), "ann", "t9", "bot")])
     await store.emitting([])
@@ -206,7 +217,7 @@ async def test_an_announced_verdict_is_remembered(store: Store) -> None:
     assert (await all_of(store))[0].emitted_turn_id == "t9"
 
 
-async def test_a_look_is_outdated_by_whatever_the_conversation_gets(store: Store) -> None:
+async def test_a_look_is_outdated_by_whatever_the_conversation_gets(store: ConversationStore) -> None:
     await store.index([said("a", 10), said("c", 30)])
     first, last = await all_of(store)
     await store.index([said("x", 20, where=ConversationKey("acme", "p", "another"))])
@@ -222,7 +233,9 @@ def posted(message_id: str, at: int, thread: str | None = None, reply_to: str | 
     return replace(held, message=replace(held.message, thread_id=thread, reply_to=reply_to))
 
 
-async def test_a_thread_is_read_with_the_message_it_hangs_from_and_the_channel_without_threads(store: Store) -> None:
+async def test_a_thread_is_read_with_the_message_it_hangs_from_and_the_channel_without_threads(
+    store: ConversationStore,
+) -> None:
     await store.index([posted("root", 1), posted("b", 2), posted("t1", 3, "root"), posted("c", 4)])
     await store.index([posted("t2", 5, "root"), posted("u1", 6, "other"), posted("d", 7)])
     scopes = [Place(HERE, 9, "z"), Place(HERE, 9, "z", "root"), Place(HERE, 9, "z", "other")]
@@ -232,14 +245,14 @@ async def test_a_thread_is_read_with_the_message_it_hangs_from_and_the_channel_w
     assert {one.evaluation for one in (*channel, *other, *root)} == {7}
 
 
-async def test_what_a_thread_hangs_from_stands_in_the_thread_too(store: Store) -> None:
+async def test_what_a_thread_hangs_from_stands_in_the_thread_too(store: ConversationStore) -> None:
     await store.index([posted("root", 1), posted("b", 2), posted("t1", 3, "root")])
     assert {place.thread for place in await store.places([key("root")])} == {"", "root"}
     assert {place.thread for place in await store.places([key("b")])} == {""}
     assert {place.thread for place in await store.places([key("t1")])} == {"root"}
 
 
-async def test_reply_and_thread_hold_whichever_version_names_them(store: Store) -> None:
+async def test_reply_and_thread_hold_whichever_version_names_them(store: ConversationStore) -> None:
     versions = [posted("a", 1), posted("a", 2, "t"), posted("a", 3, None, "q"), posted("a", 4)]
     for number, order in enumerate(permutations(versions)):
         for one in order:
@@ -257,11 +270,13 @@ async def test_the_work_for_a_batch_grows_with_its_conversations_not_with_their_
         await pool.execute("truncate messages")
         for count in (40, 400):
             scopes = [ConversationKey("acme", "p", f"c{n}") for n in range(count)]
-            await PostgresStore(pool).index([said(f"m{n}", n, where=one) for one in scopes for n in range(3)])
+            await PostgresConversationStore(pool).index(
+                [said(f"m{n}", n, where=one) for one in scopes for n in range(3)]
+            )
             async with pool.acquire() as connection, connection.transaction():
                 looked = "select idx_scan from pg_stat_xact_user_tables where relname = 'messages'"
                 before = await connection.fetchval(looked)
-                found = await PostgresStore(connection).around([Place(one, 1, "m1") for one in scopes], 10)
+                found = await PostgresConversationStore(connection).around([Place(one, 1, "m1") for one in scopes], 10)
                 assert [ids(rows) for rows in found] == [["m0", "m1", "m2"]] * count
                 # What is before a place, what is behind it, and how many versions its conversation has.
                 assert await connection.fetchval(looked) - before <= 3 * count

@@ -21,7 +21,7 @@ from detector.encoders.embedder import WordLlamaEmbedder
 from detector.model import Feedback, Message, Target, Verdict
 from inference.handlers import ConversationHandler
 from inference.store import ConversationKey, IndexedMessage, Placed
-from inference.store_postgres import PostgresStore
+from inference.store_postgres import PostgresConversationStore
 from inference.turns.facts import facts_of, joined
 from inference.turns.rules import Turn, TurnKey
 from inference.turns.store import UserReaction, Wanted
@@ -275,7 +275,7 @@ async def test_messages_in_any_order_and_batches_end_in_the_same_turns(turns: Po
     shuffled = random.Random(7)
     for size in (5, 1, 2, 1, 3, 1):
         await pool.execute(TABLES)
-        handler = ConversationHandler(PostgresStore(pool), turns, Discarding(), detector)
+        handler = ConversationHandler(PostgresConversationStore(pool), turns, Discarding(), detector)
         order = [
             Received(event, RawRecord(Coordinates("t", 0, n), None, None, (), 0))
             for n, event in enumerate(CONVERSATION)

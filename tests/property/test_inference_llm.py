@@ -21,7 +21,7 @@ from inference.llm_gate.asking import Asking
 from inference.llm_gate.endpoint import Broken
 from inference.llm_gate.gate import LlmGate
 from inference.llm_gate.store_memory import MemoryGateAnswers
-from inference.store_memory import MemoryStore
+from inference.store_memory import MemoryConversationStore
 from servicekit.circuit_breaker import CircuitBreaker
 from servicekit.clock import SystemClock
 from servicekit.log.records import Coordinates, RawRecord, Received
@@ -102,7 +102,7 @@ class History:
 
     def __init__(self, detector: Detector) -> None:
         self._detector = detector
-        self.store, self.answers, self.model, self.log = MemoryStore(), MemoryGateAnswers(), Model(), Log()
+        self.store, self.answers, self.model, self.log = MemoryConversationStore(), MemoryGateAnswers(), Model(), Log()
         self.restart()
 
     def restart(self) -> None:

@@ -16,13 +16,13 @@ from contracts.feedback import FeedbackInferredReceived
 from detector.model import NEIGHBOURHOOD, Neighbourhood, Verdict
 from inference.handlers import ConversationHandler
 from inference.store import Place, Placed
-from inference.store_memory import MemoryStore
+from inference.store_memory import MemoryConversationStore
 from servicekit.log.messages import Message as Record
 from simulation.stub_detector import StubDetector, judge
 from simulation.stub_turns import StubTurns
 
 
-class CountingStore(MemoryStore):
+class CountingStore(MemoryConversationStore):
     """Store that counts the messages that are read around places."""
 
     read = 0
@@ -80,7 +80,7 @@ def threaded(number: int, at: int, thread: int | None) -> ChatMessageIngested:
 
 def expected(events: Sequence[ChatMessageIngested]) -> dict[str, tuple[str, str]]:
     """Return the verdicts on all messages, judged one by one over the whole conversation."""
-    store = MemoryStore()
+    store = MemoryConversationStore()
 
     async def ordered() -> list[Any]:
         bench = ConversationHandler(store, StubTurns(), Ledger(), StubDetector())

@@ -15,7 +15,7 @@ from contracts.chat import ChatMessageIngested
 from detector.model import Verdict
 from inference.handlers import ConversationHandler
 from inference.store import Placed
-from inference.store_memory import MemoryStore
+from inference.store_memory import MemoryConversationStore
 from inference.turns.facts import Facts
 from inference.turns.rules import TurnKey
 from servicekit.log.records import Coordinates, RawRecord, Received
@@ -67,7 +67,7 @@ def version(name: str, agent: bool, at: int) -> ChatMessageIngested:
 
 def arrived(events: Sequence[ChatMessageIngested], cuts: random.Random) -> dict[TurnKey, Any]:
     turns = JoinedTurns()
-    handler = ConversationHandler(MemoryStore(), turns, Discarding(), StubDetector())
+    handler = ConversationHandler(MemoryConversationStore(), turns, Discarding(), StubDetector())
     rest = list(events)
     while rest:
         size = cuts.randint(1, 12)

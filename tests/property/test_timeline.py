@@ -7,7 +7,7 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agent_feedback_kit.answers import LatestItem
+from agent_feedback_kit.answers import LatestItemJson
 from agent_feedback_kit.timeline.model import FEEDBACK_BLOCK, Block, Timeline, Turn, path_of
 from agent_feedback_kit.timeline.refresh import refresh
 
@@ -22,7 +22,7 @@ class Service:
     """
 
     def __init__(self) -> None:
-        self.changes: list[LatestItem] = []
+        self.changes: list[LatestItemJson] = []
 
     def say(self, turn: str, user: str, reaction: Any, lag: int) -> None:
         recorded = max(0, len(self.changes) * 10 - lag)
@@ -43,9 +43,9 @@ class Service:
         }
         self.changes.append(one)
 
-    def latest(self, watermark: str | None, repeat: int) -> tuple[list[LatestItem], str]:
+    def latest(self, watermark: str | None, repeat: int) -> tuple[list[LatestItemJson], str]:
         seen = max(0, int(watermark or 0) - repeat)
-        newest: dict[str, LatestItem] = {}
+        newest: dict[str, LatestItemJson] = {}
         for one in self.changes[seen:]:
             held = newest.get(one["turn_id"])
             if held is None or one["recorded_at"] >= held["recorded_at"]:
@@ -63,7 +63,7 @@ SAYS = st.tuples(
 LOADS = st.tuples(st.just("load"), st.sampled_from(["hot", "cold"]), st.integers(0, 1), st.booleans())
 
 
-def _said(item: LatestItem) -> str:
+def _said(item: LatestItemJson) -> str:
     return f"| feedback_ts={item['ts']} | reaction={item['reaction'] or 'null'} | text={item['text']}"
 
 

@@ -10,11 +10,11 @@ from random import Random
 from typing import Any
 from uuid import UUID
 
-from chat_bridge.store_memory import MemoryStore as BridgeMemory
+from chat_bridge.store_memory import MemoryMessageStore as BridgeMemory
 from contracts.feedback import FeedbackCreated
 from contracts.topics import FEEDBACK_CREATED, Consumer
 from feedback.store_memory import MemoryStore as FeedbackMemory
-from inference.store_memory import MemoryStore as InferenceMemory
+from inference.store_memory import MemoryConversationStore as InferenceMemory
 from servicekit.log.outcome import Observation
 from simulation.fake_log import Entry, Group, Log
 from simulation.reporting_memory import ReportingMemory

@@ -23,7 +23,7 @@ import feedback.service
 import inference.service
 import reporting.service
 from chat_bridge.erasure import ChatBridgeErasures
-from chat_bridge.store_postgres import PostgresStore
+from chat_bridge.store_postgres import PostgresMessageStore
 from contracts.erasure import Person
 from contracts.instants import MINUTE, format_instant
 from feedback.registry_postgres import PostgresRegistry
@@ -242,7 +242,7 @@ async def test_every_page_of_parked_events_is_looked_through(own_database: str) 
             for number in range(pages * erase_at_once)
         ]  # fmt: skip
         await insert(pool, "parked", *rows)
-        assert await ChatBridgeErasures(pool, PostgresStore(pool)).erase(EVE) == len(hers)
+        assert await ChatBridgeErasures(pool, PostgresMessageStore(pool)).erase(EVE) == len(hers)
         left = await pool.fetch("select tenant, count(*) from parked group by 1 order by 1")
         assert [tuple(row) for row in left] == [("acme", len(rows) // 2 - len(hers)), ("globex", len(rows) // 2)]
 
@@ -318,7 +318,7 @@ async def test_the_bridge_forgets_the_senders_that_0_1_0_kept(own_database: str)
     async with schema_of(own_database, chat_bridge.service) as pool:
         for tenant, who, kind in rows:
             await insert(pool, "messages", {"tenant": tenant, "sender_id": who, "sender_type": kind})
-        assert await ChatBridgeErasures(pool, PostgresStore(pool)).erase(EVE) == 1
+        assert await ChatBridgeErasures(pool, PostgresMessageStore(pool)).erase(EVE) == 1
         left = {tuple(row) for row in await pool.fetch("select tenant, sender_id, sender_type from messages")}
         assert left == {("acme", "", "human"), *rows[1:]}
 

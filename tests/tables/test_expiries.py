@@ -23,7 +23,7 @@ import inference.service
 import reporting.service
 from chat_bridge.parking import Parking
 from chat_bridge.settings import ChatBridgeSettings
-from chat_bridge.store_postgres import PostgresStore
+from chat_bridge.store_postgres import PostgresMessageStore
 from feedback.settings import FeedbackSettings
 from inference.settings import InferenceSettings
 from reporting.settings import ReportingSettings
@@ -196,7 +196,7 @@ async def test_a_parked_event_waits_seven_days_and_is_then_a_dead_letter(pools: 
         await insert(pool, "parked", {**waiting, "parked_at": parked_at, "record_key": None, "traceparent": None})
     letters, clock = RecordingLog(), FixedClock(NOW)
     settings = ChatBridgeSettings()
-    await Parking(PostgresStore(pool), letters, clock, int(settings.parked_days * DAY)).sweep()
+    await Parking(PostgresMessageStore(pool), letters, clock, int(settings.parked_days * DAY)).sweep()
     left = await pool.fetch("select parked_at from parked order by 1")
     assert [row["parked_at"] for row in left] == [boundary, NOW]
     assert [message.topic for message in letters.messages] == ["chat.message.reaction.ingested.dlq"]

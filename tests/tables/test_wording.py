@@ -14,8 +14,16 @@ ROOT = Path(__file__).parents[2]
 FOLDERS = ("libs", "services", "training", "examples", "benchmarks", "tests")
 PRODUCT = ("libs", "services")
 INDIRECT_QUESTION = re.compile(r"(What|How|Whether|Which|Where|Who|Whose|When|Why)\b")
-MOST_SHARED_NAMES = 29
-"""Class names that more than one module defines: lower it whenever one is removed."""
+SHARED_NAMES = {
+    "ChatEvent": "the kit builds what the contract parses, and may not import it",
+    "IndexedMessage": "a row of each service's own message index; services never import each other",
+    "Message": "a chat message in the detector, a record in the platform; neither imports the other",
+    "MessageKey": "the same four ids in two services that never import each other",
+    "NewMessage": "the kit's arguments have the name of the request's schema in the HTTP API",
+    "Turn": "a turn that an agent's runtime shows, and a turn of inference's index",
+    "TurnKey": "the same four ids in three services that never import each other",
+}
+"""Class names that more than one module defines, each with the reason."""
 
 
 def trees(folder: str) -> Iterator[tuple[Path, ast.Module]]:
@@ -50,4 +58,4 @@ def test_the_same_class_name_is_not_given_twice() -> None:
                     places[node.name].append(str(path))
     shared = {name: paths for name, paths in places.items() if len(paths) > 1}
     assert len(places) > 300, "the classes were not found"
-    assert len(shared) <= MOST_SHARED_NAMES, shared
+    assert shared.keys() == SHARED_NAMES.keys(), shared

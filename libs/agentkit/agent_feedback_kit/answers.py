@@ -13,14 +13,14 @@ Label = Literal["positive", "negative", "skip"]
 ExportKind = Literal["kto", "dpo", "sft", "events", "detector"]
 
 
-class AcceptedFeedback(TypedDict):
+class AcceptedFeedbackJson(TypedDict):
     """Response to a judgement that the log has accepted. All judgements of a person on a turn have the same id."""
 
     feedback_id: str
     ts: str
 
 
-class OwnFeedback(TypedDict):
+class OwnFeedbackJson(TypedDict):
     """The caller's own feedback on a turn. All fields from `reaction` on are null or empty if there is none."""
 
     conversation_id: str
@@ -35,7 +35,7 @@ class OwnFeedback(TypedDict):
     ts: str | None
 
 
-class RefusedLine(TypedDict):
+class RefusedLineJson(TypedDict):
     """Rejected event. `line` counts from 1 over all events of the call."""
 
     line: int
@@ -43,24 +43,24 @@ class RefusedLine(TypedDict):
     detail: str
 
 
-class Ingested(TypedDict):
+class IngestedJson(TypedDict):
     """Number of events written to the log, and the rejected ones (the first 1,000 of each 50,000 are named)."""
 
     accepted: int
-    refused: list[RefusedLine]
+    refused: list[RefusedLineJson]
     refused_total: int
 
 
-class EndedSession(TypedDict):
+class EndedSessionJson(TypedDict):
     status: Literal["ended"]
 
 
-class MemoryStatus(TypedDict):
+class MemoryStatusJson(TypedDict):
     thread_id: str
     session_feedback_count: int
 
 
-class FeedbackResult(TypedDict):
+class FeedbackResultJson(TypedDict):
     """Verdict of a message on the answer before it."""
 
     feedback_type: Status
@@ -72,7 +72,7 @@ class FeedbackResult(TypedDict):
     would_be_announced: bool
 
 
-class Target(TypedDict):
+class TargetJson(TypedDict):
     """The agent message that a verdict is about; score 0 to 1."""
 
     turn_id: str
@@ -95,7 +95,7 @@ class PreviousAnswer(TypedDict):
     question: NotRequired[str]
 
 
-class LatestItem(TypedDict):
+class LatestItemJson(TypedDict):
     """Latest reaction on a turn. `recorded_at` is the time of its last change; a null reaction means a retraction."""
 
     turn_id: str
@@ -111,11 +111,11 @@ class LatestItem(TypedDict):
     rn: str
 
 
-class Latest(TypedDict):
+class LatestJson(TypedDict):
     """One item per turn, oldest change first. Send the last page's `watermark` with the next query."""
 
     conversation_id: str
-    items: list[LatestItem]
+    items: list[LatestItemJson]
     next_cursor: NotRequired[str | None]
     watermark: NotRequired[str | None]
 
@@ -133,7 +133,7 @@ class Strategy(TypedDict):
     similarity: float | None
 
 
-class Detected(TypedDict):
+class DetectedJson(TypedDict):
     """Verdict of a message, and `planner_markdown`, a section for the planner's prompt (null if there is nothing to
     report).
 
@@ -141,8 +141,8 @@ class Detected(TypedDict):
     positive feedback on similar questions; empty unless requested.
     """
 
-    feedback: FeedbackResult
-    target: Target | None
+    feedback: FeedbackResultJson
+    target: TargetJson | None
     candidates: list[dict[str, Any]]
     rejections_in_a_row: int
     planner_markdown: str | None
@@ -156,7 +156,7 @@ class Strategies(TypedDict):
     items: list[Strategy]
 
 
-class Counts(TypedDict):
+class CountsJson(TypedDict):
     """Numbers of effective reactions: total = user + machine + reviewer = ok + not_ok + neutral."""
 
     total: int
@@ -168,11 +168,11 @@ class Counts(TypedDict):
     neutral: int
 
 
-class PeriodItem(TypedDict):
+class PeriodItemJson(TypedDict):
     conversation_id: str
     last_activity_at: str
     started_at: str | None
-    feedback_counts: Counts
+    feedback_counts: CountsJson
     turns: list[dict[str, Any]]
 
 
@@ -182,11 +182,11 @@ class Period(TypedDict):
     tenant: str
     project: str
     window: dict[str, str]
-    items: list[PeriodItem]
+    items: list[PeriodItemJson]
     next_cursor: str | None
 
 
-class FoundFeedback(TypedDict):
+class FoundFeedbackJson(TypedDict):
     feedback_id: str
     conversation_id: str
     turn_id: str
@@ -211,11 +211,11 @@ class FoundFeedback(TypedDict):
 class SearchPage(TypedDict):
     """Effective feedback and replies, newest first. A reply has no reaction. `next_cursor` is null on the last page."""
 
-    items: list[FoundFeedback]
+    items: list[FoundFeedbackJson]
     next_cursor: str | None
 
 
-class Filters(TypedDict, total=False):
+class FilterArguments(TypedDict, total=False):
     """Filters of a search or an export; all given filters must match. Times are RFC 3339 strings."""
 
     agent_id: str

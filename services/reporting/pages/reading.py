@@ -19,7 +19,7 @@ from reporting.queries.calibration import Calibration, calibration
 from reporting.queries.reasons import Reason, reasons
 from reporting.queries.search import neighbours
 from reporting.queries.transcript import Transcript, transcript
-from reporting.selection import ConversationKey, Project, TimeSpan
+from reporting.selection import ConversationScope, Project, TimeSpan
 from reporting.votes import Votes
 
 _REASONS: Final = 12
@@ -55,7 +55,7 @@ class ConversationPage:
     the viewer's user id if they may review, otherwise None.
     """
 
-    conversation: ConversationKey
+    conversation: ConversationScope
     shown: Transcript
     newer: asyncpg.Record | None
     older: asyncpg.Record | None
@@ -110,7 +110,7 @@ async def conversation(
 
     Returns None if the conversation has neither messages nor feedback.
     """
-    where = ConversationKey(*at, view.id or "")
+    where = ConversationScope(*at, view.id or "")
     async with pool.acquire() as connection, connection.transaction(isolation="repeatable_read", readonly=True):
         shown = await transcript(connection, where, view.turn)
     if not shown.lines and not shown.stray:

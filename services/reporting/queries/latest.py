@@ -17,7 +17,7 @@ from reporting.cursor import TIMED, SnapshotText, decode, encode, question
 from reporting.database import Connection
 from reporting.paging import page_of
 from reporting.projection import person_slot
-from reporting.selection import ConversationKey
+from reporting.selection import ConversationScope
 from reporting.snapshots import Snapshot, snapshot_of, still_known
 from reporting.sql import SQL
 
@@ -85,7 +85,7 @@ class OwnFeedback(ResponseModel):
     ts: Annotated[Time | None, Field(description="Time of the feedback, RFC 3339.")] = None
 
 
-async def latest(connection: Connection, at: ConversationKey, asked: LatestQuestion) -> Latest:
+async def latest(connection: Connection, at: ConversationScope, asked: LatestQuestion) -> Latest:
     """Return one page of changed turns.
 
     Needs no transaction: the watermark's snapshot is older than that of the rows, so a write between the two is shown
@@ -144,7 +144,7 @@ def _item(row: asyncpg.Record) -> LatestItem:
     )
 
 
-async def own_feedback(connection: Connection, at: ConversationKey, turn_id: str, user_id: str) -> OwnFeedback:
+async def own_feedback(connection: Connection, at: ConversationScope, turn_id: str, user_id: str) -> OwnFeedback:
     """Return the feedback of `user_id` on a turn; an unknown turn gives the same response as one without feedback."""
     slot = person_slot(*at, turn_id, user_id)
     row = await connection.fetchrow(*SQL.own_feedback(slot=slot, **at._asdict()))

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from reporting.database import Connection
 from reporting.paging import page_of
-from reporting.selection import ConversationKey
+from reporting.selection import ConversationScope
 from reporting.sql import SQL
 
 MOST_MESSAGES: Final = 600
@@ -48,7 +48,7 @@ class Transcript:
     cut: bool
 
 
-async def transcript(connection: Connection, at: ConversationKey, turn_id: str | None) -> Transcript:
+async def transcript(connection: Connection, at: ConversationScope, turn_id: str | None) -> Transcript:
     """Return up to 600 messages: those around `turn_id`, or the conversation's last ones."""
     here = at._asdict()
     pivot = None if turn_id is None else await connection.fetchval(*SQL.start_of_turn(**here, turn_id=turn_id))

@@ -25,7 +25,7 @@ from reporting.answers import (
 from reporting.cursor import Moment, decode, encode, question
 from reporting.database import Connection
 from reporting.paging import page_of
-from reporting.selection import ConversationKey
+from reporting.selection import ConversationScope
 from reporting.sql import SQL
 
 
@@ -74,7 +74,7 @@ _POSITION: Final = TypeAdapter(tuple[Moment, Id])
 
 async def turns_with_feedbacks(
     connection: Connection,
-    at: ConversationKey,
+    at: ConversationScope,
     turn_ids: Sequence[str] | None,
     since: int,
     limit: int = 500,

@@ -23,7 +23,7 @@ _WITH_REST: Final = {"/down", "/react", "/reply"}
 
 
 @dataclass(frozen=True, slots=True)
-class Message:
+class SentMessage:
     """Message to the agent."""
 
     text: str
@@ -44,15 +44,15 @@ class Unknown:
     hint: str
 
 
-def read_line(line: str) -> Message | Command | Unknown | None:
+def read_line(line: str) -> SentMessage | Command | Unknown | None:
     """Parse a typed line; return None for an empty one. `//x` is the message `/x`."""
     text = line.strip()
     if not text:
         return None
     if text.startswith("//"):
-        return Message(text[1:])
+        return SentMessage(text[1:])
     if not text.startswith("/"):
-        return Message(text)
+        return SentMessage(text)
     name, _, rest = text.partition(" ")
     name, rest = name.lower(), rest.strip()
     if name not in _NAMES:

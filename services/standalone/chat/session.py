@@ -12,7 +12,7 @@ from agent_feedback_kit.answers import Label
 from agent_feedback_kit.sessions.ending import end_session
 from agent_feedback_kit.sessions.record import Source
 from standalone.chat.agents import AgentFailed
-from standalone.chat.commands import Command, Message, Unknown, read_line
+from standalone.chat.commands import Command, SentMessage, Unknown, read_line
 from standalone.chat.conversation import Conversation, NoAnswerYet
 from standalone.chat.terminal import YOU, TerminalScreen, Typed
 from standalone.terminal import sentence
@@ -51,7 +51,7 @@ class Chat:
         match typed:
             case None:
                 pass
-            case Message(text):
+            case SentMessage(text):
                 await self._interruptible(self._say(text))
             case Unknown(hint):
                 self._screen.trouble(hint)

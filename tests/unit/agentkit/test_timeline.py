@@ -9,7 +9,7 @@ import pytest
 from served import a_page, answering, hanging_up, nonsense, nowhere, silent, trickling
 
 import agent_feedback_kit as kit
-from agent_feedback_kit.answers import LatestItem
+from agent_feedback_kit.answers import LatestItemJson
 from agent_feedback_kit.timeline.loading import refresh_on_load
 from agent_feedback_kit.timeline.model import Block, Timeline, Turn
 from agent_feedback_kit.timeline.reading import item_of_artifact, read_reaction
@@ -19,7 +19,7 @@ ANSWER = Block("assistant", "ar:t1.assistant", "At nine.")
 START = Timeline((Turn("t1", (ANSWER,)), Turn("t2")))
 
 
-def item(turn: str = "t1", **more: Any) -> LatestItem:
+def item(turn: str = "t1", **more: Any) -> LatestItemJson:
     said: Any = {
         "turn_id": turn,
         "turn_ts": "2026-01-01T10:00:00.000000Z",

@@ -14,7 +14,7 @@ from logs import example
 from chat_bridge.erasure import ChatBridgeErasures, _is_covered
 from chat_bridge.handlers import ChatHandler
 from chat_bridge.parking import Parking
-from chat_bridge.store_memory import MemoryStore
+from chat_bridge.store_memory import MemoryMessageStore
 from contracts.erasure import Person, author_of
 from contracts.instants import SECOND
 from contracts.topics import BY_NAME
@@ -33,7 +33,7 @@ WAITING = Parked("original_unknown")
 class Log:
     """Log that can be down, and that reads the store at every write."""
 
-    def __init__(self, store: MemoryStore) -> None:
+    def __init__(self, store: MemoryMessageStore) -> None:
         self._store = store
         self.down = False
         self.messages: list[Message] = []
@@ -51,8 +51,8 @@ class Log:
 class Bridge:
     """The bridge on in-memory stores."""
 
-    def __init__(self, store: MemoryStore | None = None, limit: int = 100) -> None:
-        self.store = store or MemoryStore()
+    def __init__(self, store: MemoryMessageStore | None = None, limit: int = 100) -> None:
+        self.store = store or MemoryMessageStore()
         self.log, self.clock = Log(self.store), HandClock()
         self.observed: list[Observation] = []
         late = LateOutcomes("chat_bridge", self.log, [self.observed.append])
@@ -247,7 +247,7 @@ async def test_an_original_that_comes_between_the_look_and_the_parking_releases_
     """Another process indexes the original at that moment and cannot see the unparked event, so the parking process
     must check."""
 
-    class Between(MemoryStore):
+    class Between(MemoryMessageStore):
         async def park(self, events: Collection[Any]) -> Any:
             await elsewhere.take(event(MESSAGE, 2))
             return await super().park(events)

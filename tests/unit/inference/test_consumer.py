@@ -13,7 +13,7 @@ from contracts.feedback import FeedbackInferredReceived
 from detector.detector import Detector
 from inference.handlers import ConversationHandler, indexed
 from inference.store import Place, Placed
-from inference.store_memory import MemoryStore
+from inference.store_memory import MemoryConversationStore
 from inference.turns.facts import facts_of
 from simulation.stub_turns import StubTurns
 
@@ -23,7 +23,7 @@ REJECTION = message("q2", content="No, that is wrong.", turn="t2", at=60)
 EDITED = message("q2", content="And when does it close?", turn="t2", at=70)
 
 
-class Interrupted(MemoryStore):
+class Interrupted(MemoryConversationStore):
     """Store that lets another handler work once, after the messages to judge have been read."""
 
     other: ConversationHandler | None = None

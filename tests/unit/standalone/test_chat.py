@@ -9,7 +9,7 @@ from llm_server import completion, llm_server, response
 from served import answering, silent, trickling
 
 from standalone.chat.agents import AgentFailed, ChatLine, OpenAiAgent, ScriptedAgent
-from standalone.chat.commands import COMMANDS, Command, Message, Unknown, read_line
+from standalone.chat.commands import COMMANDS, Command, SentMessage, Unknown, read_line
 
 
 @pytest.mark.parametrize(
@@ -17,8 +17,8 @@ from standalone.chat.commands import COMMANDS, Command, Message, Unknown, read_l
     [
         ("", None),
         ("   ", None),
-        (" Hello ", Message("Hello")),
-        ("//etc is a folder", Message("/etc is a folder")),
+        (" Hello ", SentMessage("Hello")),
+        ("//etc is a folder", SentMessage("/etc is a folder")),
         ("/up", Command("/up")),
         ("/UP ", Command("/up")),
         ("/down", Command("/down")),

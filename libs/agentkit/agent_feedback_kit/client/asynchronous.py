@@ -12,9 +12,9 @@ from typing import Any, Concatenate, Generic, ParamSpec, Self, TypeVar, Unpack, 
 
 import httpx
 
-from agent_feedback_kit.answers import ExportKind, Filters
+from agent_feedback_kit.answers import ExportKind, FilterArguments
 from agent_feedback_kit.client import calls
-from agent_feedback_kit.client.calls import Call, Place, Request
+from agent_feedback_kit.client.calls import Call, ProjectPlace, Request
 from agent_feedback_kit.client.retrying import Retries, read_json, refusal_of
 from agent_feedback_kit.client.travel import ANSWER_LIMIT, Token, settings_of, unreachable
 from agent_feedback_kit.errors import AgentFeedbackError, UnexpectedAnswer, Unreachable
@@ -28,7 +28,7 @@ T = TypeVar("T")
 class _AsyncMethod(Generic[P, T]):
     """Method of `AsyncClient` that sends the call returned by `build` and returns the response."""
 
-    def __init__(self, build: Callable[Concatenate[Place, P], Call[T]]) -> None:
+    def __init__(self, build: Callable[Concatenate[ProjectPlace, P], Call[T]]) -> None:
         self._build = build
 
     def __get__(self, client: AsyncClient | None, _: type[AsyncClient]) -> Callable[P, Awaitable[T]]:
@@ -87,7 +87,7 @@ class AsyncClient:
         await self._http.aclose()
 
     @property
-    def place(self) -> Place:
+    def place(self) -> ProjectPlace:
         """Return the tenant and project."""
         return self._settings.place
 
@@ -97,7 +97,7 @@ class AsyncClient:
         return call.read([await self._answer(request, deadline) for request in call.requests])
 
     async def export(
-        self, kind: ExportKind, *, everyone: bool = False, **filters: Unpack[Filters]
+        self, kind: ExportKind, *, everyone: bool = False, **filters: Unpack[FilterArguments]
     ) -> AsyncIterator[dict[str, Any]]:
         """Yield the rows of an export as they arrive, in constant memory. `timeout` limits the wait for each part.
 

@@ -15,20 +15,20 @@ from urllib.parse import quote
 from uuid import uuid4
 
 from agent_feedback_kit.answers import (
-    AcceptedFeedback,
-    Detected,
-    EndedSession,
+    AcceptedFeedbackJson,
+    DetectedJson,
+    EndedSessionJson,
     ExportKind,
-    Filters,
-    Ingested,
+    FilterArguments,
+    IngestedJson,
     Label,
-    Latest,
-    MemoryStatus,
-    OwnFeedback,
+    LatestJson,
+    MemoryStatusJson,
+    OwnFeedbackJson,
     Period,
     PreviousAnswer,
     Reaction,
-    RefusedLine,
+    RefusedLineJson,
     SearchPage,
     Strategies,
 )
@@ -66,7 +66,7 @@ class Call(Generic[T]):
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class ProjectPlace:
     """Tenant and project of a client."""
 
     tenant: str
@@ -78,7 +78,7 @@ class Place:
 
 
 def submit_feedback(
-    place: Place,
+    place: ProjectPlace,
     conversation_id: str,
     turn_id: str,
     reaction: Reaction | None,
@@ -88,30 +88,32 @@ def submit_feedback(
     correction: str | None = None,
     ts: str | None = None,
     user_id: str | None = None,
-) -> Call[AcceptedFeedback]:
+) -> Call[AcceptedFeedbackJson]:
     """Judge a turn: `ok`, `not_ok` or `neutral`; None retracts the judgement. A later judgement replaces it.
 
     `ts` is an RFC 3339 time, by default now. `user_id` judges in another person's name (scope `on_behalf`).
     """
     body = _given(text=text, tags=list(tags) or None, correction=correction, ts=ts, user_id=user_id)
     path = place.path(conversation_id, "turns", turn_id, "feedback")
-    return _one("POST", path, {"reaction": reaction} | body, AcceptedFeedback)
+    return _one("POST", path, {"reaction": reaction} | body, AcceptedFeedbackJson)
 
 
 def clear_feedback(
-    place: Place, conversation_id: str, turn_id: str, *, ts: str | None = None, user_id: str | None = None
-) -> Call[AcceptedFeedback]:
+    place: ProjectPlace, conversation_id: str, turn_id: str, *, ts: str | None = None, user_id: str | None = None
+) -> Call[AcceptedFeedbackJson]:
     """Retract the judgement of a turn with its text. Without a judgement, do nothing."""
     return submit_feedback(place, conversation_id, turn_id, None, ts=ts, user_id=user_id)
 
 
-def own_feedback(place: Place, conversation_id: str, turn_id: str, *, user_id: str | None = None) -> Call[OwnFeedback]:
+def own_feedback(
+    place: ProjectPlace, conversation_id: str, turn_id: str, *, user_id: str | None = None
+) -> Call[OwnFeedbackJson]:
     """Read the feedback of the token's person (or of `user_id`, scope `on_behalf`) on a turn."""
     path = place.path(conversation_id, "turns", turn_id, "feedback")
-    return _one("GET", path, None, OwnFeedback, query=_given(user_id=user_id))
+    return _one("GET", path, None, OwnFeedbackJson, query=_given(user_id=user_id))
 
 
-def ingest(place: Place, events: Iterable[Mapping[str, Any]]) -> Call[Ingested]:
+def ingest(place: ProjectPlace, events: Iterable[Mapping[str, Any]]) -> Call[IngestedJson]:
     """Send chat events (see `agent_feedback_kit.events`) in order, split into requests by size.
 
     Events must have an `eventId`, so that retried requests are recognised as duplicates.
@@ -141,7 +143,7 @@ def ingest(place: Place, events: Iterable[Mapping[str, Any]]) -> Call[Ingested]:
 
 
 def end_session(
-    place: Place,
+    place: ProjectPlace,
     thread_id: str,
     feedback: Label | None = None,
     *,
@@ -149,7 +151,7 @@ def end_session(
     memory_mode: str | None = None,
     idempotency_key: str | None = None,
     source: Source | None = None,
-) -> Call[EndedSession]:
+) -> Call[EndedSessionJson]:
     """End a session, with or without a rating. The response does not tell if the rating was stored.
 
     `source` is the interface in which the rating was given, `api_end` by default.
@@ -158,17 +160,17 @@ def end_session(
     said = _given(user_id=user_id, memory_mode=memory_mode, idempotency_key=key if feedback else None, source=source)
     body = {"feedback": feedback, "tenant": place.tenant, "project": place.project} | said
     path = f"/api/threads/{_quoted(thread_id)}/end"
-    return _one("POST", path, body, EndedSession)
+    return _one("POST", path, body, EndedSessionJson)
 
 
-def memory_status(place: Place, thread_id: str) -> Call[MemoryStatus]:
+def memory_status(place: ProjectPlace, thread_id: str) -> Call[MemoryStatusJson]:
     """Read the number of stored ratings of a session."""
     query = {"thread_id": thread_id, "tenant": place.tenant}
-    return _one("GET", "/api/memory/status", None, MemoryStatus, query=query)
+    return _one("GET", "/api/memory/status", None, MemoryStatusJson, query=query)
 
 
 def detect(
-    place: Place,
+    place: ProjectPlace,
     conversation_id: str,
     text: str,
     *,
@@ -184,7 +186,7 @@ def detect(
     strategies: int | None = None,
     intent: str | None = None,
     agent_id: str | None = None,
-) -> Call[Detected]:
+) -> Call[DetectedJson]:
     """Return the verdict of a new message on the answers before it. Publishes nothing.
 
     `user_id` is the writer, by default the token's person. `reply_to_message_id` is the message that it replies to,
@@ -199,7 +201,7 @@ def detect(
     said = _given(text=text, turn_id=turn_id, message_id=message_id, user_id=user_id, ts=ts, look_back=look_back)
     asked = _given(wait_seconds=wait_seconds, strategies=strategies, intent=intent, agent_id=agent_id)
     body = {**said, **place_in, **asked}
-    return _one("POST", place.path(conversation_id, "detect"), body, Detected)
+    return _one("POST", place.path(conversation_id, "detect"), body, DetectedJson)
 
 
 def _within_limits(previous: PreviousAnswer | None) -> dict[str, Any] | None:
@@ -211,7 +213,7 @@ def _within_limits(previous: PreviousAnswer | None) -> dict[str, Any] | None:
 
 
 def latest(
-    place: Place,
+    place: ProjectPlace,
     conversation_id: str,
     *,
     turn_ids: Sequence[str] | None = None,
@@ -219,18 +221,18 @@ def latest(
     watermark: str | None = None,
     limit: int | None = None,
     cursor: str | None = None,
-) -> Call[Latest]:
+) -> Call[LatestJson]:
     """Return the latest reaction of each turn that changed since a time, or since an earlier response's watermark.
 
     Follow `next_cursor` until it is None; the last page has the watermark.
     """
     narrowed = _given(since=since, watermark=watermark, limit=limit, cursor=cursor)
     body = {"turn_ids": None if turn_ids is None else list(turn_ids)} | narrowed
-    return _one("POST", place.path(conversation_id, "feedback", "latest"), body, Latest)
+    return _one("POST", place.path(conversation_id, "feedback", "latest"), body, LatestJson)
 
 
 def search_strategies(
-    place: Place,
+    place: ProjectPlace,
     *,
     text: str | None = None,
     intent: str | None = None,
@@ -244,7 +246,7 @@ def search_strategies(
 
 
 def period(
-    place: Place,
+    place: ProjectPlace,
     start: str,
     end: str,
     *,
@@ -259,14 +261,14 @@ def period(
 
 
 def search(
-    place: Place, *, limit: int = 100, cursor: str | None = None, **filters: Unpack[Filters]
+    place: ProjectPlace, *, limit: int = 100, cursor: str | None = None, **filters: Unpack[FilterArguments]
 ) -> Call[SearchPage]:
     """Search for effective feedback with filters, newest first. Follow `next_cursor` until it is None."""
     body = {"limit": limit} | _given(cursor=cursor, **filters)
     return _one("POST", place.path("feedback", "search"), body, SearchPage)
 
 
-def export_request(place: Place, kind: ExportKind, everyone: bool, filters: Filters) -> Request:
+def export_request(place: ProjectPlace, kind: ExportKind, everyone: bool, filters: FilterArguments) -> Request:
     """Return the request for an export as JSON lines."""
     query = {name: str(value) for name, value in _given(**filters).items()}
     return Request("GET", place.path("exports", kind), query=query | ({"everyone": "true"} if everyone else {}))
@@ -313,14 +315,14 @@ def _checked(value: Any, expected: type[T], request: Request) -> T:
     return cast(T, value)
 
 
-def _ingested(requests: Sequence[Request], answers: Sequence[Any]) -> Ingested:
+def _ingested(requests: Sequence[Request], answers: Sequence[Any]) -> IngestedJson:
     """Merge the responses of all requests, with line numbers over all of them."""
     accepted = refused_total = before = 0
-    refused: list[RefusedLine] = []
+    refused: list[RefusedLineJson] = []
     for request, value in zip(requests, answers, strict=True):
-        answer = _checked(value, Ingested, request)
+        answer = _checked(value, IngestedJson, request)
         accepted += answer["accepted"]
         refused_total += answer["refused_total"]
-        refused += [cast(RefusedLine, {**one, "line": one["line"] + before}) for one in answer["refused"]]
+        refused += [cast(RefusedLineJson, {**one, "line": one["line"] + before}) for one in answer["refused"]]
         before += request.lines
     return {"accepted": accepted, "refused": refused, "refused_total": refused_total}

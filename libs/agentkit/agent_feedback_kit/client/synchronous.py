@@ -10,9 +10,9 @@ from typing import Any, Concatenate, Generic, ParamSpec, Self, TypeVar, Unpack, 
 
 import httpx
 
-from agent_feedback_kit.answers import ExportKind, Filters
+from agent_feedback_kit.answers import ExportKind, FilterArguments
 from agent_feedback_kit.client import calls
-from agent_feedback_kit.client.calls import Call, Place, Request
+from agent_feedback_kit.client.calls import Call, ProjectPlace, Request
 from agent_feedback_kit.client.retrying import Retries, read_json, refusal_of
 from agent_feedback_kit.client.travel import ANSWER_LIMIT, Token, settings_of, unreachable
 from agent_feedback_kit.errors import AgentFeedbackError, UnexpectedAnswer, Unreachable
@@ -24,7 +24,7 @@ T = TypeVar("T")
 class _Method(Generic[P, T]):
     """Method of `Client` that sends the call returned by `build` and returns the response."""
 
-    def __init__(self, build: Callable[Concatenate[Place, P], Call[T]]) -> None:
+    def __init__(self, build: Callable[Concatenate[ProjectPlace, P], Call[T]]) -> None:
         self._build = build
 
     def __get__(self, client: Client | None, _: type[Client]) -> Callable[P, T]:
@@ -81,7 +81,7 @@ class Client:
         self._http.close()
 
     @property
-    def place(self) -> Place:
+    def place(self) -> ProjectPlace:
         """Return the tenant and project."""
         return self._settings.place
 
@@ -91,7 +91,7 @@ class Client:
         return call.read([self._answer(request, deadline) for request in call.requests])
 
     def export(
-        self, kind: ExportKind, *, everyone: bool = False, **filters: Unpack[Filters]
+        self, kind: ExportKind, *, everyone: bool = False, **filters: Unpack[FilterArguments]
     ) -> Iterator[dict[str, Any]]:
         """Yield the rows of an export as they arrive, in constant memory. `timeout` limits the wait for each part.
 

@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 
 import httpx
 
-from agent_feedback_kit.client.calls import Place, Request
+from agent_feedback_kit.client.calls import ProjectPlace, Request
 from agent_feedback_kit.client.retrying import Retries
 from agent_feedback_kit.errors import Unreachable
 
@@ -19,11 +19,11 @@ ANSWER_LIMIT = 64 * 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
+class ClientSettings:
     """Client settings. `timeout` limits a call in seconds, including retries. The `repr` omits the token."""
 
     url: str
-    place: Place
+    place: ProjectPlace
     token: Token | None = field(repr=False)
     timeout: float
     retries: Retries
@@ -47,14 +47,14 @@ class Settings:
 
 def settings_of(
     url: str, token: Token | None, tenant: str, project: str, timeout: float, retries: Retries | None
-) -> Settings:
+) -> ClientSettings:
     """Return a client's settings. Raises ValueError for an invalid URL, or one with user or query."""
     parts = urlsplit(url)
     if parts.scheme not in ("http", "https") or not parts.hostname or parts.query or parts.fragment or parts.username:
         raise ValueError("the address must be like https://feedback.example, with a path at most")
     if timeout <= 0:
         raise ValueError("timeout must be above 0 seconds")
-    return Settings(url.rstrip("/"), Place(tenant, project), token, timeout, retries or Retries())
+    return ClientSettings(url.rstrip("/"), ProjectPlace(tenant, project), token, timeout, retries or Retries())
 
 
 def unreachable(error: Exception) -> Unreachable:

@@ -7,10 +7,10 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any, Final, TypedDict, Unpack
 
-from agent_feedback_kit.answers import Detected, PreviousAnswer, Strategy
+from agent_feedback_kit.answers import DetectedJson, PreviousAnswer, Strategy
 from agent_feedback_kit.client import calls
 from agent_feedback_kit.client.asynchronous import AsyncClient
-from agent_feedback_kit.client.calls import Call, Place
+from agent_feedback_kit.client.calls import Call, ProjectPlace
 from agent_feedback_kit.client.synchronous import Client
 from agent_feedback_kit.deadlines import within
 
@@ -43,7 +43,7 @@ class NewMessage(TypedDict, total=False):
 class Planning:
     """Response of the platform. If `detected` is None, `missing` is the reason: an exception's name, or `slow`."""
 
-    detected: Detected | None
+    detected: DetectedJson | None
     missing: str | None = None
 
     @property
@@ -103,7 +103,9 @@ def before_planning_blocking(
         return _nothing(error)
 
 
-def _question(place: Place, conversation_id: str, text: str, message: NewMessage, budget: float) -> Call[Detected]:
+def _question(
+    place: ProjectPlace, conversation_id: str, text: str, message: NewMessage, budget: float
+) -> Call[DetectedJson]:
     more: dict[str, Any] = {"strategies": STRATEGIES, "wait_seconds": round(budget * WAITING_SHARE, 3)}
     return calls.detect(place, conversation_id, text, **message, **more)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 
-from agent_feedback_kit.answers import LatestItem
+from agent_feedback_kit.answers import LatestItemJson
 from agent_feedback_kit.client.asynchronous import AsyncClient
 from agent_feedback_kit.deadlines import within
 from agent_feedback_kit.timeline.model import Cache, Refreshed, Timeline
@@ -34,9 +34,9 @@ async def refresh_on_load(
 
 async def _said(
     client: AsyncClient, conversation_id: str, watermark: str | None
-) -> tuple[list[LatestItem], str | None]:
+) -> tuple[list[LatestItemJson], str | None]:
     """Return the items of all pages, and the watermark."""
-    items: list[LatestItem] = []
+    items: list[LatestItemJson] = []
     cursor: str | None = None
     while True:
         page = await client.latest(conversation_id, watermark=watermark, cursor=cursor)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Final, Literal
 
-from agent_feedback_kit.answers import LatestItem, Origin, Reaction
+from agent_feedback_kit.answers import LatestItemJson, Origin, Reaction
 
 FEEDBACK_BLOCK: Final = "turn.feedback"
 Cache = Literal["hot", "cold"]
@@ -65,6 +65,6 @@ class Refreshed:
     announcement: str | None
 
 
-def path_of(item: LatestItem) -> str:
+def path_of(item: LatestItemJson) -> str:
     """Return the path of a feedback's block: `ar:<turn_id>.feedback.<feedback_id>`."""
     return f"ar:{item['turn_id']}.feedback.{item['feedback_id']}"

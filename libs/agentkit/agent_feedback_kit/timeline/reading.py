@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
-from agent_feedback_kit.answers import LatestItem
+from agent_feedback_kit.answers import LatestItemJson
 from agent_feedback_kit.sessions.record import format_time
 
 _LIMIT = 100_000
@@ -34,7 +34,7 @@ def read_reaction(text: str) -> dict[str, Any] | None:
     return reaction
 
 
-def item_of_artifact(text: str, meta: Mapping[str, Any]) -> LatestItem | None:
+def item_of_artifact(text: str, meta: Mapping[str, Any]) -> LatestItemJson | None:
     """Convert an artifact's text and its payload's `meta` (`rn`, `turn_id`) to a timeline item; None without a
     reaction.
 

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Final
 
-from agent_feedback_kit.answers import LatestItem
+from agent_feedback_kit.answers import LatestItemJson
 from agent_feedback_kit.timeline.model import (
     FEEDBACK_BLOCK,
     Block,
@@ -27,7 +27,9 @@ INCORPORATED: Final = "(incorporated into turn timeline)"
 _SHOWN_CHARACTERS: Final = 500
 
 
-def refresh(timeline: Timeline, cache: Cache, latest: Iterable[LatestItem], watermark: str | None = None) -> Refreshed:
+def refresh(
+    timeline: Timeline, cache: Cache, latest: Iterable[LatestItemJson], watermark: str | None = None
+) -> Refreshed:
     """Return the timeline with the new feedback of `latest`, and its announcement. A turn in progress stays unchanged.
 
     `latest` has one item per turn, as in the service's response. With `watermark`, the response's, it contains only
@@ -41,7 +43,7 @@ def refresh(timeline: Timeline, cache: Cache, latest: Iterable[LatestItem], wate
     fresh = [item for item in items if item["turn_id"] in known and _is_new(item, known[item["turn_id"]])]
     if cache == "hot":
         return Refreshed(timeline, announcement(fresh))
-    by_turn: dict[str, list[LatestItem]] = {}
+    by_turn: dict[str, list[LatestItemJson]] = {}
     for item in fresh:
         by_turn.setdefault(item["turn_id"], []).append(item)
     turns = tuple(
@@ -55,7 +57,7 @@ def refresh(timeline: Timeline, cache: Cache, latest: Iterable[LatestItem], wate
     return Refreshed(done, announcement(fresh, INCORPORATED))
 
 
-def announcement(items: Sequence[LatestItem], note: str = "") -> str | None:
+def announcement(items: Sequence[LatestItemJson], note: str = "") -> str | None:
     """Return the lines that inform an agent of feedback, each person's text cut to 500 characters on one line.
 
     `note` is a separate line below them.
@@ -67,7 +69,7 @@ def announcement(items: Sequence[LatestItem], note: str = "") -> str | None:
     return "\n".join([header, *map(_line, items), *([f"  {note}"] if note else [])])
 
 
-def block_of(item: LatestItem) -> Block:
+def block_of(item: LatestItemJson) -> Block:
     """Return the block for a feedback record; a retracted reaction is shown as `null`."""
     header = "[USER FEEDBACK]" if item["origin"] == "user" else "[FEEDBACK]"
     lines = [header, f"[ts: {item['ts']}]", f"reaction: {item['reaction'] or 'null'}", item["text"] or ""]
@@ -83,14 +85,14 @@ def block_of(item: LatestItem) -> Block:
     return Block(FEEDBACK_BLOCK, path_of(item), "\n".join(lines).rstrip(), item["ts"], meta=meta)
 
 
-def _is_new(item: LatestItem, turn: Turn) -> bool:
+def _is_new(item: LatestItemJson, turn: Turn) -> bool:
     """Return True if no block of the turn shows the feedback as recorded."""
     path = path_of(item)
     shown = [block.meta.recorded_at for block in turn.blocks if block.path == path and block.meta]
     return all(item["recorded_at"] > recorded_at for recorded_at in shown)
 
 
-def _with_feedback(turn: Turn, items: Sequence[LatestItem]) -> Turn:
+def _with_feedback(turn: Turn, items: Sequence[LatestItemJson]) -> Turn:
     """Return the turn with the items' blocks added. A person has one reaction per turn, so their earlier block is
     hidden."""
     blocks = turn.blocks
@@ -100,14 +102,14 @@ def _with_feedback(turn: Turn, items: Sequence[LatestItem]) -> Turn:
     return replace(turn, blocks=blocks)
 
 
-def _hidden(block: Block, newer: LatestItem) -> Block:
+def _hidden(block: Block, newer: LatestItemJson) -> Block:
     meta = block.meta
     if meta is None or not meta.user_id or not meta.origin == newer["origin"] == "user":
         return block
     return replace(block, hidden=True) if meta.user_id == newer["user_id"] else block
 
 
-def _line(item: LatestItem) -> str:
+def _line(item: LatestItemJson) -> str:
     text = " ".join((item["text"] or "").split())
     if len(text) > _SHOWN_CHARACTERS:
         text = text[: _SHOWN_CHARACTERS - 1] + "…"
