@@ -33,6 +33,7 @@ from inference.store_postgres import PostgresConversationStore
 from inference.turns.store_postgres import PostgresTurnIndex
 from inference.turns.vectors import TurnVectors
 from inference.turns.vectors_postgres import take_bytes
+from servicekit.clock import SystemClock
 from servicekit.db.pools import open_pool
 from standalone.embedded.postgres import EmbeddedPostgres
 
@@ -51,7 +52,9 @@ async def measure(url: str, pid: int | None, events: int, encoder: str, source: 
 
             async def judging() -> tuple[Judging, Collected]:
                 sent = Collected()
-                return await open_judging(settings, pool, sent, await open_detector(settings, print), parts), sent
+                return await open_judging(
+                    settings, pool, sent, await open_detector(settings, print), SystemClock(), parts
+                ), sent
 
             total = await rejudgements.total(0)
             compared, _ = await judging()

@@ -121,7 +121,8 @@ select id, 1, $2, id, 'acme', 'audit', 'c' || i / 5, 't' || i, 'u' || i % 5000, 
     origin, case origin when 'machine' then 'inferred' else 'explicit' end,
     case origin when 'machine' then 'inference' else 'review' end,
     case i % 8 when 0 then 'ok' else 'not_ok' end, 0.5, 1, '{}', $2::bigint - ($1 - i) * 50_000_000 + 2, 'rn' || i
-from generate_series(4, $1::bigint, $3::bigint) i, gen_random_uuid() id, (select $4::text as origin) made
+from generate_series(4, $1::bigint, $3::bigint) i
+cross join lateral (select md5($4::text || i)::uuid as id, $4::text as origin) made
 """
 _DRAWS: Final = """
 insert into audit_draws (tenant, project, conversation_id, turn_id, drawn_at)
