@@ -100,6 +100,7 @@ async def test_a_reply_is_listed_as_a_reply_and_counts_for_nothing(read_models, 
         overview = (await http.get("/")).text
         counted = (await http.get(links(overview, "21 Sep 2026, 00:00")[0])).text
         shown = (await http.get(links(overview, "Show")[0])).text
+        of_verdicts = (await http.get("/?type=verdict")).text
     assert texts(page) == ["And in May?", "three", "two", "one"]
     assert '<span class="badge reply">Reply</span>' in page
     assert texts(replies) == ["And in May?"]
@@ -108,6 +109,7 @@ async def test_a_reply_is_listed_as_a_reply_and_counts_for_nothing(read_models, 
     assert "**No.**" not in transcript  # the transcript of the reply, with its answer rendered
     assert texts(counted) == ["two", "one"]
     assert "1 reply to answers, counted in no share." in overview
+    assert "to answers, counted in no share" not in of_verdicts
     assert texts(shown) == ["And in May?"]
 
 

@@ -95,6 +95,7 @@ async def test_copies_get_the_question_and_the_thread_that_the_index_knows(store
     expected = {
         "a1": (message("a1", content="another text"), "q1", None),
         "a2": (message("a2", turn_id="a turn that the index does not have"), "q0", "th"),
+        "of no turn": (message("a1", turn_id="a1"), "q1", None),
         "not indexed, of a known turn": (message("a3", turn_id="t0"), "q0", None),
         "not indexed, of an unknown turn": (message("a4", turn_id="t9"), None, None),
         "a person's": (message("q1", **person), None, None),
