@@ -31,8 +31,8 @@ _ID = "md5('f' || i)::uuid"
 _JOURNAL = """
 insert into journal (event_id, at, tenant, project, cause, conversation_id, message_id, feedback_id, outcome, reason,
     detail)
-select 'e' || i, '{topic}:' || i % 24 || ':' || i, 'acme', 'support',
-    'chat.message.reaction.ingested:' || i % 24 || ':' || i, 'c' || i / 8, 'm' || i / 2, {feedback}, 'stored', '', ''
+select 'e' || i, '{topic}:' || i % 24 || ':' || i, 'acme', 'support', {cause}, 'c' || i / 8, 'm' || i / 2, {feedback},
+    'stored', '', ''
 from generate_series(1, $1::bigint) i
 """
 _STORE = f"""
@@ -74,9 +74,11 @@ async def measure(url: str) -> dict[str, Any]:
     chat = await open_pool(url, "chat_bridge", chat_bridge.parts.MIGRATIONS, by_key=True)
     store = await open_pool(url, "feedback", feedback.store_choice.MIGRATIONS, by_key=True)
     reports = await open_pool(url, "reporting", reporting.parts.MIGRATIONS, by_key=True)
-    topics = {"topic": "chat.message.reaction.ingested", "feedback": "null"}
-    await chat.execute(_JOURNAL.format(**topics), RECORDS, timeout=3_600)
-    await store.execute(_JOURNAL.format(topic="feedback.reaction.received", feedback=_ID), RECORDS, timeout=3_600)
+    of_event = {"topic": "chat.message.reaction.ingested", "cause": "null", "feedback": "null"}
+    cause = f"'{of_event['topic']}:' || i % 24 || ':' || i"
+    derived = {"topic": "feedback.reaction.received", "cause": cause, "feedback": _ID}
+    await chat.execute(_JOURNAL.format(**of_event), RECORDS, timeout=3_600)
+    await store.execute(_JOURNAL.format(**derived), RECORDS, timeout=3_600)
     await store.execute(_STORE, RECORDS, _SLOTS, timeout=3_600)
     async with reports.acquire() as connection, connection.transaction():
         await connection.execute("set local session_replication_role = replica")  # no triggers: nothing is rolled up

@@ -6,7 +6,10 @@ Each service that keeps one has the table `journal` in a migration of its own.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from functools import cache
+from operator import attrgetter
 from typing import Any, Final
 from uuid import UUID
 
@@ -14,14 +17,18 @@ import asyncpg
 from pydantic_core import from_json
 
 from contracts.base import ID_LIMIT, ID_PATTERN, Event
+from contracts.topics import FOREIGN
 from servicekit.db.sql import SQL
-from servicekit.db.statements import Statement
 from servicekit.log.handler import Handler
 from servicekit.log.outcome import DeadLettered, Outcome, kind_of, reason_of
 from servicekit.log.records import CAUSE, Received, Unreadable, header
 from servicekit.logging import frames, logger
 
 FOUND_LIMIT: Final = 200
+_COLUMNS: Final = (
+    *("event_id", "at", "tenant", "project", "cause", "conversation_id", "message_id", "feedback_id"),
+    *("outcome", "reason", "detail"),
+)
 _MESSAGE_NAMES: Final = ("message_id", "detected_in_message_id", "agent_message_id")
 _NAME: Final = re.compile(r"[A-Za-z0-9._-]{1,64}")
 _ID: Final = re.compile(ID_PATTERN)
@@ -37,42 +44,60 @@ class Journal:
         self._feedback_of = feedback_of
 
     async def note(self, batch: Sequence[Any], outcomes: Sequence[Outcome]) -> None:
-        """Note a batch's records with their outcomes, in one statement."""
+        """Append a batch's records with their outcomes."""
         rows = [
             self._row(received, outcome)
             for received, outcome in zip(batch, outcomes, strict=True)
             if isinstance(received, Received) and not isinstance(outcome, DeadLettered)
             if hasattr(received.event, "project")
         ]
-        await self._write(SQL.note_outcomes, rows)
+        await self._append(rows)
 
     async def note_refused(self, refused: Sequence[Unreadable]) -> None:
         """Note records that became dead letters, if they say whose they are."""
-        await self._write(SQL.note_outcomes, [row for row in map(_refused_row, refused) if row is not None])
+        await self._append([row for row in map(_refused_row, refused) if row is not None])
 
     async def settle(self, settled: Collection[tuple[Event, str, Outcome]]) -> None:
         """Note the outcomes of records that had waited; of each its event, coordinates and outcome."""
-        rows = [
+        rows = sorted(
             (event.event_id, at, event.tenant, event.project, kind_of(outcome), reason_of(outcome))
             for event, at, outcome in settled
-        ]
-        await self._write(SQL.settle_outcomes, rows)
+        )
+        if rows:
+            with _logged(len(rows)):
+                await self._pool.execute(*SQL.settle_outcomes.bulk(rows))
 
-    async def _write(self, statement: Statement, rows: Sequence[tuple[Any, ...]]) -> None:
-        kept = {row[:4]: row for row in rows}
-        try:
-            if kept:
-                await self._pool.execute(*statement.bulk([kept[key] for key in sorted(kept)]))
-        except Exception as error:
-            log.warning("journal_not_written", records=len(kept), error=type(error).__name__, where=frames(error))
+    async def _append(self, rows: Sequence[tuple[Any, ...]]) -> None:
+        # Copying takes a third of the processor time of an insert.
+        if rows:
+            with _logged(len(rows)):
+                await self._pool.copy_records_to_table("journal", records=rows, columns=_COLUMNS)
 
     def _row(self, received: Received[Any], outcome: Outcome) -> tuple[Any, ...]:
-        event, at = received.event, str(received.raw.coordinates)
-        named = (getattr(event, name, None) for name in _MESSAGE_NAMES)
-        message = next((one for one in named if one is not None), None)
-        about = (getattr(event, "conversation_id", None), message, self._feedback_of(event))
-        said = (kind_of(outcome), reason_of(outcome), "")
-        return (event.event_id, at, event.tenant, event.project, received.cause, *about, *said)
+        event, raw = received.event, received.raw
+        # A chat record is its own cause.
+        cause = None if raw.coordinates.topic in FOREIGN else header(raw.headers, CAUSE)
+        place = (event.event_id, str(raw.coordinates), event.tenant, event.project, cause)
+        conversation, message = _about(type(event))(event)
+        return (*place, conversation, message, self._feedback_of(event), kind_of(outcome), reason_of(outcome), "")
+
+
+@cache
+def _about(kind: type[Any]) -> Callable[[Any], tuple[str | None, str | None]]:
+    """Return a getter of the conversation and of the message that events of a type are or are about."""
+    message = next((name for name in _MESSAGE_NAMES if name in kind.model_fields), None)
+    if message is None:
+        return lambda event: (getattr(event, "conversation_id", None), None)
+    return attrgetter("conversation_id", message)
+
+
+@contextmanager
+def _logged(records: int) -> Iterator[None]:
+    """Log a failure to write so many records instead of raising it."""
+    try:
+        yield
+    except Exception as error:
+        log.warning("journal_not_written", records=records, error=type(error).__name__, where=frames(error))
 
 
 class JournalReader:
@@ -136,7 +161,7 @@ def _refused_row(refused: Unreadable) -> tuple[Any, ...] | None:
         return None
     at = str(refused.raw.coordinates)
     place = (event_id or "", at, event["tenant"], event["project"])
-    cause = header(refused.raw.headers, CAUSE) or at
+    cause = header(refused.raw.headers, CAUSE)
     return (*place, cause, conversation, message, None, "dead_lettered", refused.reason, refused.detail)
 
 
