@@ -69,7 +69,7 @@ def main() -> int:
     options = parser.parse_args()
     plan = QUICK if options.quick else FULL
     plan = replace(plan, rounds=options.rounds or plan.rounds, events=options.events or plan.events)
-    # The runs are processes of this one and keep to its cores.
+    # The runs are child processes and inherit the limit to these cores.
     os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:CORES])
     began = time.monotonic()
 

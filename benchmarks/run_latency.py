@@ -69,10 +69,10 @@ async def measure(job: Job) -> dict[str, Any]:
     messages = job.workload.messages()
     assert job.bootstrap is not None, "latency is measured on a real Kafka"
     async with four_services(job):
-        # As a chat service publishes: its client writes together what waits for the same partition.
+        # Like a chat service's client, which batches records that wait for the same partition.
         producer = AIOKafkaProducer(bootstrap_servers=job.bootstrap, client_id="bench", **PRODUCER_SETTINGS)
         await producer.start()
-        # Without statistics PostgreSQL would read the whole table at each look.
+        # Without statistics PostgreSQL would read the whole table in each poll.
         connection = await asyncpg.connect(job.database_url, server_settings={"enable_seqscan": "off"})
         watch = Watch(connection)
         warm = int(WARM_SECONDS * rate)
@@ -100,7 +100,7 @@ async def _published(producer: AIOKafkaProducer, watch: Watch, messages: Sequenc
     sent: list[asyncio.Future[object]] = []
     agents: dict[str, str] = {}
     events = [json.loads(message.value or b"") for message in messages]
-    # What somebody takes back may be gone before it was seen.
+    # Retracted feedback may disappear before it is observed.
     gone = {(event["messageId"], event["userId"]) for event in events if event.get("action") == "removed"}
     began = time.monotonic()
     for number, (message, event) in enumerate(zip(messages, events, strict=True)):

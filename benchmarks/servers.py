@@ -35,7 +35,7 @@ class Servers:
         name = f"bench_{run}"
         connection = await asyncpg.connect(self.postgres.url)
         try:
-            # Else PostgreSQL would vacuum what the runs before left, and write it out, on this run's time.
+            # Otherwise PostgreSQL would vacuum and write the rows of earlier runs during this run.
             for (left,) in await connection.fetch(r"select datname from pg_database where datname like 'bench\_%'"):
                 await connection.execute(f'drop database "{left}" with (force)')
             await connection.execute(f"create database {name}")

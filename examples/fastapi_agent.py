@@ -103,10 +103,10 @@ def create_app() -> FastAPI:
             "question": said.text,
             "content": text,
         }
-        if len(answered) > REMEMBERED:  # of the longest silent conversation; the platform knows it by now
+        if len(answered) > REMEMBERED:  # of the conversation that was silent longest; the platform has indexed it
             del answered[next(iter(answered))]
         channel = Channel(TENANT, PROJECT, said.conversation_id)
-        # Published beside the answer: nobody waits for it.
+        # Published in the background: nobody waits for it.
         task = asyncio.create_task(
             publish(
                 events.message(channel, f"{turn_id}-q", said.text, sender_id=said.user_id, turn_id=turn_id),

@@ -148,7 +148,7 @@ def change_of(record: ConsumerRecord) -> tuple[str, int, str | None] | None:
         event = json.loads(record.value, parse_constant=_refused)
         feedback_id, revision = event["feedbackId"], event["revision"]
         text = json.dumps(event, ensure_ascii=False, allow_nan=False)  # 1e999 is read as infinity
-        text.encode()  # half a character of UTF-16 would not fit the file
+        text.encode()  # SQLite rejects lone surrogates
         if not isinstance(feedback_id, str) or type(revision) is not int or not 0 <= revision < 10**_DIGITS:
             raise ValueError
         return feedback_id, revision, text
@@ -184,7 +184,7 @@ async def follow(log: Mapping[str, str], rewards: Rewards, *, once: bool = False
     consumer = AIOKafkaConsumer(
         TOPIC,
         **log,
-        group_id=None,  # no group: this process reads every partition, and its offsets lie in its own file
+        group_id=None,  # no group: this process reads every partition and stores its offsets in its own file
         auto_offset_reset="earliest",
         isolation_level="read_committed",
     )
@@ -198,7 +198,7 @@ async def follow(log: Mapping[str, str], rewards: Rewards, *, once: bool = False
         last = {one: known[one.partition] for one in partitions if one.partition in known}
         last = {one: read for one, read in last.items() if first[one] <= read[0] < ends[one]}
         for partition in partitions:
-            # The last record that was read comes again, to tell whether this is the log that it was read from.
+            # Read the last record again, to check that this is the same log.
             consumer.seek(partition, last[partition][0] if partition in last else first[partition])
         while not once or any([await consumer.position(one) < ends[one] for one in partitions]):
             records: list[ConsumerRecord] = []
@@ -206,7 +206,7 @@ async def follow(log: Mapping[str, str], rewards: Rewards, *, once: bool = False
                 read = last.pop(partition, None)
                 if read is None or read == (batch[0].offset, batch[0].timestamp):
                     records += batch
-                else:  # made again, or compacted there: read anew, for nothing counts twice
+                else:  # recreated, or compacted there: read from the beginning, since nothing counts twice
                     consumer.seek(partition, first[partition])
             if records:
                 rewards.take(records)
@@ -239,7 +239,7 @@ def main() -> None:
     parser.add_argument("--replies", action="store_true", help="with --once: print the replies instead")
     options = parser.parse_args()
     logging.basicConfig(level=logging.WARNING)
-    logging.getLogger("aiokafka").setLevel(logging.CRITICAL)  # what ends this is said in one sentence
+    logging.getLogger("aiokafka").setLevel(logging.CRITICAL)  # the reason of the end is one sentence
     asyncio.run(_run(log_of(options), options.state, options.once, options.replies))
 
 

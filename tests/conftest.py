@@ -31,7 +31,7 @@ from reporting_database import empty_read_models
 from reporting_events import batch
 from server_folders import server_folder
 
-# How long an example takes says how busy the machine is; where CI is set, the rest stays as Hypothesis has it there.
+# Durations depend on the machine's load, so no deadline; everything else is Hypothesis's default.
 settings.register_profile("untimed", settings.default, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("untimed")
 

@@ -191,8 +191,8 @@ def teach_intent(embedder: WordLlamaEmbedder) -> IntentModel:
     """Fit the intent model and write its weights."""
     pairs = read_rows(make.DATA / "pairs.jsonl")
     inputs = np.array([compare(_asked(p["a"], embedder), _asked(p["b"], embedder)) for p in pairs])
-    # The composed pairs are harder and narrower than life, so only the scale is learned: all four features, each by its
-    # spread, count alike.
+    # Composed pairs are harder and narrower than real ones, so only the scale is learned: all four features, scaled by
+    # their spread, have equal weight.
     spread = inputs.std(axis=0)
     summed = (inputs / spread).sum(axis=1, keepdims=True)
     model = LogisticRegression(C=INTENT_FIT, max_iter=2000).fit(summed, [p["same"] for p in pairs])

@@ -120,13 +120,13 @@ def run(options: argparse.Namespace, target: Target) -> None:
     try:
         asyncio.run(_run(options, target))
     except (httpx.HTTPError, sqlite3.OperationalError) as error:
-        # Run it again: it goes on where it stood.
+        # Run it again: it continues from its position.
         raise SystemExit(f"Nothing can be carried to {options.url}: {type(error).__name__}.") from None
 
 
 async def _run(options: argparse.Namespace, target: Target) -> None:
     with closing(Bridge(options.state, target)) as bridge:
-        bridge.carry()  # traces that came since, and what a crash left
+        bridge.carry()  # new traces, and actions that a crash interrupted
         work = asyncio.create_task(follow(log_of(options), bridge, once=options.once))
         for number in (signal.SIGINT, signal.SIGTERM):
             asyncio.get_running_loop().add_signal_handler(number, work.cancel)

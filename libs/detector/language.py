@@ -112,7 +112,7 @@ def own_language(text: str, words: Sequence[str]) -> str | None:
 
 def _likeliest(text: str) -> tuple[str, float]:
     """Return the most probable of `_CHOICES` and its share among them."""
-    line = " ".join(text.split()).encode("utf-8", "replace").decode()  # fastText refuses half a character of UTF-16
+    line = " ".join(text.split()).encode("utf-8", "replace").decode()  # fastText rejects lone surrogates
     labels, scores = _model().predict(line, k=GUESSES)
     shares = {label.removeprefix("__label__"): score for label, score in zip(labels, scores, strict=True)}
     chosen = {language: share for language, share in shares.items() if language in _CHOICES}

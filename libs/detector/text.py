@@ -106,7 +106,7 @@ def prepare(text: str) -> Prepared:
     if not shown.isascii():
         shown = unicodedata.normalize("NFKC", shown.translate(_SPELLING))
     lines, shown = shown, " ".join(shown.split()).lower()
-    words = tuple(map(intern, _WORD.findall(shown)))  # thousands of texts are kept, of the same words
+    words = tuple(map(intern, _WORD.findall(shown)))  # thousands of cached texts share the same words
     said, said_words = (shown, words) if len(words) <= SAID else _ends(lines)
     return Prepared(
         text=shown,

@@ -23,7 +23,7 @@ class CircuitBreaker:
             return True
         if now < self._rests_until:
             return False
-        # The next one waits as long, so that a try that nobody hears of again leaves the circuit working.
+        # The next test call waits as long, so that one without a reported result does not block the circuit.
         self._rests_until = now + self._rest_seconds
         return True
 

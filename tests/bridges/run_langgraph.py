@@ -17,7 +17,7 @@ from graph_agent import State, nodes  # noqa: E402
 from agent_feedback_kit import AsyncClient  # noqa: E402
 from agent_feedback_kit.planning import before  # noqa: E402
 
-before.before_planning.__kwdefaults__["budget"] = 5.0  # what the graph does is shown here, not how fast the machine is
+before.before_planning.__kwdefaults__["budget"] = 5.0  # the test checks behaviour, not speed
 
 
 async def main(url: str) -> None:

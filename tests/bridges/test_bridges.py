@@ -69,7 +69,7 @@ async def is_kept_true(bridge: str, stack: RunningStack, tmp_path: Path, url: st
     await carry(bridge, stack, state, url)
     await carry(bridge, stack, state, url)  # nothing is shown twice
     (state.with_name("lost.sqlite")).unlink(missing_ok=True)
-    await carry(bridge, stack, state.with_name("lost.sqlite"), url)  # even by one that has forgotten what it did
+    await carry(bridge, stack, state.with_name("lost.sqlite"), url)  # even by a bridge without its state
     assert show() == [("ok", 1.0, None)]
     await judge(stack, None)
     await carry(bridge, stack, state, url)

@@ -156,7 +156,7 @@ def _letters(wanted: Wanted, letters: Iterable[Letter]) -> Finding:
     lost = expected.letters - {letter.place for letter in held}
     unheard = expected.hostile - {letter.sha256 for letter in held}
     digests = expected.letter_digests | expected.hostile
-    # A record that the harness published twice lies at a second place, with the same bytes.
+    # A record that the harness published twice has a second position with the same bytes.
     extra = [letter for letter in held if letter.place not in expected.letters and letter.sha256 not in digests]
     first = ""
     if lost:

@@ -61,7 +61,7 @@ async def _once(lane: Scene, name: str, progress: Progress) -> None:
     if name == "redelivery":
         service = lane.rng.choice(SERVICES)
         say(f"redelivery {service}")
-        # How long it takes depends on how much has been written, so that it says nothing about recovery.
+        # Its duration depends on the number of records, so it is no recovery time.
         async with lane.locks[service], lane.recovery.under(name, groups_of(service), measured=False):
             await redelivery(lane, service)
     else:

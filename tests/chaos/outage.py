@@ -162,8 +162,8 @@ async def outage(minutes: float, seed: int, rate: float, keep: Path | None) -> i
     good = result.ok and not watch.wrong_answers
     for drain in sorted(it.drains, key=lambda one: one.group):
         memory = next(peak for service, peak in watch.peaks.items() if drain.group in groups_of(service))
-        # What arrives from a service that catches up is itself faster than the load: twice the load's own rate counts.
-        # A group that hardly fell behind has nothing to catch up with.
+        # A service that catches up produces faster than the load, so twice the load's own rate is required.
+        # A group with a small lag has nothing to catch up.
         fast = drain.backlog <= rate or drain.rate >= 2 * min(drain.input_rate, rate)
         enough = fast and memory <= RSS_LIMIT
         good = good and enough

@@ -28,7 +28,7 @@ def _has(*features: str) -> Applies:
 
 def _hosts(case: Case, ours: Observed, reference: Observed) -> bool:
     taken = ours.requests[len(reference.requests) :]
-    if not taken:  # its body is still to come
+    if not taken:  # its body has not arrived
         return not case.features.isdisjoint(("no host", "bytes changed"))
     return sum(name == b"host" for name, _ in taken[0].headers) != 1
 

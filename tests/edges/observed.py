@@ -214,7 +214,7 @@ class Server:
         observed: Observed = watched.observed
         await _turns()
         observed.ended = not case.half_close and (watched.is_lost or watched.transport.is_closing())
-        with contextlib.suppress(OSError, RuntimeError):  # uvloop raises the latter where it is closed already
+        with contextlib.suppress(OSError, RuntimeError):  # uvloop raises the latter if it is already closed
             writer.write_eof()
         got = await reading
         writer.close()

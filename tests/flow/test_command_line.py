@@ -406,7 +406,7 @@ async def test_ctrl_c_while_modules_are_imported(tmp_path: Path, program: tuple[
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.PIPE,
         cwd=tmp_path,
-        preexec_fn=partial(signal.signal, signal.SIGINT, signal.SIG_DFL),  # a shell in the background has it ignored
+        preexec_fn=partial(signal.signal, signal.SIGINT, signal.SIG_DFL),  # a background shell ignores it
     )
     async with asyncio.timeout(60):
         out, err = await process.communicate()

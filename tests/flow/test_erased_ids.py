@@ -96,7 +96,7 @@ async def test_nothing_shows_the_id_of_an_erased_person(stack: RunningStack) -> 
     assert "/dashboard/conversation" in await shown(stack, "ids", "<b>A person</b>")
 
     await stack.publish(*events)  # a replay
-    # The answer is looked at again when a message comes before it.
+    # The answer is judged again when a message arrives before it.
     await stack.publish(said("before", "ids", "1:30", senderId="bob", content="Hello."))
     await stack.quiet()
     assert await shown(stack, "ids", EVE) == set()

@@ -23,7 +23,7 @@ async def test_what_cannot_be_taken_now_is_to_be_sent_again(postgres_url: str, m
         database = await asyncpg.connect(postgres_url)
         try:
             async with database.transaction():
-                # Readers pass, writers wait: the registry cannot read on.
+                # Readers pass, writers wait, so the registry cannot continue.
                 await database.execute("lock table feedback.turns in exclusive mode")
                 await running.publish(*exchange("c1", "new"))
                 for turn in ("new", "nowhere"):
@@ -42,7 +42,7 @@ async def test_what_cannot_be_taken_now_is_to_be_sent_again(postgres_url: str, m
         with monkeypatch.context() as held:
             held.setattr(consumer, "resume", lambda *_: None)
             consumer.pause(*consumer.assignment())
-            # A fetch that was under way still brings what is written next, and nothing after it.
+            # A pending fetch still returns the next record, but none after it.
             await running.publish(*exchange("c1", "on its way"))
             assert (await http.post(path.format("on%20its%20way"), json={"reaction": "ok"})).status_code in (202, 503)
             async with asyncio.timeout(30):

@@ -328,7 +328,7 @@ async def test_the_documented_answer_of_detect_is_what_it_answers(stack: Running
     assert judged.status_code == 202
     await stack.quiet()
     answered = (await post(stack, "c-42/detect", asked)).json()
-    # Whether there is an encoder is the machine's affair, and so are last digits.
+    # The encoder and the last digits depend on the machine.
     assert "encoder" in answered["feedback"]
     answered["feedback"]["encoder"] = documented["feedback"]["encoder"]
     for part in (documented["feedback"]["scores"], documented["target"]):

@@ -109,7 +109,7 @@ async def test_a_neighbour_changes_no_answer(alone: RunningStack, kind: str) -> 
     after = await answers(alone, kind)
     for question in before:
         assert after[question] == before[question], question
-        if "/exports/dpo" not in question:  # which wants pairs of answers, and there are none
+        if "/exports/dpo" not in question:  # it needs pairs of answers, and there are none
             assert re.search(r"\b(t[12]|bot|not_ok|q[12])\b", str(before[question])), (
                 f"{question} shows nothing of ours"
             )

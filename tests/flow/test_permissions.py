@@ -49,7 +49,7 @@ EXPECTED: dict[tuple[str, str], frozenset[str]] = {
         ("GET", f"{PROJECT}/where/{name}"): frozenset({"read"}) for name in ("chat", "feedback", "inference", "reports")
     },
     ("POST", "/sources/slack/events"): PUBLIC,  # signed by Slack
-    ("POST", "/sources/webhooks/{source}"): PUBLIC,  # signed as the map says
+    ("POST", "/sources/webhooks/{source}"): PUBLIC,  # signed as the map defines
     ("POST", TURN + "/feedback"): ANY,
     ("POST", TURN + "/reviews"): frozenset({"review"}),
     ("POST", "/api/threads/{thread_id}/end"): ANY,

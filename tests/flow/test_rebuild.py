@@ -114,7 +114,7 @@ async def test_a_rebuild_that_is_killed_leaves_what_serves(stack: RunningStack) 
             process.kill()
         await holder.close()
     assert await found(stack) == serving
-    # PostgreSQL notices that its client is gone once the wait is over, and gives the rebuild's lock back.
+    # PostgreSQL notices the lost client after the wait, and releases the rebuild's lock.
     async with asyncio.timeout(60):
         while (ended := await agent_feedback(*command(stack))).code == 3:
             await asyncio.sleep(0.1)

@@ -189,7 +189,7 @@ async def test_a_topic_that_was_made_again_is_read_from_its_beginning(stack: Run
     await stack.quiet()
     counted = await caught_up(stack, state)
     with sqlite3.connect(state) as database:
-        # What an earlier log has left: its last records stood in the middle of this one, at another time.
+        # State of an earlier log, whose last offsets are in the middle of this one, with other times.
         database.execute("delete from feedback")
         database.execute("update last_read set last_offset = last_offset / 2, log_time = log_time - 1000000")
     assert await caught_up(stack, state) == counted

@@ -70,7 +70,7 @@ async def test_the_log_is_asked_when_a_batch_is_done() -> None:
             await handler.at_work.wait()
             for name, partition in (("m2", FIRST), ("m3", SECOND)):
                 await publish(name, partition)
-                # Whatever was asked of the log before is answered before this.
+                # The log responds to earlier requests before this one.
                 await subscription.consumer.end_offsets([FIRST])
             handler.may_go_on.set()
             await handler.done.wait()

@@ -183,7 +183,7 @@ async def test_what_an_erasure_covers_is_not_sent_any_more(postgres_url: str, tm
             rows = await stack.rows("select subject, event from reporting.deliveries")
             assert [row["subject"].partition("/")[0] for row in rows] == ["erasure"]
             assert words not in rows[0]["event"]
-            # An announcement from before the erasure that is read again brings nothing back.
+            # An earlier announcement that is read again restores nothing.
             record = json.loads(before["event"])
             assert record["text"] == words
             await stack.stack.log.send([Message("feedback.created", record["feedbackId"], json.dumps(record).encode())])
@@ -244,7 +244,7 @@ async def test_tries_follow_the_schedule_and_then_it_is_dead(
             for tries, wait in enumerate(WAITS, 1):
                 await made.courier.deliver()
                 assert len(there.taken) == tries
-                early = 1 if tries < 5 else 60  # from then on the receiver is left alone for half a minute
+                early = 1 if tries < 5 else 60  # then the receiver gets no request for half a minute
                 made.clock.forward(wait - early)
                 await made.courier.deliver()
                 assert len(there.taken) == tries, "too early"
@@ -291,7 +291,7 @@ async def test_a_later_revision_takes_the_place_of_one_that_waits(
         assert await made.deliveries.claim("learner", made.clock.now(), made.clock.now() + 60 * SECOND, 8) == []
         await made.add(1, 2)
         await made.add(1, 1)
-        await made.deliveries.delivered(one)  # the one that was on its way
+        await made.deliveries.delivered(one)  # the one in flight
         await made.deliveries.failed(one, None, "500")
         assert await made.rows(pool) == [("f1", 2, 0, False)]
         await made.deliveries.drop([("f1", 1)])
@@ -313,7 +313,7 @@ async def test_who_dies_with_deliveries_leaves_them_to_others(
         made.clock.forward(10)
         await made.courier.deliver()
         assert len(there.taken) == 1
-        assert ATTEMPT_SECONDS >= 15  # what the standard advises
+        assert ATTEMPT_SECONDS >= 15  # as the standard recommends
 
 
 async def test_an_answer_without_end_or_a_hanging_one_is_cut(

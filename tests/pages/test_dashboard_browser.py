@@ -199,7 +199,7 @@ async def test_nothing_runs_over_the_edge(site, page, width):
         assert await page.evaluate(over) <= 0, path
 
 
-# Of each cell behind the first of a row: what stands above it, and how far the two end apart.
+# For each cell except the first of a row: the header above it, and the distance of their right edges.
 ENDS = """[...document.querySelectorAll("table.plain")].flatMap(table => {
   const end = cell => { const range = document.createRange(); range.selectNodeContents(cell);
                         return range.getBoundingClientRect().right; };

@@ -278,7 +278,7 @@ async def test_the_work_for_a_batch_grows_with_its_conversations_not_with_their_
                 before = await connection.fetchval(looked)
                 found = await PostgresConversationStore(connection).around([Place(one, 1, "m1") for one in scopes], 10)
                 assert [ids(rows) for rows in found] == [["m0", "m1", "m2"]] * count
-                # What is before a place, what is behind it, and how many versions its conversation has.
+                # Messages before and after a place, and the number of versions in its conversation.
                 assert await connection.fetchval(looked) - before <= 3 * count
     finally:
         await pool.close()

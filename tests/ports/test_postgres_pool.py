@@ -45,7 +45,7 @@ async def test_a_connection_is_given_back_without_waiting(postgres_url: str, tmp
         assert pool.get_idle_size() == 1
         with pytest.raises(asyncpg.InterfaceError, match="released back to the pool"):
             await connection.execute("select 1")
-        await pool.release(connection)  # once more is nothing
+        await pool.release(connection)  # a repetition has no effect
     await pool.close()
 
 

@@ -143,7 +143,7 @@ async def test_what_no_report_shows_lies_nowhere(make) -> None:
     )
     await world.catch_up()
     assert [body["reaction"]["turn_id"] for body in world.held().values()] == ["t3"]
-    await world.pool.execute("delete from feedbacks")  # retention, or a hand
+    await world.pool.execute("delete from feedbacks")  # by retention, or manually
     await world.catch_up()
     assert world.held() == {}
 
@@ -188,7 +188,7 @@ async def test_an_outage_delays_the_mirror_and_nothing_else(make) -> None:
     entered = await world.pool.fetchval("select count(*) from hosted_artifacts")
     with pytest.raises(Unavailable):
         await world.catch_up()
-    assert await world.pool.fetchval("select count(*) from hosted_artifacts") == entered  # a long outage piles up none
+    assert await world.pool.fetchval("select count(*) from hosted_artifacts") == entered  # a long outage adds none
     (warning,) = world.mirror.warnings
     assert "artifact store" in warning
     assert "changes of turns wait" in warning

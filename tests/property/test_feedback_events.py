@@ -45,7 +45,7 @@ def events(draw: st.DrawFn) -> list[Received[Any]]:
             case "reply":
                 event = reply(at=at, reply_sender_id=user, **common)
             case "inferred":
-                # A detector's looks at one message all bear the message's moment.
+                # All judgements of a message have the message's time.
                 look, message = draw(st.integers(1, 3)), draw(st.integers(0, 4))
                 event = inferred(
                     draw(st.sampled_from(["rejected", "accepted", None])),

@@ -91,7 +91,7 @@ def votes(found) -> Votes:
 async def test_every_number_equals_a_recount(read_models, seed):
     choose = random.Random(seed)
     events = list(announced(choose))
-    # What is announced later may be about another conversation only where the id's key allows it; here ids are free.
+    # A later announcement of an id cannot be about another conversation if ids follow keys; here ids are arbitrary.
     for begin in range(0, len(events), 50):
         await ProjectionHandler(PostgresReadModels(read_models)).handle(batch(*events[begin : begin + 50]))
     all_of_them = effective(events)

@@ -218,7 +218,7 @@ async def test_an_hour_that_changes_while_it_is_counted_stays_stale(read_models:
         await held.fetchval("select count(*) from stale_hours")
         await projector.handle(batch(feedback("f2", turn="t2", at=1)))
         assert await rollups.catch_up(quiet=0) == 1
-        # To this older snapshot the hour is as it was: still stale.
+        # In this older snapshot the hour is still stale.
         assert await held.fetchval("select count(*) from stale_hours") == 1
     async with read_models.acquire() as writing, writing.transaction():
         await writing.execute("update feedbacks set reaction = 'not_ok' where feedback_id = $1", feedback_id("f1"))

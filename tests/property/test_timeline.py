@@ -95,7 +95,7 @@ def test_the_rules_hold_over_any_history(history: list[Any]) -> None:
         for item in items:
             known = shown.get(path_of(item))
             if item["turn_id"] in TURNS[:3]:
-                # Announced until incorporated, and never again after; a repetition that is older says nothing.
+                # Announced until incorporated, then never again; an older repetition has no effect.
                 assert (_said(item) in found) == (known is None or item["recorded_at"] > known)
         if cache == "hot":
             assert done.timeline is before
@@ -115,7 +115,7 @@ def test_the_rules_hold_over_any_history(history: list[Any]) -> None:
         assert refresh(done.timeline, "cold", items, watermark).timeline.turns == done.timeline.turns
         timeline = done.timeline
 
-    # Loads that came while nothing was said between leave what the service holds: each turn's latest change.
+    # Loads without new feedback leave the service's state: each turn's latest change.
     items, watermark = service.latest(timeline.watermark, 0)
     final = refresh(timeline, "cold", items, watermark).timeline
     everything, _ = service.latest(None, 0)

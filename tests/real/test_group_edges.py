@@ -113,7 +113,7 @@ async def test_records_that_a_stranger_under_our_name_took_are_counted(producer:
             *(topic.name for topic in consumed_by("chat_bridge")),
             bootstrap_servers=producer.bootstrap,
             group_id="chat_bridge",
-            client_id="agent-feedback-",  # sorts before ours: the first partitions are dealt to it
+            client_id="agent-feedback-",  # sorts before ours, so it gets the first partitions
             enable_auto_commit=False,
             partition_assignment_strategy=(RangePartitionAssignor,),
         )

@@ -53,7 +53,7 @@ def stand_in_command() -> Iterator[list[str]]:
         jars, compiler = build(_SERVER).all_jars, build(_COMPILER).all_jars
     except LocalKafkaError as error:
         pytest.skip(f"MongoDB: no Java, and {ADDRESS} names no server: {error}")
-    except Exception as error:  # of the network, the disk or the metadata: jgo has no error of its own
+    except Exception as error:  # network, disk or metadata errors: jgo has no error class of its own
         pytest.skip(f"MongoDB: Maven Central cannot be reached, and {ADDRESS} names no server: {error}")
     with TemporaryDirectory() as classes:
         path = os.pathsep.join(map(str, jars))

@@ -147,7 +147,7 @@ async def eve_says_everything(stack: RunningStack) -> list[dict[str, Any]]:
         answer = await http.post("/conversations/acme/support/e1/turns/t1/feedback", json=body)
     assert answer.status_code == 202, answer.text
     await stack.quiet()
-    # Hours are counted once they have been left alone for a while.
+    # Hours are counted when they have not changed for some time.
     await stack.rows("update reporting.stale_hours set marked_at = marked_at - interval '1 hour'")
     for name in ("rollups", "artifacts"):
         await _run_now(stack, name)

@@ -100,7 +100,7 @@ def _session(model: bytes) -> Any:
     onnx: Any = import_module("onnxruntime")
     options = onnx.SessionOptions()
     options.intra_op_num_threads = options.inter_op_num_threads = 1
-    options.enable_cpu_mem_arena = False  # it would keep the memory of the longest text for good
+    options.enable_cpu_mem_arena = False  # otherwise it keeps the memory of the longest text
     session = onnx.InferenceSession(model, options, providers=["CPUExecutionProvider"])
-    session._model_bytes = None  # kept to start anew with other providers, and 20 MB
+    session._model_bytes = None  # needed only to restart with other providers, and takes 20 MB
     return session

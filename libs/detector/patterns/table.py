@@ -7,22 +7,22 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-#: What a hit means.
-#:   reject      the answer is turned down; enough alone
-#:   abandon     the person gives up on the request; enough alone
-#:   thanks      thanks or praise for the answer; enough alone
-#:   action      the person takes what was offered; enough alone
-#:   follow      the person builds on the answer; enough alone
-#:   cue_*       says something only together with the rest; never enough alone
-#:   veto        makes the negative words of the message harmless ("no problem", "nothing wrong with it")
+#: Kind of a pattern, by its effect.
+#:   reject         rejects the answer; decides alone
 #:   reject_stated  the same, unless it answers an open question of the agent ("too late", "no, the red one")
-#:   restate     "I want ...", which turns down an answer that it changes the request of
-#:   meant       "I wanted to know ...", the request as it was meant; turns an answer to it down
-#:   acknowledge "ok", "I see": nothing more than having read it
-#:   postpone    "not now", "maybe later": turns an offer down, not the work
-#:   ask_agent   a question about the agent itself ("do you like music?"), as in small talk
-#:   agent_*     what the agent's message does: asks, asks to confirm, offers, proposes to do something, suggests
-#:               something by a question ("how about ...?"), fails, ...
+#:   restate        "I want ...", which rejects an answer if it changes the answer's request
+#:   meant          "I wanted to know ...", the intended request; rejects an answer to it
+#:   abandon        gives up on the request; decides alone
+#:   thanks         thanks for the answer or praises it; decides alone
+#:   action         accepts an offer; decides alone
+#:   follow         builds on the answer; decides alone
+#:   acknowledge    "ok", "I see": says only that the answer was read
+#:   postpone       "not now", "maybe later": declines an offer, which is not feedback on the work
+#:   ask_agent      a question about the agent itself ("do you like music?"), as in small talk
+#:   cue_*          evidence that counts only together with other evidence
+#:   veto           makes negative words harmless ("no problem", "nothing wrong with it")
+#:   agent_*        the agent's message asks, asks for confirmation, offers, proposes an action, suggests something by a
+#:                  question ("how about ...?"), fails, ...
 Kind = Literal[
     "reject",
     "abandon",

@@ -58,7 +58,7 @@ class InlineReleasePool(asyncpg.Pool):
     ) -> None:
         """Give `connection` back to the pool; immediately, unless it is closed, terminated, in a transaction, or due
         for replacement."""
-        borrowed: Any = connection  # its types leave out what the pool itself goes by
+        borrowed: Any = connection  # its type stubs omit these attributes
         lent, holder = borrowed._con, borrowed._holder
         if lent is None or holder._pool is not self:
             await super().release(connection, timeout=timeout)

@@ -78,7 +78,7 @@ async def open_pool(
     else:
         how |= {"init": init}
     pool = asyncpg.create_pool(url, min_size=1, max_size=size, reset=_as_it_is, **how)
-    pool.__class__ = InlineReleasePool  # asyncpg names its own class where it makes a pool
+    pool.__class__ = InlineReleasePool  # asyncpg passes its own class when it creates a pool
     return await pool
 
 

@@ -66,7 +66,7 @@ class BatchProducer:
             producer = self._producer
             assert producer is not None
             lanes = await self._lanes(producer, messages)
-        except (KafkaError, OSError) as error:  # a topic that is missing or forbidden leaves the producer sound
+        except (KafkaError, OSError) as error:  # the producer stays usable after a missing or forbidden topic
             raise LogUnavailable(type(error).__name__) from error
         try:
             written = await self._send(producer, messages, lanes)
@@ -133,7 +133,7 @@ class BatchProducer:
             try:
                 await asyncio.wait_for(producer.stop(), 2)
             except TimeoutError:
-                # stop() was still flushing: what it holds must not be written behind what its successor writes.
+                # stop() was still flushing: its records must not be written after those of its successor.
                 await producer._sender.close()
                 await producer.client.close()
 

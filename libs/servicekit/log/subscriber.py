@@ -222,7 +222,7 @@ class Subscription(ConsumerRebalanceListener):  # type: ignore[misc]  # aiokafka
         ends = await consumer.end_offsets(partitions)
         begins = await consumer.beginning_offsets(partitions)
         await self._learn_committed(consumer, partitions)
-        if not self.at_work:  # else the batch at work is past what was committed, and looks by itself
+        if not self.at_work:  # otherwise the current batch is beyond the commit and checks by itself
             for partition in partitions:
                 self._note_begin(partition, begins[partition])
         lag: int = sum(max(0, ends[one] - max(self._committed.get(one, 0), begins[one])) for one in partitions)

@@ -17,7 +17,7 @@ UNPACKED_LIMIT = 8 * 1024 * 1024
 """Maximum decompressed bytes of a batch. Clients limit a batch to about one megabyte by default."""
 HEADERS_LIMIT = 10_000
 """Maximum headers of a record in a compressed batch. An empty header takes two bytes, and seventy in memory."""
-# Elsewhere such memory is shared with the processes that one forks into.
+# On other systems such memory is shared with forked processes.
 _PRIVATE: dict[str, int] = {} if sys.platform == "win32" else {"flags": mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS}
 _XERIAL = b"\x82SNAPPY\x00"
 _XERIAL_HEADER = 16

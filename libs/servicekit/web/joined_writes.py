@@ -42,7 +42,7 @@ class JoinedWrites:
         if not self._held:
             self._loop.call_soon(self.flush)
         self._held += data
-        if len(self._held) > HELD_LIMIT:  # else a long response written without a pause would never see backpressure
+        if len(self._held) > HELD_LIMIT:  # otherwise a long response without a pause would see no backpressure
             self.flush()
 
     def close(self) -> None:

@@ -113,7 +113,7 @@ class BodyLimit:
         async def noted(message: Message) -> None:
             nonlocal answered
             if seen > limit and not answered:
-                return  # what the application makes of the cut-off body is not the answer
+                return  # the application's response to the truncated body is discarded
             answered = True
             await send(message)
 

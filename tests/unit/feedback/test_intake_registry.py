@@ -125,7 +125,7 @@ async def test_postgres_joins_as_the_pure_rules_do(pool: asyncpg.Pool, seed: int
         batch, turns = turns[:size], turns[size:]
         await registry.add(collapse(batch))
     found = {key_: (await registry.find(key_, "ann")).turn for key_ in expected}
-    # Of messages that tell different things of one moment and id, any may stand; the shuffling has none of those.
+    # Of messages with equal time and id and different content any may count; the sample has none.
     assert {k: _place(turn) for k, turn in found.items()} == {k: _place(turn) for k, turn in expected.items()}
     assert await registry.count("acme", "support", "c1") == sum(one.tenant == "acme" for one in expected)
     assert await registry.add(list(expected.values())) == set(), "telling all again changes nothing"

@@ -73,7 +73,7 @@ def test_a_look_that_found_nothing_is_followed_by_the_next_at_once() -> None:
     clock = FixedClock(NOW)
     subscription = Subscription(Delivery("feedback", NoWork(), RecordingLog(), clock=clock), clock)
     (subscriber,) = build_broker("localhost:1", client_id="test", subscriptions=[subscription]).subscribers
-    with pytest.raises(StopIteration) as ended:  # without an event loop nothing can wait
+    with pytest.raises(StopIteration) as ended:  # nothing can wait without an event loop
         subscriber.get_msg(Empty()).send(None)
     assert ended.value.value == ()
 

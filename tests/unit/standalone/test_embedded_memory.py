@@ -85,8 +85,8 @@ async def test_brokers_in_one_process_do_not_see_each_other(broker: MemoryBroker
             assert (await read(one, 1), await read(two, 1)) == ([b"first"], [b"second"])
 
 
-# In a process of its own, for other tests' threads and sockets come and go meanwhile. An ended thread may stay in
-# /proc for a moment after it was joined, so the end is waited for.
+# In a separate process, because other tests' threads and sockets change. An ended thread may stay in
+# /proc for a moment after it was joined, so the test waits for its end.
 HELD_AFTER_STOPS = """
 import os
 from pathlib import Path

@@ -19,7 +19,7 @@ from agent_feedback_kit.client.retrying import Retries, read_json, refusal_of
 from agent_feedback_kit.client.travel import ANSWER_LIMIT, Token, settings_of, unreachable
 from agent_feedback_kit.errors import AgentFeedbackError, UnexpectedAnswer, Unreachable
 
-with suppress(ImportError):  # httpx imports it at the first request else, in the middle of a planner's 50 ms
+with suppress(ImportError):  # otherwise httpx imports it at the first request, within a planner's 50 ms
     import_module("anyio._backends._asyncio")
 P = ParamSpec("P")
 T = TypeVar("T")

@@ -42,7 +42,7 @@ def misfit(value: Any, expected: Any, at: str = "") -> str | None:
 
 
 def _is(value: Any, expected: Any) -> bool:
-    if expected is float:  # JSON writes 1.0 as 1, too; NaN and the endless ones are no numbers to reckon with
+    if expected is float:  # JSON may have 1 for 1.0; NaN and infinity are rejected
         return isinstance(value, int | float) and not isinstance(value, bool) and -_LARGEST < value < _LARGEST
     return expected is Any or type(value) is (NoneType if expected is None else expected)
 
