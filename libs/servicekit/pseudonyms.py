@@ -1,4 +1,4 @@
-"""Pseudonyms of erased people, for rows that must stay although they name the person. Off unless a setting asks."""
+"""Pseudonyms of erased people, for rows that must stay although they name the person. Off by default."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ _KEY_LENGTH: Final = 16
 
 
 class ErasureSettings(Settings):
-    """From the environment with the prefix ERASURE_, the same for all services.
+    """Settings from the environment with the prefix ERASURE_, the same for all services.
 
-    `ids` says what an erasure does with the person's id in rows that stay, `ids_of` for single tenants. Pseudonyms need
-    `key`, a secret of at least 16 characters: whoever has it can compute the pseudonym of an id.
+    `ids` selects the treatment of the person's id in rows that stay, `ids_of` that of single tenants. Pseudonyms need
+    `key`, a secret of at least 16 characters, because its holder can compute the pseudonym of an id.
     """
 
     model_config = SettingsConfigDict(env_prefix="ERASURE_")
@@ -53,7 +53,7 @@ class Pseudonyms:
         return cls(read_settings(ErasureSettings))
 
     def name_of(self, person: Person) -> str:
-        """Return the person's pseudonym, or their own id if the tenant has not asked for pseudonyms."""
+        """Return the person's pseudonym, or their own id if the tenant has no pseudonyms."""
         if self._ids_of.get(person.tenant, self._ids) == "keep":
             return person.user_id
         return PREFIX + hmac.digest(self._key, canonical(*person).encode(), "sha256").hex()[:32]

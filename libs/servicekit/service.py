@@ -1,4 +1,4 @@
-"""A service as a value: what it consumes, what it needs, what runs beside it, and how it starts and stops."""
+"""A running service: its subscriptions, dependencies and periodic work, and how it starts and stops."""
 
 from __future__ import annotations
 
@@ -54,9 +54,9 @@ log = logger("service")
 class ServiceContext:
     """Resources that a composition root passes to every service.
 
-    `judge_at` (microseconds) stands in for the log's time in the check against future events. `room` says whether the
-    log has room for that many more bytes from outside; a log on disk always has. `on_made` is given each service before
-    it owns anything, so that what a failed build has opened can be closed.
+    `judge_at` (microseconds) replaces the log's time in the check for future events. `room` returns True if the log has
+    room for that many more bytes from outside; a log on disk always has. `on_made` is called with each service before
+    it opens anything, so that a failed build can be closed.
     """
 
     bootstrap: Bootstrap
@@ -72,7 +72,8 @@ class ServiceContext:
 
 @dataclass(frozen=True, slots=True)
 class Periodic:
-    """Work done every `seconds`, first after `delay` seconds; a transient failure is tried again the next time."""
+    """Work done every `seconds`, first after `delay` seconds; after a transient failure it is repeated at the next
+    interval."""
 
     name: str
     seconds: float
@@ -96,9 +97,9 @@ class Service:
         self.routers: list[APIRouter] = []
         self.facts: dict[str, Callable[[], Awaitable[Any]]] = {}
         self.lookups: dict[str, Callable[..., Awaitable[Any]]] = {}
-        """Questions that other parts of the process may ask."""
+        """Facts that other parts of the process may query."""
         self.watched: list[Callable[[], Sequence[str]]] = []
-        """What else has warnings for an operator."""
+        """Further sources of warnings for an operator."""
         self.resources = AsyncExitStack()
         self._periodics: list[Periodic] = []
         self._runs: dict[str, float] = {}
@@ -176,7 +177,7 @@ class Service:
         return pool
 
     def probe(self, probe: Callable[[], Awaitable[object]]) -> None:
-        """Require a dependency: `probe` raises if it does not answer."""
+        """Add a dependency: `probe` raises if it does not respond."""
         self._probes.append(probe)
 
     async def start(self) -> None:
@@ -193,7 +194,7 @@ class Service:
         self.started = True
 
     async def stop(self) -> None:
-        """Finish the batches at work, leave the groups, and close everything, within 20 s."""
+        """Finish the current batches, leave the groups, and close everything, within 20 s."""
         self.started = False
         for task in self._tasks:
             task.cancel()
@@ -208,7 +209,7 @@ class Service:
             await within(3, self.resources.aclose())
 
     async def look_at_schema(self) -> None:
-        """Stop consuming and leave the groups, to processes of the later release, if the schema has become too new."""
+        """Stop consuming and leave the groups to processes of the later release if the schema has become too new."""
         try:
             await self._check_schemas()
         except SchemaIncompatible as error:
@@ -236,7 +237,7 @@ class Service:
         await self._check_schemas()
 
     async def lag(self) -> int:
-        """Records in the log that this process's partitions have not committed."""
+        """Number of records in the log that this process's partitions have not committed."""
         return sum([await subscription.lag() for subscription in self.subscriptions])
 
     async def not_ready(self) -> str | None:
@@ -275,7 +276,7 @@ class Service:
         return None
 
     async def _watch_members(self) -> None:
-        """Look who is in our groups, at once whenever partitions were dealt out, else every half minute."""
+        """Check the members of our groups, at once after each assignment, otherwise every half minute."""
         while True:
             dealt_out = [asyncio.create_task(one.dealt_out.wait()) for one in self.subscriptions]
             try:

@@ -1,7 +1,7 @@
 """Carries out people's erasures around a handler: in the ledger first, then in the store, and again after each write.
 
-An erasure enters the ledger, durably, before it looks for rows. A batch reads the ledger before it is handled, and
-once more afterwards. So of an erasure and a batch that race in two processes, at least one sees the other.
+An erasure is written to the ledger before it looks for rows. A batch reads the ledger before it is handled, and again
+afterwards. So if an erasure and a batch are processed concurrently, at least one of them sees the other.
 """
 
 from __future__ import annotations
@@ -22,23 +22,24 @@ class Erasures(Protocol):
     """Port of a service's erasures: its ledger, and the deletion in its own store."""
 
     async def note(self, erasures: Collection[Erasure]) -> set[Person]:
-        """Enter erasures, at most one per person, in the ledger; the latest of each person stays.
+        """Write erasures, at most one per person, to the ledger; the latest of each person counts.
 
-        Returns the people whose entry was written. Committed on return.
+        Returns the people whose entry changed. Committed on return.
         """
         ...
 
     async def erased_at(self, people: Collection[Person]) -> ErasedAt:
-        """Return when those of `people` in the ledger were last erased."""
+        """Return the erasure times of those of `people` who are in the ledger."""
         ...
 
     async def erase(self, erased: ErasedAt) -> int:
-        """Remove what these people said up to their erasure. Returns the rows changed. Committed on return."""
+        """Remove everything that these people said up to their erasure. Return the rows changed. Committed on
+        return."""
         ...
 
 
 class ErasingHandler(Handler):
-    """`inner`, with everything that an erasure covers left out of its batches and removed from its store."""
+    """Handler that removes everything that an erasure covers from the batches of `inner` and from its store."""
 
     def __init__(self, inner: Handler, erasures: Erasures, producer: Producer, service: FeedbackKeeper) -> None:
         self._inner = inner
@@ -72,7 +73,8 @@ class ErasingHandler(Handler):
         await self._inner.note_set_aside(refused)
 
     async def _carry_out(self, batch: Sequence[Received[Any]]) -> dict[int, Outcome]:
-        """Note and carry out the batch's erasures, then confirm them. A repeated request is carried out again."""
+        """Write the batch's erasures to the ledger, carry them out, and confirm them. A repeated request is carried
+        out again."""
         outcomes: dict[int, Outcome] = {}
         found: dict[int, Erasure] = {}
         for index, received in enumerate(batch):
@@ -89,7 +91,7 @@ class ErasingHandler(Handler):
         return outcomes | {index: STORED if one.person in noted else UNCHANGED for index, one in found.items()}
 
     async def _repeat(self, people: Collection[Person], before: ErasedAt) -> None:
-        """Erase what the batch wrote of people who were erased while it was written."""
+        """Erase the batch's writes of people who were erased concurrently."""
         if not people:
             return
         after = await self._erasures.erased_at(people)
@@ -98,7 +100,7 @@ class ErasingHandler(Handler):
 
 
 def confirmed(erasure: Erasure, service: FeedbackKeeper, removed: int, request: Received[Any]) -> Message:
-    """Return the record that says that `service` has carried out the erasure of `request`."""
+    """Return the record that confirms `service`'s erasure of `request`."""
     event = confirmation(erasure, service, removed)
     value = event.model_dump_json(by_alias=True).encode()
     return Message(ERASURE_CONFIRMED.name, ERASURE_CONFIRMED.key(event), value, request.derived_headers)

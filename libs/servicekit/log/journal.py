@@ -1,6 +1,6 @@
 """A table of the outcomes of a consumer group's records, by event id, message id and coordinates; no content.
 
-Each service that keeps one has the table `journal` in a migration of its own.
+Each service with a journal creates the table `journal` in its own migrations.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ log = logger("journal")
 
 
 class Journal:
-    """The journal on a pool whose connections see the table. Writing never raises: it explains, it promises nothing."""
+    """Journal in the table that the pool's connections see. A failed write is logged and not raised."""
 
     def __init__(self, pool: asyncpg.Pool, feedback_of: FeedbackOf = lambda _: None) -> None:
         self._pool = pool
@@ -54,11 +54,11 @@ class Journal:
         await self._append(rows)
 
     async def note_refused(self, refused: Sequence[Unreadable]) -> None:
-        """Note records that became dead letters, if they say whose they are."""
+        """Append records that became dead letters, if they name their tenant."""
         await self._append([row for row in map(_refused_row, refused) if row is not None])
 
     async def settle(self, settled: Collection[tuple[Event, str, Outcome]]) -> None:
-        """Note the outcomes of records that had waited; of each its event, coordinates and outcome."""
+        """Store the outcomes of records that had waited: event, coordinates and outcome of each."""
         rows = sorted(
             (event.event_id, at, event.tenant, event.project, kind_of(outcome), reason_of(outcome))
             for event, at, outcome in settled
@@ -101,7 +101,7 @@ def _logged(records: int) -> Iterator[None]:
 
 
 class JournalReader:
-    """Looks records up in a journal."""
+    """Reader of a journal."""
 
     def __init__(self, pool: asyncpg.Pool) -> None:
         self._pool = pool
@@ -121,9 +121,9 @@ def dead_letters_only(_: Outcome) -> bool:
 
 
 class JournalingHandler(Handler):
-    """`inner`, whose outcomes are noted in a journal before the batch is committed.
+    """Handler that stores the outcomes of `inner` in a journal before the batch is committed.
 
-    `is_noted` selects the outcomes; dead letters are always noted.
+    `is_noted` selects the outcomes; dead letters are always stored.
     """
 
     def __init__(self, inner: Handler, journal: Journal, is_noted: Callable[[Outcome], bool] = lambda _: True) -> None:
@@ -147,8 +147,7 @@ class JournalingHandler(Handler):
 
 
 def _refused_row(refused: Unreadable) -> tuple[Any, ...] | None:
-    """Return the row of a dead letter; None if its record does not say whose it is. Other ids than an event's count as
-    missing."""
+    """Return the row of a dead letter; None if its record does not name its tenant. Invalid ids count as missing."""
     try:
         event = from_json(refused.raw.value or b"")
     except (ValueError, RecursionError):

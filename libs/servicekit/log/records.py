@@ -25,13 +25,14 @@ CAUSE = "cause"
 """Header of a derived record: the coordinates of the chat record that it derives from."""
 TRACEPARENT = "traceparent"
 LOG_TIME = "agent-feedback-log-time"
-"""Header of a replayed dead letter and of what derives from it: the log time of its first record, in microseconds."""
+"""Header of a replayed dead letter and of records derived from it: the log time of its first record, in
+microseconds."""
 REVISION = "revision"
 """Header of a tombstone: the revision that it ends."""
 _REVISION_DIGITS = 18
-"""Greatest number of digits of a revision: milliseconds have 13, and 18 digits still fit 64 bits."""
+"""Maximum digits of a revision: milliseconds have 13, and 18 digits still fit into 64 bits."""
 FUTURE_LIMIT = 5 * MINUTE
-"""Microseconds that a record's occurredAt may be ahead of the log's time."""
+"""Maximum microseconds by which a record's occurredAt may be ahead of the log's time."""
 
 FUTURE = ("future", "occurredAt is more than five minutes ahead of the log")
 _LATEST = 2**63 - 1
@@ -50,7 +51,7 @@ class Coordinates(NamedTuple):
 
 
 class RefusedBatch(NamedTuple):
-    """A batch that was not read: its offsets and the reason; its size and SHA-256 if it is too large to unpack."""
+    """Batch that was not read: its offsets and the reason; its size and SHA-256 if it is too large to decompress."""
 
     first: int
     last: int
@@ -60,11 +61,11 @@ class RefusedBatch(NamedTuple):
 
 
 class RawRecord(NamedTuple):
-    """A record as bytes. `log_time` is the log's time in microseconds, or the reader's unless `log_timed`.
+    """Record as bytes. `log_time` is the log's time in microseconds, or the reader's unless `log_timed`.
 
-    `first_log_time` dates a person's words: a replayed dead letter keeps the log time of its first record, from a
-    header. Any producer can set that header, so only an earlier time is believed: a forged one can only make the event
-    fall under an erasure.
+    `first_log_time` dates a person's text: a replayed dead letter keeps the log time of its first record, from a
+    header. Any producer can set that header, so only an earlier time is believed: a forged one can only bring the event
+    under an erasure.
 
     A record with `refused` represents a whole batch that was not read, at the offset of its last record.
     """
@@ -90,14 +91,14 @@ _WORDED = frozenset(
         *("greater_than_equal", "less_than_equal", SPELLING),
     )
 )
-"""Faults whose messages contain no input; for any other fault only its name is shown."""
+"""Errors whose messages contain no input; of any other error only the name is shown."""
 _TOO_SHORT = f"fewer than {SHORTEST_EVENT} bytes: required fields are missing"
 
 
 class Received(NamedTuple, Generic[E]):
-    """A record that was read: its event and its raw record.
+    """Record that was read: its event and its raw record.
 
-    `dropped` has the wire names of the optional fields that were invalid and count as not sent.
+    `dropped` has the wire names of the optional fields that were invalid and are ignored.
     """
 
     event: E
@@ -133,7 +134,7 @@ class Received(NamedTuple, Generic[E]):
 
 @dataclass(frozen=True, slots=True)
 class Tombstone:
-    """A record without a value on a compacted topic: the object that `key` names is deleted."""
+    """Record without a value on a compacted topic: the object that `key` names is deleted."""
 
     key: str
     raw: RawRecord
@@ -150,7 +151,7 @@ class Tombstone:
 
 @dataclass(frozen=True, slots=True)
 class Unreadable:
-    """A record that cannot be read: the reason as a short name, and in words without user text."""
+    """Record that cannot be read: the reason as a short name, and in words without user text."""
 
     raw: RawRecord
     reason: str
@@ -275,7 +276,7 @@ def _in_words(refused: RefusedBatch) -> str:
 
 
 def _why(error: ValidationError) -> tuple[str, str]:
-    """Return the reason and the first fault in words, without the sender's own names below `attributes`."""
+    """Return the reason and the first error in words, without the sender's own names below `attributes`."""
     first = error.errors(include_url=False, include_context=False, include_input=False)[0]
     if first["type"] == "json_invalid":
         return "invalid_json", "not one JSON value in UTF-8"

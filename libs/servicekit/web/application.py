@@ -1,4 +1,4 @@
-"""The HTTP application of a process: routes held to the permission table, health and metrics beside them."""
+"""The HTTP application of a process: routes with permissions, health and metrics."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ from servicekit.web.server import BodyLimit
 
 NotReady = Callable[[], Awaitable[str | None]]
 Warnings = Callable[[], Sequence[str]]
-"""What an operator should know though the process is ready, in sentences without ids or user text."""
+"""Warnings for operators of a ready process, in sentences without ids or user text."""
 OWN_ROUTES: Permissions = {
     ("GET", "/health/live"): PUBLIC,
     ("GET", "/health/ready"): PUBLIC,
@@ -52,8 +52,8 @@ OWN_ROUTES: Permissions = {
 class Surface:
     """Parts of a service's routes that the application uses.
 
-    `permissions` has one row for every route (see `permissions.py`); `refused_pages` says how refusals of pages look,
-    by path; `body_limits` are bytes by path prefix, where a prefix takes more than the usual body.
+    `permissions` has one row for every route (see `permissions.py`); `refused_pages` renders errors of pages, by path;
+    `body_limits` are bytes by path prefix, for prefixes with another limit than the usual one.
     """
 
     permissions: Permissions = field(default_factory=dict)
@@ -69,7 +69,7 @@ class Surface:
 
 
 def application(not_ready: NotReady, warnings: Warnings = tuple) -> FastAPI:
-    """The application without the services' routes, which are added once they are built."""
+    """Return the application without the services' routes, which are added when they are built."""
     # The pages that FastAPI makes of /openapi.json load their scripts from elsewhere; nothing here needs a network.
     app = FastAPI(
         title="agent-feedback",
@@ -132,7 +132,7 @@ def application(not_ready: NotReady, warnings: Warnings = tuple) -> FastAPI:
 
 
 def add_routes(app: FastAPI, routers: Iterable[APIRouter]) -> None:
-    """Add the services' routes; what was described of the application before counts no more."""
+    """Add the services' routes, and discard the cached description of the application."""
     for router in routers:
         app.include_router(router)
         for route in router.routes:
@@ -144,7 +144,7 @@ def add_routes(app: FastAPI, routers: Iterable[APIRouter]) -> None:
 
 
 async def _for_all(not_ready: NotReady, askers: Sequence[None]) -> Sequence[str | None]:
-    """Ask once for all concurrent callers."""
+    """Return a function that is called once for all concurrent callers."""
     return [await not_ready()] * len(askers)
 
 
@@ -169,10 +169,10 @@ def guarded(
     seconds: float = REQUEST_SECONDS,
     starting: Callable[[], bool] = lambda: False,
 ) -> ASGIApp:
-    """`app` with every route held to its row, answered within `seconds`, and limits on bodies.
+    """Return `app` with the guard, the deadline of `seconds`, and the limits on bodies.
 
-    Pages of `origins` may call it, with a token of their own. While it is `starting`, what the services' routes are
-    asked is refused for later; only the process's own answer.
+    Pages of `origins` may call it with their own tokens. While the process is `starting`, requests to the services'
+    routes get 503; only the process's own routes respond.
     """
     own = {template_of(path) for _, path in OWN_ROUTES}
     table = PermissionTable(merged(OWN_ROUTES, surface.permissions))

@@ -17,7 +17,7 @@ RESERVE: Final = 16
 PROGRESS: Final = 32 * 1024
 """Bytes of a response that a client must read in each `response_seconds`, unless fewer are left."""
 LOG_SECONDS: Final = 10.0
-"""Least seconds between two log lines about the limit."""
+"""Minimum seconds between two log lines about the limit."""
 log = logger("http")
 
 
@@ -37,7 +37,7 @@ class State(Enum):
 
 
 class Connection(Protocol):
-    """A connection as the registry sees it."""
+    """Connection in the view of the registry."""
 
     state: State | None
 

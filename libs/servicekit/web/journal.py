@@ -1,4 +1,4 @@
-"""Route on which a service says what became of records in its consumer group."""
+"""Route on which a service reports the outcomes of records in its consumer group."""
 
 from __future__ import annotations
 
@@ -122,7 +122,7 @@ async def _nothing(_: str, __: str, ___: Collection[str]) -> Sequence[Any]:
 
 
 class WhereLookup:
-    """Answers for one service: its journal's records, the state of the feedback records that they change, and the
+    """Look-up in one service: its journal's records, the state of the feedback records that they change, and the
     verdicts on messages."""
 
     def __init__(self, reader: JournalReader, states: States = _nothing, verdicts: Verdicts = _nothing) -> None:
@@ -148,7 +148,7 @@ class WhereLookup:
 
 
 def where_router(path: str, lookup: WhereLookup, tag: str) -> APIRouter:
-    """Return the route at `path` over a service's lookup."""
+    """Return the route at `path` with a service's look-up."""
     router = APIRouter(dependencies=[Depends(caller_of)], tags=[tag])
 
     @router.get(path, responses=ANSWERS)

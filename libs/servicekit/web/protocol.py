@@ -1,7 +1,7 @@
-"""HTTP/1.1 on one connection: uvicorn's protocol on llhttp, as a state machine bounded in bytes and seconds.
+"""HTTP/1.1 on one connection: uvicorn's protocol on llhttp, as a state machine with limits on bytes and seconds.
 
-llhttp leaves three things to its user: a body after an offer of another protocol, the size of trailers, and requests
-pipelined faster than they are answered. uvicorn does not limit the time that a client takes to read.
+llhttp leaves three cases to its user: a body after an offer of another protocol, the size of trailers, and requests
+pipelined faster than their responses. uvicorn does not limit the time that a client takes to read.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ HEAD_LIMIT: Final = 64 * 1024
 DISCARD_LIMIT: Final = 16 * 1024 * 1024
 """Limit of body bytes that are discarded after the response to their request."""
 PIECE: Final = 2 * 1024
-"""Bytes that are parsed at once; bounds the pipelined requests in memory."""
+"""Maximum bytes that are parsed at once, which limits the pipelined requests in memory."""
 HEALTH: Final = ("/health/live", "/health/ready")
 _FULL: Final = "Too many connections are open; send this again later."
 _FRAMING: Final = (b"content-length", b"transfer-encoding")
