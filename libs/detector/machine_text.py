@@ -40,5 +40,5 @@ _BEGINS: Final = re.compile("|".join(start for starts in _WRITTEN.values() for s
 
 
 def by_machine(text: str) -> bool:
-    """Return True if a client of `_WRITTEN` wrote the text, or the person sent a bare command to it."""
+    """Return True if a client program wrote the text (`_WRITTEN`), or the person sent only a command to it."""
     return _BEGINS.match(text.lstrip()[:400] if len(text) > 400 else text.strip()) is not None

@@ -52,7 +52,7 @@ class Rewordings:
         return self._encoder.name
 
     def compared(self, evidence: Sequence[Evidence]) -> tuple[Evidence, ...]:
-        """Return the evidence with `sentences` for messages worth the comparison. Calls the encoder once for all."""
+        """Return the evidence, with `sentences` for messages that may be rewordings. Calls the encoder once for all."""
         rows = [row for row, one in enumerate(evidence) if _worth_comparing(one)]
         alike = self.alike([(evidence[row].message.text, evidence[row].request.text) for row in rows])
         compared = dict(zip(rows, alike, strict=True))

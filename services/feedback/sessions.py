@@ -176,7 +176,7 @@ class Sessions:
         return sum(user_id in (None, one.user_id_or_null) for one in (*here, *kept))
 
     async def purge(self) -> None:
-        """Delete expired ratings of incognito sessions. The stored ones expire by `retention.py`."""
+        """Delete expired ratings of incognito sessions. The retention of the table deletes stored ones."""
         limit = datetime.fromtimestamp(self._clock.now() / 1_000_000, UTC) - self._kept_for
         await self._incognito.apurge_before(limit)
 

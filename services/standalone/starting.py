@@ -44,7 +44,7 @@ async def _ready(stack: Stack, say: Callable[[str], None]) -> None:
 
 
 def each_once(say: Callable[[str], None]) -> Callable[[str], None]:
-    """Return `say` without repetitions: several services wait for the same database."""
+    """Return `say` without repeated lines, because several services wait for the same database."""
     said: set[str] = set()
 
     def tell(message: str) -> None:

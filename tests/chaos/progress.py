@@ -14,7 +14,7 @@ from aiokafka.errors import KafkaError
 from contracts.topics import OPTIONAL, TOPICS, Consumer
 
 GROUPS: tuple[Consumer, ...] = tuple(group for group in get_args(Consumer) if group not in OPTIONAL)
-"""Every consumer group except the optional ones, by service; their names begin with the service's."""
+"""Consumer groups of each service, except the optional ones."""
 AWAY = (KafkaError, OSError, TimeoutError)
 
 

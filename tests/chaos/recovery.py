@@ -80,6 +80,6 @@ class Recovery:
             self.seconds.append((time.monotonic() - waiting.since, group, waiting.fault))
 
     def close(self) -> None:
-        """Record every fault that has no recovery time yet as not recovered."""
+        """Record faults without a recovery so far as not recovered."""
         for group in GROUPS:
             self._note_late(group)

@@ -68,7 +68,7 @@ async def test_a_request_of_the_answers_own_moment_is_not_taken_for_an_older_one
 
 
 async def test_where_no_turns_are_named_an_answer_goes_with_what_it_replies_to(exported: Export) -> None:
-    """In a busy channel Ann and Bob ask, both threads are answered, and Ann continues in hers."""
+    """Ann and Bob ask in a busy channel, both get an answer in a thread, and Ann asks again in hers."""
     found = await exported(
         "kto",
         message("q1", turn=None, content="When does it open?", sender="ann", at=0),

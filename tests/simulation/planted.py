@@ -112,7 +112,7 @@ class Unguarded:
 
 
 class LooksBeforeItParks(ChatHandler):
-    """Parks without checking again for the original. Nobody sweeps."""
+    """Parks an event without checking for its original again afterwards, in histories without a sweep."""
 
     async def _release(self, batch: Batch) -> None:
         for event in batch.events:

@@ -41,7 +41,7 @@ class PostgresTurnIndex(PostgresTurnSearch):
 
     @classmethod
     async def over(cls, pool: asyncpg.Pool, vectors: TurnVectors) -> PostgresTurnIndex:
-        """Return the index in the tables that the pool's connections see."""
+        """Return an index that uses the tables in the pool's search path."""
         return cls(pool, vectors, await vector_type(pool))
 
     async def take(

@@ -55,7 +55,7 @@ class ErasureRequestHandler(Handler, tombstones=True):
 
 
 def deliveries_of(received: Received[Any], endpoints: Sequence[WebhookEndpoint]) -> Iterator[WebhookDelivery]:
-    """Return the deliveries of an event, one for each endpoint that wants it."""
+    """Yield the deliveries of an event, one per endpoint that subscribes to it."""
     event = received.event
     project: str | None = None
     user: str | None = None

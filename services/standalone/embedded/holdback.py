@@ -48,7 +48,7 @@ class _Account:
 
 
 class Holdback:
-    """Unconsumed bytes of every partition, and the limit on them. Overestimates: the log never holds more."""
+    """Unconsumed bytes of every partition, and the limit on them. The count is an upper bound."""
 
     def __init__(self, limit: int = INSIDE_BYTES) -> None:
         self._limit = limit
