@@ -78,7 +78,7 @@ class Journal:
         # A chat record is its own cause.
         cause = None if raw.coordinates.topic in FOREIGN else header(raw.headers, CAUSE)
         place = (event.event_id, str(raw.coordinates), event.tenant, event.project, cause)
-        conversation, message = _about(type(event))(event)
+        conversation, message = _about(event.__class__)(event)
         return (*place, conversation, message, self._feedback_of(event), kind_of(outcome), reason_of(outcome), "")
 
 
