@@ -156,9 +156,9 @@ class FaultyStore:
         if name.startswith("scan"):
             return partial(self._scan, name, method)
 
-        async def call(*arguments: Any) -> Any:
+        async def call(*arguments: Any, **named: Any) -> Any:
             await self._point(name, "store")
-            answer = await method(*arguments)
+            answer = await method(*arguments, **named)
             await self._point(f"{name} done", "store")
             return answer
 

@@ -23,6 +23,7 @@ from servicekit.errors import LogUnavailable
 from servicekit.log.delivery import Backoff, Delivery
 from servicekit.log.erasing import ErasingHandler
 from servicekit.log.handler import Handler
+from servicekit.log.late_outcomes import LateOutcomes
 from servicekit.log.subscriber import Subscription
 from simulation.fake_clients import FAILURES, FakeConsumer, FaultyFeedbackStore, FaultyStore, Part, SimulatedProducer
 from simulation.stub_detector import StubDetector
@@ -217,7 +218,8 @@ def _erasing(process: Process, service: FeedbackKeeper, handler: Handler) -> Han
 
 def _bridge(process: Process) -> Handler:
     store = process.store(process.world.bridge)
-    parking = process.wiring.parking(store, process.producer, process.clock, 7 * DAY, [process.world.observe])
+    late = LateOutcomes("chat_bridge", process.producer, [process.world.observe])
+    parking = process.wiring.parking(store, process.producer, process.clock, 7 * DAY, late)
     process.sweep = parking.sweep
     events = process.wiring.chat_events(store, process.producer, parking, process.clock, 10_000)
     return _erasing(process, "chat_bridge", events)

@@ -10,14 +10,20 @@ from reporting.store import Applied
 
 
 class ReportingMemory:
-    """See `reporting.store.Store`."""
+    """See `reporting.store.ReadModelStore`."""
 
     def __init__(self) -> None:
         self.feedbacks: dict[UUID, FeedbackRow] = {}
         self.forgotten: dict[UUID, int] = {}
         self.messages: dict[MessageKey, MessageRow] = {}
 
-    async def apply(self, messages: Sequence[MessageRow], feedbacks: Sequence[FeedbackRow]) -> Applied:
+    async def apply(
+        self,
+        messages: Sequence[MessageRow] = (),
+        feedbacks: Sequence[FeedbackRow] = (),
+        forgotten: Sequence[Forgotten] = (),
+        sessions: Sequence[SessionRow] = (),
+    ) -> Applied:
         ids = [row.feedback_id for row in feedbacks]
         before = {id_: self.feedbacks[id_] for id_ in ids if id_ in self.feedbacks}
         for row in feedbacks:
@@ -32,12 +38,10 @@ class ReportingMemory:
             if merged != known:
                 self.messages[message.key] = merged
                 written.add(message.key)
-        return Applied(before, written)
+        self._forget(forgotten)
+        return Applied(before, written, {row.id for row in sessions})
 
-    async def rate(self, sessions: Sequence[SessionRow]) -> set[UUID]:
-        return {row.id for row in sessions}
-
-    async def forget(self, forgotten: Sequence[Forgotten]) -> None:
+    def _forget(self, forgotten: Sequence[Forgotten]) -> None:
         for feedback_id, revision in forgotten:
             self.forgotten[feedback_id] = max(revision, self.forgotten.get(feedback_id, 0))
             held = self.feedbacks.get(feedback_id)
