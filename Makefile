@@ -24,7 +24,7 @@ run: $(VENV)/.run ## Start everything with sample conversations and keep serving
 install: $(VENV)/.dev ## Make .venv with everything that running, testing and checking needs
 
 test: $(VENV)/.dev ## Run the tests that need nothing but installed wheels
-	@echo "Running the tests (about ten minutes) ..."
+	@echo "Running the tests (about a quarter of an hour) ..."
 	@$(BIN)/pytest -q -m "not real and not browser and not bridges" -n 2 --dist worksteal
 
 test-real: $(VENV)/.dev ## Run the tests on a real Kafka (Java comes as a wheel, Kafka's jars from Maven Central)
