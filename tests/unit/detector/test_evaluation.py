@@ -157,9 +157,10 @@ def test_a_difference_is_noise_if_its_interval_contains_zero(found: int, noise: 
 
 
 def test_a_share_without_rows_is_noise() -> None:
-    one = outcomes(before=[True])["before"]
-    [ok] = [found for found in comparison.differences(one, one) if found.figure == "announced ok: precision"]
-    assert (ok.before, ok.after, ok.is_noise) == (None, None, True)
+    measured = outcomes(before=[True] * 20, after=[False] * 20)
+    precision = comparison.differences(measured["before"], measured["after"])[1]
+    assert (precision.figure, precision.before, precision.after) == ("announced rejections: precision", 1.0, None)
+    assert (precision.low, precision.high, precision.is_noise) == (-1.0, 1.0, True)
 
 
 def test_only_rows_of_both_measurements_are_compared() -> None:
