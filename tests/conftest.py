@@ -1,4 +1,4 @@
-"""Servers that many tests share, and import folders of test helpers.
+"""Servers that many tests share.
 
 The fault harness and the simulation are separate packages below `tests`, imported by those names.
 """
@@ -23,13 +23,12 @@ from reporting.store_postgres import PostgresReadModels
 from standalone.embedded import postgres
 from standalone.embedded.postgres import EmbeddedPostgres
 
-sys.path.insert(0, str(Path(__file__).parent / "support"))
 sys.path.append(str(Path(__file__).parent))
 
-from assertion_last import pytest_runtest_makereport  # noqa: F401 # pytest calls it
-from reporting_database import empty_read_models
-from reporting_events import batch
-from server_folders import server_folder
+from tests.support.assertion_last import pytest_runtest_makereport  # noqa: F401 # pytest calls it
+from tests.support.reporting_database import empty_read_models
+from tests.support.reporting_events import batch
+from tests.support.server_folders import server_folder
 
 # Durations depend on the machine's load, so no deadline; everything else is Hypothesis's default.
 settings.register_profile("untimed", settings.default, deadline=None, suppress_health_check=[HealthCheck.too_slow])

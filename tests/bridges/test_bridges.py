@@ -13,13 +13,13 @@ from pathlib import Path
 import httpx
 import pytest
 import pytest_asyncio
-from erasures import erased
-from others_tools import TRACE, carry, judge
-from receiver import receiver
-from running_stack import RunningStack, exchange, running_stack
-from tool_environment import PHOENIX, ROOT, environment_of, finished
 
 from standalone.embedded.ports import free_port
+from tests.support.erasures import erased
+from tests.support.others_tools import TRACE, carry, judge
+from tests.support.receiver import receiver
+from tests.support.running_stack import RunningStack, exchange, running_stack
+from tests.support.tool_environment import PHOENIX, ROOT, environment_of, finished
 
 pytestmark = [pytest.mark.bridges, pytest.mark.timeout(1_500)]
 Show = Callable[[], list[tuple[str | None, float, str | None]]]

@@ -6,9 +6,10 @@ import asyncio
 import json
 
 import pytest
-from running_stack import running_stack
-from served import served
-from tool_environment import ROOT, environment_of
+
+from tests.support.running_stack import running_stack
+from tests.support.served import served
+from tests.support.tool_environment import ROOT, environment_of
 
 pytestmark = [pytest.mark.bridges, pytest.mark.timeout(900)]
 

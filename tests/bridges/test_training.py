@@ -7,8 +7,9 @@ import json
 from pathlib import Path
 
 import pytest
-from running_stack import message, running_stack
-from tool_environment import ROOT, environment_of
+
+from tests.support.running_stack import message, running_stack
+from tests.support.tool_environment import ROOT, environment_of
 
 pytestmark = [pytest.mark.bridges, pytest.mark.timeout(900)]
 BASE = "/conversations/acme/support"

@@ -10,8 +10,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-from running_stack import exchange, running_stack
-from served import served
+
+from tests.support.running_stack import exchange, running_stack
+from tests.support.served import served
 
 ROOT = Path(__file__).parents[2]
 FOLDER = ROOT / "clients" / "typescript"

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import MISSING, fields
 
 import pytest
-from logs import example
 from pydantic_core import from_json
 
 from contracts.feedback import FeedbackCreated
@@ -13,6 +12,7 @@ from contracts.provenance import Provenance, ProvenanceFields
 from feedback.model import Key, Payload
 from feedback.reward import _ALWAYS_SAID
 from reporting.projection import FeedbackRow
+from tests.support.logs import example
 
 FROM_THE_FIRST = {
     *("event_id", "occurred_at", "tenant", "project", "feedback_id", "change", "revision", "recorded_at"),

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from itertools import permutations
 
-from reporting_events import message, reply
-
 from contracts.versions import COPY, message_in, version_of
+from tests.support.reporting_events import message, reply
 
 
 def test_the_later_version_holds_then_the_one_of_the_higher_sequence() -> None:

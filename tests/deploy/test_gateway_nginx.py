@@ -16,14 +16,14 @@ from urllib.parse import urlsplit
 import httpx
 import pytest
 import pytest_asyncio
-from running_stack import RunningStack, Tokens, exchange, running_stack
-from served import served
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from servicekit.web.application import add_routes, application, guarded
 from servicekit.web.paths import template_of
 from standalone.embedded.ports import free_port
 from standalone.stack import PROGRAMS
+from tests.support.running_stack import RunningStack, Tokens, exchange, running_stack
+from tests.support.served import served
 
 CONFIGURATION = (Path(__file__).parents[2] / "deploy" / "gateway.conf").read_text("utf-8")
 NGINX = shutil.which("nginx", path=f"{os.environ.get('PATH', '')}:/usr/sbin:/usr/local/sbin")

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 
 import pytest_asyncio
-from running_stack import RunningStack, running_stack
+
+from tests.support.running_stack import RunningStack, running_stack
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="session")

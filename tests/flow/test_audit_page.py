@@ -6,8 +6,9 @@ import os
 import shutil
 
 import pytest
-from running_stack import RunningStack, exchange, message
-from served import served
+
+from tests.support.running_stack import RunningStack, exchange, message
+from tests.support.served import served
 
 SCREENSHOTS = os.environ.get("SCREENSHOTS")
 

@@ -14,14 +14,14 @@ import asyncpg
 import pexpect
 import pytest
 import pytest_asyncio
-from command import COMMAND
-from llm_server import completion, llm_server
-from running_stack import RunningStack
-from served import nowhere, served
 
 import agent_feedback_kit as kit
 from agent_feedback_kit.sessions.ending import FAREWELL
 from agent_feedback_kit.sessions.record import opaque
+from tests.support.command import COMMAND
+from tests.support.llm_server import completion, llm_server
+from tests.support.running_stack import RunningStack
+from tests.support.served import nowhere, served
 
 ESCAPES = re.compile(r"\x1b\[[0-9;?]*[a-zA-Z]|\x1b[=>()][B0]?|[\x00-\x09\x0b-\x1f]")
 TERM = {"TERM": "xterm-256color", "COLUMNS": "100", "LINES": "40", "PROMPT_TOOLKIT_NO_CPR": "1"}

@@ -21,10 +21,10 @@ from typing import Any
 import asyncpg
 import httpx
 import pytest
-from command import COMMAND, agent_feedback, children_of, is_postgres, line_with, serving, state_folder
-from server_folders import server_folder
 
 from standalone.embedded.postgres import EmbeddedPostgres
+from tests.support.command import COMMAND, agent_feedback, children_of, is_postgres, line_with, serving, state_folder
+from tests.support.server_folders import server_folder
 
 LOOKING = """
 select pid from pg_stat_activity

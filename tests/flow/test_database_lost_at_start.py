@@ -9,10 +9,10 @@ from asyncio.subprocess import PIPE
 from pathlib import Path
 
 import pytest
-from command import COMMAND, children_of, is_postgres, line_with, starting, state_folder
-from server_folders import server_folder
 
 from standalone.embedded.postgres import EmbeddedPostgres
+from tests.support.command import COMMAND, children_of, is_postgres, line_with, starting, state_folder
+from tests.support.server_folders import server_folder
 
 pytestmark = pytest.mark.skipif(not Path("/proc/self/task").is_dir(), reason="children are looked up in /proc")
 

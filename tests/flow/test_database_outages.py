@@ -16,14 +16,14 @@ import asyncpg
 import httpx
 import pytest
 import pytest_asyncio
-from running_stack import CALLERS, RunningStack, Tokens, exchange, running_stack
-from server_folders import server_folder
 
 from agent_feedback_kit.sessions.postgres import PostgresBackend
 from agent_feedback_kit.sessions.recorder import SECONDS, record_session_feedback
 from feedback.settings import FeedbackSettings
 from servicekit.clock import SystemClock
 from standalone.embedded.postgres import EmbeddedPostgres
+from tests.support.running_stack import CALLERS, RunningStack, Tokens, exchange, running_stack
+from tests.support.server_folders import server_folder
 
 C1 = "/conversations/acme/support/c1"
 WINDOW = {"start": "2026-01-01T00:00:00Z", "end": "2026-12-31T00:00:00Z"}

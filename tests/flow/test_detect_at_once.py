@@ -6,10 +6,10 @@ from typing import Any
 
 import asyncpg
 import pytest
-from running_stack import RunningStack, exchange, message, running_stack
-from served import served
 
 import agent_feedback_kit as kit
+from tests.support.running_stack import RunningStack, exchange, message, running_stack
+from tests.support.served import served
 
 PLACE: Any = {"token": "runtime", "tenant": "acme", "project": "support"}
 WRONG = {"text": "No, that's wrong.", "turn_id": "t2", "user_id": "ann"}

@@ -5,11 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from erasures import erased
-from running_stack import RunningStack, message, running_stack
-
 from contracts.instants import DAY, format_instant
 from servicekit.clock import SystemClock
+from tests.support.erasures import erased
+from tests.support.running_stack import RunningStack, message, running_stack
 
 EVE = "eve@example.org"
 PROJECT = "/conversations/acme/support"

@@ -9,12 +9,12 @@ from uuid import uuid4
 
 import asyncpg
 import pytest
-from command import agent_feedback, serving, state_folder
-from erasures import erased
-from running_stack import SCHEMAS, RunningStack, exchange, message, running_stack
 
 from contracts.instants import DAY, format_instant
 from servicekit.clock import SystemClock
+from tests.support.command import agent_feedback, serving, state_folder
+from tests.support.erasures import erased
+from tests.support.running_stack import SCHEMAS, RunningStack, exchange, message, running_stack
 
 SECRET = "zanzibar-landlord-7431"
 

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from erasures import erased
-from running_stack import exchange, message, running_stack
-
 from contracts.instants import MINUTE, format_instant
 from contracts.topics import CHAT_TOPICS
 from servicekit.clock import SystemClock
 from servicekit.log.outcome import ERASED, STORED, DeadLettered
 from servicekit.log.records import LOG_TIME
 from standalone.dlq import Filter, letters, replay
+from tests.support.erasures import erased
+from tests.support.running_stack import exchange, message, running_stack
 
 
 class Forward(SystemClock):

@@ -13,12 +13,12 @@ from typing import Any
 import httpx
 import pytest
 import pytest_asyncio
-from running_stack import RunningStack
-from served import nowhere, served
 
 import agent_feedback_kit as kit
 from agent_feedback_kit.planning import before
 from agent_feedback_kit.timeline import loading
+from tests.support.running_stack import RunningStack
+from tests.support.served import nowhere, served
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 

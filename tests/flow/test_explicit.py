@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from running_stack import RunningStack, exchange, message
-
 from contracts.ids import feedback_id
+from tests.support.running_stack import RunningStack, exchange, message
 
 BASE = "/conversations/acme/support"
 

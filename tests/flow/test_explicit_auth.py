@@ -8,9 +8,6 @@ from collections.abc import AsyncIterator
 
 import httpx
 import pytest_asyncio
-from command import COMMAND
-from issuer import AUDIENCE, ISSUER, Issuer, issuer
-from running_stack import RunningStack, exchange
 
 from servicekit.clock import SystemClock
 from servicekit.log.topics import partitions_by_topic
@@ -18,6 +15,9 @@ from servicekit.web.jwks import KeySet
 from servicekit.web.jwt import JwtAuthenticator
 from standalone.embedded.memory_broker import MemoryBroker
 from standalone.embedded.ports import free_port
+from tests.support.command import COMMAND
+from tests.support.issuer import AUDIENCE, ISSUER, Issuer, issuer
+from tests.support.running_stack import RunningStack, exchange
 
 PATH = "/conversations/acme/support/c-jwt/turns/t1/feedback"
 SITE = "https://shop.example"

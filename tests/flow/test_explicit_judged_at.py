@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from running_stack import exchange, running_stack
-
 from contracts.instants import parse_instant
 from servicekit.clock import SystemClock
+from tests.support.running_stack import exchange, running_stack
 
 
 async def test_what_is_said_now_counts_for_the_day_of_the_files(postgres_url: str) -> None:

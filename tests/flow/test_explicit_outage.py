@@ -8,7 +8,8 @@ from time import monotonic
 import asyncpg
 import httpx
 import pytest
-from running_stack import exchange, running_stack
+
+from tests.support.running_stack import exchange, running_stack
 
 
 async def test_what_cannot_be_taken_now_is_to_be_sent_again(postgres_url: str, monkeypatch: pytest.MonkeyPatch) -> None:

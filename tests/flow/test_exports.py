@@ -9,9 +9,10 @@ from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
-from command import agent_feedback, serving, state_folder
-from erasures import erased
-from running_stack import RunningStack, message
+
+from tests.support.command import agent_feedback, serving, state_folder
+from tests.support.erasures import erased
+from tests.support.running_stack import RunningStack, message
 
 BASE = "/conversations/acme/support"
 KINDS = ("kto", "dpo", "sft", "events", "detector")

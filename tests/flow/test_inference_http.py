@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from running_stack import RunningStack, message
+
+from tests.support.running_stack import RunningStack, message
 
 BASE = "/conversations/acme/support"
 

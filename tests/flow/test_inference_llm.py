@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 import pytest_asyncio
-from llm_server import REJECTED, LlmServer, completion, llm_server
-from running_stack import RunningStack, exchange, message, running_stack
 
 from servicekit.log.reader import records_of
+from tests.support.llm_server import REJECTED, LlmServer, completion, llm_server
+from tests.support.running_stack import RunningStack, exchange, message, running_stack
 
 BASE = "/conversations/acme/support"
 UNSURE = "Odd, a friend said otherwise."

@@ -9,9 +9,9 @@ from time import monotonic
 from typing import Any
 
 import pytest
-from running_stack import RunningStack, exchange, message, running_stack
 
 from servicekit.log.outcome import DeadLettered, Observation
+from tests.support.running_stack import RunningStack, exchange, message, running_stack
 
 PATH = "/ingest/acme/support/events"
 NDJSON = {"Content-Type": "application/x-ndjson"}

@@ -12,15 +12,15 @@ from uuid import uuid4
 
 import pytest
 import pytest_asyncio
-from hand_clock import HandClock
 from prometheus_client import REGISTRY
-from running_stack import message, running_stack
 from starlette.requests import Request
 from starlette.types import Receive, Scope, Send
 
 from chat_bridge.model import MessageKey
 from chat_bridge.source_http import HttpMessageSource
 from servicekit.web.server import HttpServer
+from tests.support.hand_clock import HandClock
+from tests.support.running_stack import message, running_stack
 
 
 @dataclass

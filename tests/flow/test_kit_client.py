@@ -12,8 +12,6 @@ from typing import Any, Literal
 
 import pytest
 import pytest_asyncio
-from running_stack import RunningStack
-from served import served
 
 import agent_feedback_kit as kit
 from agent_feedback_kit import events
@@ -21,6 +19,8 @@ from agent_feedback_kit.timeline.loading import refresh_on_load
 from agent_feedback_kit.timeline.model import Timeline, Turn
 from contracts.topics import BY_NAME
 from servicekit.log.messages import Message
+from tests.support.running_stack import RunningStack
+from tests.support.served import served
 
 Call = Callable[..., Awaitable[Any]]
 

@@ -11,8 +11,6 @@ from typing import Any
 
 import pytest
 import pytest_asyncio
-from hand_clock import HandClock
-from llm_server import ACCEPTED, NEUTRAL, REJECTED, LlmServer, completion, llm_server, response
 from prometheus_client import REGISTRY
 
 from detector.detector import Detector
@@ -23,6 +21,8 @@ from inference.llm_gate.gate import Judged, LlmGate
 from inference.llm_gate.store_memory import MemoryGateAnswers
 from inference.store import ConversationKey
 from servicekit.circuit_breaker import CircuitBreaker
+from tests.support.hand_clock import HandClock
+from tests.support.llm_server import ACCEPTED, NEUTRAL, REJECTED, LlmServer, completion, llm_server, response
 
 HERE = ConversationKey("acme", "support", "c1")
 KEY = "sk-not-to-be-seen"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 from uuid import uuid4
 
-from running_stack import RunningStack, message
+from tests.support.running_stack import RunningStack, message
 
 BASE = "/conversations/acme/support"
 

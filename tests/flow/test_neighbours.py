@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 import pytest_asyncio
 from fastapi.routing import APIRoute
-from neighbours import ANN, BOB, CONVERSATIONS, NEIGHBOURS, OURS, POSITIONS, Place, chat_events
-from running_stack import RunningStack, running_stack
+
+from tests.support.neighbours import ANN, BOB, CONVERSATIONS, NEIGHBOURS, OURS, POSITIONS, Place, chat_events
+from tests.support.running_stack import RunningStack, running_stack
 
 PROJECT = f"/conversations/{OURS.tenant}/{OURS.project}"
 CONVERSATION = f"{PROJECT}/{OURS.conversation}"

@@ -11,10 +11,10 @@ from typing import Any
 
 import httpx
 import pytest
-from running_stack import RunningStack, exchange
 
 from servicekit.web.server import HttpServer
 from standalone.http_page import openapi
+from tests.support.running_stack import RunningStack, exchange
 
 schemathesis = pytest.importorskip("schemathesis")
 hypothesis = pytest.importorskip("hypothesis")

@@ -10,10 +10,10 @@ from urllib.parse import quote
 import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
-from running_stack import RunningStack, exchange
 
 from contracts.ids import feedback_id
 from servicekit.web.server import HttpServer
+from tests.support.running_stack import RunningStack, exchange
 
 PIECES = st.sampled_from(
     ["a", "b", "/turns/", "/", "%2F", "%252F", "%", "..", ".", ";", ";x=1", " ", "?", "#", "+", "\\", "é", "日本", "👍"]

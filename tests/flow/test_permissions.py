@@ -11,8 +11,6 @@ import pytest
 import pytest_asyncio
 from fastapi import FastAPI
 from fastapi.routing import iter_route_contexts
-from issuer import AUDIENCE, ISSUER, Issuer, issuer
-from running_stack import RunningStack, Tokens, exchange
 
 from contracts.scopes import ALL_SCOPES
 from servicekit.clock import SystemClock
@@ -23,6 +21,8 @@ from servicekit.web.paths import Segment, template_of
 from servicekit.web.permissions import ANY_TOKEN, PermissionTable, merged
 from standalone.api import SURFACE
 from standalone.stack import PROGRAMS
+from tests.support.issuer import AUDIENCE, ISSUER, Issuer, issuer
+from tests.support.running_stack import RunningStack, Tokens, exchange
 
 PUBLIC, ANY, NOBODY = frozenset({"public"}), frozenset({"any"}), frozenset[str]()
 PROJECT = "/conversations/{tenant}/{project}"

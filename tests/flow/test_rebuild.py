@@ -9,9 +9,6 @@ from typing import Any
 
 import asyncpg
 import pytest
-from command import COMMAND, agent_feedback
-from erasures import erased
-from running_stack import RunningStack, exchange, message
 
 from feedback.store_choice import open_store
 from feedback.store_postgres import PostgresStore
@@ -20,6 +17,9 @@ from reporting.store_postgres import FEEDBACK_TABLES
 from servicekit.errors import StartError
 from servicekit.service import Service, ServiceContext
 from standalone.rebuild import rebuild_reporting
+from tests.support.command import COMMAND, agent_feedback
+from tests.support.erasures import erased
+from tests.support.running_stack import RunningStack, exchange, message
 
 BASE = "/conversations/acme/support"
 

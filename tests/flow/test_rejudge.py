@@ -6,8 +6,9 @@ import asyncio
 from typing import Any
 
 import asyncpg
-from command import COMMAND, Ended, agent_feedback
-from running_stack import RunningStack, exchange, message
+
+from tests.support.command import COMMAND, Ended, agent_feedback
+from tests.support.running_stack import RunningStack, exchange, message
 
 SINCE = "2026-01-01T00:00:00Z"
 WRONG, QUESTION = "No, that is wrong.", "And when does it close?"

@@ -10,11 +10,11 @@ from urllib.parse import quote
 from uuid import uuid4
 
 import pytest
-from running_stack import RunningStack, exchange, message
-from served import served
 
 from contracts.ids import feedback_id
 from servicekit.web.auth import COOKIE
+from tests.support.running_stack import RunningStack, exchange, message
+from tests.support.served import served
 
 BASE = "/conversations/acme/support"
 

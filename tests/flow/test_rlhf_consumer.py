@@ -17,12 +17,12 @@ from uuid import uuid4
 import asyncpg
 import pytest
 from aiokafka import ConsumerRecord
-from running_stack import RunningStack, exchange
-from samples import CHAT_EVENTS, HOSTILE, needs_samples
 
 from contracts.topics import ERASURE_REQUESTED
 from servicekit.log.messages import Message
 from standalone.replay import ReplayResult, replay
+from tests.support.running_stack import RunningStack, exchange
+from tests.support.samples import CHAT_EVENTS, HOSTILE, needs_samples
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "rlhf_consumer.py"
 EFFECTIVE = """

@@ -17,7 +17,6 @@ from typing import Any
 
 import httpx
 import pytest
-from running_stack import running_stack
 
 from contracts.scopes import ALL_SCOPES
 from servicekit.web.application import OWN_ROUTES
@@ -27,6 +26,7 @@ from servicekit.web.permissions import PUBLIC, Need, merged
 from standalone.api import SURFACE
 from standalone.sample.events import PROJECT, TENANT, events
 from standalone.sample.script import read_script
+from tests.support.running_stack import running_stack
 
 RECORDED = Path(__file__).parent / "route_answers.txt"
 HEADINGS = "needs", "no token", "foreign", "path", "query or body", "media type", "valid"

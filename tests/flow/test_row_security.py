@@ -10,14 +10,14 @@ import asyncpg
 import httpx
 import pytest
 import pytest_asyncio
-from neighbours import NEIGHBOURS, OURS, chat_events
-from running_stack import RunningStack, running_stack
 
 from feedback.store_choice import MIGRATIONS as FEEDBACK
 from inference.parts import MIGRATIONS as INFERENCE
 from reporting.parts import MIGRATIONS as REPORTING
 from servicekit.db.pools import open_pool
 from servicekit.db.row_security import tenant_in_sight
+from tests.support.neighbours import NEIGHBOURS, OURS, chat_events
+from tests.support.running_stack import RunningStack, running_stack
 
 Ask = Callable[[httpx.AsyncClient], Awaitable[Any]]
 READING = {"feedback": FEEDBACK, "inference": INFERENCE, "reporting": REPORTING}

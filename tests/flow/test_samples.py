@@ -10,9 +10,10 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
-from command import Ended, agent_feedback, said_in, state_folder
-from recount import Said, lines_of, recount
-from samples import CHAT_EVENTS, HOSTILE, JUDGED_AT, SAMPLES, needs_samples
+
+from tests.support.command import Ended, agent_feedback, said_in, state_folder
+from tests.support.recount import Said, lines_of, recount
+from tests.support.samples import CHAT_EVENTS, HOSTILE, JUDGED_AT, SAMPLES, needs_samples
 
 ACCEPTED_STYLES = (
     *(

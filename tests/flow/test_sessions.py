@@ -13,8 +13,6 @@ import httpx
 import pytest
 import pytest_asyncio
 from aiokafka.errors import KafkaTimeoutError
-from logs import RecordingLog
-from running_stack import RunningStack, exchange, running_stack
 
 import agent_feedback_kit as kit
 from agent_feedback_kit.sessions.record import SessionFeedbackRecord, opaque
@@ -26,6 +24,8 @@ from feedback.store_choice import MIGRATIONS
 from servicekit.db.pools import open_pool
 from servicekit.log.messages import Message, Producer, Written
 from servicekit.service import ServiceContext
+from tests.support.logs import RecordingLog
+from tests.support.running_stack import RunningStack, exchange, running_stack
 
 ENDED = (200, {"status": "ended"})
 

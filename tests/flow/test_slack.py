@@ -13,7 +13,8 @@ from typing import Any
 import httpx
 import pytest
 import pytest_asyncio
-from running_stack import RunningStack, running_stack
+
+from tests.support.running_stack import RunningStack, running_stack
 
 SECRET = "8f742231b10e8888abcd99yyyzzz85a5"
 PATH = "/sources/slack/events"

@@ -9,13 +9,13 @@ from typing import Any
 import httpx
 import pytest
 import pytest_asyncio
-from platforms import ENVIRONMENT, PLATFORMS, SECRETS, as_body
 from prometheus_client import REGISTRY
-from running_stack import RunningStack, running_stack
 
 from chat_bridge.settings import ChatBridgeSettings
 from chat_bridge.sources.api import SOURCE_LIMIT
 from chat_bridge.sources.registry import open_sources
+from tests.support.platforms import ENVIRONMENT, PLATFORMS, SECRETS, as_body
+from tests.support.running_stack import RunningStack, running_stack
 
 BOT, ANN = {"id": "1234567765431056709"}, {"id": "80351110224678912"}
 CHANNEL = "1405604229820715098"

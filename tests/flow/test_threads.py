@@ -6,7 +6,7 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from running_stack import RunningStack, message
+from tests.support.running_stack import RunningStack, message
 
 BASE = "/conversations/acme/support"
 

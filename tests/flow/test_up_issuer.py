@@ -11,9 +11,9 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 import httpx
-from command import COMMAND, state_folder
 
 from standalone.embedded.ports import free_port
+from tests.support.command import COMMAND, state_folder
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "issuer.py"
 

@@ -8,14 +8,14 @@ from shutil import copytree
 
 import asyncpg
 import pytest
-from command import Ended, agent_feedback, state_folder
-from running_stack import message, running_stack
 
 import chat_bridge.service
 import feedback.service
 import inference.service
 import reporting.service
 from servicekit.db.migrations import migrate
+from tests.support.command import Ended, agent_feedback, state_folder
+from tests.support.running_stack import message, running_stack
 
 FOLDERS = {
     service.PROGRAM.name: Path(str(service.__file__)).parent / "migrations"

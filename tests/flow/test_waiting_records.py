@@ -9,9 +9,6 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 from aiokafka import TopicPartition
-from logs import RecordingLog
-from running_stack import message
-from unit_handlers import NoWork
 
 from contracts.topics import CHAT_MESSAGE
 from servicekit.clock import SystemClock
@@ -24,6 +21,9 @@ from servicekit.log.records import Received
 from servicekit.log.subscriber import Subscription
 from servicekit.log.topics import partitions_by_topic
 from standalone.embedded.memory_broker import MemoryBroker
+from tests.support.logs import RecordingLog
+from tests.support.running_stack import message
+from tests.support.unit_handlers import NoWork
 
 FIRST, SECOND = TopicPartition(CHAT_MESSAGE.name, 0), TopicPartition(CHAT_MESSAGE.name, 1)
 

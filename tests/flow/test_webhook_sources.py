@@ -14,9 +14,10 @@ from typing import Any
 import httpx
 import pytest
 import pytest_asyncio
-from platforms import ENVIRONMENT
-from platforms import TEAMS_KEY as KEY
-from running_stack import RunningStack, running_stack
+
+from tests.support.platforms import ENVIRONMENT
+from tests.support.platforms import TEAMS_KEY as KEY
+from tests.support.running_stack import RunningStack, running_stack
 
 BOT = "28:f5d48856-5b42-41a0-8c3a-c5f944b679b0"
 

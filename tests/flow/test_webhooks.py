@@ -13,11 +13,6 @@ from typing import Any
 
 import httpx
 import pytest
-from erasures import erased
-from hand_clock import HandClock
-from receiver import Taken, receiver
-from running_stack import RunningStack, exchange, running_stack
-from secured_kafka import Certificates
 from standardwebhooks import Webhook
 
 from contracts.instants import DAY, SECOND
@@ -30,6 +25,11 @@ from reporting.webhooks.sending import Sender
 from reporting.webhooks.store import Deliveries
 from servicekit.db.pools import open_pool
 from servicekit.log.messages import Message
+from tests.support.erasures import erased
+from tests.support.hand_clock import HandClock
+from tests.support.receiver import Taken, receiver
+from tests.support.running_stack import RunningStack, exchange, running_stack
+from tests.support.secured_kafka import Certificates
 
 SECRET = "whsec_" + base64.b64encode(b"a key of twenty-four byte").decode()
 MIGRATIONS = Path(__file__).parents[2] / "services" / "reporting" / "migrations"

@@ -8,10 +8,6 @@ import pkgutil
 from typing import Any
 
 import pytest
-from command import agent_feedback
-from erasures import erased
-from running_stack import RunningStack, exchange, message
-from served import served
 
 from contracts.detectors import precedence
 from inference.handlers import indexed
@@ -20,6 +16,10 @@ from reporting.rollups import Rollups
 from servicekit.clock import SystemClock
 from servicekit.db.pools import open_pool
 from standalone.where import Params, Way, way_of
+from tests.support.command import agent_feedback
+from tests.support.erasures import erased
+from tests.support.running_stack import RunningStack, exchange, message
+from tests.support.served import served
 
 WORDS = "zanzibar"
 

@@ -11,14 +11,14 @@ from dataclasses import dataclass
 import asyncpg
 import pytest
 import uvicorn
-from reporting_client import application
-from reporting_database import empty_read_models
-from reporting_events import START, batch, feedback, message
 
 from reporting.handlers import ProjectionHandler
 from reporting.pages.routes import pages_router
 from reporting.store_postgres import PostgresReadModels
 from servicekit.clock import SystemClock
+from tests.support.reporting_client import application
+from tests.support.reporting_database import empty_read_models
+from tests.support.reporting_events import START, batch, feedback, message
 
 playwright = pytest.importorskip("playwright.async_api")
 CHROMIUM = shutil.which("chromium")

@@ -7,9 +7,6 @@ import re
 
 import httpx
 import pytest
-from issuer import AUDIENCE, ISSUER, Issuer, issuer
-from reporting_client import client
-from reporting_events import START, feedback, message
 
 from reporting.pages.routes import pages_router
 from reporting.service import PROGRAM
@@ -19,6 +16,9 @@ from servicekit.web.application import application, guarded
 from servicekit.web.auth import COOKIE
 from servicekit.web.jwks import KeySet
 from servicekit.web.jwt import JwtAuthenticator
+from tests.support.issuer import AUDIENCE, ISSUER, Issuer, issuer
+from tests.support.reporting_client import client
+from tests.support.reporting_events import START, feedback, message
 
 NOW = FixedClock(START + 3_600_000_000)
 BROWSER = {"Accept": "text/html,*/*"}

@@ -9,12 +9,12 @@ import json
 import re
 
 import pytest
-from reporting_client import client
-from reporting_events import START, feedback, message
 
 from reporting.api import conversations_router
 from reporting.pages.routes import pages_router
 from servicekit.clock import FixedClock
+from tests.support.reporting_client import client
+from tests.support.reporting_events import START, feedback, message
 
 NOW = FixedClock(START + 3_600_000_000)
 TRACES = "https://traces.example/{trace_id}/view"

@@ -7,10 +7,11 @@ from typing import Any
 
 import pytest
 import pytest_asyncio
-from chromium import expect, launched, needs_chromium, opened
-from perceivable import faint_texts, tab_stops
-from running_stack import RunningStack, exchange, message, running_stack
-from served import served
+
+from tests.support.chromium import expect, launched, needs_chromium, opened
+from tests.support.perceivable import faint_texts, tab_stops
+from tests.support.running_stack import RunningStack, exchange, message, running_stack
+from tests.support.served import served
 
 pytestmark = needs_chromium
 PAGES = (

@@ -8,10 +8,11 @@ from typing import Any
 import httpx
 import pytest
 import pytest_asyncio
-from chromium import expect, launched, needs_chromium, opened, picture
-from running_stack import RunningStack, exchange, running_stack
-from served import served
 from starlette.types import Receive, Scope, Send
+
+from tests.support.chromium import expect, launched, needs_chromium, opened, picture
+from tests.support.running_stack import RunningStack, exchange, running_stack
+from tests.support.served import served
 
 MARKUP = "<img src=x onerror=\"document.title='taken over'\"> & <b>ünï</b>"
 pytestmark = needs_chromium

@@ -12,12 +12,12 @@ from uuid import uuid4
 
 import pytest
 import pytest_asyncio
-from chromium import expect, launched, needs_chromium, opened, picture
-from running_stack import RunningStack, Tokens, exchange, running_stack
-from served import served
 from starlette.types import Receive, Scope, Send
 
 from servicekit.web.auth import Caller
+from tests.support.chromium import expect, launched, needs_chromium, opened, picture
+from tests.support.running_stack import RunningStack, Tokens, exchange, running_stack
+from tests.support.served import served
 
 pytestmark = needs_chromium
 DOCS = Path(__file__).parents[2] / "docs"

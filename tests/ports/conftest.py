@@ -8,7 +8,6 @@ from contextlib import asynccontextmanager
 
 import asyncpg
 import pytest
-from mongo_server import mongo_server
 
 from feedback.mongo_connection import client_of, database_of
 from feedback.store import Store
@@ -17,6 +16,7 @@ from feedback.store_memory import MemoryStore
 from feedback.store_mongo import MongoStore
 from feedback.store_postgres import PostgresStore
 from servicekit.db.pools import open_pool
+from tests.support.mongo_server import mongo_server
 
 
 @pytest.fixture(scope="session")

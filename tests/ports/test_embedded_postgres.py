@@ -12,10 +12,10 @@ from pathlib import Path
 
 import asyncpg
 import pytest
-from server_folders import server_folder
 
 from standalone.embedded import postgres_home
 from standalone.embedded.postgres import EmbeddedPostgres, EmbeddedPostgresError, clear_if_stale
+from tests.support.server_folders import server_folder
 
 pytestmark = [
     pytest.mark.skipif(sys.platform != "linux", reason="elsewhere the package's own launcher is used"),

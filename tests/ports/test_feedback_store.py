@@ -8,12 +8,12 @@ from dataclasses import replace
 from uuid import UUID
 
 import pytest
-from feedback_events import START, entry, key, record
 
 from contracts.provenance import Provenance
 from feedback.model import Entry, Key, Payload, Record, Stamp
 from feedback.registry import TurnKey
 from feedback.store import Save, Store, Totals
+from tests.support.feedback_events import START, entry, key, record
 
 
 @pytest.fixture

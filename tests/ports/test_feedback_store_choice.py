@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pytest
-from feedback_events import record
 
 from feedback.store import Save
 from feedback.store_choice import open_store
@@ -12,6 +11,7 @@ from feedback.store_mongo import MongoStore
 from feedback.store_postgres import PostgresStore
 from servicekit.errors import StartError
 from servicekit.service import Service, ServiceContext
+from tests.support.feedback_events import record
 
 
 @pytest.fixture

@@ -10,7 +10,15 @@ from typing import Any
 from uuid import UUID
 
 import pytest
-from feedback_events import (
+
+from contracts.erasure import Erasure, Person
+from contracts.ids import partition_of
+from feedback.emojis import DEFAULT_REWARDS
+from feedback.handlers import FeedbackHandler
+from feedback.model import Record
+from feedback.store import Save, Store, Totals
+from servicekit.log.outcome import ERASED, STORED, UNCHANGED
+from tests.support.feedback_events import (
     START,
     RecordingProducer,
     batch,
@@ -23,14 +31,6 @@ from feedback_events import (
     record,
     reply,
 )
-
-from contracts.erasure import Erasure, Person
-from contracts.ids import partition_of
-from feedback.emojis import DEFAULT_REWARDS
-from feedback.handlers import FeedbackHandler
-from feedback.model import Record
-from feedback.store import Save, Store, Totals
-from servicekit.log.outcome import ERASED, STORED, UNCHANGED
 
 ANN, BOB = Person("acme", "ann"), Person("acme", "bob")
 MINUTE = 60

@@ -11,8 +11,6 @@ from urllib.parse import parse_qs, urlsplit
 
 import asyncpg
 import pytest
-from feedback_events import record
-from mongo_server import ADDRESS
 from pymongo.errors import (
     AutoReconnect,
     BulkWriteError,
@@ -38,6 +36,8 @@ from feedback.store_postgres import PostgresStore
 from servicekit.db.pools import open_pool
 from servicekit.error_kinds import is_transient
 from servicekit.errors import StartError, Unavailable
+from tests.support.feedback_events import record
+from tests.support.mongo_server import ADDRESS
 
 
 class Line:

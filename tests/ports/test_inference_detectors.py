@@ -10,9 +10,6 @@ from typing import Any
 
 import pytest
 import pytest_asyncio
-from feedback_events import RecordingProducer
-from known_detectors import KnownDetector
-from reporting_events import batch, message
 
 import inference.service
 from contracts.detectors import precedence
@@ -25,6 +22,9 @@ from inference.turns.store_postgres import PostgresTurnIndex
 from inference.turns.vectors import TurnVectors
 from inference.turns.vectors_postgres import take_bytes
 from servicekit.db.pools import open_pool
+from tests.support.feedback_events import RecordingProducer
+from tests.support.known_detectors import KnownDetector
+from tests.support.reporting_events import batch, message
 
 MIGRATIONS = Path(inference.service.__file__).parent / "migrations"
 TABLES = "truncate messages, turns, verdicts, rejudgements"

@@ -9,7 +9,6 @@ from typing import Any
 import asyncpg
 import pytest
 import pytest_asyncio
-from turn_database import url_without_pgvector
 
 import inference.service
 import inference.turns.search_postgres
@@ -22,6 +21,7 @@ from inference.turns.store_postgres import PostgresTurnIndex
 from inference.turns.vectors import TurnVectors
 from inference.turns.vectors_postgres import take_bytes
 from servicekit.db.pools import open_pool
+from tests.support.turn_database import url_without_pgvector
 
 MIGRATIONS = Path(inference.service.__file__).parent / "migrations"
 WORDS = WordLlamaEmbedder()

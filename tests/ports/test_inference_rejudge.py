@@ -10,9 +10,6 @@ from typing import Any
 
 import pytest
 import pytest_asyncio
-from feedback_events import RecordingProducer
-from known_detectors import KnownDetector
-from reporting_events import START, batch, message
 
 import inference.service
 from contracts.feedback import FeedbackInferredReceived
@@ -34,6 +31,9 @@ from inference.turns.vectors_postgres import take_bytes
 from servicekit.db.pools import open_pool
 from servicekit.errors import StartError
 from servicekit.log.records import LOG_TIME, Coordinates, RawRecord, Received
+from tests.support.feedback_events import RecordingProducer
+from tests.support.known_detectors import KnownDetector
+from tests.support.reporting_events import START, batch, message
 
 MIGRATIONS = Path(inference.service.__file__).parent / "migrations"
 TABLES = "truncate messages, turns, verdicts, rejudgements, detectors"

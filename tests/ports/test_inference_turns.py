@@ -12,7 +12,6 @@ from uuid import UUID
 
 import pytest
 import pytest_asyncio
-from turn_database import url_without_pgvector
 
 import inference.service
 from contracts.chat import ChatMessageIngested
@@ -30,6 +29,7 @@ from inference.turns.vectors import TurnVectors
 from inference.turns.vectors_postgres import take_bytes
 from servicekit.db.pools import open_pool
 from servicekit.log.records import Coordinates, RawRecord, Received
+from tests.support.turn_database import url_without_pgvector
 
 MIGRATIONS = Path(inference.service.__file__).parent / "migrations"
 HERE = ConversationKey("acme", "p", "c1")

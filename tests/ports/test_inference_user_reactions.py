@@ -8,7 +8,6 @@ from typing import Any
 from uuid import UUID
 
 import pytest_asyncio
-from logs import NOW, example
 
 import inference.service
 from contracts.feedback import FeedbackCreated
@@ -20,6 +19,7 @@ from inference.turns.vectors_postgres import take_bytes
 from servicekit.db.pools import open_pool
 from servicekit.log.outcome import STORED
 from servicekit.log.records import Coordinates, RawRecord, Received, Tombstone
+from tests.support.logs import NOW, example
 
 MIGRATIONS = Path(inference.service.__file__).parent / "migrations"
 TOPIC = "feedback.created"

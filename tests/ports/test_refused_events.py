@@ -7,7 +7,6 @@ from pathlib import Path
 
 import asyncpg
 import pytest_asyncio
-from hand_clock import HandClock
 
 import chat_bridge.service
 from chat_bridge.refused import EventRefusal
@@ -15,6 +14,7 @@ from chat_bridge.refused_store import RefusedEvents
 from chat_bridge.settings import ChatBridgeSettings
 from servicekit.db.pools import open_pool
 from servicekit.db.retention import Retention
+from tests.support.hand_clock import HandClock
 
 MIGRATIONS = Path(chat_bridge.service.__file__).parent / "migrations"
 LIMIT = 5

@@ -8,12 +8,12 @@ from collections.abc import AsyncIterator
 import asyncpg
 import httpx
 import pytest
-from reporting_client import client
-from reporting_events import START, feedback, feedback_id, message
 
 from reporting.api import conversations_router
 from reporting.api_figures import figures_router
 from servicekit.clock import FixedClock
+from tests.support.reporting_client import client
+from tests.support.reporting_events import START, feedback, feedback_id, message
 
 PROJECT = "/conversations/acme/support"
 NOW = FixedClock(START + 3_600_000_000)

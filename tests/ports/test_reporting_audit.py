@@ -8,11 +8,11 @@ from collections.abc import AsyncIterator
 import asyncpg
 import httpx
 import pytest
-from reporting_client import client
-from reporting_events import START, feedback, message
 
 from reporting.api_audit import audit_router
 from servicekit.clock import FixedClock
+from tests.support.reporting_client import client
+from tests.support.reporting_events import START, feedback, message
 
 NOW = FixedClock(START + 3_600_000_000)
 AUDIT = "/conversations/acme/support/audit"

@@ -8,14 +8,14 @@ from typing import Any
 import asyncpg
 import httpx
 import pytest
-from reporting_client import client
-from reporting_events import START, batch, feedback
 
 from contracts.instants import format_instant
 from reporting.api import conversations_router
 from reporting.handlers import ProjectionHandler
 from reporting.store_postgres import PostgresReadModels
 from servicekit.clock import FixedClock
+from tests.support.reporting_client import client
+from tests.support.reporting_events import START, batch, feedback
 
 PROJECT = "/conversations/acme/support"
 SECOND = 1_000_000

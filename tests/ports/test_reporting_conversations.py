@@ -7,11 +7,11 @@ from collections.abc import AsyncIterator
 import asyncpg
 import httpx
 import pytest
-from reporting_client import client
-from reporting_events import START, feedback, message
 
 from reporting.api import conversations_router
 from servicekit.clock import FixedClock
+from tests.support.reporting_client import client
+from tests.support.reporting_events import START, feedback, message
 
 PERIOD = "/conversations/acme/support/feedback/conversations-in-period"
 DAY = {"start": "2026-09-21T00:00:00Z", "end": "2026-09-22T00:00:00Z"}

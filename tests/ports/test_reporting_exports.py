@@ -6,8 +6,6 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Any
 
 import pytest
-from reporting_database import empty_read_models
-from reporting_events import batch, feedback, message, reply
 
 from contracts.chat import DELETED
 from reporting.exports.cases import cases
@@ -15,6 +13,8 @@ from reporting.exports.files import examples
 from reporting.handlers import ProjectionHandler
 from reporting.selection import ALWAYS, Filters, Project
 from reporting.store_postgres import PostgresReadModels
+from tests.support.reporting_database import empty_read_models
+from tests.support.reporting_events import batch, feedback, message, reply
 
 HERE = Project("acme", "support")
 Export = Callable[..., Awaitable[list[dict[str, Any]]]]

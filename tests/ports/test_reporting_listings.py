@@ -6,13 +6,13 @@ from typing import Any
 
 import asyncpg
 import pytest
-from hand_clock import HandClock
-from reporting_client import client
-from reporting_events import START, batch, feedback
 
 from reporting.api_figures import figures_router
 from reporting.handlers import ProjectionHandler
 from reporting.store_postgres import PostgresReadModels
+from tests.support.hand_clock import HandClock
+from tests.support.reporting_client import client
+from tests.support.reporting_events import START, batch, feedback
 
 BASE = "/conversations/acme/support/feedback"
 

@@ -10,11 +10,6 @@ from typing import Any
 
 import asyncpg
 import pytest
-from hand_clock import HandClock
-from object_stores import AnyStore, object_store
-from reporting_client import client
-from reporting_database import empty_read_models
-from reporting_events import START, batch, feedback, message
 
 from contracts.erasure import Person
 from reporting.api import conversations_router
@@ -28,6 +23,11 @@ from reporting.store_postgres import PostgresReadModels
 from servicekit.clock import FixedClock
 from servicekit.errors import StartError, Unavailable
 from servicekit.log.messages import Message, Written
+from tests.support.hand_clock import HandClock
+from tests.support.object_stores import AnyStore, object_store
+from tests.support.reporting_client import client
+from tests.support.reporting_database import empty_read_models
+from tests.support.reporting_events import START, batch, feedback, message
 
 SEARCH = "/conversations/acme/support/feedback/artifacts"
 NOW = FixedClock(START + 3_600_000_000)

@@ -10,9 +10,6 @@ import httpx
 import pytest
 from fastapi import APIRouter
 from fastapi.routing import APIRoute
-from neighbours import ANN, CONVERSATIONS, NEIGHBOURS, OURS, POSITIONS, Place, feedbacks, messages
-from reporting_client import client
-from reporting_events import START, batch, feedback, message
 
 from reporting.api import conversations_router
 from reporting.api_figures import figures_router
@@ -22,6 +19,9 @@ from reporting.queries.agent import rejected_words
 from reporting.selection import Filters, Project, TimeSpan
 from reporting.store_postgres import PostgresReadModels
 from servicekit.clock import FixedClock
+from tests.support.neighbours import ANN, CONVERSATIONS, NEIGHBOURS, OURS, POSITIONS, Place, feedbacks, messages
+from tests.support.reporting_client import client
+from tests.support.reporting_events import START, batch, feedback, message
 
 NOW = FixedClock(START + 3_600_000_000)
 PROJECT = f"/conversations/{OURS.tenant}/{OURS.project}"

@@ -8,9 +8,6 @@ from collections.abc import AsyncIterator
 import asyncpg
 import httpx
 import pytest
-from reporting_client import CALLERS, application
-from reporting_database import empty_read_models
-from reporting_events import START, batch, feedback, message
 
 from reporting.api import conversations_router
 from reporting.handlers import ProjectionHandler
@@ -21,6 +18,9 @@ from servicekit.clock import FixedClock
 from servicekit.db.pools import open_pool
 from servicekit.db.row_security import EVERY_TENANT, tenant_in_sight
 from servicekit.errors import StartError
+from tests.support.reporting_client import CALLERS, application
+from tests.support.reporting_database import empty_read_models
+from tests.support.reporting_events import START, batch, feedback, message
 
 NOW = FixedClock(START + 3_600_000_000)
 TENANTS = "select array_agg(distinct tenant order by tenant) from {}"

@@ -7,11 +7,11 @@ from collections.abc import AsyncIterator
 import asyncpg
 import httpx
 import pytest
-from reporting_client import client
-from reporting_events import START, feedback, feedback_id
 
 from reporting.api import conversations_router
 from servicekit.clock import FixedClock
+from tests.support.reporting_client import client
+from tests.support.reporting_events import START, feedback, feedback_id
 
 SEARCH = "/conversations/acme/support/feedback/search"
 NOW = FixedClock(START + 3_600_000_000)

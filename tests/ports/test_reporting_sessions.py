@@ -7,8 +7,6 @@ from uuid import NAMESPACE_OID, uuid5
 
 import asyncpg
 import pytest
-from reporting_client import CALLERS, client
-from reporting_events import START, batch, feedback
 
 from contracts.feedback import FeedbackSessionCreated
 from contracts.scopes import ALL_SCOPES
@@ -19,6 +17,8 @@ from reporting.store_postgres import PostgresReadModels
 from servicekit.clock import FixedClock
 from servicekit.log.outcome import STORED, UNCHANGED
 from servicekit.web.auth import Caller
+from tests.support.reporting_client import CALLERS, client
+from tests.support.reporting_events import START, batch, feedback
 
 NOW = FixedClock(START + 7_200_000_000)
 DAY = 86_400.0

@@ -6,7 +6,6 @@ from uuid import NAMESPACE_OID, uuid5
 
 import asyncpg
 import pytest
-from reporting_events import START, batch, feedback, message, reply
 
 from contracts.feedback import FeedbackSessionCreated
 from reporting.handlers import ProjectionHandler
@@ -15,6 +14,7 @@ from reporting.queries.counts import totals
 from reporting.store_postgres import PostgresReadModels
 from servicekit.log.outcome import STORED, UNCHANGED, Ignored
 from servicekit.log.records import Coordinates, RawRecord, Tombstone
+from tests.support.reporting_events import START, batch, feedback, message, reply
 
 
 @pytest.fixture

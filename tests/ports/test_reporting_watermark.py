@@ -6,8 +6,6 @@ import random
 
 import asyncpg
 import pytest
-from reporting_client import client
-from reporting_events import START, batch, feedback
 
 from reporting.api import conversations_router
 from reporting.handlers import ProjectionHandler
@@ -17,6 +15,8 @@ from reporting.selection import Project
 from reporting.snapshots import snapshot_of
 from reporting.store_postgres import PostgresReadModels
 from servicekit.clock import FixedClock
+from tests.support.reporting_client import client
+from tests.support.reporting_events import START, batch, feedback
 
 LATEST = "/conversations/acme/support/c1/feedback/latest"
 NOW = FixedClock(START + 3_600_000_000)

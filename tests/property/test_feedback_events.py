@@ -10,7 +10,6 @@ from random import Random
 from typing import Any
 from uuid import UUID
 
-from feedback_events import SECOND, START, RecordingProducer, erasure, explicit, inferred, reaction, received, reply
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -22,6 +21,17 @@ from feedback.store import Store
 from feedback.store_memory import MemoryStore
 from servicekit.log.outcome import Outcome
 from servicekit.log.records import Received
+from tests.support.feedback_events import (
+    SECOND,
+    START,
+    RecordingProducer,
+    erasure,
+    explicit,
+    inferred,
+    reaction,
+    received,
+    reply,
+)
 
 USERS = st.sampled_from(["ann", "bob"])
 TIMES = st.integers(0, 4).map(lambda n: n * 400)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from functools import reduce
 
-from feedback_events import START, key
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -13,6 +12,7 @@ from feedback.erasure import forget
 from feedback.merge import SUPERSEDED, merge, outcome_of, revise
 from feedback.model import Change, Entry, Payload, Record, Stamp
 from servicekit.log.outcome import STORED, UNCHANGED
+from tests.support.feedback_events import START, key
 
 SLOTS = st.sampled_from(["👍", "👎", "❤"])
 

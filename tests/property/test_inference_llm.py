@@ -11,7 +11,6 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from llm_server import ACCEPTED, NEUTRAL, REJECTED
 
 from contracts.chat import ChatMessageIngested
 from contracts.feedback import FeedbackInferredReceived
@@ -25,6 +24,7 @@ from inference.store_memory import MemoryConversationStore
 from servicekit.circuit_breaker import CircuitBreaker
 from servicekit.clock import SystemClock
 from servicekit.log.records import Coordinates, RawRecord, Received
+from tests.support.llm_server import ACCEPTED, NEUTRAL, REJECTED
 
 TEXTS = (
     *("When does it open?", "At nine.", "Odd, a friend said otherwise.", "Bus twelve.", "Hm.", "Then we walk."),

@@ -9,7 +9,6 @@ from typing import Any
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from reporting_events import batch, message
 
 from contracts.chat import ChatMessageIngested
 from contracts.feedback import FeedbackInferredReceived
@@ -20,6 +19,7 @@ from inference.store_memory import MemoryConversationStore
 from servicekit.log.messages import Message as Record
 from simulation.stub_detector import StubDetector, judge
 from simulation.stub_turns import StubTurns
+from tests.support.reporting_events import batch, message
 
 
 class CountingStore(MemoryConversationStore):

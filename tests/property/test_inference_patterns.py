@@ -10,12 +10,12 @@ from collections.abc import Iterator
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from samples import CHAT_EVENTS, HOSTILE, SAMPLES, needs_samples
 
 from detector.patterns import AGENT, LANGUAGES, Pattern
 from detector.patterns import screen as screen_module
 from detector.patterns.screen import Screen, wider
 from detector.text import Prepared, prepare
+from tests.support.samples import CHAT_EVENTS, HOSTILE, SAMPLES, needs_samples
 from training.make import DATA
 
 TABLES = {**LANGUAGES, **{f"agent-{name}": patterns for name, patterns in AGENT.items()}}

@@ -8,12 +8,12 @@ from collections.abc import Iterator
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from reporting_database import empty_read_models
-from reporting_events import batch, feedback, message, reply
 
 from reporting.handlers import ProjectionHandler
 from reporting.queries.counts import totals
 from reporting.store_postgres import PostgresReadModels
+from tests.support.reporting_database import empty_read_models
+from tests.support.reporting_events import batch, feedback, message, reply
 
 _REACTIONS = st.sampled_from(["ok", "not_ok", "neutral", None])
 

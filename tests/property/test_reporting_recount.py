@@ -6,7 +6,6 @@ import random
 from collections import Counter
 
 import pytest
-from reporting_events import START, batch, feedback
 
 from reporting.handlers import ProjectionHandler
 from reporting.pages.overview import overview
@@ -18,6 +17,7 @@ from reporting.queries.search import every
 from reporting.selection import Filters, Project, TimeSpan
 from reporting.store_postgres import PostgresReadModels
 from reporting.votes import Votes
+from tests.support.reporting_events import START, batch, feedback
 
 AT = Project("acme", "support")
 HOUR = 3_600

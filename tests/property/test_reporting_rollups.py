@@ -10,8 +10,6 @@ from typing import Any
 
 import asyncpg
 import pytest
-from hand_clock import HandClock
-from reporting_events import START, batch, feedback, feedback_id
 
 from contracts.erasure import Person
 from contracts.instants import DAY
@@ -27,6 +25,8 @@ from reporting.selection import ALWAYS, HOUR, Filters, Project, TimeSpan
 from reporting.store_postgres import PostgresReadModels
 from reporting.votes import Votes
 from servicekit.clock import SystemClock
+from tests.support.hand_clock import HandClock
+from tests.support.reporting_events import START, batch, feedback, feedback_id
 
 AT = Project("acme", "support")
 LENGTH = 40 * DAY

@@ -9,9 +9,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from command import COMMAND, starting, state_folder
 
 from standalone.embedded.local_kafka import LocalKafka
+from tests.support.command import COMMAND, starting, state_folder
 
 pytestmark = [pytest.mark.real, pytest.mark.timeout(240)]
 

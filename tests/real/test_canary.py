@@ -14,8 +14,6 @@ import httpx
 import pytest
 from aiokafka.admin import AIOKafkaAdminClient
 from aiokafka.admin.config_resource import ConfigResource, ConfigResourceType
-from command import COMMAND, state_folder
-from running_stack import SCHEMAS, message
 
 from chaos.compaction import compact
 from chaos.logs import records_of
@@ -25,6 +23,8 @@ from servicekit.log.cluster import Bootstrap, client_options
 from servicekit.log.messages import Message
 from servicekit.log.producer import BatchProducer
 from standalone.log import log_of
+from tests.support.command import COMMAND, state_folder
+from tests.support.running_stack import SCHEMAS, message
 
 pytestmark = [pytest.mark.real, pytest.mark.timeout(300)]
 CANARY = "zanzibar-landlord-7431"

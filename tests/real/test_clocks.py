@@ -14,7 +14,6 @@ import asyncpg
 import httpx
 import pytest
 import pytest_asyncio
-from running_stack import Tokens, message
 
 import feedback.service
 from contracts.ids import conversation_key
@@ -27,6 +26,7 @@ from servicekit.log.topics import ensure_topics
 from servicekit.service import Service, ServiceContext
 from servicekit.web.application import application, guarded
 from standalone.embedded.local_kafka import LocalKafka
+from tests.support.running_stack import Tokens, message
 
 pytestmark = [pytest.mark.real, pytest.mark.timeout(240)]
 

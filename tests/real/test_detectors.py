@@ -18,8 +18,6 @@ import httpx
 import pytest
 import pytest_asyncio
 from aiokafka.admin import AIOKafkaAdminClient
-from command import COMMAND, agent_feedback, state_folder
-from processes import Members, stop_service, until_quiet
 
 from detector.detector import Detector
 from detector.encoders.choice import sentence_encoder
@@ -30,6 +28,8 @@ from servicekit.log.topics import ensure_topics
 from standalone.embedded.local_kafka import LocalKafka
 from standalone.embedded.ports import free_port
 from standalone.embedded.postgres import EmbeddedPostgres
+from tests.support.command import COMMAND, agent_feedback, state_folder
+from tests.support.processes import Members, stop_service, until_quiet
 
 pytestmark = [pytest.mark.real, pytest.mark.timeout(900)]
 EXCHANGES = Path(__file__).parents[2] / "training" / "data" / "exchanges.jsonl"

@@ -15,8 +15,6 @@ from aiokafka.admin import AIOKafkaAdminClient
 from aiokafka.admin.records_to_delete import RecordsToDelete
 from aiokafka.coordinator.assignors.range import RangePartitionAssignor
 from aiokafka.record.util import calc_crc32c
-from group_reading import reading
-from unit_handlers import NoWork
 
 from contracts.topics import CHAT_REACTION, CHAT_REPLY, EXPLICIT_RECEIVED, consumed_by
 from servicekit.errors import StartError
@@ -28,6 +26,8 @@ from servicekit.log.subscriber import Subscription
 from servicekit.log.topics import ensure_topics
 from servicekit.service import Service, ServiceContext
 from standalone.embedded.local_kafka import LocalKafka
+from tests.support.group_reading import reading
+from tests.support.unit_handlers import NoWork
 
 pytestmark = [pytest.mark.real, pytest.mark.timeout(120)]
 REACTION = CHAT_REACTION.name

@@ -11,7 +11,6 @@ from typing import Any
 
 import httpx
 import pytest
-from running_stack import Tokens, message
 
 import chat_bridge.service
 from chat_bridge.settings import ChatBridgeSettings
@@ -22,6 +21,7 @@ from servicekit.log.topics import ensure_topics
 from servicekit.service import Service, ServiceContext
 from servicekit.web.application import application, guarded
 from standalone.embedded.local_kafka import LocalKafka
+from tests.support.running_stack import Tokens, message
 
 pytestmark = [pytest.mark.real, pytest.mark.timeout(240)]
 HOUR = 60 * MINUTE

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 from aiokafka.admin import AIOKafkaAdminClient
-from command import agent_feedback
 
 from servicekit.log.topics import partitions_by_topic
 from standalone.embedded.local_kafka import LocalKafka
+from tests.support.command import agent_feedback
 
 pytestmark = pytest.mark.real
 

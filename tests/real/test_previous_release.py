@@ -10,13 +10,13 @@ from shutil import copytree, ignore_patterns
 
 import asyncpg
 import pytest
-from command import agent_feedback, state_folder
-from previous_release import ROOT, HistoryMissing, previous_release, runs_from
-from processes import GROUPS, Members, stop_service, until_quiet
 
 from servicekit.log.topics import ensure_topics
 from standalone.embedded.local_kafka import LocalKafka
 from standalone.embedded.postgres import EmbeddedPostgres
+from tests.support.command import agent_feedback, state_folder
+from tests.support.previous_release import ROOT, HistoryMissing, previous_release, runs_from
+from tests.support.processes import GROUPS, Members, stop_service, until_quiet
 
 pytestmark = pytest.mark.real
 CONVERSATIONS = 50

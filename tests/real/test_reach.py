@@ -10,7 +10,6 @@ from typing import Any
 import httpx
 import pytest
 from aiokafka import AIOKafkaProducer
-from running_stack import Tokens, exchange
 
 import feedback.service
 from feedback.settings import FeedbackSettings
@@ -18,6 +17,7 @@ from servicekit.log.topics import ensure_topics
 from servicekit.service import Service, ServiceContext
 from servicekit.web.application import application, guarded
 from standalone.embedded.local_kafka import LocalKafka
+from tests.support.running_stack import Tokens, exchange
 
 pytestmark = pytest.mark.real
 

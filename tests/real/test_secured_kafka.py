@@ -12,9 +12,6 @@ from pathlib import Path
 import pytest
 from aiokafka.admin import AIOKafkaAdminClient
 from aiokafka.errors import KafkaError
-from command import agent_feedback
-from group_reading import reading
-from secured_kafka import PASSWORD, USER, SecuredKafka
 
 from contracts.topics import CHAT_REACTION
 from servicekit.errors import LogUnavailable
@@ -26,6 +23,9 @@ from servicekit.log.settings import Mechanism
 from servicekit.log.topics import ensure_topics
 from standalone.embedded.local_kafka import LocalKafka
 from standalone.log import facts_of_log, log_of
+from tests.support.command import agent_feedback
+from tests.support.group_reading import reading
+from tests.support.secured_kafka import PASSWORD, USER, SecuredKafka
 
 pytestmark = [pytest.mark.real, pytest.mark.timeout(120)]
 REACTION = CHAT_REACTION.name

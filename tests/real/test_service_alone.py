@@ -11,12 +11,12 @@ import asyncpg
 import httpx
 import pytest
 import pytest_asyncio
-from extra_alone import distributions_of, environment_of
-from processes import stop_service
 
 from servicekit.log.topics import ensure_topics
 from standalone.embedded.local_kafka import LocalKafka
 from standalone.embedded.ports import free_port
+from tests.support.extra_alone import distributions_of, environment_of
+from tests.support.processes import stop_service
 
 SERVICES = ("chat_bridge", "feedback", "inference", "reporting")
 FOREIGN = {

@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import Any
 
 import asyncpg
-from recount import Said
-from server_folders import server_folder
 
 from standalone.embedded.postgres import EmbeddedPostgres
+from tests.support.recount import Said
+from tests.support.server_folders import server_folder
 
 COMMAND = Path(sys.executable).with_name("agent-feedback")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
-from running_stack import RunningStack
+from tests.support.running_stack import RunningStack
 
 
 async def erased(stack: RunningStack, user: str, token: str = "all") -> dict[str, Any]:

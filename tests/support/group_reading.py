@@ -7,7 +7,6 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 
 from aiokafka import TopicPartition
-from unit_handlers import NoWork
 
 from contracts.topics import Consumer
 from servicekit.clock import SystemClock
@@ -16,6 +15,7 @@ from servicekit.log.delivery import Delivery
 from servicekit.log.handler import Handler
 from servicekit.log.producer import BatchProducer
 from servicekit.log.subscriber import Subscription
+from tests.support.unit_handlers import NoWork
 
 
 class Commits:

@@ -10,11 +10,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-import reporting_events
-import running_stack
-
 from contracts.chat import ChatMessageIngested
 from contracts.feedback import FeedbackCreated
+from tests.support import reporting_events, running_stack
 
 
 class Place(NamedTuple):

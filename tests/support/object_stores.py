@@ -13,7 +13,8 @@ from pathlib import Path
 
 import httpx
 import pytest
-from tool_environment import FOLDER, finished
+
+from tests.support.tool_environment import FOLDER, finished
 
 _SERVER = "github.com/versity/versitygw/cmd/versitygw@v1.8.0"
 _KEY = "agent-feedback-test"

@@ -6,8 +6,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from running_stack import RunningStack
-from tool_environment import ROOT, finished
+from tests.support.running_stack import RunningStack
+from tests.support.tool_environment import ROOT, finished
 
 TRACE = "4bf92f3577b34da6a3ce929d0e0e4736"
 

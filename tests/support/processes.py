@@ -12,9 +12,9 @@ from typing import Self
 
 from aiokafka import AIOKafkaConsumer, TopicPartition
 from aiokafka.admin import AIOKafkaAdminClient
-from command import COMMAND
 
 from contracts.topics import Consumer, consumed_by
+from tests.support.command import COMMAND
 
 GROUPS: Mapping[str, tuple[Consumer, ...]] = {
     "chat_bridge": ("chat_bridge",),

@@ -13,10 +13,6 @@ from typing import Any
 
 import asyncpg
 import pytest
-from erasures import erased
-from filled_rows import insert
-from logs import NOW, example
-from running_stack import SCHEMAS, RunningStack, message, running_stack
 
 import chat_bridge.service
 import feedback.service
@@ -31,6 +27,10 @@ from inference.erasure import InferenceErasures
 from reporting.erasure import ReportingErasures
 from servicekit.db.pools import open_pool
 from servicekit.pseudonyms import ErasureSettings, Pseudonyms
+from tests.support.erasures import erased
+from tests.support.filled_rows import insert
+from tests.support.logs import NOW, example
+from tests.support.running_stack import SCHEMAS, RunningStack, message, running_stack
 
 SECRET = "zanzibar-landlord-7431"
 HOLD_WORDS = {

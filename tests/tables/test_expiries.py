@@ -14,8 +14,6 @@ from typing import Any
 import asyncpg
 import pytest
 import pytest_asyncio
-from filled_rows import insert
-from logs import RecordingLog, example
 
 import chat_bridge.service
 import feedback.service
@@ -30,6 +28,8 @@ from reporting.settings import ReportingSettings
 from servicekit.clock import FixedClock
 from servicekit.db.pools import open_pool
 from servicekit.db.retention import Expiry, Retention
+from tests.support.filled_rows import insert
+from tests.support.logs import RecordingLog, example
 
 DAY = 86_400_000_000
 NOW = 1_893_456_000_000_000

@@ -8,8 +8,9 @@ from typing import Any
 
 import httpx
 import pytest
-from platforms import ENVIRONMENT, PLATFORMS, Platform, as_body
-from running_stack import RunningStack, exchange, message, running_stack
+
+from tests.support.platforms import ENVIRONMENT, PLATFORMS, Platform, as_body
+from tests.support.running_stack import RunningStack, exchange, message, running_stack
 
 SETTINGS = ENVIRONMENT | {"CHAT_BRIDGE_LOG_SECONDS": "1", "FEEDBACK_LOG_SECONDS": "1"}
 TURN = "/conversations/acme/support/c1/turns/t1"

@@ -7,10 +7,10 @@ from collections.abc import AsyncIterator
 import httpx
 import pytest
 import pytest_asyncio
-from running_stack import RunningStack, exchange, running_stack
 
 from contracts.scopes import ALL_SCOPES
 from servicekit.web.auth import Caller
+from tests.support.running_stack import RunningStack, exchange, running_stack
 
 JUDGEMENT = "/conversations/acme/support/c1/turns/t1/feedback"
 END = "/api/threads/c1/end"

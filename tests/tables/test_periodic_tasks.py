@@ -8,12 +8,12 @@ from pathlib import Path
 from time import monotonic
 
 import pytest
-from hand_clock import HandClock
-from running_stack import running_stack
 
 from servicekit.errors import Unavailable
 from servicekit.service import Periodic, Service, ServiceContext
 from standalone.embedded.memory_broker import MemoryBroker
+from tests.support.hand_clock import HandClock
+from tests.support.running_stack import running_stack
 
 TASKS = {
     "chat_bridge": ["retention", "schema", "sweep", "ask again", "lag"],

@@ -8,7 +8,6 @@ from pathlib import Path
 import asyncpg
 import httpx
 import pytest
-from running_stack import Tokens
 
 import chat_bridge.service
 import feedback.service
@@ -18,6 +17,7 @@ from reporting.pages.exports import _cell
 from servicekit.db.pools import open_pool
 from servicekit.web.application import application, guarded
 from standalone.api import SURFACE
+from tests.support.running_stack import Tokens
 
 SERVICES = {
     one.PROGRAM.name: one for one in (chat_bridge.service, feedback.service, inference.service, reporting.service)

@@ -10,9 +10,6 @@ from collections.abc import AsyncIterator
 import httpx
 import pytest
 import pytest_asyncio
-from hand_clock import HandClock
-from issuer import AUDIENCE, ISSUER, Issuer, issuer
-from logs import NOW, example, raw
 
 from chat_bridge.model import MessageKey
 from chat_bridge.source_http import HttpMessageSource
@@ -29,6 +26,9 @@ from servicekit.log.topics import declared_topics, topic_config
 from servicekit.web.access import AuthSettings, issuer_of
 from servicekit.web.jwks import KeySet
 from servicekit.web.jwt import JwtAuthenticator
+from tests.support.hand_clock import HandClock
+from tests.support.issuer import AUDIENCE, ISSUER, Issuer, issuer
+from tests.support.logs import NOW, example, raw
 
 SECOND = 1_000_000
 DAY_MS = 86_400_000

@@ -6,7 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-SUPPORT = Path(__file__).parents[1] / "support"
+ROOT = Path(__file__).parents[2]
 TEST = """
 import pytest
 
@@ -24,7 +24,8 @@ def test_it(noisy):
 
 def test_the_assertion_is_printed_last(tmp_path: Path) -> None:
     (tmp_path / "conftest.py").write_text(
-        f"import sys\nsys.path.insert(0, {str(SUPPORT)!r})\nfrom assertion_last import pytest_runtest_makereport\n"
+        f"import sys\nsys.path.insert(0, {str(ROOT)!r})\n"
+        "from tests.support.assertion_last import pytest_runtest_makereport\n"
     )
     (tmp_path / "test_it.py").write_text(TEST)
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-c", "/dev/null", str(tmp_path)]

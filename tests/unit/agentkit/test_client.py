@@ -10,10 +10,10 @@ from typing import Any
 
 import httpx
 import pytest
-from served import a_page, answering, hanging_up, nonsense, nowhere, silent, trickling
 
 import agent_feedback_kit as kit
 from agent_feedback_kit.client.calls import INGEST_LINES
+from tests.support.served import a_page, answering, hanging_up, nonsense, nowhere, silent, trickling
 
 PLACE: dict[str, Any] = {"tenant": "acme", "project": "support"}
 ACCEPTED = {"feedback_id": "f", "ts": "2026-01-01T00:00:00.000000Z"}

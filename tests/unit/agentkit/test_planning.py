@@ -13,9 +13,9 @@ from typing import Any
 
 import httpx
 import pytest
-from served import a_page, answering, hanging_up, nonsense, nowhere, silent, trickling
 
 import agent_feedback_kit as kit
+from tests.support.served import a_page, answering, hanging_up, nonsense, nowhere, silent, trickling
 
 PLACE: dict[str, Any] = {"tenant": "acme", "project": "support", "token": "secret"}
 Ask = Callable[..., Awaitable[kit.Planning]]

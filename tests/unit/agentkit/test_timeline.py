@@ -6,7 +6,6 @@ import json
 from typing import Any
 
 import pytest
-from served import a_page, answering, hanging_up, nonsense, nowhere, silent, trickling
 
 import agent_feedback_kit as kit
 from agent_feedback_kit.answers import LatestItemJson
@@ -14,6 +13,7 @@ from agent_feedback_kit.timeline.loading import refresh_on_load
 from agent_feedback_kit.timeline.model import Block, Timeline, Turn
 from agent_feedback_kit.timeline.reading import item_of_artifact, read_reaction
 from agent_feedback_kit.timeline.refresh import refresh
+from tests.support.served import a_page, answering, hanging_up, nonsense, nowhere, silent, trickling
 
 ANSWER = Block("assistant", "ar:t1.assistant", "At nine.")
 START = Timeline((Turn("t1", (ANSWER,)), Turn("t2")))

@@ -8,8 +8,6 @@ from dataclasses import replace
 from typing import Any, cast
 
 import pytest
-from hand_clock import HandClock
-from logs import example
 
 from chat_bridge.erasure import ChatBridgeErasures, _is_covered
 from chat_bridge.handlers import ChatHandler
@@ -23,6 +21,8 @@ from servicekit.log.late_outcomes import LateOutcomes
 from servicekit.log.messages import Message, Written
 from servicekit.log.outcome import STORED, UNCHANGED, DeadLettered, Ignored, Observation, Outcome, Parked
 from servicekit.log.records import Coordinates, RawRecord, Received, read
+from tests.support.hand_clock import HandClock
+from tests.support.logs import example
 
 MESSAGE, REPLY, REACTION = "chat.message.ingested", "chat.message.reply.ingested", "chat.message.reaction.ingested"
 NAMES = {MESSAGE: "agent", REPLY: "reply", REACTION: "added"}

@@ -8,7 +8,6 @@ from typing import Any
 from uuid import UUID, uuid5
 
 import pytest
-from logs import example
 
 from chat_bridge.model import IndexedMessage, indexed
 from chat_bridge.translate import translate
@@ -16,6 +15,7 @@ from contracts.chat import ChatMessageIngested, ChatMessageReactionIngested, Cha
 from contracts.feedback import FeedbackReactionReceived, FeedbackReplyReceived
 from contracts.versions import version_of
 from servicekit.log.outcome import Ignored
+from tests.support.logs import example
 
 NAMESPACE = UUID("6f0c1a52-3f43-5d0e-9a38-9d6b1f1f7c55")
 

@@ -14,9 +14,6 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from platforms import DISCORD_KEY, MAPS
-from platforms import SECRETS as PLATFORM_SECRETS
-from platforms import TEAMS_KEY as KEY
 
 from chat_bridge.ingest import IngestProject, ValidLine, check_line
 from chat_bridge.sources.source import NotUnderstood, SignedRequest, SourceAnswer
@@ -28,6 +25,9 @@ from chat_bridge.sources.webhook_time import moment_of
 from contracts.chat import DELETED
 from contracts.instants import SECOND, parse_instant
 from servicekit.errors import StartError
+from tests.support.platforms import DISCORD_KEY, MAPS
+from tests.support.platforms import SECRETS as PLATFORM_SECRETS
+from tests.support.platforms import TEAMS_KEY as KEY
 
 SECRETS = PLATFORM_SECRETS | {"ZENDESK_SIGNING_SECRET": "zen", "INTERCOM_CLIENT_SECRET": "inter"}
 NOW = parse_instant("2030-01-01T00:00:00Z")

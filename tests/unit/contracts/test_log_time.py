@@ -6,10 +6,10 @@ from typing import Any
 from uuid import UUID
 
 import pytest
-from feedback_events import START, erasure, explicit, reaction
 
 from contracts.feedback import FeedbackSessionCreated
 from contracts.log_time import at_log_time
+from tests.support.feedback_events import START, erasure, explicit, reaction
 
 LOG, LATER = START + 1_000, START + 2_000
 

@@ -5,13 +5,12 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 
-from feedback_events import explicit, key, reaction, record
-
 from contracts.ids import partition_of
 from feedback.announce import announcement, message_of, tombstone_of
 from feedback.merge import merge, revise
 from feedback.model import Change, Record
 from feedback.reward import change_of
+from tests.support.feedback_events import explicit, key, reaction, record
 
 LOGGED = 1_790_000_000_123_456
 

@@ -8,13 +8,13 @@ from typing import Any
 from uuid import UUID
 
 import pytest
-from feedback_events import RecordingProducer, batch, explicit, key, reaction, reply
 
 from feedback.emojis import DEFAULT_REWARDS
 from feedback.handlers import FeedbackHandler
 from feedback.store import Save
 from feedback.store_memory import MemoryStore
 from servicekit.log.outcome import STORED, UNCHANGED, Ignored
+from tests.support.feedback_events import RecordingProducer, batch, explicit, key, reaction, reply
 
 
 @pytest.fixture

@@ -8,7 +8,6 @@ from random import Random
 from typing import Any
 
 import pytest
-from feedback_events import RecordingProducer, batch, explicit, inferred
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -17,6 +16,7 @@ from feedback.emojis import DEFAULT_REWARDS
 from feedback.handlers import FeedbackHandler
 from feedback.reward import change_of
 from feedback.store_memory import MemoryStore
+from tests.support.feedback_events import RecordingProducer, batch, explicit, inferred
 
 OLD, NEW, WORDS = "2026-11-01.ffffffff", "2026-11-23.00000000", "2026-11-24.ffffffff-words"
 

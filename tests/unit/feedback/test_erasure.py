@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import pytest
-from feedback_events import START, entry, erasure, key
 
 from contracts.erasure import Erasure, Person, erasure_of, is_erased, latest
 from feedback.erasure import forget
 from feedback.model import Record
+from tests.support.feedback_events import START, entry, erasure, key
 
 FIVE_MINUTES = 300_000_000
 ANN, BOB = Person("acme", "ann"), Person("acme", "bob")

@@ -10,7 +10,6 @@ from typing import Any
 import asyncpg
 import pytest
 import pytest_asyncio
-from reporting_events import reply
 
 from contracts.chat import ChatMessageIngested
 from feedback.registry import RegisteredTurn, TurnKey, collapse, newest_roles, role_of, turn_of
@@ -18,6 +17,7 @@ from feedback.registry_postgres import PostgresRegistry
 from feedback.store_choice import MIGRATIONS
 from servicekit.db.pools import open_pool
 from servicekit.db.row_security import EVERY_TENANT, tenant_in_sight
+from tests.support.reporting_events import reply
 
 
 def message(name: str, at: int, *, agent: str | None = None, turn: str | None = "t1", **fields: Any) -> Any:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from feedback_events import START, explicit, inferred, reaction
-
 from feedback.merge import SUPERSEDED, merge, outcome_of, revise
 from feedback.model import Change, Record
 from feedback.reward import change_of
 from servicekit.log.outcome import STORED, UNCHANGED, Outcome
+from tests.support.feedback_events import START, explicit, inferred, reaction
 
 
 def say(record: Record | None, event: object) -> tuple[Record, Outcome]:

@@ -7,11 +7,11 @@ import json
 from typing import Any
 
 import pytest
-from feedback_events import RecordingProducer, batch, erasure, explicit, inferred, received
 
 from feedback.emojis import DEFAULT_REWARDS
 from feedback.handlers import FeedbackHandler
 from feedback.store_memory import MemoryStore
+from tests.support.feedback_events import RecordingProducer, batch, erasure, explicit, inferred, received
 
 
 class Ledger:

@@ -7,13 +7,13 @@ import json
 from dataclasses import replace
 
 import pytest
-from feedback_events import SECOND, START, explicit, inferred, reaction, reply
 
 from contracts.chat import DELETED
 from contracts.provenance import Provenance
 from feedback.model import Change, Key, Stamp
 from feedback.reward import change_of
 from servicekit.log.outcome import Ignored
+from tests.support.feedback_events import SECOND, START, explicit, inferred, reaction, reply
 
 
 def said(event: object, **rewards: float) -> Change:

@@ -8,7 +8,6 @@ from typing import Any
 import asyncpg
 import pytest
 import pytest_asyncio
-from logs import NOW, example, raw
 
 from contracts.erasure import ERASURE_MARGIN, Erasure, Person
 from contracts.instants import format_instant
@@ -21,6 +20,7 @@ from feedback.turns import TurnHandler
 from servicekit.db.pools import open_pool
 from servicekit.log.records import Received, read
 from servicekit.pseudonyms import ErasureSettings, Pseudonyms
+from tests.support.logs import NOW, example, raw
 
 MESSAGE = "chat.message.ingested"
 EVE = Person("acme", "eve")

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 
 import pytest
-from feedback_events import RecordingProducer
-from reporting_events import batch, message
 
 from contracts.chat import DELETED
 from contracts.feedback import FeedbackInferredReceived
@@ -16,6 +14,8 @@ from inference.store import Place, Placed
 from inference.store_memory import MemoryConversationStore
 from inference.turns.facts import facts_of
 from simulation.stub_turns import StubTurns
+from tests.support.feedback_events import RecordingProducer
+from tests.support.reporting_events import batch, message
 
 QUESTION = message("q1", content="When does it open?", at=0)
 ANSWER = message("a1", content="It opens at nine.", agent="bot", at=5)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from uuid import UUID
 
 import pytest
-from reporting_events import feedback, message
 
 from reporting.projection import (
     Forgotten,
@@ -19,6 +18,7 @@ from reporting.projection import (
 )
 from servicekit.log.outcome import STORED, UNCHANGED, Ignored
 from servicekit.log.records import REVISION, Coordinates, RawRecord, Tombstone
+from tests.support.reporting_events import feedback, message
 
 
 def test_a_reply_is_alone_in_its_slot():

@@ -15,13 +15,13 @@ import jwt
 import pytest
 import pytest_asyncio
 from cryptography.hazmat.primitives import serialization
-from hand_clock import HandClock
-from issuer import AUDIENCE, ISSUER, Issuer, issuer, key_for, public_jwk
 
 from servicekit.errors import StartError, Unavailable
 from servicekit.web.auth import Caller
 from servicekit.web.jwks import KeySet, keys_in
 from servicekit.web.jwt import Claims, JwtAuthenticator, caller_of_claims
+from tests.support.hand_clock import HandClock
+from tests.support.issuer import AUDIENCE, ISSUER, Issuer, issuer, key_for, public_jwk
 
 NOW = int(time.time())
 

@@ -19,8 +19,6 @@ from aiokafka.record.memory_records import MemoryRecords
 from aiokafka.record.util import calc_crc32c, encode_varint
 from hypothesis import given
 from hypothesis import strategies as st
-from logs import NOW, RecordingLog
-from unit_handlers import NoWork
 
 from servicekit.clock import FixedClock
 from servicekit.log import unpacking
@@ -29,6 +27,8 @@ from servicekit.log.delivery import Delivery
 from servicekit.log.fetched import raw_record
 from servicekit.log.records import RefusedBatch
 from servicekit.log.unpacking import HEADERS_LIMIT, UNPACKED_LIMIT, UnpacksTooLarge
+from tests.support.logs import NOW, RecordingLog
+from tests.support.unit_handlers import NoWork
 
 LANE = TopicPartition("chat.message.ingested", 0)
 CODECS = {"gzip": 1, "snappy": 2, "lz4": 3, "zstd": 4}

@@ -8,8 +8,6 @@ from pathlib import Path
 import pytest
 from aiokafka.coordinator.assignors.range import RangePartitionAssignor
 from faststream import AckPolicy
-from logs import NOW, RecordingLog
-from unit_handlers import NoWork
 
 import servicekit
 from contracts.topics import TOPICS, Consumer
@@ -18,6 +16,8 @@ from servicekit.log.broker import build_broker
 from servicekit.log.delivery import Delivery
 from servicekit.log.settings import SUBSCRIBER_SETTINGS
 from servicekit.log.subscriber import Subscription
+from tests.support.logs import NOW, RecordingLog
+from tests.support.unit_handlers import NoWork
 
 GROUPS: list[Consumer] = sorted({group for topic in TOPICS for group in topic.consumers})
 SOURCES = [

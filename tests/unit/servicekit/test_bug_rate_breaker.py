@@ -5,9 +5,9 @@ from __future__ import annotations
 from itertools import count
 
 import pytest
-from hand_clock import HandClock
 
 from servicekit.log.bug_rate_breaker import ANY_BUGS, MINIMUM, SAME_BUGS, WINDOW, WINDOW_SECONDS, Bug, BugRateBreaker
+from tests.support.hand_clock import HandClock
 
 _NUMBERS = count()
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import pytest
-from logs import example, raw
 
 from contracts.chat import ChatMessageIngested
 from contracts.topics import CHAT_TOPICS
 from servicekit.log.dead_letters import dead_letter
 from servicekit.log.records import CAUSE, TRACEPARENT, RawRecord, Received, cause_of
+from tests.support.logs import example, raw
 
 CLAIMED = "chat.message.ingested:0:1"
 TRACE = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"

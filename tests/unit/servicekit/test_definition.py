@@ -7,8 +7,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
-from logs import RecordingLog, example, raw
-from unit_handlers import NoWork
 
 from contracts.erasure import ErasedAt, Erasure, Person
 from contracts.feedback import FeedbackErasureRequested
@@ -18,6 +16,8 @@ from servicekit.log.handler import Handler
 from servicekit.log.outcome import STORED, Outcome
 from servicekit.log.records import Received, read
 from servicekit.service import Periodic, Service, ServiceContext
+from tests.support.logs import RecordingLog, example, raw
+from tests.support.unit_handlers import NoWork
 
 REQUEST = "feedback.erasure.requested"
 

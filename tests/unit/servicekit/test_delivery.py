@@ -11,8 +11,6 @@ from typing import Any
 import asyncpg
 import pytest
 from aiokafka.errors import KafkaConnectionError
-from hand_clock import HandClock
-from logs import NOW, RecordingLog, example, raw
 from pydantic.alias_generators import to_camel
 from structlog.testing import capture_logs
 
@@ -27,6 +25,8 @@ from servicekit.log.messages import Message, Written
 from servicekit.log.outcome import STORED, DeadLettered, Ignored, Observation, Outcome
 from servicekit.log.records import RawRecord, Received
 from servicekit.log.settings import MESSAGE_LIMIT
+from tests.support.hand_clock import HandClock
+from tests.support.logs import NOW, RecordingLog, example, raw
 
 TOPIC = "chat.message.ingested"
 

@@ -6,14 +6,13 @@ import json
 from collections.abc import Awaitable, Callable, Collection, Sequence
 from typing import Any
 
-from logs import NOW, RecordingLog, example, raw
-from unit_handlers import NoWork
-
 from contracts.erasure import ERASURE_MARGIN, ErasedAt, Erasure, Person, latest
 from contracts.topics import BY_NAME, consumed_by
 from servicekit.log.erasing import ErasingHandler
 from servicekit.log.outcome import ERASED, STORED, TOMBSTONE, UNCHANGED, Outcome
 from servicekit.log.records import Received, Tombstone, read
+from tests.support.logs import NOW, RecordingLog, example, raw
+from tests.support.unit_handlers import NoWork
 
 MESSAGE, REQUEST = "chat.message.ingested", "feedback.erasure.requested"
 EVE = Person("acme", "eve")

@@ -9,15 +9,15 @@ import pytest
 from aiokafka import TopicPartition
 from aiokafka.errors import KafkaTimeoutError
 from aiokafka.structs import ConsumerRecord
-from hand_clock import HandClock
-from logs import RecordingLog
-from unit_handlers import NoWork
 
 from servicekit.log.delivery import Delivery
 from servicekit.log.fetched import LOG_APPEND_TIME
 from servicekit.log.positions import Positions, Span, spans_of
 from servicekit.log.records import Coordinates, RawRecord
 from servicekit.log.subscriber import Subscription
+from tests.support.hand_clock import HandClock
+from tests.support.logs import RecordingLog
+from tests.support.unit_handlers import NoWork
 
 TOPIC = "chat.message.ingested"
 LANE = TopicPartition(TOPIC, 0)

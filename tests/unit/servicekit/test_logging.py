@@ -9,9 +9,9 @@ import sys
 import pytest
 from aiokafka import TopicPartition
 from aiokafka.errors import GroupAuthorizationFailedError, GroupCoordinatorNotAvailableError
-from hand_clock import HandClock
 
 from servicekit.logging import AGAIN_SECONDS, Seldom, _Bare
+from tests.support.hand_clock import HandClock
 
 
 def record(message: str, *arguments: object, name: str = "aiokafka.consumer", line: int = 7) -> logging.LogRecord:

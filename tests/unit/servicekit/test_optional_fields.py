@@ -7,13 +7,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from logs import example, raw
 
 import contracts
 from contracts.compatibility import facts_of
 from contracts.optional_fields import DECISIVE, droppable
 from contracts.topics import BY_NAME, CHAT_TOPICS, FEEDBACK_CREATED
 from servicekit.log.records import Received, Unreadable, read
+from tests.support.logs import example, raw
 
 BASELINE = Path(contracts.__file__).parent / "schemas" / "baseline.json"
 NAMES = {"chat.message.ingested": "agent", "chat.message.reply.ingested": "reply"}

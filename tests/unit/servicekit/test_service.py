@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from unit_handlers import NoWork
-
 from servicekit.service import Service, ServiceContext
+from tests.support.unit_handlers import NoWork
 
 
 async def test_dead_letters_have_a_producer_of_their_own() -> None:

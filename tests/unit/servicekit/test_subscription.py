@@ -9,8 +9,6 @@ from typing import Any, NamedTuple
 import pytest
 from aiokafka import TopicPartition
 from aiokafka.errors import CommitFailedError, IllegalStateError, KafkaConnectionError
-from hand_clock import HandClock
-from logs import NOW, RecordingLog, example
 
 from servicekit.errors import Unavailable
 from servicekit.log.delivery import Backoff, Delivery, Interrupted
@@ -21,6 +19,8 @@ from servicekit.log.outcome import STORED, Outcome
 from servicekit.log.records import Received
 from servicekit.log.settings import SESSION_TIMEOUT_MS
 from servicekit.log.subscriber import Subscription
+from tests.support.hand_clock import HandClock
+from tests.support.logs import NOW, RecordingLog, example
 
 TOPIC = "chat.message.ingested"
 FIRST, SECOND = TopicPartition(TOPIC, 0), TopicPartition(TOPIC, 1)

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from typing import Any
 
 import pytest
-from logs import NOW, RecordingLog, example, raw
 
 from contracts.topics import Consumer
 from servicekit.clock import FixedClock
@@ -14,6 +13,7 @@ from servicekit.log.delivery import Delivery
 from servicekit.log.handler import Handler
 from servicekit.log.outcome import STORED, DeadLettered, Ignored, Observation, Outcome
 from servicekit.log.records import Coordinates, RawRecord, Received, Tombstone, as_tombstone
+from tests.support.logs import NOW, RecordingLog, example, raw
 
 
 class Plain(Handler):

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from llm_server import completion, llm_server, response
-from served import answering, silent, trickling
 
 from standalone.chat.agents import AgentFailed, ChatLine, OpenAiAgent, ScriptedAgent
 from standalone.chat.commands import COMMANDS, Command, SentMessage, Unknown, read_line
+from tests.support.llm_server import completion, llm_server, response
+from tests.support.served import answering, silent, trickling
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,6 @@ from uuid import UUID
 
 import pytest
 from aiokafka import ConsumerRecord, TopicPartition
-from logs import RecordingLog
 
 from contracts.feedback import FeedbackExplicitReceived
 from contracts.topics import FEEDBACK_CREATED
@@ -19,6 +18,7 @@ from feedback.store import Save
 from feedback.store_memory import MemoryStore
 from servicekit.log.records import REVISION, Headers
 from standalone.ledger import Ledger, differences, nulls_behind, republish
+from tests.support.logs import RecordingLog
 
 
 def stored(revision: int) -> Record:
