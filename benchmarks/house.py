@@ -1,4 +1,7 @@
-"""Figures of the code's structure, as a Markdown table: `python -m benchmarks.house`. Needs git, starts nothing."""
+"""Figures of the code's structure, as a Markdown table: `python -m benchmarks.house`. Needs git.
+
+It also follows one reaction through the bridge and one message through the detector (`benchmarks/call_path.py`).
+"""
 
 from __future__ import annotations
 
@@ -9,6 +12,8 @@ import tomllib
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+
+from benchmarks.call_path import path_of_message, path_of_reaction
 
 ROOT = Path(__file__).parents[1]
 SERVICES = ("chat_bridge", "feedback", "inference", "reporting")
@@ -102,6 +107,8 @@ def figures() -> Sequence[Figure]:
         ),
         ("docstrings that open with What, How, Whether, Which, Where, Who or Why", f"{opened} of {len(texts)}"),
         ("class names defined more than once", str(sum(count > 1 for count in classes.values()))),
+        ("path of a reaction through the bridge", str(path_of_reaction())),
+        ("path of a message inside the detector", str(path_of_message())),
         ("files in git / lines of product Python", f"{len(files)} / {lines:,}"),
     )
 
