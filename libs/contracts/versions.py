@@ -19,6 +19,8 @@ MessageEvent = ChatMessageIngested | ChatMessageReplyIngested
 COPY: Final = b"\x00"
 """Version of a message that is known only from a copy; every event's version is greater."""
 _REPLY, _MESSAGE = b"\x01", b"\x02"
+FROM_MESSAGES: Final = _MESSAGE
+"""Less than every version from a message event, and greater than every version from a reply event."""
 _ENVELOPE: Final = frozenset({"event_id", "occurred_at", "sequence", "tenant", "project", "version"})
 _SAID: Final = tuple(name for name in ChatMessageIngested.model_fields if name not in _ENVELOPE)
 _VALUES: Final = attrgetter(*_SAID)
@@ -68,8 +70,8 @@ def place_of(event: MessageEvent) -> tuple[int, int]:
 
 
 def same_source(one: bytes, other: bytes) -> bool:
-    """Return True if two versions come from the same kind of event."""
-    return one[:1] == other[:1]
+    """Return True if two versions of events come from the same kind of event."""
+    return (one < FROM_MESSAGES) == (other < FROM_MESSAGES)
 
 
 def _digest(message: ChatMessageIngested) -> bytes:

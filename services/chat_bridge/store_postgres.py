@@ -11,6 +11,7 @@ import asyncpg
 from chat_bridge.model import IndexedMessage, MessageKey, ParkedEvent, ParkedKey
 from chat_bridge.sql import SQL
 from contracts.provenance import NO_PROVENANCE, Provenance
+from contracts.versions import FROM_MESSAGES
 
 
 class PostgresMessageStore:
@@ -36,7 +37,7 @@ class PostgresMessageStore:
             )
             for message in sorted(messages, key=lambda message: message.key)
         ]
-        written = await self._pool.fetch(*SQL.upsert_messages.bulk(rows))
+        written = await self._pool.fetch(*SQL.upsert_messages.bulk(rows, from_messages=FROM_MESSAGES))
         return {MessageKey(*row[:4]) for row in written if not row["repeated"]}
 
     async def find(self, keys: Collection[MessageKey]) -> Mapping[MessageKey, IndexedMessage]:

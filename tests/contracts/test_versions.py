@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from itertools import permutations
 
-from contracts.versions import COPY, message_in, version_of
+from contracts.versions import COPY, FROM_MESSAGES, message_in, same_source, version_of
 from tests.support.reporting_events import message, reply
 
 
@@ -21,7 +21,9 @@ def test_the_later_version_holds_then_the_one_of_the_higher_sequence() -> None:
 
 def test_a_messages_own_event_holds_over_a_reply_event_and_any_event_over_a_copy() -> None:
     own, found = message("m1", at=1), reply("m1", "Hello.", at=9)
-    assert COPY < version_of(found) < version_of(own)
+    assert COPY < version_of(found) < FROM_MESSAGES < version_of(own)
+    assert same_source(version_of(own), version_of(message("m2", at=2)))
+    assert not same_source(version_of(own), version_of(found))
 
 
 def test_versions_are_equal_where_they_say_the_same_whatever_their_event_is_called() -> None:

@@ -9,9 +9,9 @@ on conflict (tenant, project, conversation_id, message_id) do update set
     turn_id = excluded.turn_id, sender_id = excluded.sender_id, sender_type = excluded.sender_type,
     agent_id = excluded.agent_id, content = excluded.content, truncated = excluded.truncated, about = excluded.about,
     version = excluded.version, reply_to = excluded.reply_to, thread = excluded.thread,
-    repeated = (m.turn_id, m.sender_id, m.sender_type, m.agent_id, m.content, m.about, get_byte(m.version, 0))
+    repeated = (m.turn_id, m.sender_id, m.sender_type, m.agent_id, m.content, m.about, m.version < :from_messages)
         is not distinct from (excluded.turn_id, excluded.sender_id, excluded.sender_type, excluded.agent_id,
-                              excluded.content, excluded.about, get_byte(excluded.version, 0))
+                              excluded.content, excluded.about, excluded.version < :from_messages)
 where excluded.version > m.version
 returning tenant, project, conversation_id, message_id, repeated
 

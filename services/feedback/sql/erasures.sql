@@ -21,9 +21,7 @@ update turns set user_id = :pseudonym where (tenant, project, conversation_id, t
     where user_id = :user_id and tenant = :tenant and user_at <= :until limit :limit)
 
 -- name: delete_roles
--- A version's second to ninth byte are the time it was said (contracts/versions.py).
-delete from people
-where user_id = :user_id and tenant = :tenant and substring(version from 2 for 8) <= int8send(:until::bigint)
+delete from people where user_id = :user_id and tenant = :tenant and said_at <= :until
 
 -- name: await_ratings
 -- Inserts of ratings hold this lock shared (migration 0007), so all up to the ledger's entry are committed afterwards.

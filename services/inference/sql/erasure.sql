@@ -1,9 +1,7 @@
 -- fragment: is_covered
--- Bytes 2 to 9 of a version are its time (contracts/versions.py). Rows stay, because `evaluation` counts a
--- conversation's messages and must not decrease. The sender stays, as id or as the pseudonym, because verdicts on
--- others' messages depend on who wrote before.
-m.tenant = :tenant and m.sender_id in (:user_id, :pseudonym) and m.role = 'human'
-    and substring(m.version from 2 for 8) <= int8send(:until::bigint)
+-- Rows stay, because `evaluation` counts a conversation's messages and must not decrease. The sender stays, as id or as
+-- the pseudonym, because verdicts on others' messages depend on who wrote before.
+m.tenant = :tenant and m.sender_id in (:user_id, :pseudonym) and m.role = 'human' and m.said_at <= :until
 
 -- name: blank_messages
 -- The erasure has removed verdicts announced under the id, so they must not be retracted under the pseudonym.

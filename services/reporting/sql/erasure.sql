@@ -1,9 +1,7 @@
 -- name: blank_messages
--- Bytes 2 to 9 of a version are the message's time (contracts/versions.py).
 update messages set content = '', sender_id = '' where (message_id, conversation_id, tenant, project) in (
     select message_id, conversation_id, tenant, project from messages
-    where sender_id = :user_id and tenant = :tenant and sender_type = 'human'
-      and substring(version from 2 for 8) <= int8send(:until::bigint)
+    where sender_id = :user_id and tenant = :tenant and sender_type = 'human' and said_at <= :until
     limit :limit)
 
 -- name: delete_feedbacks_of_person(table, is_live)

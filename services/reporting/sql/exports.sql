@@ -1,7 +1,6 @@
 -- fragment: text_until(message, until)
--- Null if the text was erased, deleted or edited since. Bytes 2 to 9 of a version are its time (contracts/versions.py).
-case when {message}.content not in ('', {deleted})
-    and substring({message}.version from 2 for 8) <= int8send(greatest({message}.occurred_at, {until}))
+-- Null if the text was erased, deleted or edited since.
+case when {message}.content not in ('', {deleted}) and {message}.said_at <= greatest({message}.occurred_at, {until})
     then left({message}.content, 20000) end
 
 -- name: answers_of_feedback
