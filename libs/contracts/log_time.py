@@ -1,4 +1,4 @@
-"""Timing of judgements, erasures and session ratings by the log's clock instead of a service's. Pure.
+"""Checks of events' times by the log's clock; judgements, erasures and session ratings get their times from it. Pure.
 
 The clocks of processes differ, so they must not decide which of two judgements is newer or what an erasure covers.
 """
@@ -10,10 +10,22 @@ from typing import Any, Final, TypeVar
 
 from contracts.base import Envelope
 from contracts.feedback import FeedbackErasureRequested, FeedbackExplicitReceived, FeedbackSessionCreated
+from contracts.instants import MINUTE
 
 E = TypeVar("E", bound=Envelope)
 _SAME_MOMENT: Final = 1_000
 """Microseconds per millisecond, the log's resolution: offsets order the records of one millisecond."""
+FUTURE_LIMIT: Final = 5 * MINUTE
+"""Maximum microseconds by which a record's occurredAt may be ahead of the log's time."""
+_FUTURE: Final = ("future", "occurredAt is more than five minutes ahead of the log")
+
+
+def future_fault(occurred_at: int, log_time: int) -> tuple[str, str] | None:
+    """Return the reason and detail for rejecting an event whose time is too far ahead of `log_time`, else None.
+
+    Both times are in microseconds.
+    """
+    return _FUTURE if occurred_at > log_time + FUTURE_LIMIT else None
 
 
 def at_log_time(event: E, log_time: int, offset: int, judged_at: int | None = None) -> E:

@@ -24,16 +24,13 @@ PUBLIC_NAMES: Final = {
         "error_kinds": "is_transient unavailable_as",
         "errors": "BadRequest StartError Unavailable",
         "interrupts": "run_service",
-        "log.erasing": "confirmed",
-        "log.group_progress": "GroupProgress",
         "log.handler": "Handler",
         "log.journal": "Journal JournalReader dead_letters_only",
         "log.late_outcomes": "LateOutcome LateOutcomes",
         "log.messages": "Message Producer Written",
         "log.outcome": "DeadLettered ERASED Ignored Outcome Parked STORED UNCHANGED",
-        "log.records": "Headers Received Tombstone Unreadable derived_headers future_fault read_value",
+        "log.records": "Received Tombstone Unreadable",
         "logging": "frames logger",
-        "pseudonyms": "Pseudonyms",
         "request_batcher": "RequestBatcher",
         "service": "Service",
         "settings": "PostgresUrl ReadSettings Settings read_toml secret_of",
@@ -43,7 +40,6 @@ PUBLIC_NAMES: Final = {
         "web.direct": "DirectRoute",
         "web.documents": "Document",
         "web.journal": "CountedIn FeedbackState JudgedMessage WHERE WhereLookup where_router",
-        "web.log_writer": "LogWriter",
         "web.parameters": "ProjectPath TenantPath",
         "web.permissions": "ANY_TOKEN PUBLIC needs",
         "web.refusals": "documented refusal require_media_type",
@@ -65,24 +61,13 @@ if TYPE_CHECKING:
     from servicekit.error_kinds import is_transient, unavailable_as
     from servicekit.errors import BadRequest, StartError, Unavailable
     from servicekit.interrupts import run_service
-    from servicekit.log.erasing import confirmed
-    from servicekit.log.group_progress import GroupProgress
     from servicekit.log.handler import Handler
     from servicekit.log.journal import Journal, JournalReader, dead_letters_only
     from servicekit.log.late_outcomes import LateOutcome, LateOutcomes
     from servicekit.log.messages import Message, Producer, Written
     from servicekit.log.outcome import ERASED, STORED, UNCHANGED, DeadLettered, Ignored, Outcome, Parked
-    from servicekit.log.records import (
-        Headers,
-        Received,
-        Tombstone,
-        Unreadable,
-        derived_headers,
-        future_fault,
-        read_value,
-    )
+    from servicekit.log.records import Received, Tombstone, Unreadable
     from servicekit.logging import frames, logger
-    from servicekit.pseudonyms import Pseudonyms
     from servicekit.request_batcher import RequestBatcher
     from servicekit.service import Service
     from servicekit.settings import PostgresUrl, ReadSettings, Settings, read_toml, secret_of
@@ -92,7 +77,6 @@ if TYPE_CHECKING:
     from servicekit.web.direct import DirectRoute
     from servicekit.web.documents import Document
     from servicekit.web.journal import WHERE, CountedIn, FeedbackState, JudgedMessage, WhereLookup, where_router
-    from servicekit.web.log_writer import LogWriter
     from servicekit.web.parameters import ProjectPath, TenantPath
     from servicekit.web.permissions import ANY_TOKEN, PUBLIC, needs
     from servicekit.web.refusals import documented, refusal, require_media_type

@@ -11,7 +11,7 @@ from pydantic_settings import SettingsConfigDict
 
 from contracts.erasure import Person
 from contracts.ids import canonical
-from servicekit.settings import Settings, read_settings
+from servicekit.settings import Settings
 
 Ids = Literal["keep", "pseudonym"]
 PREFIX: Final = "erased-"
@@ -47,12 +47,7 @@ class Pseudonyms:
         self._ids_of: Mapping[str, Ids] = settings.ids_of
         self._key = settings.key.get_secret_value().encode()
 
-    @classmethod
-    def from_environment(cls) -> Self:
-        """Return the pseudonyms that the environment selects. Raises StartError."""
-        return cls(read_settings(ErasureSettings))
-
-    def name_of(self, person: Person) -> str:
+    def __call__(self, person: Person) -> str:
         """Return the person's pseudonym, or their own id if the tenant has no pseudonyms."""
         if self._ids_of.get(person.tenant, self._ids) == "keep":
             return person.user_id

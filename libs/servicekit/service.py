@@ -7,7 +7,7 @@ import contextlib
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +17,7 @@ from fastapi import APIRouter
 from faststream.kafka import KafkaBroker
 
 from agent_feedback_kit.deadlines import within
+from contracts.erasure import Person
 from contracts.topics import Consumer
 from servicekit import metrics
 from servicekit.clock import Clock, SystemClock
@@ -39,7 +40,9 @@ from servicekit.log.producer import BatchProducer
 from servicekit.log.settings import LETTER_COMPRESSION
 from servicekit.log.subscriber import Committed, Subscription
 from servicekit.logging import frames, logger
-from servicekit.settings import ReadSettings
+from servicekit.pseudonyms import ErasureSettings, Pseudonyms
+from servicekit.settings import ReadSettings, read_settings
+from servicekit.web.log_writer import LogWriter
 
 MEMBERS_SECONDS = 30.0
 SCHEMA_SECONDS = 5.0
@@ -137,6 +140,15 @@ class Service:
         progress = GroupProgress(self.subscription(group), self.context.bootstrap, self.context.clock, seconds=seconds)
         self.resources.push_async_callback(progress.close)
         return progress
+
+    def request_producer(self, seconds: float) -> Producer:
+        """Return the producer for HTTP routes; `seconds` limits the wait for an acknowledgement."""
+        return LogWriter(self.producer, room=self.context.room, seconds=seconds)
+
+    @cached_property
+    def pseudonym_of(self) -> Callable[[Person], str]:
+        """Return a function from an erased person to the name in rows that stay. Raises StartError."""
+        return Pseudonyms(read_settings(ErasureSettings))
 
     def late_outcomes(
         self, group: Consumer, journal: Journal | None = None, note_set_aside: NoteSetAside | None = None

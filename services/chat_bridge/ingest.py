@@ -14,7 +14,7 @@ from pydantic_core import from_json
 
 from contracts.base import Envelope
 from contracts.topics import BY_NAME, CHAT_TOPICS
-from servicekit import Message, Unreadable, read_value
+from servicekit import Message, Received, Unreadable
 
 LINES_LIMIT = 50_000
 """Maximum number of lines in a request."""
@@ -99,7 +99,7 @@ def check_line(line: bytes, place: IngestProject) -> ValidLine | tuple[str, str]
             line = b'{"%s":"%s",%s' % (name.encode(), value.encode(), line[1:])
         elif event[name] != value:
             return f"other_{name}", f"{name} differs from the one in the path"
-    result = read_value(topic, line, _MODELS)
+    result = Received.of_value(topic, line, _MODELS)
     if isinstance(result, Unreadable):
         return result.reason, result.detail
     return ValidLine(Message(topic, BY_NAME[topic].key(result.event), line), result.event.occurred_at)

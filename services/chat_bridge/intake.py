@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 from chat_bridge.ingest import IngestProject, RefusedLine, ValidLine
 from chat_bridge.refused import EventRefusal, refusal_of_line
-from servicekit import Clock, LogWriter, Written, future_fault
+from contracts.log_time import future_fault
+from servicekit import Clock, Producer, Written
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,7 +18,7 @@ class Intake:
     `clock` checks them only for a log without times, whose consumers run in the same process.
     """
 
-    log: LogWriter
+    log: Producer
     clock: Clock
     judge_at: int | None = None
     note_refused: Callable[[Collection[EventRefusal]], Awaitable[None]] | None = None
@@ -27,7 +28,7 @@ class Intake:
 
         Raises LogFull and Unavailable.
         """
-        written = await self.log.write([line.message for line in lines])
+        written = await self.log.send([line.message for line in lines])
         return [
             RefusedLine(line.number, *fault)
             for line, place in zip(lines, written, strict=True)

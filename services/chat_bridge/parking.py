@@ -8,18 +8,8 @@ from chat_bridge import metrics
 from chat_bridge.model import IndexedMessage, ParkedEvent, ParkedKey
 from chat_bridge.store import MessageStore
 from chat_bridge.translate import TOPIC_OF, Translated, translate
-from servicekit import (
-    STORED,
-    Clock,
-    DeadLettered,
-    Headers,
-    LateOutcome,
-    LateOutcomes,
-    Message,
-    Outcome,
-    Producer,
-    derived_headers,
-)
+from contracts.headers import Headers, derived_headers
+from servicekit import STORED, Clock, DeadLettered, LateOutcome, LateOutcomes, Message, Outcome, Producer
 
 SWEEP_BATCH = 500
 GIVEN_UP = DeadLettered("original_never_came")
@@ -81,8 +71,7 @@ class Parking:
 
 def message_of(event: Translated, headers: Headers) -> Message:
     """Return the record of a derived event."""
-    topic = TOPIC_OF[type(event)]
-    return Message(topic.name, topic.key(event), event.model_dump_json(by_alias=True).encode(), headers)
+    return Message.of(TOPIC_OF[type(event)], event, headers)
 
 
 def _headers(parked: ParkedEvent) -> Headers:

@@ -22,7 +22,7 @@ from chat_bridge.sources.registry import OpenSources, open_sources
 from chat_bridge.sources.source import SourceKind
 from chat_bridge.store_postgres import PostgresMessageStore
 from contracts.instants import DAY
-from servicekit import Journal, JournalReader, LogWriter, Service, WhereLookup
+from servicekit import Journal, JournalReader, Service, WhereLookup
 
 MIGRATIONS = Path(__file__).parent / "migrations"
 
@@ -73,7 +73,7 @@ async def open_parts(settings: ChatBridgeSettings, service: Service) -> ChatBrid
     wait = int(settings.parked_days * DAY)
     late = service.late_outcomes("chat_bridge", journal, refused.note_set_aside)
     parking = Parking(store, service.producer, context.clock, wait, late)
-    log = LogWriter(service.producer, room=context.room, seconds=settings.log_seconds)
+    log = service.request_producer(settings.log_seconds)
     lookup = service.lookups["where chat"] = WhereLookup(JournalReader(pool))
     service.facts["parked"] = store.parked
     return ChatBridgeParts(

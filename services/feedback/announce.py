@@ -7,10 +7,11 @@ from operator import attrgetter
 from typing import Any, Final, Literal
 
 from contracts.feedback import FeedbackCreated
+from contracts.headers import Headers
 from contracts.ids import conversation_key, revision_event_id
 from contracts.topics import FEEDBACK_CREATED
 from feedback.model import Key, Payload, Record
-from servicekit import Headers, Message
+from servicekit import Message
 
 _SAID: Final = {one.name: one.default for one in fields(Payload) if one.name != "provenance"}
 """Fields of a payload by the event's names, with their default values."""

@@ -13,7 +13,7 @@ from contracts.feedback import FeedbackErasureRequested, FeedbackKeeper
 from contracts.instants import format_instant
 from contracts.topics import ERASURE_REQUESTED
 from feedback.erasure_status import ErasureStatuses
-from servicekit import Clock, LogWriter, Message, TenantPath, documented, refusal
+from servicekit import Clock, Message, Producer, TenantPath, documented, refusal
 
 PERSON = "/tenants/{tenant}/users/{user_id:segment}"
 ERASURE = "/tenants/{tenant}/erasures/{request_id:segment}"
@@ -48,7 +48,7 @@ class ErasureProgress(BaseModel):
     missing: list[FeedbackKeeper] = Field(description="The services that have not confirmed.", examples=[["inference"]])
 
 
-def erasure_router(log: LogWriter, statuses: ErasureStatuses, clock: Clock) -> APIRouter:
+def erasure_router(log: Producer, statuses: ErasureStatuses, clock: Clock) -> APIRouter:
     """Return the routes `DELETE …/users/{user_id}` and `GET …/erasures/{request_id}` below `/tenants/{tenant}`."""
     router = APIRouter(tags=["erasure"])
     refusals = (
@@ -76,8 +76,7 @@ def erasure_router(log: LogWriter, statuses: ErasureStatuses, clock: Clock) -> A
         event = FeedbackErasureRequested(
             event_id=request_id, occurred_at=clock.now(), tenant=tenant, user_id=user_id, request_id=request_id
         )
-        value = event.model_dump_json(by_alias=True).encode()
-        await log.write([Message(ERASURE_REQUESTED.name, ERASURE_REQUESTED.key(event), value)])
+        await log.send([Message.of(ERASURE_REQUESTED, event)])
         url = f"/tenants/{tenant}/erasures/{request_id}"
         return AcceptedErasure(request_id=request_id, user_id=user_id, status_url=url)
 

@@ -8,15 +8,16 @@ from types import MappingProxyType
 from typing import Any
 from uuid import UUID
 
-from contracts.erasure import Erasure, Person, erasure_of, latest
+from contracts.erasure import Erasure, Person, confirmation, erasure_of, latest
 from contracts.feedback import FeedbackErasureRequested
 from contracts.sources import REVIEW
+from contracts.topics import ERASURE_CONFIRMED
 from feedback.model import Key
 from feedback.registry import TurnKey
 from feedback.reward import change_of
 from feedback.store import Store
 from feedback.writer import BatchChange, FeedbackWriter, PendingUpdate
-from servicekit import STORED, UNCHANGED, Handler, Ignored, Outcome, Producer, Received, confirmed
+from servicekit import STORED, UNCHANGED, Handler, Ignored, Message, Outcome, Producer, Received
 
 NO_PROJECTS: Mapping[tuple[str, str], Mapping[str, float]] = MappingProxyType({})
 
@@ -96,8 +97,14 @@ class FeedbackHandler(Handler):
     ) -> None:
         """Publish this store's confirmation of each erasure."""
         if erasures:
+            confirmations = {
+                index: confirmation(one, "feedback", removed[one.person]) for index, one in erasures.items()
+            }
             await self._producer.send(
-                [confirmed(one, "feedback", removed[one.person], batch[index]) for index, one in erasures.items()]
+                [
+                    Message.of(ERASURE_CONFIRMED, event, batch[index].derived_headers)
+                    for index, event in confirmations.items()
+                ]
             )
 
     async def _erase(self, erasures: Mapping[int, Erasure]) -> tuple[dict[int, Outcome], Mapping[Person, int]]:

@@ -20,7 +20,7 @@ from feedback.store_postgres import PostgresStore
 from feedback.submission import ExplicitIntake
 from feedback.turn_erasures import TurnErasures
 from feedback.turns import TurnHandler
-from servicekit import Journal, JournalReader, LogWriter, Pseudonyms, Service, WhereLookup
+from servicekit import Journal, JournalReader, Producer, Service, WhereLookup
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class FeedbackParts:
     reads: asyncpg.Pool
     turn_erasures: TurnErasures
     journal: Journal
-    log: LogWriter
+    log: Producer
     announcer: SessionAnnouncer
     sessions: Sessions
     lookup: WhereLookup
@@ -93,9 +93,9 @@ async def open_parts(settings: FeedbackSettings, service: Service) -> FeedbackPa
         store=store,
         pool=pool,
         reads=reads,
-        turn_erasures=TurnErasures(pool, Pseudonyms.from_environment()),
+        turn_erasures=TurnErasures(pool, service.pseudonym_of),
         journal=Journal(pool, where.feedback_of),
-        log=LogWriter(service.producer, room=context.room, seconds=settings.log_seconds),
+        log=service.request_producer(settings.log_seconds),
         announcer=announcer,
         sessions=sessions,
         lookup=lookup,

@@ -197,4 +197,4 @@ def announcement(rating: KeptRating) -> Message:
         source=record.source,
         idempotency_key=record.idempotency_key,
     )
-    return Message(SESSION_CREATED.name, SESSION_CREATED.key(event), event.model_dump_json(by_alias=True).encode())
+    return Message.of(SESSION_CREATED, event)

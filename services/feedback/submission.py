@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 from uuid import UUID, uuid4
 
 from contracts.base import PERSON, Reaction, UserType
@@ -13,7 +14,7 @@ from contracts.log_time import at_log_time
 from contracts.sources import REVIEW
 from contracts.topics import EXPLICIT_RECEIVED
 from feedback.registry import AgentAnswer, Registry, TurnKey
-from servicekit import Clock, GroupProgress, LogWriter, Message, unavailable_as
+from servicekit import Clock, Message, Producer, unavailable_as
 
 
 class UnknownTurn(Exception):
@@ -60,6 +61,19 @@ class KnownAnswer(NamedTuple):
     user_type: str | None
 
 
+class TurnProgress(Protocol):
+    """Progress of the consumer group that fills the turn registry."""
+
+    async def look_until_read(
+        self, seconds: float, look: Callable[[], Awaitable[KnownAnswer | None]]
+    ) -> tuple[KnownAnswer | None, bool]:
+        """Return the result of `look`, and True if its last call came after the group had read the log.
+
+        Gives up after `seconds`. Raises Unavailable.
+        """
+        ...
+
+
 class ExplicitIntake:
     """Intake of judgements. Waits up to `wait_seconds` for an unknown turn while the registry is behind the log.
 
@@ -69,8 +83,8 @@ class ExplicitIntake:
     def __init__(
         self,
         registry: Registry,
-        progress: GroupProgress,
-        log: LogWriter,
+        progress: TurnProgress,
+        log: Producer,
         clock: Clock,
         *,
         wait_seconds: float = 2.0,
@@ -90,8 +104,7 @@ class ExplicitIntake:
         """
         answer, question, role = await self._answer(key, judgement.user_id)
         event = explicit_event(key, answer, judgement, self._clock.now(), self._judge_at, role or PERSON, question)
-        value = event.model_dump_json(by_alias=True).encode()
-        [place] = await self._log.write([Message(EXPLICIT_RECEIVED.name, EXPLICIT_RECEIVED.key(event), value)])
+        [place] = await self._log.send([Message.of(EXPLICIT_RECEIVED, event)])
         if place.log_time is not None:
             event = at_log_time(event, place.log_time, place.offset, self._judge_at)
         return Accepted(feedback_id_of(key, judgement), event.occurred_at)

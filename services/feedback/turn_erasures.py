@@ -5,14 +5,14 @@ Their role is deleted, their ratings become anonymous, and pseudonyms, if enable
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from typing import Final
 
 import asyncpg
 
 from contracts.erasure import ERASURE_MARGIN, ErasedAt, Person
 from feedback.sql import SQL
-from servicekit import ErasureLedger, Pseudonyms
+from servicekit import ErasureLedger
 
 _AT_ONCE: Final = 2_000
 """Turns changed by one statement, so that none runs into the statement limit."""
@@ -21,9 +21,9 @@ _AT_ONCE: Final = 2_000
 class TurnErasures(ErasureLedger):
     """The ledger of the turn registry's database. `erase` runs after an entry, and again after each racing write."""
 
-    def __init__(self, pool: asyncpg.Pool, pseudonyms: Pseudonyms) -> None:
+    def __init__(self, pool: asyncpg.Pool, pseudonym_of: Callable[[Person], str]) -> None:
         super().__init__(pool)
-        self._pseudonyms = pseudonyms
+        self._pseudonym_of = pseudonym_of
 
     async def erase(self, erased: ErasedAt) -> None:
         """Drop these people's roles and their names from ratings; rename their turns if the tenant has pseudonyms on.
@@ -36,7 +36,7 @@ class TurnErasures(ErasureLedger):
                 await connection.execute(*SQL.unname_ratings(**person._asdict()))
             covered = {**person._asdict(), "until": at + ERASURE_MARGIN}
             await self._pool.execute(*SQL.delete_roles(**covered))
-            name = self._pseudonyms.name_of(person)
+            name = self._pseudonym_of(person)
             rename = SQL.rename_asker(**covered, pseudonym=name, limit=_AT_ONCE)
             while name != person.user_id and await self._pool.execute(*rename) != "UPDATE 0":
                 pass
@@ -48,4 +48,4 @@ class TurnErasures(ErasureLedger):
 
     def name_of(self, person: Person) -> str:
         """Return the name under which an erased person's turns stay."""
-        return self._pseudonyms.name_of(person)
+        return self._pseudonym_of(person)

@@ -7,13 +7,14 @@ from dataclasses import dataclass, replace
 from uuid import UUID
 
 from contracts.erasure import ErasedAt, Person, is_erased
+from contracts.headers import Headers
 from feedback.announce import message_of, tombstone_of
 from feedback.erasure import forget
 from feedback.merge import UNMAPPED, applies, merge, outcome_of, revise
 from feedback.model import Change, Key, Record
 from feedback.overrule import ReviewOfTurn, overrule, review_over, reviews_that_count
 from feedback.store import Save, Store
-from servicekit import ERASED, Headers, Message, Outcome, Producer
+from servicekit import ERASED, Message, Outcome, Producer
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Final
 
 import asyncpg
 
-from contracts.erasure import ERASURE_MARGIN, ErasedAt
+from contracts.erasure import ERASURE_MARGIN, ErasedAt, Person
 from inference.sql import SQL
 from inference.turns.store import TurnIndex
-from servicekit import ErasureLedger, Pseudonyms
+from servicekit import ErasureLedger
 
 _AT_ONCE: Final = 2_000
 """Maximum number of rows per statement, which keeps each below the statement timeout."""
@@ -18,17 +19,17 @@ _AT_ONCE: Final = 2_000
 class InferenceErasures(ErasureLedger):
     """See `servicekit.log.erasing.Erasures`."""
 
-    def __init__(self, pool: asyncpg.Pool, turns: TurnIndex, pseudonyms: Pseudonyms) -> None:
+    def __init__(self, pool: asyncpg.Pool, turns: TurnIndex, pseudonym_of: Callable[[Person], str]) -> None:
         super().__init__(pool)
         self._turns = turns
-        self._pseudonyms = pseudonyms
+        self._pseudonym_of = pseudonym_of
 
     async def erase(self, erased: ErasedAt) -> int:
         """Empty these people's messages and questions, and delete their reactions. Returns the rows changed."""
         changed = 0
         for person, at in sorted(erased.items()):
             covered = {**person._asdict(), "until": at + ERASURE_MARGIN, "limit": _AT_ONCE}
-            pseudonym = self._pseudonyms.name_of(person)
+            pseudonym = self._pseudonym_of(person)
             for statement in (SQL.blank_messages, SQL.blank_questions):
                 blank = statement(**covered, pseudonym=pseudonym)
                 while done := int((await self._pool.execute(*blank)).rpartition(" ")[2]):

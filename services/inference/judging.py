@@ -9,6 +9,7 @@ from time import monotonic
 from typing import NamedTuple
 
 from contracts.detectors import version_of
+from contracts.headers import Headers
 from contracts.provenance import NO_PROVENANCE, thread_of
 from contracts.topics import INFERRED_RECEIVED
 from detector.detector import Detector
@@ -20,8 +21,8 @@ from inference.neighbours import Stretch, to_judge
 from inference.store import ConversationStore, Emission, IndexedMessage, MessageKey, Placed, VerdictStamp
 from inference.turns.facts import Facts, joined, questions_of
 from inference.turns.store import HeldVerdict, TurnIntake
-from servicekit import Headers, Producer
 from servicekit import Message as Record
+from servicekit import Producer
 
 BLOCKED_SECONDS = 0.25
 """Maximum time that judging blocks the event loop, in seconds. If heartbeats are delayed beyond the session timeout,

@@ -25,7 +25,7 @@ from inference.turns.store_postgres import PostgresTurnIndex
 from inference.turns.user_reactions import UserReactionHandler
 from inference.turns.vectors import TurnVectors
 from inference.turns.vectors_postgres import take_bytes
-from servicekit import Journal, JournalReader, Pseudonyms, Service, WhereLookup
+from servicekit import Journal, JournalReader, Service, WhereLookup
 
 MIGRATIONS = Path(__file__).parent / "migrations"
 
@@ -92,7 +92,7 @@ async def open_parts(settings: InferenceSettings, service: Service) -> Inference
         gate=gate,
         conversations=conversations,
         group=group,
-        erasures=InferenceErasures(pool, turns, Pseudonyms.from_environment()),
+        erasures=InferenceErasures(pool, turns, service.pseudonym_of),
         journal=Journal(pool),
         lookup=lookup,
     )

@@ -6,13 +6,13 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Final
 
+from contracts.headers import Headers, derived_headers
 from detector.model import NEIGHBOURHOOD, Verdict
 from inference.differences import AnnouncedVerdict, Differences, Example
 from inference.judging import Judging
 from inference.neighbours import Stretch
 from inference.rejudgements import BEGINNING, Rejudgement, Rejudgements, ToJudge
 from inference.store import IndexedMessage, MessageKey, Place, Placed
-from servicekit import Headers, derived_headers
 
 BATCH: Final = 200
 """Messages judged, announced and recorded together. Stopping loses at most one batch."""

@@ -12,6 +12,7 @@ from aiokafka import ConsumerRecord, TopicPartition
 from pydantic import ValidationError
 
 from contracts.feedback import FeedbackCreated
+from contracts.headers import REVISION, revision_named
 from contracts.topics import FEEDBACK_CREATED
 from feedback.announce import announcement, message_of
 from feedback.model import Record
@@ -21,7 +22,6 @@ from servicekit.complaints import sentence
 from servicekit.log.cluster import Bootstrap
 from servicekit.log.messages import Message, Producer
 from servicekit.log.reader import records_of
-from servicekit.log.records import REVISION, revision_named
 from standalone.terminal import say
 
 IsStored = Callable[[UUID], Awaitable[bool]]

@@ -112,12 +112,12 @@ def _forget_letters(delivery: Delivery) -> None:
 
 def _skip_writes() -> None:
     """Accept every tenth HTTP request without writing it."""
-    write, numbers = LogWriter.write, count(1)
+    write, numbers = LogWriter.send, count(1)
 
     async def write_most(self: LogWriter, messages: Sequence[Message]) -> list[Written]:
         return [] if next(numbers) % 10 == 0 else await write(self, messages)
 
-    setattr(LogWriter, "write", write_most)  # noqa: B010 # mypy lets nobody assign a method
+    setattr(LogWriter, "send", write_most)  # noqa: B010 # mypy lets nobody assign a method
 
 
 def _handler_of(service: Service) -> Any:

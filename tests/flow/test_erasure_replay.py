@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from contracts.headers import LOG_TIME
 from contracts.instants import MINUTE, format_instant
 from contracts.topics import CHAT_TOPICS
 from servicekit.clock import SystemClock
 from servicekit.log.outcome import ERASED, STORED, DeadLettered
-from servicekit.log.records import LOG_TIME
 from standalone.dlq import Filter, letters, replay
 from tests.support.erasures import erased
 from tests.support.running_stack import exchange, message, running_stack

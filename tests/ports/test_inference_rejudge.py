@@ -13,6 +13,7 @@ import pytest_asyncio
 
 import inference.service
 from contracts.feedback import FeedbackInferredReceived
+from contracts.headers import LOG_TIME
 from contracts.topics import INFERRED_RECEIVED
 from detector.encoders.embedder import WordLlamaEmbedder
 from feedback.emojis import DEFAULT_REWARDS
@@ -30,7 +31,7 @@ from inference.turns.vectors import TurnVectors
 from inference.turns.vectors_postgres import take_bytes
 from servicekit.db.pools import open_pool
 from servicekit.errors import StartError
-from servicekit.log.records import LOG_TIME, Coordinates, RawRecord, Received
+from servicekit.log.records import Coordinates, RawRecord, Received
 from tests.support.feedback_events import RecordingProducer
 from tests.support.known_detectors import KnownDetector
 from tests.support.reporting_events import START, batch, message

@@ -16,12 +16,12 @@ from aiokafka.admin.records_to_delete import RecordsToDelete
 from aiokafka.coordinator.assignors.range import RangePartitionAssignor
 from aiokafka.record.util import calc_crc32c
 
+from contracts.headers import header
 from contracts.topics import CHAT_REACTION, CHAT_REPLY, EXPLICIT_RECEIVED, consumed_by
 from servicekit.errors import StartError
 from servicekit.log.messages import Message, Written
 from servicekit.log.producer import BatchProducer
 from servicekit.log.reader import records_of
-from servicekit.log.records import header
 from servicekit.log.subscriber import Subscription
 from servicekit.log.topics import ensure_topics
 from servicekit.service import Service, ServiceContext

@@ -11,11 +11,11 @@ from typing import Any, Literal
 from aiokafka import TopicPartition
 from aiokafka.errors import IllegalStateError, KafkaConnectionError, OutOfOrderSequenceNumber
 
+from contracts.headers import Headers
 from contracts.topics import BY_NAME
 from feedback.store import Save
 from servicekit.log.messages import Message, Written
 from servicekit.log.producer import BatchProducer
-from servicekit.log.records import Headers
 from simulation.fake_log import Entry, Group, Log, Membership
 
 Part = Literal["log", "commit", "store"]

@@ -10,11 +10,11 @@ from dataclasses import dataclass, field
 from aiokafka import TopicPartition
 from aiokafka.errors import CommitFailedError, IllegalStateError
 
+from contracts.headers import Headers
 from contracts.ids import partition_of
 from contracts.topics import BY_NAME, Consumer, consumed_by
 from servicekit.log.fetched import LOG_APPEND_TIME
 from servicekit.log.messages import Message, Written
-from servicekit.log.records import Headers
 
 
 @dataclass(frozen=True, slots=True)

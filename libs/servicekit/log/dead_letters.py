@@ -6,9 +6,10 @@ import hashlib
 from collections.abc import Sequence
 
 from contracts.base import SHORTEST_EVENT
+from contracts.headers import CAUSE, header
 from contracts.topics import BY_NAME, FOREIGN
 from servicekit.log.messages import Message
-from servicekit.log.records import CAUSE, RawRecord, Unreadable, header
+from servicekit.log.records import RawRecord, Unreadable
 from servicekit.log.settings import MESSAGE_LIMIT
 
 _MARGIN = 8_192

@@ -87,7 +87,12 @@ class ErasingHandler(Handler):
         newest = latest(found.values())
         noted = await self._erasures.note(newest.values())
         removed = await self._erasures.erase(await self._erasures.erased_at(newest))
-        await self._producer.send([confirmed(found[at], self._service, removed, batch[at]) for at in found])
+        await self._producer.send(
+            [
+                Message.of(ERASURE_CONFIRMED, confirmation(one, self._service, removed), batch[index].derived_headers)
+                for index, one in found.items()
+            ]
+        )
         return outcomes | {index: STORED if one.person in noted else UNCHANGED for index, one in found.items()}
 
     async def _repeat(self, people: Collection[Person], before: ErasedAt) -> None:
@@ -97,13 +102,6 @@ class ErasingHandler(Handler):
         after = await self._erasures.erased_at(people)
         if meanwhile := {person: at for person, at in after.items() if before.get(person) != at}:
             await self._erasures.erase(meanwhile)
-
-
-def confirmed(erasure: Erasure, service: FeedbackKeeper, removed: int, request: Received[Any]) -> Message:
-    """Return the record that confirms `service`'s erasure of `request`."""
-    event = confirmation(erasure, service, removed)
-    value = event.model_dump_json(by_alias=True).encode()
-    return Message(ERASURE_CONFIRMED.name, ERASURE_CONFIRMED.key(event), value, request.derived_headers)
 
 
 def _author(received: Received[Any] | Tombstone) -> Person | None:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from aiokafka import ConsumerRecord
 
-from servicekit.log.records import LOG_TIME, Coordinates, Headers, RawRecord, RefusedBatch, header
+from contracts.headers import LOG_TIME, Headers, header
+from servicekit.log.records import Coordinates, RawRecord, RefusedBatch
 
 _LOG_TIME_DIGITS = 18
 LOG_APPEND_TIME = 1

@@ -17,11 +17,12 @@ import asyncpg
 from pydantic_core import from_json
 
 from contracts.base import ID_LIMIT, ID_PATTERN, Event
+from contracts.headers import CAUSE, header
 from contracts.topics import FOREIGN
 from servicekit.db.sql import SQL
 from servicekit.log.handler import Handler
 from servicekit.log.outcome import DeadLettered, Outcome, kind_of, reason_of
-from servicekit.log.records import CAUSE, Received, Unreadable, header
+from servicekit.log.records import Received, Unreadable
 from servicekit.logging import frames, logger
 
 FOUND_LIMIT: Final = 200

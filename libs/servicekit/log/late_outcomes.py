@@ -6,13 +6,14 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 
 from contracts.base import Event
+from contracts.headers import Headers
 from contracts.topics import Consumer
 from servicekit.log.dead_letters import dead_letter
 from servicekit.log.journal import Journal
 from servicekit.log.messages import Producer
 from servicekit.log.observing import observe
 from servicekit.log.outcome import DeadLettered, Observation, Observer, Outcome
-from servicekit.log.records import Coordinates, Headers, RawRecord, Unreadable
+from servicekit.log.records import Coordinates, RawRecord, Unreadable
 
 NoteSetAside = Callable[[Sequence[Unreadable]], Awaitable[None]]
 """Callback for records whose dead letters are written. Must not raise."""

@@ -6,7 +6,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Protocol, Self
 
-from servicekit.log.records import REVISION, Headers
+from contracts.base import Envelope
+from contracts.headers import REVISION, Headers
+from contracts.topics import Topic
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,6 +20,11 @@ class Message:
     value: bytes | None
     headers: Headers = ()
     partition: int | None = None
+
+    @classmethod
+    def of(cls, topic: Topic, event: Envelope, headers: Headers = ()) -> Self:
+        """Return the record of `event` on its `topic`."""
+        return cls(topic.name, topic.key(event), event.model_dump_json(by_alias=True).encode(), headers)
 
     @classmethod
     def tombstone(cls, topic: str, key: str, revision: int, headers: Headers, partition: int) -> Self:

@@ -11,30 +11,14 @@ from pydantic import ValidationError
 from pydantic_core import from_json, to_json
 
 from contracts.base import RECORD_LIMIT, SHORTEST_EVENT, Envelope
+from contracts.headers import CAUSE, TRACEPARENT, Headers, derived_headers, header, revision_named
 from contracts.inbound import SPELLING
-from contracts.instants import MINUTE
-from contracts.log_time import at_log_time
+from contracts.log_time import at_log_time, future_fault
 from contracts.optional_fields import droppable
 from contracts.topics import BY_NAME, FOREIGN
 from servicekit.log.unpacking import UNPACKED_LIMIT
 
 E = TypeVar("E", bound=Envelope)
-Headers = Sequence[tuple[str, bytes]]
-
-CAUSE = "cause"
-"""Header of a derived record: the coordinates of the chat record that it derives from."""
-TRACEPARENT = "traceparent"
-LOG_TIME = "agent-feedback-log-time"
-"""Header of a replayed dead letter and of records derived from it: the log time of its first record, in
-microseconds."""
-REVISION = "revision"
-"""Header of a tombstone: the revision that it ends."""
-_REVISION_DIGITS = 18
-"""Maximum digits of a revision: milliseconds have 13, and 18 digits still fit into 64 bits."""
-FUTURE_LIMIT = 5 * MINUTE
-"""Maximum microseconds by which a record's occurredAt may be ahead of the log's time."""
-
-FUTURE = ("future", "occurredAt is more than five minutes ahead of the log")
 _LATEST = 2**63 - 1
 """A log time, in microseconds, for which no event is from the future."""
 
@@ -105,6 +89,11 @@ class Received(NamedTuple, Generic[E]):
     raw: RawRecord
     dropped: Sequence[str] = ()
 
+    @classmethod
+    def of_value(cls, topic: str, value: bytes, models: Mapping[str, type[E]]) -> Received[E] | Unreadable:
+        """Parse the event in a value that is not in the log yet. Any time is valid. Never raises. See `read`."""
+        return read(RawRecord(Coordinates(topic, 0, 0), None, value, (), _LATEST), models)
+
     @property
     def topic(self) -> str:
         return self.raw.coordinates.topic
@@ -158,38 +147,10 @@ class Unreadable:
     detail: str
 
 
-def header(headers: Headers, name: str) -> str | None:
-    """Return the text of the first header called `name`, or None if it is missing or not ASCII."""
-    for key, value in headers:
-        if key == name and value is not None:
-            try:
-                return value.decode("ascii")
-            except UnicodeDecodeError:
-                return None
-    return None
-
-
-def revision_named(headers: Headers) -> int | None:
-    """Return the revision that a tombstone's headers name, or None if it is missing or invalid."""
-    named = header(headers, REVISION) or ""
-    return int(named) if named.isdecimal() and len(named) <= _REVISION_DIGITS else None
-
-
 def cause_of(raw: RawRecord) -> str:
     """Return the coordinates of the chat record that `raw` derives from, or its own if it derives from none."""
     own = str(raw.coordinates)
     return own if raw.coordinates.topic in FOREIGN else header(raw.headers, CAUSE) or own
-
-
-def derived_headers(
-    cause: str | None = None, log_time: int | None = None, traceparent: str | None = None
-) -> list[tuple[str, bytes]]:
-    """Return the headers of a derived record, without those that are None.
-
-    `cause` has the coordinates of the chat record, `log_time` (microseconds) the first log time of the words in it.
-    """
-    named = ((CAUSE, cause), (LOG_TIME, None if log_time is None else str(log_time)), (TRACEPARENT, traceparent))
-    return [(name, value.encode()) for name, value in named if value]
 
 
 def as_tombstone(raw: RawRecord) -> Tombstone | None:
@@ -240,19 +201,6 @@ def read(raw: RawRecord, models: Mapping[str, type[E]], judged_at: int | None = 
     if value.count(b'"tenant"') > 1 and _repeats_a_key(value):
         return Unreadable(raw, "repeated_key", "a name stands twice in the object")
     return Received(event, raw, dropped)
-
-
-def read_value(topic: str, value: bytes, models: Mapping[str, type[E]]) -> Received[E] | Unreadable:
-    """Parse the event in a value that is not in the log yet. Any time is valid. Never raises. See `read`."""
-    return read(RawRecord(Coordinates(topic, 0, 0), None, value, (), _LATEST), models)
-
-
-def future_fault(occurred_at: int, log_time: int) -> tuple[str, str] | None:
-    """Return the reason and detail for rejecting an event whose time is too far ahead of `log_time`, else None.
-
-    Both times are in microseconds.
-    """
-    return FUTURE if occurred_at > log_time + FUTURE_LIMIT else None
 
 
 def _droppable(raw: RawRecord, model: type[Envelope], error: ValidationError) -> Sequence[str]:

@@ -26,7 +26,7 @@ _TOGETHER = 1_000
 
 
 class LogWriter:
-    """Writer for HTTP routes. `room` tells if the log has room; `seconds` limits the wait for an acknowledgement.
+    """Producer for HTTP routes. `room` tells if the log has room; `seconds` limits the wait for an acknowledgement.
 
     Requests that arrive during a write are written together in the next one.
     """
@@ -38,7 +38,7 @@ class LogWriter:
         self._waiting_bytes = 0
         self._send = RequestBatcher(self._send_together, most=_TOGETHER, weigh=len)
 
-    async def write(self, messages: Sequence[Message]) -> list[Written]:
+    async def send(self, messages: Sequence[Message]) -> list[Written]:
         """Write all `messages` with the request's trace, acknowledged on return; return the position of each.
 
         Each write of 500 has its own time limit.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from contextvars import ContextVar
 
-from servicekit.log.records import Headers, derived_headers
+from contracts.headers import Headers, derived_headers
 
 _TRACEPARENT = re.compile(r"[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}", re.ASCII)
 _traceparent: ContextVar[str | None] = ContextVar("traceparent", default=None)

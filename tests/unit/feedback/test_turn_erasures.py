@@ -75,7 +75,7 @@ async def erase(erasures: TurnErasures) -> None:
 
 
 @pytest.mark.parametrize("moment", ["first", "before the write", "after the write", "last", "first and last"])
-@pytest.mark.parametrize(("pseudonyms", "name"), [(OFF, "eve"), (ON, ON.name_of(EVE))], ids=["keep", "pseudonym"])
+@pytest.mark.parametrize(("pseudonyms", "name"), [(OFF, "eve"), (ON, ON(EVE))], ids=["keep", "pseudonym"])
 async def test_an_erasure_at_any_moment_ends_alike(
     pool: asyncpg.Pool, moment: str, pseudonyms: Pseudonyms, name: str
 ) -> None:
@@ -110,4 +110,4 @@ async def test_what_others_said_and_what_is_said_later_stays(pool: asyncpg.Pool)
     await events.handle(batch[:3])
     await erase(erasures)
     await events.handle(batch)
-    assert await kept(pool) == (["bob", ON.name_of(EVE), "eve", "eve"], ["bob", "eve", "eve"])
+    assert await kept(pool) == (["bob", ON(EVE), "eve", "eve"], ["bob", "eve", "eve"])

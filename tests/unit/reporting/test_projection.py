@@ -6,6 +6,7 @@ from uuid import UUID
 
 import pytest
 
+from contracts.headers import REVISION
 from reporting.projection import (
     Forgotten,
     feedback_outcomes,
@@ -17,7 +18,7 @@ from reporting.projection import (
     newest_feedbacks,
 )
 from servicekit.log.outcome import STORED, UNCHANGED, Ignored
-from servicekit.log.records import REVISION, Coordinates, RawRecord, Tombstone
+from servicekit.log.records import Coordinates, RawRecord, Tombstone
 from tests.support.reporting_events import feedback, message
 
 

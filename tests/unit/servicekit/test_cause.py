@@ -5,9 +5,10 @@ from __future__ import annotations
 import pytest
 
 from contracts.chat import ChatMessageIngested
+from contracts.headers import CAUSE, TRACEPARENT
 from contracts.topics import CHAT_TOPICS
 from servicekit.log.dead_letters import dead_letter
-from servicekit.log.records import CAUSE, TRACEPARENT, RawRecord, Received, cause_of
+from servicekit.log.records import RawRecord, Received, cause_of
 from tests.support.logs import example, raw
 
 CLAIMED = "chat.message.ingested:0:1"

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from aiokafka import ConsumerRecord
 
+from contracts.headers import LOG_TIME
 from servicekit.log.fetched import LOG_APPEND_TIME, raw_record
-from servicekit.log.records import LOG_TIME
 
 MILLISECONDS = 1_790_000_000_000
 OWN = MILLISECONDS * 1_000

@@ -14,7 +14,7 @@ KEY = "sixteen letters!"
 
 
 def name_of(person: Person, **settings: object) -> str:
-    return Pseudonyms(read_settings(ErasureSettings, **settings)).name_of(person)
+    return Pseudonyms(read_settings(ErasureSettings, **settings))(person)
 
 
 def test_ids_are_kept_unless_pseudonyms_are_asked_for() -> None:

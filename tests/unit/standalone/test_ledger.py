@@ -9,6 +9,7 @@ import pytest
 from aiokafka import ConsumerRecord, TopicPartition
 
 from contracts.feedback import FeedbackExplicitReceived
+from contracts.headers import REVISION, Headers
 from contracts.topics import FEEDBACK_CREATED
 from feedback.announce import message_of
 from feedback.merge import merge, revise
@@ -16,7 +17,6 @@ from feedback.model import Change, Record
 from feedback.reward import change_of
 from feedback.store import Save
 from feedback.store_memory import MemoryStore
-from servicekit.log.records import REVISION, Headers
 from standalone.ledger import Ledger, differences, nulls_behind, republish
 from tests.support.logs import RecordingLog
 
