@@ -6,9 +6,8 @@ The fault harness and the simulation are separate packages below `tests`, import
 from __future__ import annotations
 
 import sys
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
-from typing import Any
 from urllib.parse import urlsplit
 from uuid import uuid4
 
@@ -22,6 +21,7 @@ from reporting.handlers import ProjectionHandler
 from reporting.store_postgres import PostgresReadModels
 from standalone.embedded import postgres
 from standalone.embedded.postgres import EmbeddedPostgres
+from tests.support.reporting_events import Event, Take
 
 sys.path.append(str(Path(__file__).parent))
 
@@ -84,11 +84,11 @@ async def read_models(postgres_url: str) -> AsyncIterator[asyncpg.Pool]:
 
 
 @pytest.fixture
-def take(read_models: asyncpg.Pool) -> Callable[..., Awaitable[None]]:
+def take(read_models: asyncpg.Pool) -> Take:
     """Return a function that writes events to the read models as one batch."""
     projector = ProjectionHandler(PostgresReadModels(read_models))
 
-    async def taken(*events: Any) -> None:
+    async def taken(*events: Event) -> None:
         await projector.handle(batch(*events))
 
     return taken

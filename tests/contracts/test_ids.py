@@ -14,10 +14,10 @@ TEXTS = st.text(st.characters(exclude_categories=("Cs",)))
 
 
 @given(st.lists(st.one_of(TEXTS, st.integers())))
-def test_the_canonical_form_is_the_json_array_without_blanks(parts):
+def test_the_canonical_form_is_the_json_array_without_blanks(parts: list[str | int]) -> None:
     assert canonical(*parts) == json.dumps(parts, ensure_ascii=False, separators=(",", ":"))
 
 
 @given(st.uuids(), TEXTS)
-def test_a_uuid5_is_the_one_of_the_standard_library(namespace, name):
+def test_a_uuid5_is_the_one_of_the_standard_library(namespace: uuid.UUID, name: str) -> None:
     assert uuid5(namespace, name) == uuid.uuid5(namespace, name)

@@ -11,10 +11,10 @@ from contracts.intervals import satisfaction, wilson
     ("good", "votes", "low", "high"),
     [(0, 0, 0.0, 1.0), (0, 10, 0.0, 0.2775), (10, 10, 0.7225, 1.0), (5, 10, 0.2366, 0.7634), (81, 263, 0.2553, 0.3662)],
 )
-def test_wilson(good, votes, low, high):
+def test_wilson(good: int, votes: int, low: float, high: float) -> None:
     assert wilson(good, votes) == pytest.approx((low, high), abs=5e-5)
 
 
-def test_no_votes_have_no_satisfaction():
+def test_no_votes_have_no_satisfaction() -> None:
     assert satisfaction(0, 0) is None
     assert satisfaction(1, 4) == 0.25

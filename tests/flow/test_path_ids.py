@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from collections.abc import AsyncIterator
 from urllib.parse import quote
 
 import pytest
@@ -44,7 +45,7 @@ def path_of(conversation: str, turn: str) -> str:
 
 
 @pytest.fixture(scope="module")
-async def port(stack: RunningStack):
+async def port(stack: RunningStack) -> AsyncIterator[int]:
     server = HttpServer("127.0.0.1", 0)
     await server.start(stack.app())
     yield server.port

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import asyncpg
 import pytest
 import uvicorn
+from playwright.async_api import Browser, Page
 
 from reporting.handlers import ProjectionHandler
 from reporting.pages.routes import pages_router
@@ -18,7 +19,7 @@ from reporting.store_postgres import PostgresReadModels
 from servicekit.clock import SystemClock
 from tests.support.reporting_client import application
 from tests.support.reporting_database import empty_read_models
-from tests.support.reporting_events import START, batch, feedback, message
+from tests.support.reporting_events import START, Event, batch, feedback, message
 
 playwright = pytest.importorskip("playwright.async_api")
 CHROMIUM = shutil.which("chromium")
@@ -43,7 +44,7 @@ class Site:
     projector: ProjectionHandler
     pool: asyncpg.Pool
 
-    async def take(self, *events) -> None:
+    async def take(self, *events: Event) -> None:
         await self.projector.handle(batch(*events))
 
 
@@ -67,7 +68,7 @@ async def site(postgres_url: str) -> AsyncIterator[Site]:
 
 
 @pytest.fixture
-async def browser():
+async def browser() -> AsyncIterator[Browser]:
     async with playwright.async_playwright() as started:
         opened = await started.chromium.launch(executable_path=CHROMIUM, args=list(FLAGS))
         yield opened
@@ -75,7 +76,7 @@ async def browser():
 
 
 @pytest.fixture
-async def page(browser):
+async def page(browser: Browser) -> AsyncIterator[Page]:
     context = await browser.new_context(viewport={"width": 1280, "height": 900}, color_scheme="light")
     opened = await context.new_page()
     opened.set_default_timeout(30_000)
@@ -87,11 +88,11 @@ async def page(browser):
     await context.close()
 
 
-async def satisfaction_reads(page, text: str) -> None:
+async def satisfaction_reads(page: Page, text: str) -> None:
     await playwright.expect(page.locator(".tile.main .figure")).to_have_text(text, timeout=30_000)
 
 
-async def test_feedback_made_now_appears_without_a_reload(site, page):
+async def test_feedback_made_now_appears_without_a_reload(site: Site, page: Page) -> None:
     await site.take(
         message("a1", turn="t1", content="In Leipzig.", agent="agent-a", at=seconds_ago(60)),
         feedback("f1", turn="t1", reaction="not_ok", at=seconds_ago(30), recorded=1),
@@ -110,14 +111,14 @@ async def test_feedback_made_now_appears_without_a_reload(site, page):
     assert page.complaints == []
 
 
-async def test_an_empty_dashboard_fills_by_itself(site, page):
+async def test_an_empty_dashboard_fills_by_itself(site: Site, page: Page) -> None:
     await page.goto(f"{site.url}/?token=all")
     assert await page.inner_text("h1") == "No conversations yet"
     await site.take(feedback("f1", at=seconds_ago(5)))
     await page.wait_for_selector("#newest li[data-key]")
 
 
-async def test_filters_live_in_the_address_and_the_way_back_works(site, page):
+async def test_filters_live_in_the_address_and_the_way_back_works(site: Site, page: Page) -> None:
     await site.take(
         feedback("f1", turn="t1", agent="agent-a", reaction="ok", at=seconds_ago(60)),
         feedback("f2", turn="t2", agent="agent-b", reaction="not_ok", at=seconds_ago(60)),
@@ -137,7 +138,7 @@ async def test_filters_live_in_the_address_and_the_way_back_works(site, page):
     assert page.complaints == []
 
 
-async def test_hostile_text_is_shown_and_does_nothing(site, page):
+async def test_hostile_text_is_shown_and_does_nothing(site: Site, page: Page) -> None:
     hostile = '<img src=x onerror="alert(1)"><script>alert(2)</script>'
     await site.take(
         message("a1", turn="t1", content=hostile, agent=hostile, at=seconds_ago(60)),
@@ -152,7 +153,7 @@ async def test_hostile_text_is_shown_and_does_nothing(site, page):
     assert page.complaints == []
 
 
-async def test_a_service_that_stops_answering_is_shown_and_tried_again(site, page):
+async def test_a_service_that_stops_answering_is_shown_and_tried_again(site: Site, page: Page) -> None:
     await site.take(feedback("f1", at=seconds_ago(5)))
     await page.goto(f"{site.url}/?token=all")
     await page.route("**/*period=7d*", lambda route: route.abort())
@@ -165,7 +166,7 @@ async def test_a_service_that_stops_answering_is_shown_and_tried_again(site, pag
     assert await page.is_checked("input[value='7d']")
 
 
-async def test_light_and_dark_follow_the_system_until_chosen(site, page):
+async def test_light_and_dark_follow_the_system_until_chosen(site: Site, page: Page) -> None:
     await site.take(feedback("f1", at=seconds_ago(5)))
     await page.emulate_media(color_scheme="dark")
     await page.goto(f"{site.url}/?token=all")
@@ -179,7 +180,7 @@ async def test_light_and_dark_follow_the_system_until_chosen(site, page):
 
 
 @pytest.mark.parametrize("width", [390, 768, 1280])
-async def test_nothing_runs_over_the_edge(site, page, width):
+async def test_nothing_runs_over_the_edge(site: Site, page: Page, width: int) -> None:
     wide = "W" * 200
     await site.take(
         message("a1", turn="t1", content=wide, agent=wide, at=seconds_ago(60)),
@@ -209,7 +210,7 @@ ENDS = """[...document.querySelectorAll("table.plain")].flatMap(table => {
 })"""
 
 
-async def test_numbers_stand_on_one_line_below_their_headers(site, page):
+async def test_numbers_stand_on_one_line_below_their_headers(site: Site, page: Page) -> None:
     for turn, sure in (("t1", 0.71), ("t2", 0.71), ("t3", 0.97)):
         await site.take(
             feedback(f"m-{turn}", turn=turn, kind="inferred", reaction="ok", confidence=sure, at=seconds_ago(60)),
@@ -223,7 +224,7 @@ async def test_numbers_stand_on_one_line_below_their_headers(site, page):
     assert [one for one in found if one[1] > 1 or one[2] > 40] == []
 
 
-async def test_the_ranking_fits_a_phone_with_every_name_whole(site, page):
+async def test_the_ranking_fits_a_phone_with_every_name_whole(site: Site, page: Page) -> None:
     names = ("home-support", "research-assistant", "code-helper")
     for name in names:
         await site.take(
@@ -244,7 +245,9 @@ async def test_the_ranking_fits_a_phone_with_every_name_whole(site, page):
 
 
 @pytest.mark.parametrize("width", [390, 1280])
-async def test_every_share_shows_its_interval_and_only_a_line_that_shows_is_spoken_of(site, page, width):
+async def test_every_share_shows_its_interval_and_only_a_line_that_shows_is_spoken_of(
+    site: Site, page: Page, width: int
+) -> None:
     await site.take(feedback("p1", turn="t1", agent="agent-a", reaction="ok", at=seconds_ago(60)))
     await page.set_viewport_size({"width": width, "height": 800})
     await page.goto(f"{site.url}/?token=all")
@@ -256,7 +259,7 @@ async def test_every_share_shows_its_interval_and_only_a_line_that_shows_is_spok
     assert shown == (width == 1280)
 
 
-async def test_from_the_sign_in_form_to_a_rejected_answer_and_back(site, browser):
+async def test_from_the_sign_in_form_to_a_rejected_answer_and_back(site: Site, browser: Browser) -> None:
     await site.take(
         message("a1", turn="t1", content="**In** Leipzig.", agent="agent-a", at=seconds_ago(90)),
         feedback("f1", turn="t1", reaction="not_ok", agent="agent-a", at=seconds_ago(60)),
@@ -286,7 +289,7 @@ async def test_from_the_sign_in_form_to_a_rejected_answer_and_back(site, browser
     await context.close()
 
 
-async def test_without_scripts_the_filters_still_work(site, browser):
+async def test_without_scripts_the_filters_still_work(site: Site, browser: Browser) -> None:
     await site.take(feedback("f1", agent="agent-a", at=seconds_ago(5)))
     context = await browser.new_context(java_script_enabled=False)
     page = await context.new_page()

@@ -5,9 +5,11 @@ from __future__ import annotations
 import asyncio
 import re
 
+import asyncpg
 import httpx
 import pytest
 
+from reporting.pages.health import Health
 from reporting.pages.routes import pages_router
 from reporting.service import PROGRAM
 from servicekit.clock import FixedClock, SystemClock
@@ -18,14 +20,14 @@ from servicekit.web.jwks import KeySet
 from servicekit.web.jwt import JwtAuthenticator
 from tests.support.issuer import AUDIENCE, ISSUER, Issuer, issuer
 from tests.support.reporting_client import client
-from tests.support.reporting_events import START, feedback, message
+from tests.support.reporting_events import START, Take, feedback, message
 
 NOW = FixedClock(START + 3_600_000_000)
 BROWSER = {"Accept": "text/html,*/*"}
 HOSTILE = "<script>alert(1)</script>{{ 7*7 }}"
 
 
-def visitor(read_models, token="all", health=None):
+def visitor(read_models: asyncpg.Pool, token: str | None = "all", health: Health | None = None) -> httpx.AsyncClient:
     return client([pages_router(read_models, NOW, health)], token)
 
 
@@ -42,7 +44,7 @@ def guarded_by(source: Issuer, seconds: float = REQUEST_SECONDS) -> httpx.AsyncC
     return httpx.AsyncClient(transport=httpx.ASGITransport(guard), base_url="http://reporting", cookies=cookies)
 
 
-async def test_without_a_token_a_small_page_says_how_to_get_in(read_models, take):
+async def test_without_a_token_a_small_page_says_how_to_get_in(read_models: asyncpg.Pool, take: Take) -> None:
     await take(feedback("f1"))
     async with visitor(read_models, None) as http:
         for path in ("/", "/?token=wrong", "/?token=%C3%A9", "/dashboard/live", "/dashboard/assets/dashboard.css"):
@@ -53,7 +55,7 @@ async def test_without_a_token_a_small_page_says_how_to_get_in(read_models, take
             assert "set-cookie" not in answer.headers
 
 
-async def test_a_token_in_the_address_becomes_a_cookie_and_leaves_the_address(read_models):
+async def test_a_token_in_the_address_becomes_a_cookie_and_leaves_the_address(read_models: asyncpg.Pool) -> None:
     async with visitor(read_models, None) as http:
         answer = await http.get("/?token=acme&period=7d")
         assert (answer.status_code, answer.headers["location"]) == (303, "/?period=7d")
@@ -61,7 +63,7 @@ async def test_a_token_in_the_address_becomes_a_cookie_and_leaves_the_address(re
         assert (await http.get("/")).status_code == 200
 
 
-async def test_no_page_lets_foreign_or_inline_scripts_run(read_models, take):
+async def test_no_page_lets_foreign_or_inline_scripts_run(read_models: asyncpg.Pool, take: Take) -> None:
     await take(feedback("f1"))
     async with visitor(read_models) as http:
         answer = await http.get("/")
@@ -73,7 +75,7 @@ async def test_no_page_lets_foreign_or_inline_scripts_run(read_models, take):
     assert " onclick=" not in answer.text
 
 
-async def test_the_overview_counts_what_is_effective(read_models, take):
+async def test_the_overview_counts_what_is_effective(read_models: asyncpg.Pool, take: Take) -> None:
     await take(
         feedback("f1", turn="t1", reaction="not_ok", at=0),
         feedback("f2", turn="t1", kind="explicit", reaction="ok", at=1),
@@ -87,7 +89,7 @@ async def test_the_overview_counts_what_is_effective(read_models, take):
         assert re.findall(r'<p class="figure">(.*?)</p>', people) == ["100%", "–"]
 
 
-async def test_users_text_stays_text_everywhere(read_models, take):
+async def test_users_text_stays_text_everywhere(read_models: asyncpg.Pool, take: Take) -> None:
     await take(
         message("q1", turn="t1", content=HOSTILE, at=0),
         message("a1", turn="t1", content=HOSTILE, agent=HOSTILE, at=1),
@@ -104,7 +106,7 @@ async def test_users_text_stays_text_everywhere(read_models, take):
         assert "&lt;script&gt;alert(1)&lt;/script&gt;{{ 7*7 }}" in text
 
 
-async def test_a_conversation_reads_in_order_with_its_reactions(read_models, take):
+async def test_a_conversation_reads_in_order_with_its_reactions(read_models: asyncpg.Pool, take: Take) -> None:
     await take(
         message("a1", turn="t1", content="In Leipzig.", agent="agent-a", at=2),
         message("q1", turn="t1", content="Where is it?", at=1),
@@ -121,12 +123,14 @@ async def test_a_conversation_reads_in_order_with_its_reactions(read_models, tak
         assert (await http.get("/dashboard/conversation?tenant=acme&project=support")).status_code == 400
 
 
-async def test_a_tenants_caller_sees_that_tenant_alone_and_no_platform_health(read_models, take):
+async def test_a_tenants_caller_sees_that_tenant_alone_and_no_platform_health(
+    read_models: asyncpg.Pool, take: Take
+) -> None:
     await take(
         feedback("f1", tenant="acme", conversation="ours"), feedback("f2", tenant="globex", conversation="theirs")
     )
 
-    async def health():
+    async def health() -> dict[str, object]:
         return {"lag": {"reporting": 5}, "parked": 1, "dead_letters": {}}
 
     async with visitor(read_models, "acme", health) as http:
@@ -147,7 +151,7 @@ async def test_a_tenants_caller_sees_that_tenant_alone_and_no_platform_health(re
         assert "Waiting in the log" in (await http.get("/?at=globex/support")).text
 
 
-async def test_an_empty_platform_and_an_empty_period_say_so(read_models, take):
+async def test_an_empty_platform_and_an_empty_period_say_so(read_models: asyncpg.Pool, take: Take) -> None:
     async with visitor(read_models) as http:
         assert "No conversations yet" in (await http.get("/")).text
         await take(feedback("f1", at=-40 * 86_400))
@@ -157,13 +161,13 @@ async def test_an_empty_platform_and_an_empty_period_say_so(read_models, take):
         assert '<p class="figure">100%</p>' in (await http.get("/?period=all")).text
 
 
-async def test_health_that_fails_or_hangs_does_not_take_the_page_along(read_models, take):
+async def test_health_that_fails_or_hangs_does_not_take_the_page_along(read_models: asyncpg.Pool, take: Take) -> None:
     await take(feedback("f1"))
 
-    async def broken():
+    async def broken() -> None:
         raise RuntimeError
 
-    async def hanging():
+    async def hanging() -> None:
         await asyncio.sleep(60)
 
     for health in (broken, hanging):
@@ -174,7 +178,9 @@ async def test_health_that_fails_or_hangs_does_not_take_the_page_along(read_mode
 
 
 @pytest.mark.parametrize("query", ["period=1y", "origin=alien", "agent=%00", "tenant=a%20b", f"agent={'x' * 300}"])
-async def test_an_address_that_makes_no_sense_gets_a_page_that_says_so(read_models, take, query):
+async def test_an_address_that_makes_no_sense_gets_a_page_that_says_so(
+    read_models: asyncpg.Pool, take: Take, query: str
+) -> None:
     await take(feedback("f1"))
     async with visitor(read_models) as http:
         answer = await http.get(f"/?{query}")
@@ -182,7 +188,7 @@ async def test_an_address_that_makes_no_sense_gets_a_page_that_says_so(read_mode
     assert "This address does not work" in answer.text
 
 
-async def test_without_its_database_the_page_says_so_and_can_be_asked_again(read_models):
+async def test_without_its_database_the_page_says_so_and_can_be_asked_again(read_models: asyncpg.Pool) -> None:
     async with visitor(read_models) as http:
         await read_models.close()
         answer = await http.get("/")
@@ -191,7 +197,7 @@ async def test_without_its_database_the_page_says_so_and_can_be_asked_again(read
 
 
 @pytest.mark.parametrize("name", ["dashboard.css", "dashboard.js", "theme.js", "icon.svg"])
-async def test_assets_come_from_the_package(read_models, name):
+async def test_assets_come_from_the_package(read_models: asyncpg.Pool, name: str) -> None:
     async with visitor(read_models) as http:
         answer = await http.get(f"/dashboard/assets/{name}")
         assert answer.status_code == 200
@@ -199,7 +205,9 @@ async def test_assets_come_from_the_package(read_models, name):
         assert (await http.get("/dashboard/assets/../routes.py")).status_code == 404
 
 
-async def test_the_sign_in_form_takes_a_token_and_goes_where_one_was_going(read_models, take):
+async def test_the_sign_in_form_takes_a_token_and_goes_where_one_was_going(
+    read_models: asyncpg.Pool, take: Take
+) -> None:
     await take(feedback("f1"))
     async with visitor(read_models, None) as http:
         asked = await http.get("/dashboard/feedback?at=acme/support&q=%3Cb%3E")
@@ -217,31 +225,31 @@ async def test_the_sign_in_form_takes_a_token_and_goes_where_one_was_going(read_
 
 
 @pytest.mark.parametrize("target", ["//evil.example", "https://evil.example", "/\\evil.example", "", "/a b", "x"])
-async def test_the_sign_in_form_never_leads_to_another_site(read_models, target):
+async def test_the_sign_in_form_never_leads_to_another_site(read_models: asyncpg.Pool, target: str) -> None:
     async with visitor(read_models, None) as http:
         answer = await http.post("/sign-in", data={"token": "acme", "next": target})
         assert (answer.status_code, answer.headers["location"]) == (303, "/")
 
 
 @pytest.mark.parametrize("body", [b"", b"\xff\xfe", b"token", b"token=" + b"x" * 60_000, b"&" * 2_000, b"token=%C3%A9"])
-async def test_a_sign_in_that_makes_no_sense_is_a_wrong_one(read_models, body):
+async def test_a_sign_in_that_makes_no_sense_is_a_wrong_one(read_models: asyncpg.Pool, body: bytes) -> None:
     async with visitor(read_models, None) as http:
         answer = await http.post("/sign-in", content=body)
         assert answer.status_code == 422
         assert "This token does not work" in answer.text
 
 
-async def test_an_old_cookie_says_that_the_token_no_longer_works(read_models):
+async def test_an_old_cookie_says_that_the_token_no_longer_works(read_models: asyncpg.Pool) -> None:
     async with visitor(read_models, None) as http:
         http.cookies.set("agent_feedback_token", "expired")
         assert "This token does not work" in (await http.get("/")).text
 
 
-async def test_health_is_asked_for_once_for_all_viewers(read_models, take):
+async def test_health_is_asked_for_once_for_all_viewers(read_models: asyncpg.Pool, take: Take) -> None:
     await take(feedback("f1"))
     asked = []
 
-    async def health():
+    async def health() -> dict[str, object]:
         asked.append(1)
         return {"lag": {"reporting": 5}}
 
@@ -252,7 +260,7 @@ async def test_health_is_asked_for_once_for_all_viewers(read_models, take):
     assert len(asked) == 1
 
 
-async def test_an_address_of_nobodys_gets_a_page_in_a_browser_and_json_elsewhere(read_models):
+async def test_an_address_of_nobodys_gets_a_page_in_a_browser_and_json_elsewhere(read_models: asyncpg.Pool) -> None:
     async with visitor(read_models) as http:
         answer = await http.get("/dashboard/nowhere", headers=BROWSER)
         assert answer.status_code == 404
@@ -263,7 +271,7 @@ async def test_an_address_of_nobodys_gets_a_page_in_a_browser_and_json_elsewhere
         assert (await http.get("/dashboard/nowhere", headers=BROWSER)).status_code == 401
 
 
-async def test_while_the_issuer_does_not_answer_a_browser_gets_a_page_and_others_json():
+async def test_while_the_issuer_does_not_answer_a_browser_gets_a_page_and_others_json() -> None:
     async with issuer() as source, guarded_by(source) as http:
         source.status = 500
         for path in ("/", "/?token=another", "/dashboard/feedback", "/dashboard/nowhere"):
@@ -276,7 +284,7 @@ async def test_while_the_issuer_does_not_answer_a_browser_gets_a_page_and_others
         assert answer.json() == {"detail": "The issuer of tokens is not available; send this again later."}
 
 
-async def test_a_page_that_comes_too_late_asks_the_issuer_no_more():
+async def test_a_page_that_comes_too_late_asks_the_issuer_no_more() -> None:
     async with issuer() as source, guarded_by(source, seconds=0.1) as http:
         source.gate.clear()
         async with asyncio.timeout(5):
@@ -285,7 +293,7 @@ async def test_a_page_that_comes_too_late_asks_the_issuer_no_more():
     assert "There was no answer within 0.1 s; send this again later." in answer.text
 
 
-async def test_an_address_that_is_no_utf8_gets_a_page_in_a_browser_and_json_elsewhere():
+async def test_an_address_that_is_no_utf8_gets_a_page_in_a_browser_and_json_elsewhere() -> None:
     async with issuer() as source, guarded_by(source) as http:
         answer = await http.get("/dashboard/%ff", headers=BROWSER)
         assert answer.status_code == 422
@@ -294,7 +302,7 @@ async def test_an_address_that_is_no_utf8_gets_a_page_in_a_browser_and_json_else
         assert (answer.status_code, answer.json()) == (422, {"detail": "The path is not UTF-8."})
 
 
-async def test_pages_are_compressed_for_those_who_take_it(read_models, take):
+async def test_pages_are_compressed_for_those_who_take_it(read_models: asyncpg.Pool, take: Take) -> None:
     await take(feedback("f1"))
     async with visitor(read_models) as http:
         assert (await http.get("/")).headers["content-encoding"] == "gzip"
@@ -302,7 +310,7 @@ async def test_pages_are_compressed_for_those_who_take_it(read_models, take):
         assert "content-encoding" not in plain.headers
 
 
-async def test_a_period_with_nothing_before_it_is_compared_with_nothing(read_models, take):
+async def test_a_period_with_nothing_before_it_is_compared_with_nothing(read_models: asyncpg.Pool, take: Take) -> None:
     await take(feedback("f1"))
     async with visitor(read_models) as http:
         assert "There is no earlier period to compare with." in (await http.get("/")).text

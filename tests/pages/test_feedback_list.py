@@ -8,19 +8,21 @@ import io
 import json
 import re
 
+import asyncpg
+import httpx
 import pytest
 
 from reporting.api import conversations_router
 from reporting.pages.routes import pages_router
 from servicekit.clock import FixedClock
 from tests.support.reporting_client import client
-from tests.support.reporting_events import START, feedback, message
+from tests.support.reporting_events import START, Take, feedback, message
 
 NOW = FixedClock(START + 3_600_000_000)
 TRACES = "https://traces.example/{trace_id}/view"
 
 
-def visitor(read_models, token="all"):
+def visitor(read_models: asyncpg.Pool, token: str = "all") -> httpx.AsyncClient:
     return client([pages_router(read_models, NOW, None, TRACES), conversations_router(read_models, NOW)], token)
 
 
@@ -32,7 +34,9 @@ def links(page: str, text: str) -> list[str]:
     return [html.unescape(found) for found in re.findall(rf'href="([^"]*)"[^>]*>\s*{re.escape(text)}', page)]
 
 
-async def test_a_text_that_is_far_back_is_found_by_going_on(read_models, take, monkeypatch):
+async def test_a_text_that_is_far_back_is_found_by_going_on(
+    read_models: asyncpg.Pool, take: Take, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("reporting.queries.search.LOOKED_THROUGH", 3)
     await take(*(feedback(f"n{at}", turn=f"t{at}", text="hay" if at else "needle", at=at) for at in range(8)))
     async with visitor(read_models) as http:
@@ -44,7 +48,7 @@ async def test_a_text_that_is_far_back_is_found_by_going_on(read_models, take, m
     assert texts(pages[-1]) == ["needle"]
 
 
-async def some(take):
+async def some(take: Take) -> None:
     await take(
         message("q1", turn="t1", content="Cheaper?", at=0),
         message("a1", turn="t1", agent="agent-a", content="**No.**", at=1, agent_version="7", trace_id="tr/1"),
@@ -79,7 +83,9 @@ async def some(take):
         ("agent=&reaction=&q=", ["three", "two", "one"]),
     ],
 )
-async def test_each_filter_of_the_address_narrows_the_list_and_its_files_alike(read_models, take, query, expected):
+async def test_each_filter_of_the_address_narrows_the_list_and_its_files_alike(
+    read_models: asyncpg.Pool, take: Take, query: str, expected: list[str]
+) -> None:
     await some(take)
     async with visitor(read_models) as http:
         assert texts((await http.get(f"/dashboard/feedback?{query}")).text) == expected
@@ -89,7 +95,7 @@ async def test_each_filter_of_the_address_narrows_the_list_and_its_files_alike(r
         assert [row["text"] for row in rows] == expected
 
 
-async def test_a_reply_is_listed_as_a_reply_and_counts_for_nothing(read_models, take):
+async def test_a_reply_is_listed_as_a_reply_and_counts_for_nothing(read_models: asyncpg.Pool, take: Take) -> None:
     await some(take)
     await take(feedback("r1", kind="implicit", turn="t1", agent="agent-a", user="eve", text="And in May?", at=5))
     async with visitor(read_models) as http:
@@ -113,13 +119,13 @@ async def test_a_reply_is_listed_as_a_reply_and_counts_for_nothing(read_models, 
     assert texts(shown) == ["And in May?"]
 
 
-async def test_all_time_begins_with_the_first_reply(read_models, take):
+async def test_all_time_begins_with_the_first_reply(read_models: asyncpg.Pool, take: Take) -> None:
     await take(feedback("r1", kind="implicit", text="first", at=1), feedback("f1", turn="t2", text="then", at=500))
     async with visitor(read_models) as http:
         assert texts((await http.get("/dashboard/feedback?period=all")).text) == ["then", "first"]
 
 
-async def test_critics_can_be_told_apart_on_the_pages_of_figures(read_models, take):
+async def test_critics_can_be_told_apart_on_the_pages_of_figures(read_models: asyncpg.Pool, take: Take) -> None:
     for user, critic in (("ann", "human"), ("critic", "agent")):
         await take(feedback(f"f {user}", user=user, user_type=critic, agent_version=f"v-{critic}", at=1))
     async with visitor(read_models) as http:
@@ -130,14 +136,14 @@ async def test_critics_can_be_told_apart_on_the_pages_of_figures(read_models, ta
     assert ("v-agent" in page, "v-human" in page) == (True, False)
 
 
-async def test_an_ai_critic_is_not_shown_as_a_person(read_models, take):
+async def test_an_ai_critic_is_not_shown_as_a_person(read_models: asyncpg.Pool, take: Take) -> None:
     await take(feedback("f1", turn="t1", kind="explicit", reaction="not_ok", text="one", at=1, user_type="agent"))
     async with visitor(read_models) as http:
         page = (await http.get("/dashboard/feedback")).text
     assert "AI critic, " in page and ">person, " not in page
 
 
-async def test_a_filter_that_is_none_gets_a_page_that_says_so(read_models, take):
+async def test_a_filter_that_is_none_gets_a_page_that_says_so(read_models: asyncpg.Pool, take: Take) -> None:
     await some(take)
     async with visitor(read_models) as http:
         for query in ("reaction=great", "tz=Nowhere/Land", "from=soon", "cursor=x", "cursor=1-2-x", "confidence=7"):
@@ -146,7 +152,7 @@ async def test_a_filter_that_is_none_gets_a_page_that_says_so(read_models, take)
             assert "does not work" in answer.text
 
 
-async def test_the_list_goes_on_and_shows_each_once(read_models, take):
+async def test_the_list_goes_on_and_shows_each_once(read_models: asyncpg.Pool, take: Take) -> None:
     await take(*(feedback(f"s{at}", turn=f"t{at}", text=f"n{at}", at=at) for at in range(120)))
     async with visitor(read_models) as http:
         seen, address = [], "/dashboard/feedback?reaction=ok"
@@ -159,7 +165,7 @@ async def test_the_list_goes_on_and_shows_each_once(read_models, take):
         assert len(lines) == 120
 
 
-async def test_the_files_hold_what_the_api_finds_and_no_formula(read_models, take):
+async def test_the_files_hold_what_the_api_finds_and_no_formula(read_models: asyncpg.Pool, take: Take) -> None:
     await some(take)
     await take(feedback("f4", turn="t4", text='=HYPERLINK("x")', tags=("a", "b"), correction="-1+1", at=9))
     async with visitor(read_models) as http:
@@ -172,7 +178,7 @@ async def test_the_files_hold_what_the_api_finds_and_no_formula(read_models, tak
         assert row["value"] == "0.6"
 
 
-async def test_the_numbers_of_the_overview_lead_to_their_cases(read_models, take):
+async def test_the_numbers_of_the_overview_lead_to_their_cases(read_models: asyncpg.Pool, take: Take) -> None:
     await some(take)
     async with visitor(read_models) as http:
         page = (await http.get("/")).text
@@ -186,7 +192,9 @@ async def test_the_numbers_of_the_overview_lead_to_their_cases(read_models, take
         assert "agent=agent-b" in links(page, "agent-b")[0]
 
 
-async def test_a_transcript_opened_from_the_list_has_its_neighbours_and_the_way_back(read_models, take):
+async def test_a_transcript_opened_from_the_list_has_its_neighbours_and_the_way_back(
+    read_models: asyncpg.Pool, take: Take
+) -> None:
     await some(take)
     async with visitor(read_models) as http:
         listed = (await http.get("/dashboard/feedback?agent=agent-a&period=7d")).text
@@ -203,7 +211,7 @@ async def test_a_transcript_opened_from_the_list_has_its_neighbours_and_the_way_
         assert len(links((await http.get(newer)).text, "Older")) == 1
 
 
-async def test_an_erased_text_is_shown_as_such(read_models, take):
+async def test_an_erased_text_is_shown_as_such(read_models: asyncpg.Pool, take: Take) -> None:
     await some(take)
     await read_models.execute("update messages set content = '', sender_id = '' where message_id = 'q1'")
     async with visitor(read_models) as http:
@@ -212,7 +220,9 @@ async def test_an_erased_text_is_shown_as_such(read_models, take):
     assert "Cheaper?" not in page
 
 
-async def test_the_agents_page_has_versions_reasons_and_its_worst_conversations(read_models, take):
+async def test_the_agents_page_has_versions_reasons_and_its_worst_conversations(
+    read_models: asyncpg.Pool, take: Take
+) -> None:
     await some(take)
     async with visitor(read_models) as http:
         page = (await http.get("/dashboard/agent?at=acme/support&agent=agent-a")).text
@@ -221,7 +231,7 @@ async def test_the_agents_page_has_versions_reasons_and_its_worst_conversations(
         assert (await http.get("/dashboard/agent")).status_code == 404
 
 
-async def test_the_calibration_page_compares_machine_and_people(read_models, take):
+async def test_the_calibration_page_compares_machine_and_people(read_models: asyncpg.Pool, take: Take) -> None:
     await some(take)
     await take(feedback("m1", turn="t2", kind="inferred", reaction="not_ok", confidence=0.92, at=5))
     async with visitor(read_models) as http:
@@ -230,7 +240,7 @@ async def test_the_calibration_page_compares_machine_and_people(read_models, tak
         assert '<td class="agrees">1</td>' in page
 
 
-async def test_a_callers_files_and_pages_hold_their_project_alone(read_models, take):
+async def test_a_callers_files_and_pages_hold_their_project_alone(read_models: asyncpg.Pool, take: Take) -> None:
     await some(take)
     await take(feedback("g1", tenant="globex", text="theirs", agent="agent-a", turn="t1", at=8))
     async with visitor(read_models, "acme") as http:
@@ -242,7 +252,7 @@ async def test_a_callers_files_and_pages_hold_their_project_alone(read_models, t
             assert refused.status_code == 404
 
 
-async def test_hostile_text_stays_text_in_every_page(read_models, take):
+async def test_hostile_text_stays_text_in_every_page(read_models: asyncpg.Pool, take: Take) -> None:
     hostile = "<script>alert(1)</script>{{ 7*7 }}"
     await take(
         message("a1", turn="t1", agent=hostile, content=hostile, at=1, agent_version=hostile),

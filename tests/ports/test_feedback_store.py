@@ -34,7 +34,7 @@ async def pages(store: Store, batch: int) -> list[list[UUID]]:
     return [[one.feedback_id for one in page] async for page in store.scan(batch)]
 
 
-async def test_an_empty_store_holds_nothing(store):
+async def test_an_empty_store_holds_nothing(store: Store) -> None:
     assert await store.load([]) == {}
     assert await store.load([UUID(int=1)]) == {}
     assert await store.save([]) == set()
@@ -42,14 +42,14 @@ async def test_an_empty_store_holds_nothing(store):
     assert await store.totals() == Totals()
 
 
-async def test_of_two_inserts_the_first_stays(store):
+async def test_of_two_inserts_the_first_stays(store: Store) -> None:
     first, second = record(text="first"), record(text="second", revision=2)
     assert await store.save([insert(first)]) == {first.feedback_id}
     assert await store.save([insert(second)]) == set()
     assert await held(store, first) == [first]
 
 
-async def test_a_save_replaces_the_revision_it_was_loaded_with(store):
+async def test_a_save_replaces_the_revision_it_was_loaded_with(store: Store) -> None:
     old, new = record(revision=7, created=7, text="old"), record(revision=8, created=7, text="new")
     await store.save([insert(old)])
     assert await store.save([Save(new, 7)]) == {new.feedback_id}
@@ -57,25 +57,25 @@ async def test_a_save_replaces_the_revision_it_was_loaded_with(store):
 
 
 @pytest.mark.parametrize("loaded", [6, 8, 9])
-async def test_a_save_on_another_revision_loses(store, loaded):
+async def test_a_save_on_another_revision_loses(store: Store, loaded: int) -> None:
     stored = record(revision=7, text="stored")
     await store.save([insert(stored)])
     assert await store.save([Save(record(revision=9, text="late"), loaded)]) == set()
     assert await held(store, stored) == [stored]
 
 
-async def test_the_revisions_alone(store):
+async def test_the_revisions_alone(store: Store) -> None:
     await store.save([insert(record("one", revision=7)), insert(record("two", revision=9))])
     ids = [record(name).feedback_id for name in ("one", "two", "three")]
     assert await store.revisions(ids) == {ids[0]: 7, ids[1]: 9}
 
 
-async def test_a_save_of_what_is_gone_loses(store):
+async def test_a_save_of_what_is_gone_loses(store: Store) -> None:
     assert await store.save([Save(record(revision=9), 8)]) == set()
     assert await held(store, record()) == [None]
 
 
-async def test_a_batch_may_succeed_in_part(store):
+async def test_a_batch_may_succeed_in_part(store: Store) -> None:
     await store.save([insert(record("taken", revision=3)), insert(record("stale", revision=3))])
     saves = [
         insert(record("taken", text="never")),
@@ -89,7 +89,7 @@ async def test_a_batch_may_succeed_in_part(store):
     assert [one and one.shown.payload.text for one in found] == [None, "free", None, None]
 
 
-async def test_a_writer_that_lost_to_the_same_revision_gets_nothing_back(store):
+async def test_a_writer_that_lost_to_the_same_revision_gets_nothing_back(store: Store) -> None:
     await store.save([insert(record(revision=1)), insert(record("other", revision=1))])
     assert await store.save([Save(record(revision=2, text="winner"), 1)]) == {record().feedback_id}
     both = [Save(record(revision=2, text="loser"), 1), Save(record("other", revision=2), 1)]
@@ -97,7 +97,7 @@ async def test_a_writer_that_lost_to_the_same_revision_gets_nothing_back(store):
     assert [one and one.shown.payload.text for one in await held(store, record())] == ["winner"]
 
 
-async def test_racing_writers_all_get_their_changes_in(store):
+async def test_racing_writers_all_get_their_changes_in(store: Store) -> None:
     async def write(name: str) -> None:
         while True:
             (found,) = await held(store, record())
@@ -115,7 +115,7 @@ async def test_racing_writers_all_get_their_changes_in(store):
     assert found.revision == 12
 
 
-async def test_racing_batches_in_opposite_order_never_stand_in_each_others_way(store):
+async def test_racing_batches_in_opposite_order_never_stand_in_each_others_way(store: Store) -> None:
     async def write(order: list[str], text: str) -> set[UUID]:
         return await store.save([insert(record(name, text=text)) for name in order])
 
@@ -162,7 +162,7 @@ FULL = Record(
 )
 
 
-async def test_every_field_comes_back_as_it_was(store):
+async def test_every_field_comes_back_as_it_was(store: Store) -> None:
     await store.save([insert(FULL)])
     assert await held(store, FULL) == [FULL]
     found = (await store.load([FULL.feedback_id]))[FULL.feedback_id]
@@ -171,7 +171,7 @@ async def test_every_field_comes_back_as_it_was(store):
     assert found.slots["❤"].payload.provenance == Provenance()
 
 
-async def test_a_replaced_record_comes_back_whole_too(store):
+async def test_a_replaced_record_comes_back_whole_too(store: Store) -> None:
     await store.save([insert(replace(FULL, slots={"": entry()}, revision=1, created_revision=1))])
     assert await store.save([Save(FULL, 1)]) == {FULL.feedback_id}
     assert await held(store, FULL) == [FULL]
@@ -183,7 +183,7 @@ def on_turn(source: str, name: str, turn: str = "t1", *, present: bool = True, *
     return Record(about, "explicit", origin, {"": entry(present=present, turn_id=turn)}, 1, 1)
 
 
-async def test_verdicts_and_reviews_are_found_by_their_turns(store):
+async def test_verdicts_and_reviews_are_found_by_their_turns(store: Store) -> None:
     wanted = [on_turn("inference", "m1"), on_turn("inference", "m2", present=False), on_turn("review", "t1")]
     wanted.append(on_turn("review", "t2", "t2", user_id="bob"))
     others = [on_turn("api", "t1"), on_turn("chat", "a1"), on_turn("inference", "m3", "t3")]
@@ -196,7 +196,7 @@ async def test_verdicts_and_reviews_are_found_by_their_turns(store):
     assert await store.on_turns([]) == []
 
 
-async def test_an_overruled_verdict_is_stored_and_counted_as_cleared(store):
+async def test_an_overruled_verdict_is_stored_and_counted_as_cleared(store: Store) -> None:
     verdict, review = on_turn("inference", "m1"), on_turn("review", "t1")
     await store.save([insert(verdict), insert(review)])
     overruled = replace(verdict, revision=2, overruled_by=review.feedback_id)
@@ -206,7 +206,7 @@ async def test_an_overruled_verdict_is_stored_and_counted_as_cleared(store):
     assert (totals.stored, totals.cleared, totals.by_reaction) == (2, 1, Counter(ok=1))
 
 
-async def test_ids_of_the_greatest_length_fit(store):
+async def test_ids_of_the_greatest_length_fit(store: Store) -> None:
     wide = "".join(chr(0x20000 + at * 7) for at in range(256))
     longest = Record(
         Key("t" * 64, "p" * 64, wide, "inference", wide[::-1], wide, f"{wide}:{wide[:128]}"),
@@ -220,7 +220,7 @@ async def test_ids_of_the_greatest_length_fit(store):
     assert await held(store, longest) == [longest]
 
 
-async def test_keys_that_differ_in_one_part_are_two_feedbacks(store):
+async def test_keys_that_differ_in_one_part_are_two_feedbacks(store: Store) -> None:
     parts = Key("t", "p", "c", "s", "u", "a", "i")
     keys = [parts, *(parts._replace(**{name: "other"}) for name in Key._fields)]
     records = [Record(one, "explicit", "user", {"": entry()}, 1, 1) for one in keys]
@@ -228,7 +228,7 @@ async def test_keys_that_differ_in_one_part_are_two_feedbacks(store):
     assert await held(store, *records) == records
 
 
-async def test_a_scan_gives_everything_once_by_id_in_pages(store):
+async def test_a_scan_gives_everything_once_by_id_in_pages(store: Store) -> None:
     records = [record(f"n{n}") for n in range(7)]
     await store.save([insert(one) for one in records])
     ids = sorted(one.feedback_id for one in records)
@@ -237,7 +237,7 @@ async def test_a_scan_gives_everything_once_by_id_in_pages(store):
     assert [one async for page in store.scan() for one in page] == sorted(records, key=lambda one: one.feedback_id)
 
 
-async def test_ids_are_in_the_order_of_their_bytes(store):
+async def test_ids_are_in_the_order_of_their_bytes(store: Store) -> None:
     records = [record(f"n{n}") for n in range(300)]
     await store.save([insert(one) for one in records])
     (ids,) = await pages(store, 1_000)
@@ -245,7 +245,7 @@ async def test_ids_are_in_the_order_of_their_bytes(store):
     assert {id_.bytes[0] >> 7 for id_ in ids} == {0, 1}
 
 
-async def test_what_is_stored_during_a_scan_spoils_nothing(store):
+async def test_what_is_stored_during_a_scan_spoils_nothing(store: Store) -> None:
     first = [record(f"n{n}") for n in range(6)]
     await store.save([insert(one) for one in first])
     seen: list[UUID] = []
@@ -257,7 +257,7 @@ async def test_what_is_stored_during_a_scan_spoils_nothing(store):
     assert {one.feedback_id for one in first} <= set(seen)
 
 
-async def test_totals_count_live_ones_by_type_and_reaction(store):
+async def test_totals_count_live_ones_by_type_and_reaction(store: Store) -> None:
     def one(name: str, type_: str, **said: object) -> Save:
         return insert(replace(record(name, **said), feedback_type=type_))
 
@@ -280,7 +280,7 @@ async def test_totals_count_live_ones_by_type_and_reaction(store):
     )
 
 
-async def test_two_thousand_records_are_one_save(store):
+async def test_two_thousand_records_are_one_save(store: Store) -> None:
     records = [record(f"n{n}", text=f"text {n}") for n in range(2_000)]
     everything = {one.feedback_id for one in records}
     assert await store.save([insert(one) for one in records]) == everything

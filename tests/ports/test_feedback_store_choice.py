@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator
+
 import pytest
 
 from feedback.store import Save
@@ -15,23 +17,23 @@ from tests.support.feedback_events import record
 
 
 @pytest.fixture
-async def service():
+async def service() -> AsyncIterator[Service]:
     service = Service("feedback", ServiceContext(bootstrap="127.0.0.1:1"))
     yield service
     await service.resources.aclose()
 
 
-async def test_memory(service):
+async def test_memory(service: Service) -> None:
     assert isinstance(await open_store("memory://", service), MemoryStore)
 
 
-async def test_postgres(service, postgres_url):
+async def test_postgres(service: Service, postgres_url: str) -> None:
     store = await open_store(postgres_url, service)
     assert isinstance(store, PostgresStore)
 
 
 @pytest.mark.real
-async def test_mongo_with_its_indexes_made_once_and_again(service, mongo_url):
+async def test_mongo_with_its_indexes_made_once_and_again(service: Service, mongo_url: str) -> None:
     for _ in range(2):
         store = await open_store(f"{mongo_url}/choice", service)
         assert isinstance(store, MongoStore)
@@ -41,6 +43,6 @@ async def test_mongo_with_its_indexes_made_once_and_again(service, mongo_url):
     await store._database.client.drop_database("choice")
 
 
-async def test_any_other_is_refused_at_start(service):
+async def test_any_other_is_refused_at_start(service: Service) -> None:
     with pytest.raises(StartError, match="mysql://"):
         await open_store("mysql://localhost/x", service)

@@ -17,6 +17,7 @@ from feedback.emojis import DEFAULT_REWARDS
 from feedback.handlers import FeedbackHandler
 from feedback.model import Record
 from feedback.store import Save, Store, Totals
+from servicekit.log.messages import Message, Written
 from servicekit.log.outcome import ERASED, STORED, UNCHANGED
 from tests.support.feedback_events import (
     START,
@@ -60,20 +61,20 @@ async def of_person(store: Store, person: Person, pages: int = 500) -> list[list
     return [list(page) async for page in store.scan_person(person, pages)]
 
 
-async def test_a_stub_keeps_its_ids_and_its_revision(store):
+async def test_a_stub_keeps_its_ids_and_its_revision(store: Store) -> None:
     stub = replace(record(revision=9, created=0), slots={})
     await store.save([Save(record(revision=8, text=SECRET), 0)])
     assert await store.save([Save(stub, 8)]) == {stub.feedback_id}
     assert await store.load([stub.feedback_id]) == {stub.feedback_id: stub}
 
 
-async def test_stubs_are_in_no_scan_and_count_as_forgotten_only(store):
+async def test_stubs_are_in_no_scan_and_count_as_forgotten_only(store: Store) -> None:
     await store.save([Save(replace(record("gone"), slots={}), 0), Save(record("here"), 0)])
     assert await scanned(store) == [record("here")]
     assert await store.totals() == Totals(1, 0, 1, Counter(explicit=1), Counter(ok=1))
 
 
-async def test_a_stub_may_be_filled_again(store):
+async def test_a_stub_may_be_filled_again(store: Store) -> None:
     stub = replace(record(revision=9, created=0), slots={})
     await store.save([Save(stub, 0)])
     filled = record(revision=10, created=10, text="new words")
@@ -82,7 +83,7 @@ async def test_a_stub_may_be_filled_again(store):
     assert await scanned(store) == [filled]
 
 
-async def test_a_persons_records_are_those_of_all_projects_of_one_tenant(store):
+async def test_a_persons_records_are_those_of_all_projects_of_one_tenant(store: Store) -> None:
     theirs = [record(f"n{n}", project=project) for n in range(2) for project in ("support", "sales")]
     stub = replace(record("stub"), slots={})
     others = [record("o", user="bob"), record("o", tenant="globex")]
@@ -93,7 +94,7 @@ async def test_a_persons_records_are_those_of_all_projects_of_one_tenant(store):
     assert await of_person(store, Person("globex", "bob")) == []
 
 
-async def test_the_ledger_keeps_each_persons_last_erasure(store):
+async def test_the_ledger_keeps_each_persons_last_erasure(store: Store) -> None:
     assert await store.erased_at([ANN]) == {}
     assert await store.erased_at([]) == {}
     assert await store.note_erasures([]) == set()
@@ -105,14 +106,16 @@ async def test_the_ledger_keeps_each_persons_last_erasure(store):
     assert await store.erased_at([Person("globex", "ann")]) == {}
 
 
-async def test_people_with_the_longest_names_are_kept_apart(store):
+async def test_people_with_the_longest_names_are_kept_apart(store: Store) -> None:
     wide = "".join(chr(0x20000 + at * 7) for at in range(255))
     people = [Person("t" * 64, wide + end) for end in "xy"]
     await store.note_erasures([Erasure(people[0], "q", 5)])
     assert await store.erased_at(people) == {people[0]: 5}
 
 
-async def test_an_erasure_leaves_no_text_and_tombstones_on_the_right_partition(handler, store, log):
+async def test_an_erasure_leaves_no_text_and_tombstones_on_the_right_partition(
+    handler: FeedbackHandler, store: Store, log: RecordingProducer
+) -> None:
     said = [
         explicit(text=SECRET, correction=SECRET, tags=("secret tag",)),
         reply(SECRET),
@@ -140,7 +143,7 @@ async def test_an_erasure_leaves_no_text_and_tombstones_on_the_right_partition(h
     )
 
 
-async def test_others_keep_what_they_said(handler, store, log):
+async def test_others_keep_what_they_said(handler: FeedbackHandler, store: Store, log: RecordingProducer) -> None:
     await handler.handle(
         batch(explicit(user_id="bob"), explicit(tenant="globex"), explicit(), reaction(reaction_user_id="bob"))
     )
@@ -153,7 +156,9 @@ async def test_others_keep_what_they_said(handler, store, log):
     assert [message.key for message in log.sent] == [str(key().feedback_id)]
 
 
-async def test_what_was_said_up_to_five_minutes_after_is_forgotten_and_what_comes_later_is_taken(handler, store, log):
+async def test_what_was_said_up_to_five_minutes_after_is_forgotten_and_what_comes_later_is_taken(
+    handler: FeedbackHandler, store: Store, log: RecordingProducer
+) -> None:
     await handler.handle(batch(erasure(at=0)))
     outcomes = await handler.handle(
         batch(
@@ -169,7 +174,9 @@ async def test_what_was_said_up_to_five_minutes_after_is_forgotten_and_what_come
     assert json.loads(log.last[str(stored.feedback_id)] or b"")["change"] == "created"
 
 
-async def test_a_late_old_change_does_not_bring_a_forgotten_feedback_back(handler, store, log):
+async def test_a_late_old_change_does_not_bring_a_forgotten_feedback_back(
+    handler: FeedbackHandler, store: Store, log: RecordingProducer
+) -> None:
     await handler.handle(batch(explicit("ok", at=0, text=SECRET)))
     await handler.handle(batch(erasure(at=100)))
     assert await handler.handle(batch(received(explicit("not_ok", at=50, event="x2", text=SECRET), logged=900))) == [
@@ -179,7 +186,9 @@ async def test_a_late_old_change_does_not_bring_a_forgotten_feedback_back(handle
     assert set(log.last.values()) == {None}
 
 
-async def test_a_person_who_comes_back_makes_the_feedback_anew(handler, store, log):
+async def test_a_person_who_comes_back_makes_the_feedback_anew(
+    handler: FeedbackHandler, store: Store, log: RecordingProducer
+) -> None:
     await handler.handle(batch(explicit("ok", at=0, text=SECRET)))
     await handler.handle(batch(erasure(at=100)))
     (((stub,),)) = await of_person(store, ANN)
@@ -190,7 +199,9 @@ async def test_a_person_who_comes_back_makes_the_feedback_anew(handler, store, l
     assert announced["revision"] == stored.revision > stub.revision
 
 
-async def test_later_changes_stay_when_the_erasure_is_read_late(handler, store, log):
+async def test_later_changes_stay_when_the_erasure_is_read_late(
+    handler: FeedbackHandler, store: Store, log: RecordingProducer
+) -> None:
     await handler.handle(batch(reaction("👍", at=0), reaction("❤️", at=1_000, event="r2")))
     await handler.handle(batch(erasure(at=100)))
     (stored,) = await scanned(store)
@@ -200,7 +211,9 @@ async def test_later_changes_stay_when_the_erasure_is_read_late(handler, store, 
     assert [one.cleared for one in await scanned(store)] == [True]
 
 
-async def test_a_repeated_request_repeats_the_tombstones_and_changes_nothing(handler, store, log):
+async def test_a_repeated_request_repeats_the_tombstones_and_changes_nothing(
+    handler: FeedbackHandler, store: Store, log: RecordingProducer
+) -> None:
     await handler.handle(batch(explicit(text=SECRET), reply(SECRET)))
     await handler.handle(batch(erasure(at=10)))
     stubs, first = await of_person(store, ANN), log.sent[2:]
@@ -211,14 +224,18 @@ async def test_a_repeated_request_repeats_the_tombstones_and_changes_nothing(han
     assert len(first) == 2
 
 
-async def test_an_erasure_in_the_same_batch_goes_first(handler, store, log):
+async def test_an_erasure_in_the_same_batch_goes_first(
+    handler: FeedbackHandler, store: Store, log: RecordingProducer
+) -> None:
     old, new = explicit(text=SECRET), explicit(at=1_000, event="x2", turn_id="t2")
     assert await handler.handle(batch(old, erasure(at=10), new)) == [ERASED, STORED, STORED]
     assert [one.key.source_id for one in await scanned(store)] == ["t2"]
     assert log.last[str(key().feedback_id)] is None
 
 
-async def test_more_records_than_a_page_are_all_forgotten(handler, store, log):
+async def test_more_records_than_a_page_are_all_forgotten(
+    handler: FeedbackHandler, store: Store, log: RecordingProducer
+) -> None:
     await store.save([Save(record(f"n{n}", at=n), 0) for n in range(1_200)])
     await handler.handle(batch(erasure(at=10)))
     assert await store.totals() == Totals(forgotten=1_200)
@@ -226,7 +243,9 @@ async def test_more_records_than_a_page_are_all_forgotten(handler, store, log):
     assert set(log.last.values()) == {None}
 
 
-async def test_an_uncertain_commit_announces_the_tombstone_once_more(handler, log):
+async def test_an_uncertain_commit_announces_the_tombstone_once_more(
+    handler: FeedbackHandler, log: RecordingProducer
+) -> None:
     said = batch(explicit(text=SECRET))
     await handler.handle(said)
     await handler.handle(batch(erasure(at=10)))
@@ -262,7 +281,9 @@ class ErasedMeanwhile:
 
 
 @pytest.mark.parametrize("moment", ["erased_at", "save"])
-async def test_a_batch_that_an_erasure_overtakes_leaves_no_text(store, log, handler, moment):
+async def test_a_batch_that_an_erasure_overtakes_leaves_no_text(
+    store: Store, log: RecordingProducer, handler: FeedbackHandler, moment: str
+) -> None:
     racing = FeedbackHandler(ErasedMeanwhile(store, moment, handler), log, DEFAULT_REWARDS)
     outcomes = await racing.handle(batch(explicit(text=SECRET), explicit(at=1_000, event="x2", turn_id="t2")))
     assert outcomes == [ERASED, STORED]
@@ -271,9 +292,11 @@ async def test_a_batch_that_an_erasure_overtakes_leaves_no_text(store, log, hand
     assert not any(SECRET.encode() in (message.value or b"") for message in log.sent)
 
 
-async def test_an_announcement_that_an_erasure_overtakes_is_followed_by_a_tombstone(store, log, handler):
+async def test_an_announcement_that_an_erasure_overtakes_is_followed_by_a_tombstone(
+    store: Store, log: RecordingProducer, handler: FeedbackHandler
+) -> None:
     class ErasedBeforeSending(RecordingProducer):
-        async def send(self, messages):
+        async def send(self, messages: Sequence[Message]) -> list[Written]:
             if not log.sent:
                 await handler.handle(batch(erasure(at=10)))
             return await log.send(messages)
@@ -292,14 +315,16 @@ class Overtaken(RecordingProducer):
         self.sent = log.sent
         self._log, self._other = log, other
 
-    async def send(self, messages):
+    async def send(self, messages: Sequence[Message]) -> list[Written]:
         if len(self.sent) == 1:
             await self._other.handle(batch(reaction("❤", at=1_001, event="r2")))
         return await self._log.send(messages)
 
 
 @pytest.mark.parametrize("what", ["commit_lost", "erasure"])
-async def test_the_newest_state_is_announced_last_though_an_older_one_was_on_its_way(store, log, handler, what):
+async def test_the_newest_state_is_announced_last_though_an_older_one_was_on_its_way(
+    store: Store, log: RecordingProducer, handler: FeedbackHandler, what: str
+) -> None:
     said = batch(reaction("👍", at=1_000))
     await handler.handle(said)
     slow = FeedbackHandler(store, Overtaken(log, handler), DEFAULT_REWARDS)
@@ -307,6 +332,6 @@ async def test_the_newest_state_is_announced_last_though_an_older_one_was_on_its
     assert [json.loads(message.value or b"")["emoji"] for message in log.sent] == ["👍", "❤", "👍", "❤"]
 
 
-async def test_the_ledgers_time_is_the_logs(handler, store):
+async def test_the_ledgers_time_is_the_logs(handler: FeedbackHandler, store: Store) -> None:
     await handler.handle([received(erasure(at=0), logged=500)])
     assert await store.erased_at([ANN]) == {ANN: START + 500 * 1_000_000}

@@ -139,7 +139,9 @@ async def everything_asked(store: Store) -> list[BaseException | None]:
     return [next(iter(await asyncio.gather(call, return_exceptions=True))) for call in calls]
 
 
-async def test_a_server_that_is_gone_is_an_outage_whatever_is_asked_and_ends_when_it_is_back(line):
+async def test_a_server_that_is_gone_is_an_outage_whatever_is_asked_and_ends_when_it_is_back(
+    line: tuple[Store, Line],
+) -> None:
     store, wire = line
     await store.totals()
     await wire.cut()
@@ -187,7 +189,7 @@ def raised_as(error: PyMongoError) -> type[BaseException]:
     ],
     ids=lambda error: f"{type(error).__name__} {getattr(error, 'code', '')}",
 )
-def test_what_waiting_may_help_is_an_outage(error):
+def test_what_waiting_may_help_is_an_outage(error: PyMongoError) -> None:
     assert raised_as(error) is Unavailable
 
 
@@ -202,25 +204,25 @@ def test_what_waiting_may_help_is_an_outage(error):
     ],
     ids=lambda error: f"{type(error).__name__} {getattr(error, 'code', '')}",
 )
-def test_what_waiting_cannot_help_stays_what_it_is(error):
+def test_what_waiting_cannot_help_stays_what_it_is(error: PyMongoError) -> None:
     assert raised_as(error) is type(error)
 
 
-async def test_an_outages_error_quotes_no_document(line):
+async def test_an_outages_error_quotes_no_document(line: tuple[Store, Line]) -> None:
     store, wire = line
     await wire.cut()
     (error,) = await asyncio.gather(store.save([Save(record(text="secret"), 0)]), return_exceptions=True)
     assert "secret" not in str(error)
 
 
-def test_an_address_that_is_none_of_mongodbs_is_refused_at_start_without_its_password():
+def test_an_address_that_is_none_of_mongodbs_is_refused_at_start_without_its_password() -> None:
     with pytest.raises(StartError) as caught:
         client_of("mongodb://ann:hush@[/x")
     assert "hush" not in str(caught.value)
 
 
 @pytest.mark.real
-async def test_what_the_address_asks_for_cannot_weaken_a_promise(mongo_url):
+async def test_what_the_address_asks_for_cannot_weaken_a_promise(mongo_url: str) -> None:
     client = client_of(f"{mongo_url}/?w=0&readPreference=secondary&readConcernLevel=local&journal=false")
     try:
         database = database_of(client)
@@ -233,7 +235,7 @@ async def test_what_the_address_asks_for_cannot_weaken_a_promise(mongo_url):
         await client.close()
 
 
-async def test_a_migrated_schema_holds_one_feedback_per_id(postgres_url):
+async def test_a_migrated_schema_holds_one_feedback_per_id(postgres_url: str) -> None:
     async with postgres_on_a_line(postgres_url) as (store, _):
         await store.save([Save(record("once"), 0)])
         with pytest.raises(asyncpg.UniqueViolationError):

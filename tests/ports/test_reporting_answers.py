@@ -4,22 +4,24 @@ from __future__ import annotations
 
 import json
 from collections.abc import AsyncIterator
+from typing import Any
 
 import asyncpg
 import httpx
 import pytest
+from fastapi import APIRouter
 
 from reporting.api import conversations_router
 from reporting.api_figures import figures_router
 from servicekit.clock import FixedClock
 from tests.support.reporting_client import client
-from tests.support.reporting_events import START, feedback, feedback_id, message
+from tests.support.reporting_events import START, Take, feedback, feedback_id, message
 
 PROJECT = "/conversations/acme/support"
 NOW = FixedClock(START + 3_600_000_000)
 
 
-def routers(read_models):
+def routers(read_models: asyncpg.Pool) -> list[APIRouter]:
     return [conversations_router(read_models, NOW), figures_router(read_models, NOW)]
 
 
@@ -29,13 +31,13 @@ async def http(read_models: asyncpg.Pool) -> AsyncIterator[httpx.AsyncClient]:
         yield opened
 
 
-async def latest(http, **body):
+async def latest(http: httpx.AsyncClient, **body: Any) -> list[dict[str, Any]]:
     answer = await http.post(f"{PROJECT}/c1/feedback/latest", json=body)
     assert answer.status_code == 200
     return answer.json()["items"]
 
 
-async def test_latest_gives_one_reaction_a_turn_with_all_a_timeline_needs(http, take):
+async def test_latest_gives_one_reaction_a_turn_with_all_a_timeline_needs(http: httpx.AsyncClient, take: Take) -> None:
     await take(
         message("q1", turn="t1", at=0),
         feedback("f1", turn="t1", reaction="ok", at=10, recorded=11),
@@ -60,19 +62,23 @@ async def test_latest_gives_one_reaction_a_turn_with_all_a_timeline_needs(http, 
     }
 
 
-async def test_latest_since_compares_when_it_was_recorded_not_when_it_happened(http, take):
+async def test_latest_since_compares_when_it_was_recorded_not_when_it_happened(
+    http: httpx.AsyncClient, take: Take
+) -> None:
     await take(feedback("f1", turn="t1", at=5, recorded=100), feedback("f2", turn="t2", at=50, recorded=60))
     items = await latest(http, since="2026-09-21T14:14:20Z")  # 60 s
     assert [item["turn_id"] for item in items] == ["t1"]
     assert await latest(http, since="2026-09-21T14:15:00.000000Z") == []
 
 
-async def test_latest_shows_what_was_taken_back(http, take):
+async def test_latest_shows_what_was_taken_back(http: httpx.AsyncClient, take: Take) -> None:
     await take(feedback("f1", turn="t1", reaction=None, at=5, recorded=6, revision=2))
     assert [(item["turn_id"], item["reaction"]) for item in await latest(http)] == [("t1", None)]
 
 
-async def test_latest_after_taking_an_emoji_away_is_the_reaction_it_covered(http, take):
+async def test_latest_after_taking_an_emoji_away_is_the_reaction_it_covered(
+    http: httpx.AsyncClient, take: Take
+) -> None:
     await take(
         feedback("f1", turn="t1", kind="explicit", reaction="not_ok", at=5, recorded=6),
         feedback("f2", turn="t1", kind="reaction", reaction=None, at=30, recorded=31, revision=2),
@@ -81,12 +87,12 @@ async def test_latest_after_taking_an_emoji_away_is_the_reaction_it_covered(http
     assert [(item["reaction"], item["recorded_at"]) for item in items] == [("not_ok", "2026-09-21T14:13:51.000000Z")]
 
 
-async def test_latest_of_named_turns_only(http, take):
+async def test_latest_of_named_turns_only(http: httpx.AsyncClient, take: Take) -> None:
     await take(feedback("f1", turn="t1"), feedback("f2", turn="t2"))
     assert [item["turn_id"] for item in await latest(http, turn_ids=["t2", "t9"])] == ["t2"]
 
 
-async def test_a_person_sees_what_they_hold(read_models, take):
+async def test_a_person_sees_what_they_hold(read_models: asyncpg.Pool, take: Take) -> None:
     await take(
         feedback("f1", kind="explicit", reaction="not_ok", at=5, text="no", tags=("wrong", "rude"), correction="yes"),
         feedback("f2", user="bob", reaction="ok", at=9),
@@ -114,7 +120,7 @@ async def test_a_person_sees_what_they_hold(read_models, take):
         assert (theirs["user_id"], theirs["reaction"]) == ("bob", "ok")
 
 
-async def test_a_turn_has_every_field_where_it_belongs(http, take):
+async def test_a_turn_has_every_field_where_it_belongs(http: httpx.AsyncClient, take: Take) -> None:
     made = {"intent": "i1", "strategy": "s1", "track_id": "k1", "bundle_id": "b1"}
     await take(
         message("q1", turn="t1", content="Which?", at=1),
@@ -152,13 +158,13 @@ async def test_a_turn_has_every_field_where_it_belongs(http, take):
     }
 
 
-async def search(http, **body):
+async def search(http: httpx.AsyncClient, **body: Any) -> dict[str, Any]:
     answer = await http.post(f"{PROJECT}/feedback/artifacts", json={"conversation_id": "c1", **body})
     assert answer.status_code == 200, answer.text
     return answer.json()["items"]
 
 
-async def test_artifacts_carry_the_reaction_as_text_and_payload(read_models, take):
+async def test_artifacts_carry_the_reaction_as_text_and_payload(read_models: asyncpg.Pool, take: Take) -> None:
     await take(feedback("f1", turn="t1", reaction="ok", at=1, track_id="k1", bundle_id="b1", text="fine"))
     async with client(routers(read_models)) as http:
         (item,) = await search(http, kinds=["turn.log.reaction"], with_payload=True)
@@ -188,7 +194,7 @@ async def test_artifacts_carry_the_reaction_as_text_and_payload(read_models, tak
     }
 
 
-async def test_artifacts_are_found_by_tags_the_old_spelling_included(http, take):
+async def test_artifacts_are_found_by_tags_the_old_spelling_included(http: httpx.AsyncClient, take: Take) -> None:
     await take(
         message("a1", turn="t1", agent="agent-a", content="In Leipzig.", at=0),
         feedback("f1", turn="t1", at=1, track_id="k1"),
@@ -211,7 +217,7 @@ async def test_artifacts_are_found_by_tags_the_old_spelling_included(http, take)
     assert len(await search(http, limit=2)) == 2
 
 
-async def test_artifacts_within_times_and_of_a_person(http, take):
+async def test_artifacts_within_times_and_of_a_person(http: httpx.AsyncClient, take: Take) -> None:
     await take(
         feedback("f1", turn="t1", at=10),
         feedback("f2", turn="t2", at=20),
@@ -245,13 +251,15 @@ async def test_artifacts_within_times_and_of_a_person(http, take):
         {"extra": 1},
     ],
 )
-async def test_a_search_that_makes_no_sense_is_refused_in_a_sentence(http, body):
+async def test_a_search_that_makes_no_sense_is_refused_in_a_sentence(
+    http: httpx.AsyncClient, body: dict[str, Any]
+) -> None:
     answer = await http.post(f"{PROJECT}/feedback/artifacts", json={"conversation_id": "c1", **body})
     assert answer.status_code == 422
     assert isinstance(answer.json()["detail"], str)
 
 
-async def test_the_summary_counts_by_time_agent_version_and_origin(http, take):
+async def test_the_summary_counts_by_time_agent_version_and_origin(http: httpx.AsyncClient, take: Take) -> None:
     day = 86_400
     await take(
         feedback("f1", turn="t1", agent="a", reaction="ok", at=0, agent_version="1"),
@@ -292,7 +300,7 @@ async def test_the_summary_counts_by_time_agent_version_and_origin(http, take):
     assert (empty["totals"]["total"], empty["totals"]["satisfaction"], empty["buckets"]) == (0, None, [])
 
 
-async def test_the_summary_counts_replies_apart_from_verdicts(http, take):
+async def test_the_summary_counts_replies_apart_from_verdicts(http: httpx.AsyncClient, take: Take) -> None:
     await take(
         feedback("f1", turn="t1", agent="a", reaction="ok", at=0),
         feedback("r1", turn="t1", agent="a", kind="implicit", at=1),
@@ -310,7 +318,7 @@ async def test_the_summary_counts_replies_apart_from_verdicts(http, take):
         assert found["totals"]["satisfaction"] in (1.0, None), query
 
 
-async def test_agents_are_ranked_by_what_their_votes_prove(http, take):
+async def test_agents_are_ranked_by_what_their_votes_prove(http: httpx.AsyncClient, take: Take) -> None:
     votes = [
         ("lucky", "ok", 1),
         ("solid", "ok", 18),
@@ -334,7 +342,7 @@ async def test_agents_are_ranked_by_what_their_votes_prove(http, take):
     assert [a["agent_id"] for a in few] == ["solid", "mixed", "lucky"]
 
 
-async def test_calibration_names_detectors_and_is_narrowed_to_one(http, take):
+async def test_calibration_names_detectors_and_is_narrowed_to_one(http: httpx.AsyncClient, take: Take) -> None:
     new, old = "2026-11-23.a1b2c3d4", "2026-11-01.a1b2c3d4"
     await take(
         feedback("m1", turn="t1", kind="inferred", reaction="not_ok", confidence=0.9, detector=new, decided_by="rules"),
@@ -356,7 +364,9 @@ async def test_calibration_names_detectors_and_is_narrowed_to_one(http, take):
         assert [found["pairs"], found["agreeing"]] == agreeing
 
 
-async def test_calibration_compares_machine_and_people_by_word_and_emoji_on_the_same_turn(http, take):
+async def test_calibration_compares_machine_and_people_by_word_and_emoji_on_the_same_turn(
+    http: httpx.AsyncClient, take: Take
+) -> None:
     await take(
         feedback("m1", turn="t1", kind="inferred", reaction="not_ok", confidence=0.9),
         feedback("f1", turn="t1", kind="explicit", reaction="not_ok"),
@@ -386,7 +396,9 @@ async def test_calibration_compares_machine_and_people_by_word_and_emoji_on_the_
     ]
 
 
-async def test_reasons_are_tags_and_correction_types_with_what_they_went_with(http, take):
+async def test_reasons_are_tags_and_correction_types_with_what_they_went_with(
+    http: httpx.AsyncClient, take: Take
+) -> None:
     await take(
         feedback("f1", turn="t1", kind="explicit", reaction="not_ok", tags=("wrong", "slow")),
         feedback("f2", turn="t2", kind="explicit", reaction="not_ok", tags=("wrong",), agent="b"),
@@ -428,13 +440,13 @@ async def test_reasons_are_tags_and_correction_types_with_what_they_went_with(ht
         "calibration?end=2026-09-21",
     ],
 )
-async def test_a_question_that_makes_no_sense_is_refused_in_a_sentence(http, query):
+async def test_a_question_that_makes_no_sense_is_refused_in_a_sentence(http: httpx.AsyncClient, query: str) -> None:
     answer = await http.get(f"{PROJECT}/feedback/{query}")
     assert answer.status_code == 422
     assert isinstance(answer.json()["detail"], str)
 
 
-async def test_figures_of_another_tenant_are_closed(read_models):
+async def test_figures_of_another_tenant_are_closed(read_models: asyncpg.Pool) -> None:
     async with client(routers(read_models), "globex") as http:
         for name in ("summary", "agents", "calibration"):
             assert (await http.get(f"{PROJECT}/feedback/{name}")).status_code == 403

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
+from typing import Any
 
 import asyncpg
 import httpx
 import pytest
 
+from contracts.feedback import FeedbackCreated
 from reporting.api_audit import audit_router
 from servicekit.clock import FixedClock
 from tests.support.reporting_client import client
-from tests.support.reporting_events import START, feedback, message
+from tests.support.reporting_events import START, Event, Take, feedback, message
 
 NOW = FixedClock(START + 3_600_000_000)
 AUDIT = "/conversations/acme/support/audit"
@@ -24,7 +26,9 @@ async def http(read_models: asyncpg.Pool) -> AsyncIterator[httpx.AsyncClient]:
         yield opened
 
 
-def turn(number: int, machine: str | None = None, *, response: str | None = "And now?", **place):
+def turn(
+    number: int, machine: str | None = None, *, response: str | None = "And now?", **place: Any
+) -> Iterator[Event]:
     """Yield an answer, the response to it, and the machine's verdict on it."""
     at, conversation = 10.0 * number, place.pop("conversation", f"c{number}")
     where = {"conversation": conversation, **place}
@@ -35,7 +39,7 @@ def turn(number: int, machine: str | None = None, *, response: str | None = "And
         yield feedback(f"m{number}", kind="inferred", reaction=machine, turn=f"t{number}", at=at + 2, **where)
 
 
-def review(number: int, reaction: str, *, overrules: bool = False):
+def review(number: int, reaction: str, *, overrules: bool = False) -> Iterator[FeedbackCreated]:
     yield feedback(
         f"r{number}", kind="explicit", origin="reviewer", source="review", user="rev", reaction=reaction,
         turn=f"t{number}", conversation=f"c{number}", at=2_000 + number,
@@ -53,13 +57,13 @@ async def drawn(http: httpx.AsyncClient, count: int) -> dict:
     return answer.json()
 
 
-async def queue(http: httpx.AsyncClient, **query) -> list[str]:
+async def queue(http: httpx.AsyncClient, **query: Any) -> list[str]:
     answer = await http.get(AUDIT + "/draws", params=query)
     assert answer.status_code == 200, answer.text
     return [one["turn_id"] for one in answer.json()["items"]]
 
 
-async def test_draws_hold_each_kind_of_verdict_once_and_never_twice(http, take):
+async def test_draws_hold_each_kind_of_verdict_once_and_never_twice(http: httpx.AsyncClient, take: Take) -> None:
     await take(*[one for n in range(40) for one in turn(n, "not_ok" if n < 10 else "ok" if n < 16 else None)])
     assert await drawn(http, 12) == {"drawn": 12, "pending": 12}
     kinds = Counter(
@@ -71,7 +75,7 @@ async def test_draws_hold_each_kind_of_verdict_once_and_never_twice(http, take):
     assert await drawn(http, 1_000) == {"drawn": 0, "pending": 40}
 
 
-async def test_answers_without_a_response_and_other_places_are_never_drawn(http, take):
+async def test_answers_without_a_response_and_other_places_are_never_drawn(http: httpx.AsyncClient, take: Take) -> None:
     await take(
         *turn(1),
         *turn(2, response=None),
@@ -84,7 +88,9 @@ async def test_answers_without_a_response_and_other_places_are_never_drawn(http,
     assert await queue(http) == ["t1"]
 
 
-async def test_the_queue_goes_on_behind_a_position_and_drops_what_is_reviewed(http, take):
+async def test_the_queue_goes_on_behind_a_position_and_drops_what_is_reviewed(
+    http: httpx.AsyncClient, take: Take
+) -> None:
     await take(*[one for n in range(4) for one in turn(n)])
     await drawn(http, 100)
     items = (await http.get(AUDIT + "/draws")).json()["items"]
@@ -95,7 +101,9 @@ async def test_the_queue_goes_on_behind_a_position_and_drops_what_is_reviewed(ht
     assert await queue(http, limit=1) == order[1:2]
 
 
-async def test_only_reviews_of_drawn_answers_measure_the_machine(http, take, read_models):
+async def test_only_reviews_of_drawn_answers_measure_the_machine(
+    http: httpx.AsyncClient, take: Take, read_models: asyncpg.Pool
+) -> None:
     await take(*[one for n in range(30) for one in turn(n, "not_ok" if n < 10 else None)])
     await take(*review(0, "neutral", overrules=True), *review(11, "not_ok"))  # chosen by the reviewer
     assert (await http.get(AUDIT)).json()["whole"]["reviewed"] == 0
@@ -114,7 +122,7 @@ async def test_only_reviews_of_drawn_answers_measure_the_machine(http, take, rea
     assert figures["agents"][0]["agent_id"] == "bot"
 
 
-async def test_a_later_verdict_of_a_turn_decides_its_stratum(http, take):
+async def test_a_later_verdict_of_a_turn_decides_its_stratum(http: httpx.AsyncClient, take: Take) -> None:
     await take(
         *turn(1, "not_ok"), feedback("late", kind="inferred", reaction="ok", turn="t1", conversation="c1", at=900)
     )
@@ -123,14 +131,16 @@ async def test_a_later_verdict_of_a_turn_decides_its_stratum(http, take):
 
 
 @pytest.mark.parametrize("body", [{"count": 2}, {"count": 1_001}, {"count": "x"}, {"why": 1}, [], "["])
-async def test_a_bad_body_draws_nothing(http, take, body):
+async def test_a_bad_body_draws_nothing(
+    http: httpx.AsyncClient, take: Take, body: dict[str, Any] | list[Any] | str
+) -> None:
     await take(*turn(1))
     options = {"content": body, "headers": {"content-type": "application/json"}} if body == "[" else {"json": body}
     assert (await http.post(AUDIT + "/draws", **options)).status_code == 422
     assert await queue(http) == []
 
 
-async def test_a_form_draws_from_our_own_page_alone(http, take):
+async def test_a_form_draws_from_our_own_page_alone(http: httpx.AsyncClient, take: Take) -> None:
     await take(*turn(1))
     form = {"content-type": "application/x-www-form-urlencoded"}
     refused = await http.post(AUDIT + "/draws", content=b"", headers={**form, "sec-fetch-site": "cross-site"})

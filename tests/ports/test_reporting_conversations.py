@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
+from typing import Any
 
 import asyncpg
 import httpx
@@ -11,7 +12,7 @@ import pytest
 from reporting.api import conversations_router
 from servicekit.clock import FixedClock
 from tests.support.reporting_client import client
-from tests.support.reporting_events import START, feedback, message
+from tests.support.reporting_events import START, Take, feedback, message
 
 PERIOD = "/conversations/acme/support/feedback/conversations-in-period"
 DAY = {"start": "2026-09-21T00:00:00Z", "end": "2026-09-22T00:00:00Z"}
@@ -24,7 +25,7 @@ async def http(read_models: asyncpg.Pool) -> AsyncIterator[httpx.AsyncClient]:
         yield opened
 
 
-async def test_a_turn_with_its_texts_and_its_reaction(http, take):
+async def test_a_turn_with_its_texts_and_its_reaction(http: httpx.AsyncClient, take: Take) -> None:
     await take(
         message("q1", turn="t1", content="Where is my parcel?", at=0),
         message("a1", turn="t1", content="In Leipzig.", agent="agent-a", at=1, track_id="k1", intent="tracking"),
@@ -99,7 +100,9 @@ async def test_a_turn_with_its_texts_and_its_reaction(http, take):
     }
 
 
-async def test_null_ids_mean_turns_with_feedback_and_named_ones_come_without(http, take):
+async def test_null_ids_mean_turns_with_feedback_and_named_ones_come_without(
+    http: httpx.AsyncClient, take: Take
+) -> None:
     await take(
         message("a1", turn="t1", agent="agent-a", at=0),
         message("a2", turn="t2", agent="agent-a", at=1),
@@ -114,7 +117,7 @@ async def test_null_ids_mean_turns_with_feedback_and_named_ones_come_without(htt
     assert [(turn["turn_id"], turn["feedbacks"]) for turn in named["turns"]] == [("t1", []), ("t3", [])]
 
 
-async def test_a_question_without_a_turn_belongs_to_the_answer_after_it(http, take):
+async def test_a_question_without_a_turn_belongs_to_the_answer_after_it(http: httpx.AsyncClient, take: Take) -> None:
     await take(
         message("q1", turn=None, content="First?", at=0),
         message("a1", turn=None, agent="agent-a", at=1),
@@ -126,7 +129,7 @@ async def test_a_question_without_a_turn_belongs_to_the_answer_after_it(http, ta
     assert [(turn["turn_id"], turn["user"]["text"]) for turn in answer["turns"]] == [("a2", "Second?")]
 
 
-async def test_a_question_of_another_turn_is_not_borrowed(http, take):
+async def test_a_question_of_another_turn_is_not_borrowed(http: httpx.AsyncClient, take: Take) -> None:
     await take(
         message("q1", turn="t1", content="First?", at=0),
         message("a1", turn=None, agent="agent-a", content="By the way.", at=1),
@@ -136,20 +139,20 @@ async def test_a_question_of_another_turn_is_not_borrowed(http, take):
     assert [(turn["turn_id"], turn["user"]) for turn in answer["turns"]] == [("a1", None)]
 
 
-async def test_feedback_older_than_the_days_asked_for_stays_out(http, take):
+async def test_feedback_older_than_the_days_asked_for_stays_out(http: httpx.AsyncClient, take: Take) -> None:
     await take(feedback("f1", turn="t1", at=-3 * 86_400), feedback("f2", turn="t2", at=-60))
     address = "/conversations/acme/support/c1/turns-with-feedbacks"
     assert [turn["turn_id"] for turn in (await http.post(address, json={"days": 2})).json()["turns"]] == ["t2"]
     assert len((await http.post(address, json={"days": 4})).json()["turns"]) == 2
 
 
-async def test_an_id_with_slashes_is_an_id(http, take):
+async def test_an_id_with_slashes_is_an_id(http: httpx.AsyncClient, take: Take) -> None:
     await take(feedback("f1", conversation="team/7/turns/1", turn="t/1", at=0))
     answer = await http.post("/conversations/acme/support/team%2F7%2Fturns%2F1/turns-with-feedbacks", json={})
     assert [turn["turn_id"] for turn in answer.json()["turns"]] == ["t/1"]
 
 
-async def test_a_period_counts_what_is_effective_in_it(http, take):
+async def test_a_period_counts_what_is_effective_in_it(http: httpx.AsyncClient, take: Take) -> None:
     await take(
         feedback("f1", turn="t1", reaction="ok", at=10),
         feedback("f2", turn="t1", kind="explicit", reaction="not_ok", at=20),
@@ -181,7 +184,9 @@ async def test_a_period_counts_what_is_effective_in_it(http, take):
     ]
 
 
-async def pages(http, limit, meanwhile=None):
+async def pages(
+    http: httpx.AsyncClient, limit: int, meanwhile: Callable[[], Awaitable[None]] | None = None
+) -> list[list[str]]:
     cursor, seen = None, []
     while True:
         answer = (await http.post(PERIOD, json={**DAY, "limit": limit, "cursor": cursor})).json()
@@ -194,14 +199,16 @@ async def pages(http, limit, meanwhile=None):
             meanwhile = None
 
 
-async def test_paging_shows_every_conversation_once(http, take):
+async def test_paging_shows_every_conversation_once(http: httpx.AsyncClient, take: Take) -> None:
     await take(*(feedback(f"f{at}", conversation=f"c{at}", at=at // 2) for at in range(7)))
     assert await pages(http, 3) == [["c6", "c4", "c5"], ["c2", "c3", "c0"], ["c1"]]
     assert await pages(http, 7) == [["c6", "c4", "c5", "c2", "c3", "c0", "c1"]]
 
 
 @pytest.mark.parametrize("limit", [1, 2, 3])
-async def test_later_pages_show_a_conversation_by_its_own_newest_reaction_alone(http, take, limit):
+async def test_later_pages_show_a_conversation_by_its_own_newest_reaction_alone(
+    http: httpx.AsyncClient, take: Take, limit: int
+) -> None:
     await take(
         *(feedback(f"new{n}", conversation=f"c{n}", turn="t1", at=100 + n) for n in range(4)),
         *(feedback(f"old{n}", conversation=f"c{n}", turn="t2", at=n) for n in range(4)),
@@ -211,7 +218,9 @@ async def test_later_pages_show_a_conversation_by_its_own_newest_reaction_alone(
     assert [one for page in await pages(http, limit) for one in page] == ["c3", "c2", "c1", "c0"]
 
 
-async def test_a_conversation_that_falls_back_while_paging_does_not_come_twice(http, take):
+async def test_a_conversation_that_falls_back_while_paging_does_not_come_twice(
+    http: httpx.AsyncClient, take: Take
+) -> None:
     await take(
         feedback("f1", conversation="c1", turn="t1", at=30),
         feedback("f2", conversation="c1", turn="t2", at=5),
@@ -219,22 +228,26 @@ async def test_a_conversation_that_falls_back_while_paging_does_not_come_twice(h
         feedback("f4", conversation="c3", at=10),
     )
 
-    async def take_back():
+    async def take_back() -> None:
         await take(feedback("f1", conversation="c1", turn="t1", reaction=None, at=40, revision=2))
 
     assert await pages(http, 1, take_back) == [["c1"], ["c2"], ["c3"]]
 
 
-async def test_a_conversation_that_moves_up_while_paging_does_not_come_twice(http, take):
+async def test_a_conversation_that_moves_up_while_paging_does_not_come_twice(
+    http: httpx.AsyncClient, take: Take
+) -> None:
     await take(*(feedback(f"f{at}", conversation=f"c{at}", at=at) for at in range(3)))
 
-    async def react():
+    async def react() -> None:
         await take(feedback("f9", conversation="c2", turn="t9", at=-5), feedback("f8", conversation="c0", turn="t9"))
 
     assert await pages(http, 1, react) == [["c2"], ["c1"]]
 
 
-async def test_the_end_of_a_period_belongs_to_it_and_a_conversation_started_with_its_first_message(http, take):
+async def test_the_end_of_a_period_belongs_to_it_and_a_conversation_started_with_its_first_message(
+    http: httpx.AsyncClient, take: Take
+) -> None:
     await take(
         message("q1", conversation="c1", at=-100),
         message("a1", conversation="c1", agent="agent-a", at=-50),
@@ -249,7 +262,7 @@ async def test_the_end_of_a_period_belongs_to_it_and_a_conversation_started_with
     assert answer["window"] == {"start": "2026-09-21T14:13:30.000000Z", "end": "2026-09-21T14:13:30.000000Z"}
 
 
-async def test_a_cursor_of_another_window_or_listing_is_refused(http, take):
+async def test_a_cursor_of_another_window_or_listing_is_refused(http: httpx.AsyncClient, take: Take) -> None:
     await take(*(feedback(f"f{at}", conversation=f"c{at}", turn=f"t{at}", at=at) for at in range(3)))
     cursor = (await http.post(PERIOD, json={**DAY, "limit": 1})).json()["next_cursor"]
     for body in (
@@ -269,7 +282,7 @@ async def test_a_cursor_of_another_window_or_listing_is_refused(http, take):
     assert (await http.post(PERIOD, json={**DAY, "limit": 1, "cursor": cursor})).status_code == 200
 
 
-async def test_a_long_conversation_comes_in_pages_of_bounded_size(http, take):
+async def test_a_long_conversation_comes_in_pages_of_bounded_size(http: httpx.AsyncClient, take: Take) -> None:
     long = "x" * 100_000
     for at in range(40):
         await take(
@@ -290,7 +303,7 @@ async def test_a_long_conversation_comes_in_pages_of_bounded_size(http, take):
     assert [turn["turn_id"] for turn in few["turns"]] == ["t00", "t01", "t02"]
 
 
-async def test_a_turn_that_is_too_long_says_that_something_is_left_out(http, take):
+async def test_a_turn_that_is_too_long_says_that_something_is_left_out(http: httpx.AsyncClient, take: Take) -> None:
     long = "x" * 200_000
     for at in range(7):
         await take(message(f"a{at}", turn="t1", agent="agent-a", content=long, at=at))
@@ -324,7 +337,9 @@ async def test_a_turn_that_is_too_long_says_that_something_is_left_out(http, tak
         None,
     ],
 )
-async def test_a_period_that_makes_no_sense_is_refused_in_a_sentence(http, body):
+async def test_a_period_that_makes_no_sense_is_refused_in_a_sentence(
+    http: httpx.AsyncClient, body: dict[str, Any] | list[Any] | None
+) -> None:
     answer = await http.post(PERIOD, json=body)
     assert answer.status_code == 422
     assert isinstance(answer.json()["detail"], str)
@@ -344,20 +359,22 @@ async def test_a_period_that_makes_no_sense_is_refused_in_a_sentence(http, body)
         (b" " * 70_000, 413),
     ],
 )
-async def test_bytes_that_make_no_sense_are_refused_in_a_sentence(http, raw, status):
+async def test_bytes_that_make_no_sense_are_refused_in_a_sentence(
+    http: httpx.AsyncClient, raw: bytes, status: int
+) -> None:
     address = "/conversations/acme/support/c1/turns-with-feedbacks"
     answer = await http.post(address, content=raw, headers={"Content-Type": "application/json"})
     assert (answer.status_code, type(answer.json()["detail"])) == (status, str)
 
 
 @pytest.mark.parametrize("conversation", ["%00", "%ff", "x" * 257, "%C2%85"])
-async def test_a_conversation_id_that_cannot_be_is_refused(http, conversation):
+async def test_a_conversation_id_that_cannot_be_is_refused(http: httpx.AsyncClient, conversation: str) -> None:
     answer = await http.post(f"/conversations/acme/support/{conversation}/turns-with-feedbacks", json={})
     assert answer.status_code in (200, 422)
     assert "turns" in answer.json() or isinstance(answer.json()["detail"], str)
 
 
-async def test_nobody_sees_another_tenants_conversations(read_models, take):
+async def test_nobody_sees_another_tenants_conversations(read_models: asyncpg.Pool, take: Take) -> None:
     await take(feedback("f1", tenant="globex", conversation="c1"))
     async with client([conversations_router(read_models, NOW)], "acme") as http:
         for address in ("/feedback/conversations-in-period", "/c1/turns-with-feedbacks"):

@@ -89,7 +89,7 @@ async def make(postgres_url: str, place: AnyStore) -> AsyncIterator[Callable[...
         yield made
 
 
-async def test_a_payload_lies_where_the_index_says(make) -> None:
+async def test_a_payload_lies_where_the_index_says(make: Callable[..., Any]) -> None:
     world = await make()
     await world.take(feedback("f1", text="fine 🙂"), feedback("f2", user="bob", reaction="not_ok", at=1))
     assert [one["hosted_uri"] for one in await world.shown()] == [None, None]
@@ -99,7 +99,7 @@ async def test_a_payload_lies_where_the_index_says(make) -> None:
     assert all(one["hosted_uri"].startswith(f"{world.place.url}/tenant=acme/project=support/") for one in shown)
 
 
-async def test_nothing_of_a_person_is_in_a_name(make) -> None:
+async def test_nothing_of_a_person_is_in_a_name(make: Callable[..., Any]) -> None:
     world = await make(turn_logs=True)
     await world.take(message("q-secret", sender="secret", conversation="c-secret", turn="t-secret"))
     await world.take(feedback("f1", user="secret", conversation="c-secret", turn="t-secret", tenant="..", project=".."))
@@ -109,7 +109,7 @@ async def test_nothing_of_a_person_is_in_a_name(make) -> None:
     assert not any("secret" in name for name in names)
 
 
-async def test_a_change_gets_an_address_of_its_own_and_the_old_object_goes(make) -> None:
+async def test_a_change_gets_an_address_of_its_own_and_the_old_object_goes(make: Callable[..., Any]) -> None:
     world = await make()
     await world.take(feedback("f1", reaction="ok"))
     await world.catch_up()
@@ -123,7 +123,7 @@ async def test_a_change_gets_an_address_of_its_own_and_the_old_object_goes(make)
     assert (await world.shown())[0]["hosted_uri"] == after
 
 
-async def test_what_stays_the_same_is_not_written_again(make) -> None:
+async def test_what_stays_the_same_is_not_written_again(make: Callable[..., Any]) -> None:
     world = await make(turn_logs=True)
     await world.take(message("a1", agent="bot"), feedback("f1"))
     await world.catch_up()
@@ -133,7 +133,7 @@ async def test_what_stays_the_same_is_not_written_again(make) -> None:
     assert world.held() == before
 
 
-async def test_what_no_report_shows_lies_nowhere(make) -> None:
+async def test_what_no_report_shows_lies_nowhere(make: Callable[..., Any]) -> None:
     world = await make()
     await world.take(feedback("f1"), feedback("f2", user="bob", turn="t2", kind="inferred"))
     await world.catch_up()
@@ -148,7 +148,7 @@ async def test_what_no_report_shows_lies_nowhere(make) -> None:
     assert world.held() == {}
 
 
-async def test_a_turns_log_takes_its_reactions_along_and_the_index_stays_as_it_is(make) -> None:
+async def test_a_turns_log_takes_its_reactions_along_and_the_index_stays_as_it_is(make: Callable[..., Any]) -> None:
     world = await make(turn_logs=True)
     await world.take(message("q1", content="When?", at=0), message("a1", agent="bot", content="At nine.", at=1))
     await world.catch_up()
@@ -176,7 +176,7 @@ async def test_a_turns_log_takes_its_reactions_along_and_the_index_stays_as_it_i
     assert len(world.held()) == 3
 
 
-async def test_an_outage_delays_the_mirror_and_nothing_else(make) -> None:
+async def test_an_outage_delays_the_mirror_and_nothing_else(make: Callable[..., Any]) -> None:
     world = await make()
     await world.take(feedback("f0", turn="t0"))
     await world.catch_up()
@@ -201,7 +201,9 @@ async def test_an_outage_delays_the_mirror_and_nothing_else(make) -> None:
 
 
 @pytest.mark.parametrize("turn_logs", [True, False])
-async def test_an_erased_persons_words_leave_the_store_before_the_receipt_goes(make, turn_logs: bool) -> None:
+async def test_an_erased_persons_words_leave_the_store_before_the_receipt_goes(
+    make: Callable[..., Any], turn_logs: bool
+) -> None:
     world = await make(turn_logs=turn_logs)
     await world.take(
         message("q1", sender="eve", content="my secret", at=0),
@@ -230,7 +232,7 @@ async def test_an_erased_persons_words_leave_the_store_before_the_receipt_goes(m
     assert world.log.sent == [receipt]
 
 
-async def test_a_write_that_arrives_after_the_deletion_is_deleted_too(make) -> None:
+async def test_a_write_that_arrives_after_the_deletion_is_deleted_too(make: Callable[..., Any]) -> None:
     world = await make()
     await world.take(feedback("f1", text="secret"))
     await world.catch_up()
@@ -248,7 +250,7 @@ async def test_a_write_that_arrives_after_the_deletion_is_deleted_too(make) -> N
     assert await world.pool.fetchval("select count(*) from hosted_artifacts") == 0
 
 
-async def test_what_a_killed_worker_wrote_is_deleted(make) -> None:
+async def test_what_a_killed_worker_wrote_is_deleted(make: Callable[..., Any]) -> None:
     world = await make()
     await world.take(feedback("f1"))
 
@@ -265,7 +267,7 @@ async def test_what_a_killed_worker_wrote_is_deleted(make) -> None:
     assert world.held() == {one["hosted_uri"]: one["payload"] for one in await world.shown()}
 
 
-async def test_one_worker_is_at_it_at_a_time(make) -> None:
+async def test_one_worker_is_at_it_at_a_time(make: Callable[..., Any]) -> None:
     world = await make()
     await world.take(*(feedback(f"f{n}", turn=f"t{n}") for n in range(250)))
     other = ArtifactReplicator(world.pool, world.objects, world.receipts, world.clock, turn_logs=False)
@@ -273,7 +275,9 @@ async def test_one_worker_is_at_it_at_a_time(make) -> None:
     assert len(world.held()) == 250
 
 
-async def test_what_was_there_before_the_store_is_mirrored_and_so_are_logs_once_they_are_wanted(make) -> None:
+async def test_what_was_there_before_the_store_is_mirrored_and_so_are_logs_once_they_are_wanted(
+    make: Callable[..., Any],
+) -> None:
     world = await make()
     await world.take(message("a1", agent="bot"), feedback("f1"))
     await world.catch_up()
@@ -328,7 +332,7 @@ async def test_all_that_was_there_is_marked_stretch_by_stretch(postgres_url: str
         assert stretches > 3
 
 
-async def test_no_receipt_goes_before_a_log_that_is_mirrored_no_more(make) -> None:
+async def test_no_receipt_goes_before_a_log_that_is_mirrored_no_more(make: Callable[..., Any]) -> None:
     world = await make(turn_logs=True)
     await world.take(message("a1", agent="bot"), message("q1", sender="eve", content="eve's words"))
     await world.catch_up()
@@ -348,7 +352,7 @@ async def test_no_receipt_goes_before_a_log_that_is_mirrored_no_more(make) -> No
     assert len(without.log.sent) == 1
 
 
-async def test_without_a_store_no_change_is_marked(make) -> None:
+async def test_without_a_store_no_change_is_marked(make: Callable[..., Any]) -> None:
     world = await make()
     await set_store(world.pool, None, turn_logs=False)
     await world.take(message("a1", agent="bot"), feedback("f1"))
@@ -371,7 +375,7 @@ async def test_the_store_of_a_wrong_address_is_no_start() -> None:
         ObjectStore("s3://")
 
 
-async def test_another_tenant_under_the_same_ids_is_another_folder(make) -> None:
+async def test_another_tenant_under_the_same_ids_is_another_folder(make: Callable[..., Any]) -> None:
     world = await make(turn_logs=True)
     theirs = {"tenant": "globex", "project": "support"}
     await world.take(

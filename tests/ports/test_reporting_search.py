@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
+from typing import Any
 
 import asyncpg
 import httpx
@@ -11,7 +12,7 @@ import pytest
 from reporting.api import conversations_router
 from servicekit.clock import FixedClock
 from tests.support.reporting_client import client
-from tests.support.reporting_events import START, feedback, feedback_id
+from tests.support.reporting_events import START, Take, feedback, feedback_id
 
 SEARCH = "/conversations/acme/support/feedback/search"
 NOW = FixedClock(START + 3_600_000_000)
@@ -23,13 +24,13 @@ async def http(read_models: asyncpg.Pool) -> AsyncIterator[httpx.AsyncClient]:
         yield opened
 
 
-async def ask(http, **body):
+async def ask(http: httpx.AsyncClient, **body: Any) -> dict[str, Any]:
     answer = await http.post(SEARCH, json=body)
     assert answer.status_code == 200, answer.text
     return answer.json()
 
 
-async def names(http, **body) -> list[str]:
+async def names(http: httpx.AsyncClient, **body: Any) -> list[str]:
     known = {str(feedback_id(name)): name for name in ("f1", "f2", "f3", "m1", "m2", "r1", "r2")}
     return [known[item["feedback_id"]] for item in (await ask(http, **body))["items"]]
 
@@ -80,7 +81,9 @@ SAID = (
         ({"agent_id": "nobody"}, []),
     ],
 )
-async def test_each_filter_finds_what_it_says(http, take, body, expected):
+async def test_each_filter_finds_what_it_says(
+    http: httpx.AsyncClient, take: Take, body: dict[str, Any], expected: list[str]
+) -> None:
     await take(*SAID)
     assert await names(http, **body) == expected
 
@@ -117,12 +120,14 @@ REPLIES = (
         ({"min_confidence": 1.0}, ["r2", "f3", "f2", "r1", "f1"]),
     ],
 )
-async def test_replies_are_found_like_verdicts_and_never_taken_for_one(http, take, body, expected):
+async def test_replies_are_found_like_verdicts_and_never_taken_for_one(
+    http: httpx.AsyncClient, take: Take, body: dict[str, Any], expected: list[str]
+) -> None:
     await take(*SAID, *REPLIES)
     assert await names(http, **body) == expected
 
 
-async def test_pages_of_verdicts_and_replies_show_each_once(http, take):
+async def test_pages_of_verdicts_and_replies_show_each_once(http: httpx.AsyncClient, take: Take) -> None:
     await take(*SAID, *REPLIES)
     for body in ({}, {"text": "o"}):
         whole = (await ask(http, **body))["items"]
@@ -136,14 +141,14 @@ async def test_pages_of_verdicts_and_replies_show_each_once(http, take):
         assert len(whole) > 1
 
 
-async def test_a_reply_has_its_value_and_no_verdict(http, take):
+async def test_a_reply_has_its_value_and_no_verdict(http: httpx.AsyncClient, take: Take) -> None:
     await take(*REPLIES)
     item = (await ask(http, user_id="bob"))["items"][0]
     assert (item["reaction"], item["value"], item["feedback_type"], item["origin"]) == (None, 0.4, "implicit", "user")
     assert (item["text"], item["turn_id"]) == ("And in EUROS?", "t1")
 
 
-async def test_a_found_feedback_has_all_that_one_acts_on(http, take):
+async def test_a_found_feedback_has_all_that_one_acts_on(http: httpx.AsyncClient, take: Take) -> None:
     await take(*SAID)
     (item,) = (await ask(http, tag="slow"))["items"]
     assert item == {
@@ -172,7 +177,7 @@ async def test_a_found_feedback_has_all_that_one_acts_on(http, take):
     }
 
 
-async def test_what_a_newer_verdict_covers_is_not_found(http, take):
+async def test_what_a_newer_verdict_covers_is_not_found(http: httpx.AsyncClient, take: Take) -> None:
     await take(
         feedback("f1", turn="t1", reaction="ok", at=1),
         feedback("f2", turn="t1", kind="explicit", reaction="not_ok", at=2),
@@ -182,7 +187,7 @@ async def test_what_a_newer_verdict_covers_is_not_found(http, take):
 
 
 @pytest.mark.parametrize("limit", [1, 2, 3, 500])
-async def test_pages_show_each_once_though_more_comes_in(http, take, limit):
+async def test_pages_show_each_once_though_more_comes_in(http: httpx.AsyncClient, take: Take, limit: int) -> None:
     await take(*(feedback(f"s{at}", turn=f"t{at}", at=at // 3) for at in range(10)))
     seen, cursor = [], None
     while True:
@@ -195,7 +200,9 @@ async def test_pages_show_each_once_though_more_comes_in(http, take, limit):
     assert sorted(seen) == sorted(f"t{at}" for at in range(10))
 
 
-async def test_what_a_newer_verdict_covers_is_not_found_by_its_text_nor_counted_as_found(http, take):
+async def test_what_a_newer_verdict_covers_is_not_found_by_its_text_nor_counted_as_found(
+    http: httpx.AsyncClient, take: Take
+) -> None:
     for at, text in enumerate(("the words", "the words once more", "the words at last")):
         await take(feedback(f"w{at}", turn="t1", kind="explicit", reaction="not_ok", text=text, at=at))
     await take(feedback("f1", turn="t2", text="other words", at=9), feedback("f2", turn="t3", text="the words", at=-1))
@@ -205,7 +212,7 @@ async def test_what_a_newer_verdict_covers_is_not_found_by_its_text_nor_counted_
     assert ([item["text"] for item in rest["items"]], rest["next_cursor"]) == (["the words"], None)
 
 
-async def test_a_cursor_of_another_filter_is_refused(http, take):
+async def test_a_cursor_of_another_filter_is_refused(http: httpx.AsyncClient, take: Take) -> None:
     await take(*SAID)
     cursor = (await ask(http, limit=1, agent_id="a"))["next_cursor"]
     for body in ({}, {"agent_id": "b"}, {"agent_id": "a", "reaction": "ok"}):
@@ -213,7 +220,7 @@ async def test_a_cursor_of_another_filter_is_refused(http, take):
     assert await names(http, agent_id="a", cursor=cursor) == ["f2", "f1"]
 
 
-async def test_a_page_of_long_texts_is_bounded(http, take):
+async def test_a_page_of_long_texts_is_bounded(http: httpx.AsyncClient, take: Take) -> None:
     await take(*(feedback(f"s{at}", turn=f"t{at}", text="x" * 10_000, at=at) for at in range(300)))
     answer = await http.post(SEARCH, json={"limit": 500})
     assert len(answer.content) < 2_500_000
@@ -234,13 +241,17 @@ async def test_a_page_of_long_texts_is_bounded(http, take):
         {"agent": "a"},
     ],
 )
-async def test_a_search_that_makes_no_sense_is_refused_in_a_sentence(http, body):
+async def test_a_search_that_makes_no_sense_is_refused_in_a_sentence(
+    http: httpx.AsyncClient, body: dict[str, Any]
+) -> None:
     answer = await http.post(SEARCH, json=body)
     assert answer.status_code == 422
     assert isinstance(answer.json()["detail"], str)
 
 
-async def test_a_text_is_looked_for_in_bounded_steps_and_found_whole(http, take, monkeypatch):
+async def test_a_text_is_looked_for_in_bounded_steps_and_found_whole(
+    http: httpx.AsyncClient, take: Take, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("reporting.queries.search.LOOKED_THROUGH", 5)
     texts = {3: "needle", 11: "Needle", 12: "needle", 17: "needle"}
     await take(*(feedback(f"n{at}", turn=f"t{at}", text=texts.get(at, "hay"), at=at) for at in range(18)))

@@ -22,7 +22,9 @@ def projector(read_models: asyncpg.Pool) -> ProjectionHandler:
     return ProjectionHandler(PostgresReadModels(read_models))
 
 
-def counts(conversations=0, user=0, machine=0, ok=0, not_ok=0, neutral=0):
+def counts(
+    conversations: int = 0, user: int = 0, machine: int = 0, ok: int = 0, not_ok: int = 0, neutral: int = 0
+) -> dict[str, int]:
     return {
         "conversations": conversations,
         "total": user + machine,
@@ -35,14 +37,16 @@ def counts(conversations=0, user=0, machine=0, ok=0, not_ok=0, neutral=0):
     }
 
 
-async def test_a_thumb_up_counts_once(projector, read_models):
+async def test_a_thumb_up_counts_once(projector: ProjectionHandler, read_models: asyncpg.Pool) -> None:
     thumb = feedback("f1", reaction="ok")
     assert await projector.handle(batch(thumb, thumb)) == [STORED, UNCHANGED]
     assert await projector.handle(batch(thumb)) == [UNCHANGED]
     assert await totals(read_models) == counts(conversations=1, user=1, ok=1)
 
 
-async def test_a_higher_revision_holds_and_a_lower_one_is_superseded(projector, read_models):
+async def test_a_higher_revision_holds_and_a_lower_one_is_superseded(
+    projector: ProjectionHandler, read_models: asyncpg.Pool
+) -> None:
     newer = feedback("f1", revision=5, reaction="not_ok")
     older = feedback("f1", revision=4, reaction="ok")
     assert await projector.handle(batch(newer)) == [STORED]
@@ -50,13 +54,17 @@ async def test_a_higher_revision_holds_and_a_lower_one_is_superseded(projector, 
     assert await totals(read_models) == counts(conversations=1, user=1, not_ok=1)
 
 
-async def test_a_new_revision_that_shows_the_same_changes_nothing_shown(projector, read_models):
+async def test_a_new_revision_that_shows_the_same_changes_nothing_shown(
+    projector: ProjectionHandler, read_models: asyncpg.Pool
+) -> None:
     await projector.handle(batch(feedback("f1", revision=1, reaction="ok")))
     assert await projector.handle(batch(feedback("f1", revision=2, reaction="ok"))) == [UNCHANGED]
     assert await read_models.fetchval("select revision from feedbacks") == 2
 
 
-async def test_of_emoji_and_explicit_by_one_person_on_one_turn_the_newest_counts(projector, read_models):
+async def test_of_emoji_and_explicit_by_one_person_on_one_turn_the_newest_counts(
+    projector: ProjectionHandler, read_models: asyncpg.Pool
+) -> None:
     emoji = feedback("f1", kind="reaction", reaction="ok", at=100)
     explicit = feedback("f2", kind="explicit", reaction="not_ok", at=200)
     await projector.handle(batch(emoji, explicit))
@@ -66,7 +74,7 @@ async def test_of_emoji_and_explicit_by_one_person_on_one_turn_the_newest_counts
     assert await totals(read_models) == counts(conversations=1, user=1, ok=1)
 
 
-async def test_a_newest_null_means_that_there_is_none(projector, read_models):
+async def test_a_newest_null_means_that_there_is_none(projector: ProjectionHandler, read_models: asyncpg.Pool) -> None:
     await projector.handle(
         batch(
             feedback("f1", kind="reaction", reaction="ok", at=100),
@@ -76,7 +84,7 @@ async def test_a_newest_null_means_that_there_is_none(projector, read_models):
     assert await totals(read_models) == counts()
 
 
-async def test_a_cleared_emoji_uncovers_the_older_one(projector, read_models):
+async def test_a_cleared_emoji_uncovers_the_older_one(projector: ProjectionHandler, read_models: asyncpg.Pool) -> None:
     await projector.handle(batch(feedback("f1", kind="explicit", reaction="not_ok", at=100)))
     await projector.handle(batch(feedback("f2", kind="reaction", reaction="ok", at=200)))
     assert await totals(read_models) == counts(conversations=1, user=1, ok=1)
@@ -84,14 +92,16 @@ async def test_a_cleared_emoji_uncovers_the_older_one(projector, read_models):
     assert await totals(read_models) == counts(conversations=1, user=1, not_ok=1)
 
 
-async def test_at_one_instant_the_greater_id_counts(projector, read_models):
+async def test_at_one_instant_the_greater_id_counts(projector: ProjectionHandler, read_models: asyncpg.Pool) -> None:
     low = feedback("00000000-0000-0000-0000-000000000001", reaction="ok", at=100)
     high = feedback("00000000-0000-0000-0000-000000000002", reaction="not_ok", at=100)
     await projector.handle(batch(high, low))
     assert await totals(read_models) == counts(conversations=1, user=1, not_ok=1)
 
 
-async def test_two_people_and_two_machines_on_one_turn_all_count(projector, read_models):
+async def test_two_people_and_two_machines_on_one_turn_all_count(
+    projector: ProjectionHandler, read_models: asyncpg.Pool
+) -> None:
     await projector.handle(
         batch(
             feedback("f1", user="ann", reaction="ok"),
@@ -104,7 +114,7 @@ async def test_two_people_and_two_machines_on_one_turn_all_count(projector, read
     assert await totals(read_models) == counts(conversations=1, user=2, machine=2, ok=2, not_ok=1, neutral=1)
 
 
-async def test_a_reply_is_kept_and_counts_nowhere(projector, read_models):
+async def test_a_reply_is_kept_and_counts_nowhere(projector: ProjectionHandler, read_models: asyncpg.Pool) -> None:
     said = feedback("f1", kind="implicit", revision=2, text="And in May?")
     assert await projector.handle(batch(said, said)) == [STORED, UNCHANGED]
     assert await projector.handle(batch(feedback("f1", kind="implicit", text="And?"))) == [Ignored("superseded")]
@@ -114,13 +124,15 @@ async def test_a_reply_is_kept_and_counts_nowhere(projector, read_models):
     assert await read_models.fetchval("select text from live_replies") == "And in May?"
 
 
-async def test_a_deleted_reply_is_shown_no_more(projector, read_models):
+async def test_a_deleted_reply_is_shown_no_more(projector: ProjectionHandler, read_models: asyncpg.Pool) -> None:
     await projector.handle(batch(feedback("f1", kind="implicit", text="And in May?")))
     await projector.handle(batch(feedback("f1", kind="implicit", revision=2, live=False)))
     assert await read_models.fetchval("select count(*) from live_replies") == 0
 
 
-async def test_a_forgotten_reply_is_gone_and_stays_gone(projector, read_models):
+async def test_a_forgotten_reply_is_gone_and_stays_gone(
+    projector: ProjectionHandler, read_models: asyncpg.Pool
+) -> None:
     said = feedback("f1", kind="implicit", revision=7, text="And in May?")
     await projector.handle(batch(said))
     await projector.handle([tombstone(str(said.feedback_id), "8")])
@@ -128,7 +140,9 @@ async def test_a_forgotten_reply_is_gone_and_stays_gone(projector, read_models):
     assert await read_models.fetchval("select count(*) from replies") == 0
 
 
-async def test_the_same_ids_in_another_tenant_are_another_persons(projector, read_models):
+async def test_the_same_ids_in_another_tenant_are_another_persons(
+    projector: ProjectionHandler, read_models: asyncpg.Pool
+) -> None:
     await projector.handle(
         batch(
             feedback("f1", tenant="acme", reaction="ok", kind="explicit", at=100),
@@ -138,7 +152,9 @@ async def test_the_same_ids_in_another_tenant_are_another_persons(projector, rea
     assert await totals(read_models) == counts(conversations=2, user=2, ok=1, not_ok=1)
 
 
-async def test_a_message_shows_its_latest_version_at_the_place_of_its_first(projector, read_models):
+async def test_a_message_shows_its_latest_version_at_the_place_of_its_first(
+    projector: ProjectionHandler, read_models: asyncpg.Pool
+) -> None:
     first, later = message("m1", content="first", at=100), message("m1", content="third", at=101)
     assert await projector.handle(batch(first)) == [STORED]
     assert await projector.handle(batch(later)) == [STORED]
@@ -147,7 +163,9 @@ async def test_a_message_shows_its_latest_version_at_the_place_of_its_first(proj
     assert tuple(held) == ("third", first.occurred_at)
 
 
-async def test_of_two_versions_of_one_moment_every_order_keeps_the_same(projector, read_models):
+async def test_of_two_versions_of_one_moment_every_order_keeps_the_same(
+    projector: ProjectionHandler, read_models: asyncpg.Pool
+) -> None:
     one, other = (message("m1", content=content, at=100) for content in ("one", "other"))
     kept = []
     for order in ((one, other), (other, one)):
@@ -158,14 +176,18 @@ async def test_of_two_versions_of_one_moment_every_order_keeps_the_same(projecto
     assert kept[0] == kept[1]
 
 
-async def test_an_edited_question_stays_before_its_answer(projector, read_models):
+async def test_an_edited_question_stays_before_its_answer(
+    projector: ProjectionHandler, read_models: asyncpg.Pool
+) -> None:
     await projector.handle(batch(message("q1", at=1), message("a1", agent="agent-a", at=2)))
     await projector.handle(batch(message("q1", content="What I meant.", at=3)))
     lines = await read_models.fetch("select content from messages order by occurred_at, sequence")
     assert [row["content"] for row in lines] == ["What I meant.", "Hello."]
 
 
-async def test_two_conversations_may_count_their_messages_alike(projector, read_models):
+async def test_two_conversations_may_count_their_messages_alike(
+    projector: ProjectionHandler, read_models: asyncpg.Pool
+) -> None:
     events = [message("1", conversation=conversation, content=conversation) for conversation in ("c1", "c2")]
     assert await projector.handle(batch(*events)) == [STORED, STORED]
     assert sorted(await read_models.fetch("select conversation_id, content from messages")) == [
@@ -174,7 +196,9 @@ async def test_two_conversations_may_count_their_messages_alike(projector, read_
     ]
 
 
-async def test_a_reply_event_is_a_message_and_both_are_one(projector, read_models):
+async def test_a_reply_event_is_a_message_and_both_are_one(
+    projector: ProjectionHandler, read_models: asyncpg.Pool
+) -> None:
     question, answered = (
         message("q1", content="It was cancelled.", at=1, turn="t2"),
         reply("q1", "It was cancelled.", at=2),
@@ -186,7 +210,7 @@ async def test_a_reply_event_is_a_message_and_both_are_one(projector, read_model
     assert tuple(await read_models.fetchrow("select count(*), min(turn_id) from messages")) == (1, "t2")
 
 
-async def test_outcomes_stand_in_the_batchs_order(projector):
+async def test_outcomes_stand_in_the_batchs_order(projector: ProjectionHandler) -> None:
     mixed = batch(
         feedback("f1", kind="implicit", revision=2),
         feedback("f1", kind="implicit"),
@@ -205,7 +229,9 @@ async def test_outcomes_stand_in_the_batchs_order(projector):
     ]
 
 
-async def test_the_longest_ids_of_the_widest_characters_fit(projector, read_models):
+async def test_the_longest_ids_of_the_widest_characters_fit(
+    projector: ProjectionHandler, read_models: asyncpg.Pool
+) -> None:
     wide = "".join(chr(0x1F300 + at) for at in range(256))
     await projector.handle(
         batch(
@@ -221,7 +247,9 @@ def tombstone(key: str, revision: str | None) -> Tombstone:
     return Tombstone(key, RawRecord(Coordinates("feedback.created", 0, 9), key.encode(), None, headers, 5_000_000))
 
 
-async def test_a_forgotten_feedback_is_gone_and_stays_gone(projector, read_models):
+async def test_a_forgotten_feedback_is_gone_and_stays_gone(
+    projector: ProjectionHandler, read_models: asyncpg.Pool
+) -> None:
     gone, other = feedback("f1", reaction="ok", revision=7), feedback("f2", user="bob", reaction="ok")
     await projector.handle(batch(gone, other))
     assert await projector.handle([tombstone(str(gone.feedback_id), "8")]) == [STORED]
@@ -232,20 +260,26 @@ async def test_a_forgotten_feedback_is_gone_and_stays_gone(projector, read_model
     assert await totals(read_models) == counts(conversations=1, user=2, ok=2)
 
 
-async def test_a_late_tombstone_leaves_what_was_said_after_it(projector, read_models):
+async def test_a_late_tombstone_leaves_what_was_said_after_it(
+    projector: ProjectionHandler, read_models: asyncpg.Pool
+) -> None:
     later = feedback("f1", reaction="ok", revision=9)
     await projector.handle(batch(later))
     await projector.handle([tombstone(str(later.feedback_id), "8")])
     assert await totals(read_models) == counts(conversations=1, user=1, ok=1)
 
 
-async def test_a_tombstone_without_a_revision_ends_what_was_said_before_it(projector, read_models):
+async def test_a_tombstone_without_a_revision_ends_what_was_said_before_it(
+    projector: ProjectionHandler, read_models: asyncpg.Pool
+) -> None:
     await projector.handle(batch(feedback("f1", reaction="ok", revision=4_999)))
     await projector.handle([tombstone(str(feedback("f1").feedback_id), None), tombstone("no feedback", "x")])
     assert await totals(read_models) == counts(conversations=0)
 
 
-async def test_a_batch_whose_last_write_fails_changes_nothing(projector, read_models):
+async def test_a_batch_whose_last_write_fails_changes_nothing(
+    projector: ProjectionHandler, read_models: asyncpg.Pool
+) -> None:
     held = feedback("f1", reaction="ok")
     await projector.handle(batch(held))
     mixed = batch(message("m1"), feedback("f2", user="bob", reaction="ok"))
@@ -277,7 +311,7 @@ def rated(name: str, label: str) -> FeedbackSessionCreated:
 
 
 @pytest.mark.parametrize("relation", ["feedbacks", "effective"])
-async def test_table_and_view_have_a_column_for_every_field_of_a_row(read_models, relation):
+async def test_table_and_view_have_a_column_for_every_field_of_a_row(read_models: asyncpg.Pool, relation: str) -> None:
     """A view's columns are fixed at its creation, so a new column requires a new view."""
     columns = await read_models.fetch(
         "select column_name from information_schema.columns where table_schema = 'reporting' and table_name = $1",
@@ -286,7 +320,9 @@ async def test_table_and_view_have_a_column_for_every_field_of_a_row(read_models
     assert set(FeedbackRow._fields) <= {row["column_name"] for row in columns}
 
 
-async def test_a_field_of_every_kind_is_kept_as_it_was_announced(projector, read_models):
+async def test_a_field_of_every_kind_is_kept_as_it_was_announced(
+    projector: ProjectionHandler, read_models: asyncpg.Pool
+) -> None:
     fields = {"intent": "hours", "track_id": "t", "agent_version": "7", "emoji": "👍", "tags": ("a", "b")}
     await projector.handle(batch(feedback("f1", confidence=0.75, **fields)))
     row = await read_models.fetchrow("select * from effective")
@@ -294,7 +330,9 @@ async def test_a_field_of_every_kind_is_kept_as_it_was_announced(projector, read
     assert (row["confidence"], row["value"], row["revision"]) == (0.75, 0.6, 1)
 
 
-async def test_noting_stale_hours_does_not_read_the_project_for_each_turn(projector, read_models):
+async def test_noting_stale_hours_does_not_read_the_project_for_each_turn(
+    projector: ProjectionHandler, read_models: asyncpg.Pool
+) -> None:
     """Without statistics, a plan that is made once might use the project's index."""
     said = [feedback(f"m{n}", kind="inferred", turn=f"t{n}") for n in range(300)]
     said += [feedback(f"e{n}", kind="explicit", turn=f"t{n}", user="eve") for n in range(40)]

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import random
+from typing import Any
 
 import asyncpg
+import httpx
 import pytest
 
+from contracts.feedback import FeedbackCreated
 from reporting.api import conversations_router
 from reporting.handlers import ProjectionHandler
 from reporting.projection import feedback_row, newest_feedbacks
 from reporting.queries.changes import changed_since, stamp
 from reporting.selection import Project
-from reporting.snapshots import snapshot_of
+from reporting.snapshots import Snapshot, snapshot_of
 from reporting.store_postgres import PostgresReadModels
 from servicekit.clock import FixedClock
 from tests.support.reporting_client import client
@@ -26,7 +29,7 @@ AT = Project("acme", "support")
 class Projection:
     """Projection that has written its batch and commits on request, like another process."""
 
-    def __init__(self, read_models: asyncpg.Pool, *events) -> None:
+    def __init__(self, read_models: asyncpg.Pool, *events: FeedbackCreated) -> None:
         self._pool, self._events = read_models, events
 
     async def write(self) -> Projection:
@@ -45,7 +48,7 @@ class Projection:
 class Timeline:
     """Client as documented: it follows the cursor to the end, keeps the watermark, and queries again with it."""
 
-    def __init__(self, http, **body) -> None:
+    def __init__(self, http: httpx.AsyncClient, **body: Any) -> None:
         self._http, self._body, self.watermark, self.seen = http, body, None, []
 
     async def poll(self) -> list[str]:
@@ -63,7 +66,7 @@ class Timeline:
         return turns
 
 
-async def test_an_update_recorded_first_and_committed_last_is_seen(read_models):
+async def test_an_update_recorded_first_and_committed_last_is_seen(read_models: asyncpg.Pool) -> None:
     async with client([conversations_router(read_models, NOW)]) as http:
         timeline = Timeline(http)
         early = await Projection(read_models, feedback("f1", turn="t1", recorded=1)).write()
@@ -75,7 +78,7 @@ async def test_an_update_recorded_first_and_committed_last_is_seen(read_models):
         assert await timeline.poll() == []
 
 
-async def test_updates_recorded_at_one_moment_are_all_seen(read_models):
+async def test_updates_recorded_at_one_moment_are_all_seen(read_models: asyncpg.Pool) -> None:
     async with client([conversations_router(read_models, NOW)]) as http:
         timeline = Timeline(http, limit=1)
         for turn in ("t1", "t2", "t3"):
@@ -87,7 +90,7 @@ async def test_updates_recorded_at_one_moment_are_all_seen(read_models):
 
 
 @pytest.mark.parametrize("seed", range(12))
-async def test_however_projections_interleave_nothing_is_missed(read_models, seed):
+async def test_however_projections_interleave_nothing_is_missed(read_models: asyncpg.Pool, seed: int) -> None:
     choose = random.Random(seed)
     waiting = [
         Projection(read_models, feedback(f"f{at}", turn=f"t{at}", recorded=choose.randrange(5), at=at))
@@ -108,7 +111,7 @@ async def test_however_projections_interleave_nothing_is_missed(read_models, see
         assert sorted(timeline.seen) == sorted(f"t{at}" for at in range(12))
 
 
-async def test_an_update_between_two_pages_comes_with_the_next_watermark(read_models):
+async def test_an_update_between_two_pages_comes_with_the_next_watermark(read_models: asyncpg.Pool) -> None:
     take = ProjectionHandler(PostgresReadModels(read_models)).handle
     await take(batch(*(feedback(f"f{at}", turn=f"t{at}", recorded=at) for at in range(3))))
     async with client([conversations_router(read_models, NOW)]) as http:
@@ -120,14 +123,16 @@ async def test_an_update_between_two_pages_comes_with_the_next_watermark(read_mo
         assert [(item["turn_id"], item["reaction"]) for item in again["items"]] == [("t0", "not_ok")]
 
 
-async def test_what_is_written_while_an_answer_is_read_comes_at_once_or_the_next_time(read_models, monkeypatch):
+async def test_what_is_written_while_an_answer_is_read_comes_at_once_or_the_next_time(
+    read_models: asyncpg.Pool, monkeypatch: pytest.MonkeyPatch
+) -> None:
     take, written = ProjectionHandler(PostgresReadModels(read_models)).handle, []
 
-    async def write():
+    async def write() -> None:
         written.append(turn := f"t{len(written)}")
         await take(batch(feedback(turn, turn=turn)))
 
-    async def with_a_write_on_either_side(connection):
+    async def with_a_write_on_either_side(connection: asyncpg.Connection) -> Snapshot:
         await write()
         now = await snapshot_of(connection)
         await write()
@@ -143,7 +148,7 @@ async def test_what_is_written_while_an_answer_is_read_comes_at_once_or_the_next
         assert await timeline.poll() == []
 
 
-async def test_a_watermark_of_other_turns_or_of_another_server_rules_nothing_out(read_models):
+async def test_a_watermark_of_other_turns_or_of_another_server_rules_nothing_out(read_models: asyncpg.Pool) -> None:
     take = ProjectionHandler(PostgresReadModels(read_models)).handle
     await take(batch(feedback("f1", turn="t1"), feedback("f2", turn="t2")))
     async with client([conversations_router(read_models, NOW)]) as http:
@@ -162,7 +167,7 @@ async def test_a_watermark_of_other_turns_or_of_another_server_rules_nothing_out
         assert both.status_code == 422
 
 
-async def test_rows_of_another_servers_dump_are_old_once_it_has_started(read_models):
+async def test_rows_of_another_servers_dump_are_old_once_it_has_started(read_models: asyncpg.Pool) -> None:
     store = PostgresReadModels(read_models)
     await ProjectionHandler(store).handle(batch(feedback("f1", turn="t1")))
     await store.adopt()
@@ -178,7 +183,7 @@ async def test_rows_of_another_servers_dump_are_old_once_it_has_started(read_mod
         assert await timeline.poll() == []
 
 
-async def test_the_dashboards_stamp_notices_a_late_commit_and_an_erasure(read_models):
+async def test_the_dashboards_stamp_notices_a_late_commit_and_an_erasure(read_models: asyncpg.Pool) -> None:
     store = PostgresReadModels(read_models)
     early = await Projection(read_models, feedback("f1", turn="t1", recorded=1)).write()
     await ProjectionHandler(store).handle(batch(feedback("f2", turn="t2", recorded=2)))

@@ -96,7 +96,7 @@ async def run(history: Sequence[Sequence[Received[Any]]]) -> tuple[MemoryStore, 
 
 @given(st.data())
 @settings(max_examples=200, deadline=None)
-def test_every_history_ends_in_the_same_state(data):
+def test_every_history_ends_in_the_same_state(data: st.DataObject) -> None:
     records = data.draw(events())
     one, _ = asyncio.run(run([records]))
     other, _ = asyncio.run(run(data.draw(histories(records))))
@@ -105,7 +105,7 @@ def test_every_history_ends_in_the_same_state(data):
 
 @given(st.data())
 @settings(max_examples=200, deadline=None)
-def test_the_last_announcement_of_each_feedback_is_what_is_stored(data):
+def test_the_last_announcement_of_each_feedback_is_what_is_stored(data: st.DataObject) -> None:
     store, log = asyncio.run(run(data.draw(histories(data.draw(events())))))
     held = {str(record.feedback_id): message_of(record).value for record in store._records.values()}
     assert {key: held.get(str(key)) for key in log.last} == log.last
@@ -114,7 +114,7 @@ def test_the_last_announcement_of_each_feedback_is_what_is_stored(data):
 
 @given(st.data())
 @settings(max_examples=200, deadline=None)
-def test_one_revision_is_one_announcement_and_revisions_only_grow(data):
+def test_one_revision_is_one_announcement_and_revisions_only_grow(data: st.DataObject) -> None:
     _, log = asyncio.run(run(data.draw(histories(data.draw(events())))))
     said: defaultdict[str | None, list[tuple[int, bytes]]] = defaultdict(list)
     for message in log.sent:
@@ -127,7 +127,7 @@ def test_one_revision_is_one_announcement_and_revisions_only_grow(data):
 
 @given(st.data())
 @settings(max_examples=100, deadline=None)
-def test_taking_everything_in_again_changes_nothing(data):
+def test_taking_everything_in_again_changes_nothing(data: st.DataObject) -> None:
     records = data.draw(events())
 
     async def twice() -> tuple[Any, Any, Any]:
@@ -170,7 +170,9 @@ class Yielding:
 
 @given(st.data(), st.integers(0, 2**32))
 @settings(max_examples=200, deadline=None)
-def test_racing_consumers_end_in_the_same_state_and_leave_no_text_of_erased_people_in_the_log(data, seed):
+def test_racing_consumers_end_in_the_same_state_and_leave_no_text_of_erased_people_in_the_log(
+    data: st.DataObject, seed: int
+) -> None:
     records = data.draw(events())
     histories_ = [data.draw(histories(records)) for _ in range(2)]
 

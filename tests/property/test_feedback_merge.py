@@ -58,30 +58,30 @@ SOME = st.lists(a_change(), max_size=6)
 
 
 @given(SOME, SOME)
-def test_merging_is_commutative(one, other):
+def test_merging_is_commutative(one: list[Change], other: list[Change]) -> None:
     assert kept(join(folded(one), folded(other))) == kept(join(folded(other), folded(one)))
 
 
 @given(SOME, SOME, SOME)
-def test_merging_is_associative(one, two, three):
+def test_merging_is_associative(one: list[Change], two: list[Change], three: list[Change]) -> None:
     a, b, c = folded(one), folded(two), folded(three)
     assert kept(join(join(a, b), c)) == kept(join(a, join(b, c)))
 
 
 @given(st.lists(a_change(), min_size=1, max_size=6), st.data())
-def test_merging_is_idempotent(changes, data):
+def test_merging_is_idempotent(changes: list[Change], data: st.DataObject) -> None:
     record = folded(changes)
     assert folded(data.draw(st.permutations(changes)), record) is record
     assert folded(changes_of(record), record) is record
 
 
 @given(st.lists(a_change(), min_size=1, max_size=8), st.data())
-def test_the_order_does_not_matter(changes, data):
+def test_the_order_does_not_matter(changes: list[Change], data: st.DataObject) -> None:
     assert kept(folded(changes)) == kept(folded(data.draw(st.permutations(changes))))
 
 
 @given(st.lists(a_change(), min_size=1, max_size=8))
-def test_the_newest_change_of_each_slot_stays_and_the_newest_present_one_is_shown(changes):
+def test_the_newest_change_of_each_slot_stays_and_the_newest_present_one_is_shown(changes: list[Change]) -> None:
     record = folded(changes)
     newest = {slot: max((w.entry for w in changes if w.slot == slot), key=lambda e: e.stamp) for slot in record.slots}
     assert record.slots == newest
@@ -91,7 +91,7 @@ def test_the_newest_change_of_each_slot_stays_and_the_newest_present_one_is_show
 
 
 @given(st.lists(a_change(), min_size=1, max_size=8), st.integers(0, 10**16))
-def test_whatever_changes_a_record_raises_its_revision(changes, log_time):
+def test_whatever_changes_a_record_raises_its_revision(changes: list[Change], log_time: int) -> None:
     record: Record | None = None
     for change in changes:
         merged = merge(record, change)
@@ -105,7 +105,7 @@ def test_whatever_changes_a_record_raises_its_revision(changes, log_time):
 
 
 @given(st.lists(a_change(), min_size=1, max_size=6), a_change())
-def test_an_outcome_says_whether_the_shown_value_changed(changes, change):
+def test_an_outcome_says_whether_the_shown_value_changed(changes: list[Change], change: Change) -> None:
     before = folded(changes)
     after = merge(before, change)
 
@@ -120,7 +120,7 @@ def test_an_outcome_says_whether_the_shown_value_changed(changes, change):
 
 
 @given(st.lists(a_change(), min_size=1, max_size=6), st.integers(-2, 5), st.data())
-def test_forgetting_first_or_last_leaves_the_same(changes, said_until, data):
+def test_forgetting_first_or_last_leaves_the_same(changes: list[Change], said_until: int, data: st.DataObject) -> None:
     """All evaluations of a message have the message's time, so these changes have equal times."""
     changes = [change for change in changes if change.entry.stamp.evaluation == 0]
     erased_at = START + said_until - MARGIN

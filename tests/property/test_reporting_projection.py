@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterator
 
+import asyncpg
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -13,13 +14,13 @@ from reporting.handlers import ProjectionHandler
 from reporting.queries.counts import totals
 from reporting.store_postgres import PostgresReadModels
 from tests.support.reporting_database import empty_read_models
-from tests.support.reporting_events import batch, feedback, message, reply
+from tests.support.reporting_events import Event, batch, feedback, message, reply
 
 _REACTIONS = st.sampled_from(["ok", "not_ok", "neutral", None])
 
 
 @st.composite
-def ledgers(draw) -> list:
+def ledgers(draw: st.DrawFn) -> list:
     """Generate a log: several revisions of each feedback, each always announced identically, and some messages."""
     events = []
     for name in draw(st.lists(st.sampled_from("abcdef"), unique=True, min_size=1, max_size=5)):
@@ -42,7 +43,7 @@ def ledgers(draw) -> list:
     return events
 
 
-def expected_totals(events) -> dict[str, int]:
+def expected_totals(events: list[Event]) -> dict[str, int]:
     """Return the counts by the documented rules, one feedback record after the other."""
     held = {}
     for event in events:
@@ -79,7 +80,7 @@ def runner(postgres_url: str) -> Iterator[tuple[asyncio.Runner, object]]:
         running.run(opened.__aexit__(None, None, None))
 
 
-async def _projected(pool, batches) -> tuple:
+async def _projected(pool: asyncpg.Pool, batches: list[list[Event]]) -> tuple:
     await pool.execute("truncate feedbacks, replies, messages")
     projector = ProjectionHandler(PostgresReadModels(pool))
     for events in batches:
@@ -98,7 +99,9 @@ async def _projected(pool, batches) -> tuple:
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
 )
 @given(data=st.data())
-def test_any_order_duplication_or_replay_gives_the_same_read_model(runner, data):
+def test_any_order_duplication_or_replay_gives_the_same_read_model(
+    runner: tuple[asyncio.Runner, object], data: st.DataObject
+) -> None:
     running, pool = runner
     events = data.draw(ledgers())
     straight = running.run(_projected(pool, [[event] for event in events]))

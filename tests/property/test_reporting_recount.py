@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import random
 from collections import Counter
+from collections.abc import Iterable, Iterator
 
+import asyncpg
 import pytest
 
+from contracts.feedback import FeedbackCreated
 from reporting.handlers import ProjectionHandler
 from reporting.pages.overview import overview
 from reporting.pages.view import View
@@ -23,7 +26,7 @@ AT = Project("acme", "support")
 HOUR = 3_600
 
 
-def announced(choose: random.Random):
+def announced(choose: random.Random) -> Iterator[FeedbackCreated]:
     """Generate feedback of two tenants, some changed, some retracted, several of one person on one turn."""
     for at in range(250):
         machine = choose.random() < 0.4
@@ -57,7 +60,7 @@ def announced(choose: random.Random):
         )
 
 
-def newest_of(events):
+def newest_of(events: Iterable[FeedbackCreated]) -> Iterable[FeedbackCreated]:
     newest = {}
     for event in events:
         held = newest.get(event.feedback_id)
@@ -66,7 +69,7 @@ def newest_of(events):
     return newest.values()
 
 
-def effective(events):
+def effective(events: Iterable[FeedbackCreated]) -> list[FeedbackCreated]:
     """Return the effective and live feedback of AT, recounted from the announcements alone."""
     slots = {}
     for event in newest_of(events):
@@ -82,13 +85,13 @@ def effective(events):
     return [event for event in slots.values() if event.reaction is not None]
 
 
-def votes(found) -> Votes:
+def votes(found: Iterable[FeedbackCreated]) -> Votes:
     counted = Counter(event.reaction for event in found)
     return Votes(counted["ok"], counted["neutral"], counted["not_ok"])
 
 
 @pytest.mark.parametrize("seed", range(6))
-async def test_every_number_equals_a_recount(read_models, seed):
+async def test_every_number_equals_a_recount(read_models: asyncpg.Pool, seed: int) -> None:
     choose = random.Random(seed)
     events = list(announced(choose))
     # A later announcement of an id cannot be about another conversation if ids follow keys; here ids are arbitrary.
@@ -100,7 +103,7 @@ async def test_every_number_equals_a_recount(read_models, seed):
     begins = [span.start + step * 10 * HOUR * 1_000_000 for step in range(5)]
     for filters in (Filters(), Filters(agent_id="a1"), Filters(origins=("machine",)), Filters(agent_version="2")):
 
-        def matching(found, filters=filters):
+        def matching(found: Iterable[FeedbackCreated], filters: Filters = filters) -> list[FeedbackCreated]:
             return [
                 event
                 for event in found

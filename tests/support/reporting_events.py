@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Awaitable
+from typing import Any, Protocol
 from uuid import NAMESPACE_OID, UUID, uuid5
 
 from contracts.chat import ChatMessageIngested, ChatMessageReplyIngested
@@ -12,6 +13,15 @@ from servicekit.log.records import Coordinates, RawRecord, Received
 START = 1_790_000_000_000_000
 """Time of `at=0` in microseconds: 2026-09-21T13:33:20Z."""
 REPLY_VALUE = 0.4
+Event = ChatMessageIngested | ChatMessageReplyIngested | FeedbackCreated
+
+
+class Take(Protocol):
+    """Fixture that writes events to the read models as one batch."""
+
+    def __call__(self, *events: Event) -> Awaitable[None]: ...
+
+
 _VALUES = {"ok": 0.6, "not_ok": -0.6, "neutral": 0.0, None: None}
 
 

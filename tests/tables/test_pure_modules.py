@@ -62,7 +62,7 @@ def modules_called_pure() -> set[str]:
     return found
 
 
-def test_every_module_that_says_pure_is_in_the_contract():
+def test_every_module_that_says_pure_is_in_the_contract() -> None:
     held = pure_modules()
     called = modules_called_pure()
     assert len(called) > 40, "the docstrings were not found"
@@ -70,11 +70,11 @@ def test_every_module_that_says_pure_is_in_the_contract():
     assert not missing, f"add them to the contract {CONTRACT!r} in pyproject.toml"
 
 
-def test_the_contract_follows_imports_through_other_modules():
+def test_the_contract_follows_imports_through_other_modules() -> None:
     assert "allow_indirect_imports" not in contract()
 
 
-def test_no_pure_module_loads_a_client_or_server():
+def test_no_pure_module_loads_a_client_or_server() -> None:
     # The kit is excluded: its package exports the HTTP clients, so every module loads httpx.
     names = [name for name in pure_modules() if not name.startswith("agent_feedback_kit")]
     loaded = subprocess.run(
@@ -87,7 +87,7 @@ def test_no_pure_module_loads_a_client_or_server():
     assert json.loads(loaded.stdout) == {}
 
 
-def test_pure_modules_import_pure_names_of_the_platform():
+def test_pure_modules_import_pure_names_of_the_platform() -> None:
     pure = set(pure_modules())
     allowed = {*pure, "servicekit.settings"}  # declares settings; reads the environment only when it is called
     checked = 0

@@ -44,7 +44,7 @@ def test_the_page_in_the_docs_is_that_of_the_services() -> None:
 
 
 @pytest.mark.parametrize("service", PROGRAMS, ids=lambda service: service.name)
-def test_the_command_prints_each_line_of_a_page_unbroken(service) -> None:
+def test_the_command_prints_each_line_of_a_page_unbroken(service: str) -> None:
     shown = CliRunner().invoke(app, ["services", service.name])
     assert shown.exit_code == 0, shown.output
     lines = shown.output.splitlines()

@@ -15,37 +15,37 @@ ADAPTER = TypeAdapter(Instant)
 
 
 @pytest.mark.parametrize("text", ["9999-12-31T23:59:59-23:59", "9999-12-31T23:59:59.999999-00:01"])
-def test_a_time_that_ends_after_the_year_9999_is_refused(text):
+def test_a_time_that_ends_after_the_year_9999_is_refused(text: str) -> None:
     with pytest.raises(ValueError, match="after the year 9999"):
         parse_instant(text)
 
 
-def test_the_last_moment_comes_back_as_it_went():
+def test_the_last_moment_comes_back_as_it_went() -> None:
     assert format_instant(parse_instant("9999-12-31T23:59:59.999999Z")) == "9999-12-31T23:59:59.999999Z"
 
 
-def test_the_first_moment_comes_back_and_the_one_before_is_refused():
+def test_the_first_moment_comes_back_and_the_one_before_is_refused() -> None:
     assert format_instant(parse_instant("1970-01-01T01:00:00+01:00")) == "1970-01-01T00:00:00.000000Z"
     with pytest.raises(ValueError, match="before 1970"):
         parse_instant("1970-01-01T00:59:59.999999+01:00")
 
 
 @given(st.integers(0, 253_402_300_799_999_999))
-def test_microseconds_and_text_are_those_of_the_datetime(since):
+def test_microseconds_and_text_are_those_of_the_datetime(since: int) -> None:
     moment = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=since)
     text = f"{moment:%Y-%m-%dT%H:%M:%S}.{moment.microsecond:06d}Z"
     assert (format_instant(since), parse_instant(text)) == (text, since)
 
 
 @pytest.mark.parametrize("text", ["1970-01-01T00:00:00Z", "2026-01-01T10:00:00.5+01:00"])
-def test_text_is_read_in_python_and_json(text):
+def test_text_is_read_in_python_and_json(text: str) -> None:
     assert ADAPTER.validate_python(text) == ADAPTER.validate_json(f'"{text}"') == parse_instant(text)
 
 
 @pytest.mark.parametrize(
     ("value", "is_time"), [(0, True), (LAST, True), (-1, False), (LAST + 1, False), (True, False), (1.0, False)]
 )
-def test_a_number_of_microseconds_is_a_time_in_python_alone(value, is_time):
+def test_a_number_of_microseconds_is_a_time_in_python_alone(value: int, is_time: bool) -> None:
     if is_time:
         assert ADAPTER.validate_python(value) == value
     else:

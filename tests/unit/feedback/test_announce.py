@@ -30,7 +30,7 @@ def announced(record: Record) -> dict[str, object]:
     return value
 
 
-def test_a_created_feedback_is_announced_with_everything_it_says():
+def test_a_created_feedback_is_announced_with_everything_it_says() -> None:
     found = stored(explicit("not_ok", at=2, text="wrong é", tags=("slow",), correction="Paris", sequence=7))
     id_ = "50731f38-42a6-59de-92bf-e3eb2e8eb684"
     assert announced(found) == {
@@ -81,7 +81,7 @@ def test_a_created_feedback_is_announced_with_everything_it_says():
     }
 
 
-def test_a_change_is_announced_as_updated_under_another_event_id():
+def test_a_change_is_announced_as_updated_under_another_event_id() -> None:
     one = stored(reaction("👍"))
     two = stored(reaction("👍"), reaction("❤️", at=1, event="r2"))
     assert (announced(one)["change"], announced(two)["change"]) == ("created", "updated")
@@ -90,24 +90,24 @@ def test_a_change_is_announced_as_updated_under_another_event_id():
     assert (announced(two)["emoji"], announced(two)["value"], announced(two)["sequence"]) == ("❤", 0.8, None)
 
 
-def test_a_cleared_feedback_shows_nothing_of_what_it_said():
+def test_a_cleared_feedback_shows_nothing_of_what_it_said() -> None:
     event = announced(stored(explicit("ok", text="a", tags=("b",)), explicit(None, at=5, event="x2", text="c")))
     shown = {name: event[name] for name in ("reaction", "value", "text", "tags", "correction", "emoji")}
     assert shown == {"reaction": None, "value": None, "text": None, "tags": [], "correction": None, "emoji": None}
     assert (event["change"], event["occurredAt"]) == ("cleared", "2026-09-21T14:13:25.000000Z")
 
 
-def test_one_born_cleared_is_announced_as_cleared():
+def test_one_born_cleared_is_announced_as_cleared() -> None:
     assert announced(stored(reaction("👍", "removed")))["change"] == "cleared"
 
 
-def test_the_same_record_is_announced_alike_however_often_and_from_wherever():
+def test_the_same_record_is_announced_alike_however_often_and_from_wherever() -> None:
     found = stored(reaction("👍"), reaction("❤️", at=1, event="r2"))
     elsewhere = replace(found, slots=dict(reversed(found.slots.items())))
     assert message_of(found) == message_of(found) == message_of(elsewhere)
 
 
-def test_an_announcement_lies_on_its_conversations_partition_under_its_feedbacks_id():
+def test_an_announcement_lies_on_its_conversations_partition_under_its_feedbacks_id() -> None:
     found = stored(explicit())
     message = message_of(found, [("cause", b"chat:0:1")])
     assert (message.topic, message.key, message.headers) == (
@@ -118,7 +118,7 @@ def test_an_announcement_lies_on_its_conversations_partition_under_its_feedbacks
     assert message.partition == partition_of("acme/support/c1", 6)
 
 
-def test_a_stub_is_announced_by_a_tombstone_in_the_same_place():
+def test_a_stub_is_announced_by_a_tombstone_in_the_same_place() -> None:
     live = record(slot="", at=0)
     stub = replace(live, slots={})
     assert message_of(stub) == replace(
@@ -127,7 +127,7 @@ def test_a_stub_is_announced_by_a_tombstone_in_the_same_place():
     assert tombstone_of(key(), stub.revision) == message_of(stub)
 
 
-def test_a_cleared_record_that_still_holds_text_shows_none_of_it():
+def test_a_cleared_record_that_still_holds_text_shows_none_of_it() -> None:
     """Rewards drop the text of a retraction. A record that was stored with text must not show it either."""
     held = record(present=False, text="Never mind.", tags=("wrong",), correction="Paris", correction_type="explicit")
     event = announcement(held)

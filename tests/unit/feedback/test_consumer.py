@@ -9,11 +9,12 @@ from uuid import UUID
 
 import pytest
 
+from contracts.feedback import FeedbackExplicitReceived
 from feedback.emojis import DEFAULT_REWARDS
 from feedback.handlers import FeedbackHandler
 from feedback.store import Save
 from feedback.store_memory import MemoryStore
-from servicekit.log.outcome import STORED, UNCHANGED, Ignored
+from servicekit.log.outcome import STORED, UNCHANGED, Ignored, Outcome
 from tests.support.feedback_events import RecordingProducer, batch, explicit, key, reaction, reply
 
 
@@ -32,7 +33,9 @@ def handler(store: MemoryStore, log: RecordingProducer) -> FeedbackHandler:
     return FeedbackHandler(store, log, DEFAULT_REWARDS)
 
 
-async def test_outcomes_stand_in_the_batchs_order_and_each_feedback_is_announced_once(handler, log):
+async def test_outcomes_stand_in_the_batchs_order_and_each_feedback_is_announced_once(
+    handler: FeedbackHandler, log: RecordingProducer
+) -> None:
     outcomes = await handler.handle(
         batch(
             reaction("👍", event="r1"),
@@ -59,7 +62,9 @@ async def test_outcomes_stand_in_the_batchs_order_and_each_feedback_is_announced
     assert {event["change"] for event in announced.values()} == {"created"}
 
 
-async def test_a_repeated_batch_repeats_its_announcements_to_the_byte(handler, log):
+async def test_a_repeated_batch_repeats_its_announcements_to_the_byte(
+    handler: FeedbackHandler, log: RecordingProducer
+) -> None:
     said = batch(reaction("👍"), explicit("ok"))
     await handler.handle(said)
     first, log.sent = log.sent, []
@@ -67,12 +72,16 @@ async def test_a_repeated_batch_repeats_its_announcements_to_the_byte(handler, l
     assert log.sent == first
 
 
-async def test_an_announcement_names_the_chat_record_that_it_comes_from(handler, log):
+async def test_an_announcement_names_the_chat_record_that_it_comes_from(
+    handler: FeedbackHandler, log: RecordingProducer
+) -> None:
     await handler.handle(batch(explicit("ok")))
     assert [dict(message.headers)["cause"] for message in log.sent] == [b"feedback.explicit.received:0:0"]
 
 
-async def test_an_emoji_that_has_left_the_table_can_still_be_taken_back(store, handler, log):
+async def test_an_emoji_that_has_left_the_table_can_still_be_taken_back(
+    store: MemoryStore, handler: FeedbackHandler, log: RecordingProducer
+) -> None:
     await handler.handle(batch(reaction("👍", event="r1")))
     without = FeedbackHandler(store, log, {name: value for name, value in DEFAULT_REWARDS.items() if name != "👍"})
     taken_back = batch(reaction("👍", "removed", at=1, event="r2"))
@@ -81,7 +90,9 @@ async def test_an_emoji_that_has_left_the_table_can_still_be_taken_back(store, h
     assert await without.handle(taken_back) == [UNCHANGED]
 
 
-async def test_taking_back_an_emoji_that_was_never_in_the_table_leaves_no_trace(store, handler, log):
+async def test_taking_back_an_emoji_that_was_never_in_the_table_leaves_no_trace(
+    store: MemoryStore, handler: FeedbackHandler, log: RecordingProducer
+) -> None:
     never = reaction("🤔", "removed", at=1, event="r2")
     assert await handler.handle(batch(never)) == [Ignored("unmapped_emoji")]
     assert (await store.totals()).stored == 0
@@ -91,7 +102,9 @@ async def test_taking_back_an_emoji_that_was_never_in_the_table_leaves_no_trace(
     assert (announced["change"], announced["emoji"]) == ("created", "👍")
 
 
-async def test_an_event_that_comes_again_under_another_derived_id_stays_one_feedback(store, handler, log):
+async def test_an_event_that_comes_again_under_another_derived_id_stays_one_feedback(
+    store: MemoryStore, handler: FeedbackHandler, log: RecordingProducer
+) -> None:
     """Event ids of 0.1.0 do not depend on the subject; an event that is read again is merged by its content."""
     await handler.handle(batch(reaction("👍", event="as 0.1.0 derived it")))
     assert await handler.handle(batch(reaction("👍", event="as it is derived"))) == [UNCHANGED]
@@ -128,8 +141,14 @@ class LosesOnce:
     ids=["the same", "a newer one", "an older one"],
 )
 async def test_a_change_that_loses_to_another_writer_is_merged_with_what_won(
-    store, handler, log, theirs, ours, outcome, shown
-):
+    store: MemoryStore,
+    handler: FeedbackHandler,
+    log: RecordingProducer,
+    theirs: FeedbackExplicitReceived,
+    ours: FeedbackExplicitReceived,
+    outcome: Outcome,
+    shown: str,
+) -> None:
     slow = FeedbackHandler(LosesOnce(store, handler, theirs), log, DEFAULT_REWARDS)
     assert await slow.handle(batch(ours)) == [outcome]
     assert json.loads(log.sent[-1].value or b"")["reaction"] == shown
@@ -137,7 +156,9 @@ async def test_a_change_that_loses_to_another_writer_is_merged_with_what_won(
     assert record.shown.payload.reaction == shown
 
 
-async def test_an_uncertain_batch_is_announced_as_it_stands_and_not_merged_again(store, handler, log):
+async def test_an_uncertain_batch_is_announced_as_it_stands_and_not_merged_again(
+    store: MemoryStore, handler: FeedbackHandler, log: RecordingProducer
+) -> None:
     said = batch(explicit("ok"))
     await handler.handle(said)
     await handler.handle(batch(explicit("not_ok", at=5, event="x2")))
@@ -146,7 +167,7 @@ async def test_an_uncertain_batch_is_announced_as_it_stands_and_not_merged_again
     assert [json.loads(message.value or b"")["reaction"] for message in log.sent] == ["not_ok"]
 
 
-async def test_a_project_may_have_a_table_of_its_own(store, log):
+async def test_a_project_may_have_a_table_of_its_own(store: MemoryStore, log: RecordingProducer) -> None:
     handler = FeedbackHandler(store, log, DEFAULT_REWARDS, {("acme", "support"): {"🤔": 0.9}})
     ours, theirs = reaction("🤔", event="r1"), reaction("🤔", event="r2").model_copy(update={"project": "sales"})
     assert await handler.handle(batch(ours, theirs)) == [STORED, Ignored("unmapped_emoji")]

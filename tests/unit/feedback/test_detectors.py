@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import json
+from collections.abc import Collection, Sequence
 from random import Random
 from typing import Any
+from uuid import UUID
 
 import pytest
 from hypothesis import given, settings
@@ -14,7 +16,9 @@ from hypothesis import strategies as st
 from contracts.detectors import UNVERSIONED, precedence
 from feedback.emojis import DEFAULT_REWARDS
 from feedback.handlers import FeedbackHandler
+from feedback.model import Record
 from feedback.reward import change_of
+from feedback.store import Save
 from feedback.store_memory import MemoryStore
 from tests.support.feedback_events import RecordingProducer, batch, explicit, inferred
 
@@ -98,11 +102,11 @@ class SlowStore(MemoryStore):
         for _ in range(self._random.randrange(4)):
             await asyncio.sleep(0)
 
-    async def load(self, feedback_ids):
+    async def load(self, feedback_ids: Collection[UUID]) -> dict[UUID, Record]:
         await self._others()
         return await super().load(feedback_ids)
 
-    async def save(self, saves):
+    async def save(self, saves: Sequence[Save]) -> set[UUID]:
         await self._others()
         return await super().save(saves)
 

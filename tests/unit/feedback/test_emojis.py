@@ -57,12 +57,12 @@ PAGE = Path(__file__).parents[3] / "docs" / "emojis.md"
         ("🤦‍♂", "🤦"),
     ],
 )
-def test_a_written_form_leads_to_the_bare_emoji(written, bare):
+def test_a_written_form_leads_to_the_bare_emoji(written: str, bare: str) -> None:
     assert normalise(written) == bare
 
 
 @pytest.mark.parametrize("written", ["", "no emoji", ":no_such_emoji:", "héllo", "::", "👍👍"])
-def test_what_is_no_known_emoji_has_no_reward(written):
+def test_what_is_no_known_emoji_has_no_reward(written: str) -> None:
     assert reward_of(written) is None
 
 
@@ -70,11 +70,11 @@ def test_what_is_no_known_emoji_has_no_reward(written):
     ("written", "reward"),
     [("👍", 0.6), ("❤️", 0.8), ("😂", 0.7), ("😮", 0.5), ("😢", -0.3), ("👎🏿", -0.6), ("🤔", None)],
 )
-def test_the_specifications_rewards(written, reward):
+def test_the_specifications_rewards(written: str, reward: float | None) -> None:
     assert reward_of(written) == reward
 
 
-def test_the_table_can_be_extended():
+def test_the_table_can_be_extended() -> None:
     assert reward_of(":tada:", {"🎉": 0.9}) == 0.9
 
 
@@ -85,23 +85,23 @@ def test_the_table_can_be_extended():
         *((":rofl:", 0.7), ("♥️", 0.8), ("💜", 0.8), (":rage:", -0.8), (":x:", -0.6), (":eyes:", None)),
     ],
 )
-def test_rewards_that_a_person_would_expect(written, reward):
+def test_rewards_that_a_person_would_expect(written: str, reward: float | None) -> None:
     assert reward_of(written) == reward
 
 
-def test_every_emoji_of_the_table_stands_in_it_once_and_bare():
+def test_every_emoji_of_the_table_stands_in_it_once_and_bare() -> None:
     emojis = [one for row in EMOJI_REWARDS for one in row.emojis.split()]
     assert len(emojis) == len(set(emojis))
     assert [normalise(one) for one in emojis] == emojis
     assert all(row.value is None or -1 <= row.value <= 1 for row in EMOJI_REWARDS)
 
 
-def test_changes_are_written_in_any_form_and_may_take_an_emoji_out():
+def test_changes_are_written_in_any_form_and_may_take_an_emoji_out() -> None:
     rewards = changed_rewards(DEFAULT_REWARDS, {":+1:": 0.9, "🤔": -0.1, "♥️": None})
     assert (rewards["👍"], rewards["🤔"], "❤" in rewards, rewards["👎"]) == (0.9, -0.1, False, -0.6)
 
 
-def test_the_page_shows_the_table():
+def test_the_page_shows_the_table() -> None:
     rows = [
         f"| {row.emojis} | {'none' if row.value is None else row.value} | {row.reason} |\n" for row in EMOJI_REWARDS
     ]

@@ -23,11 +23,11 @@ ANN, BOB = Person("acme", "ann"), Person("acme", "bob")
         (1_001 + FIVE_MINUTES, 1_000, False),
     ],
 )
-def test_an_erasure_covers_five_minutes_more(occurred_at, erased_at, covered):
+def test_an_erasure_covers_five_minutes_more(occurred_at: int, erased_at: int | None, covered: bool) -> None:
     assert is_erased(occurred_at, erased_at) is covered
 
 
-def test_a_replayed_event_is_as_old_as_its_first_record():
+def test_a_replayed_event_is_as_old_as_its_first_record() -> None:
     """A replayed event's own timestamp counts only up to the log time of its first record."""
     late = 1_000 + 100 * FIVE_MINUTES
     assert not is_erased(late, 1_000)
@@ -40,34 +40,34 @@ def made_of(**slots: int) -> Record:
     return Record(key(), "reaction", "user", {slot: entry(at) for slot, at in slots.items()}, 7, 5)
 
 
-def test_a_record_said_before_becomes_a_stub_with_its_ids():
+def test_a_record_said_before_becomes_a_stub_with_its_ids() -> None:
     stub = forget(made_of(a=0, b=FIVE_MINUTES), START)
     assert stub == Record(key(), "reaction", "user", {}, 7, 5)
     assert stub.forgotten
 
 
-def test_later_changes_stay():
+def test_later_changes_stay() -> None:
     left = forget(made_of(a=0, b=FIVE_MINUTES + 1), START)
     assert left == made_of(b=FIVE_MINUTES + 1)
 
 
 @pytest.mark.parametrize("erased_at", [None, START - FIVE_MINUTES - 1])
-def test_a_record_that_is_not_covered_is_the_same_object(erased_at):
+def test_a_record_that_is_not_covered_is_the_same_object(erased_at: int | None) -> None:
     record = made_of(a=0, b=5)
     assert forget(record, erased_at) is record
 
 
-def test_a_stub_has_nothing_left_to_forget():
+def test_a_stub_has_nothing_left_to_forget() -> None:
     stub = made_of()
     assert forget(stub, START) is stub
 
 
-def test_the_moment_is_the_logs_unless_the_request_says_a_later_one():
+def test_the_moment_is_the_logs_unless_the_request_says_a_later_one() -> None:
     assert erasure_of(erasure(at=10), START + 500_000_000) == Erasure(ANN, "q1", START + 500_000_000)
     assert erasure_of(erasure(at=10), START + 5_000_000) == Erasure(ANN, "q1", START + 10_000_000)
 
 
-def test_of_a_persons_erasures_the_last_holds():
+def test_of_a_persons_erasures_the_last_holds() -> None:
     first, second, tie = Erasure(ANN, "b", 1), Erasure(ANN, "a", 2), Erasure(ANN, "b", 2)
     other = Erasure(BOB, "a", 1)
     assert latest([first, second, other]) == {ANN: second, BOB: other}

@@ -25,46 +25,46 @@ def merged_from(*events: object) -> tuple[Record, list[Outcome]]:
     return record, outcomes
 
 
-def test_a_first_change_is_stored():
+def test_a_first_change_is_stored() -> None:
     record, outcomes = merged_from(reaction("👍"))
     assert outcomes == [STORED]
     assert (list(record.slots), record.revision) == (["👍"], 0)
 
 
-def test_a_change_born_cleared_is_stored_like_any_other():
+def test_a_change_born_cleared_is_stored_like_any_other() -> None:
     record, outcomes = merged_from(reaction("👍", "removed"))
     assert outcomes == [STORED]
     assert record.cleared
 
 
-def test_the_same_event_again_is_unchanged():
+def test_the_same_event_again_is_unchanged() -> None:
     assert merged_from(reaction("👍"), reaction("👍"))[1] == [STORED, UNCHANGED]
 
 
-def test_an_older_event_that_says_the_same_is_unchanged():
+def test_an_older_event_that_says_the_same_is_unchanged() -> None:
     assert merged_from(explicit("ok", at=5, event="a"), explicit("ok", at=1, event="b"))[1] == [STORED, UNCHANGED]
 
 
-def test_a_newer_event_that_says_the_same_is_unchanged_but_kept():
+def test_a_newer_event_that_says_the_same_is_unchanged_but_kept() -> None:
     record, outcomes = merged_from(explicit("ok", at=1, event="a"), explicit("ok", at=5, event="b"))
     assert outcomes == [STORED, UNCHANGED]
     assert record.shown.stamp.occurred_at == START + 5_000_000
 
 
-def test_an_older_event_that_says_otherwise_is_superseded():
+def test_an_older_event_that_says_otherwise_is_superseded() -> None:
     record, outcomes = merged_from(explicit("ok", at=5, event="a"), explicit("not_ok", at=1, event="b"))
     assert outcomes == [STORED, SUPERSEDED]
     assert record.shown.payload.reaction == "ok"
 
 
-def test_an_older_emoji_changes_nothing_shown_but_is_kept():
+def test_an_older_emoji_changes_nothing_shown_but_is_kept() -> None:
     record, outcomes = merged_from(reaction("👍", at=5, event="a"), reaction("❤", at=1, event="b"))
     assert outcomes == [STORED, UNCHANGED]
     assert sorted(record.slots) == ["❤", "👍"]
     assert record.shown.payload.emoji == "👍"
 
 
-def test_taking_the_newest_emoji_away_falls_back_to_the_one_before():
+def test_taking_the_newest_emoji_away_falls_back_to_the_one_before() -> None:
     first, second = reaction("👍", at=1, event="a"), reaction("👎", at=2, event="b")
     record, outcomes = merged_from(first, second, reaction("👎", "removed", at=3, event="c"))
     assert outcomes == [STORED, STORED, STORED]
@@ -72,13 +72,13 @@ def test_taking_the_newest_emoji_away_falls_back_to_the_one_before():
     assert record.shown.stamp.occurred_at == START + 1_000_000
 
 
-def test_taking_the_last_emoji_away_clears_at_that_moment():
+def test_taking_the_last_emoji_away_clears_at_that_moment() -> None:
     record, _ = merged_from(reaction("👍", at=1, event="a"), reaction("👍", "removed", at=3, event="b"))
     assert record.cleared
     assert record.shown.stamp.occurred_at == START + 3_000_000
 
 
-def test_a_late_older_event_does_not_bring_a_cleared_feedback_back():
+def test_a_late_older_event_does_not_bring_a_cleared_feedback_back() -> None:
     record, outcomes = merged_from(
         reaction("👍", at=1, event="a"), reaction("👍", "removed", at=3, event="b"), reaction("👍", at=2, event="c")
     )
@@ -86,7 +86,7 @@ def test_a_late_older_event_does_not_bring_a_cleared_feedback_back():
     assert record.cleared
 
 
-def test_clearing_twice_is_one_clear():
+def test_clearing_twice_is_one_clear() -> None:
     record, outcomes = merged_from(
         explicit("ok", at=1), explicit(None, at=2, event="a"), explicit(None, at=3, event="b")
     )
@@ -94,13 +94,13 @@ def test_clearing_twice_is_one_clear():
     assert record.cleared
 
 
-def test_at_one_instant_removal_wins_over_adding_in_either_order():
+def test_at_one_instant_removal_wins_over_adding_in_either_order() -> None:
     add, remove = reaction("👍", event="z"), reaction("👍", "removed", event="a")
     assert merged_from(add, remove)[0].cleared
     assert merged_from(remove, add)[0].cleared
 
 
-def test_the_later_look_wins_whatever_its_time():
+def test_the_later_look_wins_whatever_its_time() -> None:
     record, outcomes = merged_from(
         inferred("rejected", evaluation=2, at=1), inferred("accepted", evaluation=1, at=9), inferred(None, evaluation=3)
     )
@@ -108,11 +108,11 @@ def test_the_later_look_wins_whatever_its_time():
     assert record.cleared
 
 
-def test_a_moved_target_is_a_change():
+def test_a_moved_target_is_a_change() -> None:
     assert merged_from(inferred(evaluation=1), inferred(evaluation=2, turn_id="t0"))[1] == [STORED, STORED]
 
 
-def test_a_change_on_a_stub_makes_the_feedback_anew():
+def test_a_change_on_a_stub_makes_the_feedback_anew() -> None:
     stub = revise(Record(merged_from(explicit())[0].key, "explicit", "user", {}, 41, 40), 0)
     assert (stub.revision, stub.created_revision) == (42, 0)
     record, outcome = say(stub, explicit("not_ok", at=9))
@@ -120,7 +120,7 @@ def test_a_change_on_a_stub_makes_the_feedback_anew():
     assert (revise(record, 0).revision, revise(record, 0).created_revision) == (43, 43)
 
 
-def test_a_revision_is_the_logs_time_in_milliseconds_or_one_more():
+def test_a_revision_is_the_logs_time_in_milliseconds_or_one_more() -> None:
     record, _ = merged_from(explicit())
     first = revise(record, START + 999)
     assert (first.revision, first.created_revision) == (1_790_000_000_000, 1_790_000_000_000)

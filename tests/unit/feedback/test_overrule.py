@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import itertools
 import json
+from collections.abc import Sequence
 from typing import Any
+from uuid import UUID
 
 import pytest
 
 from feedback.emojis import DEFAULT_REWARDS
 from feedback.handlers import FeedbackHandler
+from feedback.store import Save
 from feedback.store_memory import MemoryStore
 from tests.support.feedback_events import RecordingProducer, batch, erasure, explicit, inferred, received
 
@@ -59,7 +62,7 @@ def ledger() -> Ledger:
     return Ledger()
 
 
-async def test_a_reviewed_verdict_is_cleared_and_names_the_review(ledger):
+async def test_a_reviewed_verdict_is_cleared_and_names_the_review(ledger: Ledger) -> None:
     await ledger.take(inferred())
     before = ledger.verdict
     await ledger.take(review("ok"))
@@ -73,12 +76,12 @@ async def test_a_reviewed_verdict_is_cleared_and_names_the_review(ledger):
     assert (ledger.review["origin"], ledger.review["value"], ledger.review["userId"]) == ("reviewer", 1.0, "rita")
 
 
-async def test_a_review_that_agrees_counts_in_the_verdicts_place(ledger):
+async def test_a_review_that_agrees_counts_in_the_verdicts_place(ledger: Ledger) -> None:
     await ledger.take(inferred(), review("not_ok"))
     assert ledger.counted == [("reviewer", -1.0)]
 
 
-async def test_a_retracted_review_restores_the_verdict_under_a_higher_revision(ledger):
+async def test_a_retracted_review_restores_the_verdict_under_a_higher_revision(ledger: Ledger) -> None:
     await ledger.take(inferred())
     await ledger.take(review("ok"))
     overruled = ledger.verdict
@@ -88,7 +91,7 @@ async def test_a_retracted_review_restores_the_verdict_under_a_higher_revision(l
     assert ledger.counted == [("machine", -1.0)]
 
 
-async def test_no_later_evaluation_reverts_a_review(ledger):
+async def test_no_later_evaluation_reverts_a_review(ledger: Ledger) -> None:
     await ledger.take(inferred(), review("ok"))
     await ledger.take(inferred(evaluation=2, confidence=0.99))
     assert ledger.counted == [("reviewer", 1.0)]
@@ -96,14 +99,14 @@ async def test_no_later_evaluation_reverts_a_review(ledger):
     assert ledger.verdict["confidence"] == 0.99
 
 
-async def test_a_verdict_on_a_turn_that_was_reviewed_before_it_was_judged_is_overruled_at_once(ledger):
+async def test_a_verdict_on_a_turn_that_was_reviewed_before_it_was_judged_is_overruled_at_once(ledger: Ledger) -> None:
     await ledger.take(review("ok"))
     await ledger.take(inferred())
     assert all(event["change"] == "cleared" for event in _said_by_the_machine(ledger))
     assert ledger.counted == [("reviewer", 1.0)]
 
 
-async def test_a_verdict_that_moves_to_another_turn_counts_there(ledger):
+async def test_a_verdict_that_moves_to_another_turn_counts_there(ledger: Ledger) -> None:
     await ledger.take(inferred(), review("ok"))
     await ledger.take(inferred(evaluation=2, turn_id="t0"))
     assert ledger.counted == [("machine", -1.0), ("reviewer", 1.0)]
@@ -111,12 +114,12 @@ async def test_a_verdict_that_moves_to_another_turn_counts_there(ledger):
     assert ledger.counted == [("reviewer", 1.0)]
 
 
-async def test_a_verdict_that_the_machine_withdraws_is_overruled_by_nobody(ledger):
+async def test_a_verdict_that_the_machine_withdraws_is_overruled_by_nobody(ledger: Ledger) -> None:
     await ledger.take(inferred(), review("ok"), inferred(None, evaluation=2))
     assert (ledger.verdict["change"], ledger.verdict["overruledBy"]) == ("cleared", None)
 
 
-async def test_of_two_reviewers_the_later_one_overrules_and_the_other_takes_over(ledger):
+async def test_of_two_reviewers_the_later_one_overrules_and_the_other_takes_over(ledger: Ledger) -> None:
     await ledger.take(inferred(), review("neutral", user="sam", at=12), review("ok", user="rita", at=10))
     by_user = {event["userId"]: event["feedbackId"] for event in ledger.newest if event["origin"] == "reviewer"}
     assert ledger.verdict["overruledBy"] == by_user["sam"]
@@ -124,14 +127,14 @@ async def test_of_two_reviewers_the_later_one_overrules_and_the_other_takes_over
     assert ledger.verdict["overruledBy"] == by_user["rita"]
 
 
-async def test_an_erased_reviewers_review_overrules_nothing(ledger):
+async def test_an_erased_reviewers_review_overrules_nothing(ledger: Ledger) -> None:
     await ledger.take(inferred(), review("ok"))
     await ledger.take(received(erasure("rita", at=20)))
     assert ledger.counted[0] == ("machine", -1.0)
     assert ledger.verdict["overruledBy"] is None
 
 
-async def test_an_erased_persons_overruled_verdict_leaves_a_stub(ledger):
+async def test_an_erased_persons_overruled_verdict_leaves_a_stub(ledger: Ledger) -> None:
     await ledger.take(inferred(), review("ok"))
     await ledger.take(received(erasure("ann", at=20)))
     (stub,) = [one for one in (await _everything(ledger)) if one.key.source == "inference"]
@@ -139,14 +142,14 @@ async def test_an_erased_persons_overruled_verdict_leaves_a_stub(ledger):
     assert stub.overruled_by is None
 
 
-async def test_a_review_overrules_on_its_own_turn_alone(ledger):
+async def test_a_review_overrules_on_its_own_turn_alone(ledger: Ledger) -> None:
     for fields in ({"turn_id": "t0"}, {"conversation_id": "c2"}, {"project": "other"}, {"tenant": "globex"}):
         await ledger.take(review("ok", **fields))
     await ledger.take(inferred())
     assert ledger.verdict["value"] == -1.0
 
 
-async def test_a_repeated_review_announces_the_verdict_again_to_the_byte(ledger):
+async def test_a_repeated_review_announces_the_verdict_again_to_the_byte(ledger: Ledger) -> None:
     said = batch(inferred(), review("ok"))
     await ledger.handler.handle(said)
     first = ledger.log.last
@@ -159,7 +162,7 @@ async def test_a_repeated_review_announces_the_verdict_again_to_the_byte(ledger)
 
 
 @pytest.mark.parametrize("order", list(itertools.permutations(range(4))))
-async def test_any_order_and_any_batches_lead_to_the_same_ledger(order):
+async def test_any_order_and_any_batches_lead_to_the_same_ledger(order: tuple[int, ...]) -> None:
     events = [inferred(), inferred(evaluation=2, turn_id="t0"), review("ok"), review("neutral", user="sam", at=12)]
     whole, single = Ledger(), Ledger()
     await whole.take(*(events[n] for n in order))
@@ -177,7 +180,7 @@ class _ReviewedMeanwhile(MemoryStore):
         super().__init__()
         self.meanwhile: list[Any] = []
 
-    async def save(self, saves):
+    async def save(self, saves: Sequence[Save]) -> set[UUID]:
         if self.meanwhile:
             event = self.meanwhile.pop()
             await FeedbackHandler(self, RecordingProducer(), DEFAULT_REWARDS).handle(batch(event))
@@ -185,7 +188,9 @@ class _ReviewedMeanwhile(MemoryStore):
 
 
 @pytest.mark.parametrize(("before", "meanwhile", "counted"), [((), "ok", "reviewer"), (("ok",), None, "machine")])
-async def test_a_review_that_another_process_commits_between_look_and_write_is_kept_to(before, meanwhile, counted):
+async def test_a_review_that_another_process_commits_between_look_and_write_is_kept_to(
+    before: tuple[str, ...], meanwhile: str | None, counted: str
+) -> None:
     ledger = Ledger()
     ledger.store = _ReviewedMeanwhile()
     ledger.handler = FeedbackHandler(ledger.store, ledger.log, DEFAULT_REWARDS)

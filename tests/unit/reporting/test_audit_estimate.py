@@ -12,7 +12,7 @@ from reporting.audit.figures import accuracy, corrected, pooled
 KINDS = ("ok", "neutral", "not_ok")
 
 
-def test_a_rate_is_the_strata_s_reviewed_shares_weighted_by_size():
+def test_a_rate_is_the_strata_s_reviewed_shares_weighted_by_size() -> None:
     rejected = Stratum(100, ok=2, neutral=8, not_ok=40)
     silent = Stratum(900, ok=10, neutral=85, not_ok=5)
     estimate = share([rejected, silent], lambda one: one.not_ok)
@@ -21,22 +21,22 @@ def test_a_rate_is_the_strata_s_reviewed_shares_weighted_by_size():
     assert estimate.interval.low < estimate.rate < estimate.interval.high
 
 
-def test_a_stratum_without_a_review_gives_no_rate():
+def test_a_stratum_without_a_review_gives_no_rate() -> None:
     assert share([Stratum(10, ok=1), Stratum(5)], lambda one: one.ok) is None
     assert share([], lambda one: one.ok) is None
     assert satisfaction([Stratum(10, ok=1), Stratum(5)]) is None
 
 
-def test_an_empty_stratum_is_ignored():
+def test_an_empty_stratum_is_ignored() -> None:
     assert share([Stratum(10, ok=5, not_ok=5), Stratum(0)], lambda one: one.ok).rate == 0.5
 
 
-def test_satisfaction_leaves_out_the_answers_that_nobody_judged():
+def test_satisfaction_leaves_out_the_answers_that_nobody_judged() -> None:
     assert satisfaction([Stratum(1000, neutral=97)]) is None
     assert satisfaction([Stratum(1000, ok=30, neutral=60, not_ok=10)]).rate == pytest.approx(0.75)
 
 
-def test_a_wholly_reviewed_window_has_no_uncertainty():
+def test_a_wholly_reviewed_window_has_no_uncertainty() -> None:
     estimate = share([Stratum(10, ok=4, not_ok=6)], lambda one: one.ok)
     assert estimate.rate == pytest.approx(0.4)
     assert estimate.interval == pytest.approx((0.4, 0.4))
@@ -51,7 +51,7 @@ DETECTORS = {
 
 
 @pytest.mark.parametrize("detector", DETECTORS)
-def test_95_percent_intervals_hold_in_93_to_97_of_100_windows_whatever_the_detector_s_faults(detector):
+def test_95_percent_intervals_hold_in_93_to_97_of_100_windows_whatever_the_detector_s_faults(detector: str) -> None:
     source = random.Random(f"coverage {detector}")
     windows = 1_000
     held = {"rejected": 0, "satisfaction": 0}
@@ -82,7 +82,7 @@ def test_95_percent_intervals_hold_in_93_to_97_of_100_windows_whatever_the_detec
         assert narrower / windows < 0.97
 
 
-def test_raw_rates_are_far_off_where_the_corrected_ones_are_not():
+def test_raw_rates_are_far_off_where_the_corrected_ones_are_not() -> None:
     verdicts = {
         "ok": Stratum(20, ok=18, neutral=2),
         "not_ok": Stratum(100, ok=5, neutral=15, not_ok=80),
@@ -97,7 +97,7 @@ def test_raw_rates_are_far_off_where_the_corrected_ones_are_not():
     assert (rates.answers, rates.reviewed) == (1000, 320)
 
 
-def test_precision_and_recall_come_from_the_random_reviews_alone():
+def test_precision_and_recall_come_from_the_random_reviews_alone() -> None:
     verdicts = {"not_ok": Stratum(100, neutral=10, not_ok=40), None: Stratum(900, neutral=95, not_ok=5)}
     one = accuracy("not_ok", verdicts)
     assert (one.announced, one.reviewed, one.right, one.precision.rate) == (100, 50, 40, 0.8)
@@ -106,6 +106,6 @@ def test_precision_and_recall_come_from_the_random_reviews_alone():
     assert (nothing.announced, nothing.precision, nothing.recall) == (0, None, None)
 
 
-def test_agents_are_added_stratum_by_stratum():
+def test_agents_are_added_stratum_by_stratum() -> None:
     agents = [{"ok": Stratum(2, ok=1)}, {"ok": Stratum(3, not_ok=2), None: Stratum(4)}]
     assert pooled(agents) == {"ok": Stratum(5, ok=1, not_ok=2), None: Stratum(4)}

@@ -11,12 +11,12 @@ from reporting.cursor import TIMED, BadCursor, decode, encode, question
 ASKED = question("listing", "acme", 1)
 
 
-def test_there_and_back():
+def test_there_and_back() -> None:
     position = (1_790_000_000_000_000, "c/1 \U0001f600", "7.0000000A/731:735:731,733")
     assert decode(encode(ASKED, position), ASKED, TIMED) == position
 
 
-def test_a_cursor_of_another_question_is_refused():
+def test_a_cursor_of_another_question_is_refused() -> None:
     cursor = encode(question("listing", "acme", 2), (1, "c", "7.1/1:1:"))
     with pytest.raises(BadCursor):
         decode(cursor, ASKED, TIMED)
@@ -43,12 +43,12 @@ def test_a_cursor_of_another_question_is_refused():
         b"\xff",
     ],
 )
-def test_anything_else_is_refused(inside):
+def test_anything_else_is_refused(inside: bytes) -> None:
     with pytest.raises(BadCursor):
         decode(base64.urlsafe_b64encode(inside.replace(b"[", b'["' + ASKED.encode() + b'",', 1)).decode(), ASKED, TIMED)
 
 
 @pytest.mark.parametrize("text", ["%%%", "é", "a", "====", "W10"])
-def test_what_is_not_base64_is_refused(text):
+def test_what_is_not_base64_is_refused(text: str) -> None:
     with pytest.raises(BadCursor):
         decode(text, ASKED, TIMED)

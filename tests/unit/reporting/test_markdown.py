@@ -22,11 +22,11 @@ class Seen(HTMLParser):
         self.tags: list[tuple[str, dict[str, str | None]]] = []
         self.feed(html)
 
-    def handle_starttag(self, tag, attrs):
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         self.tags.append((tag, dict(attrs)))
 
 
-def test_markdown_and_code_are_rendered():
+def test_markdown_and_code_are_rendered() -> None:
     html = rendered("**Yes**, use `x`:\n\n```python\nprint('<b>')\n```\n\n| a | b |\n|---|---|\n| 1 | 2 |")
     assert "<strong>Yes</strong>" in html
     assert "<code>x</code>" in html
@@ -52,16 +52,16 @@ def test_markdown_and_code_are_rendered():
         "| a |\n|:-:|\n| b |",
     ],
 )
-def test_nothing_hostile_becomes_markup(text):
+def test_nothing_hostile_becomes_markup(text: str) -> None:
     check(rendered(text))
 
 
 @given(st.text(max_size=300) | st.text(alphabet="<>\"'`[]()!*_&;:/ajsx\n#|-", max_size=200))
-def test_whatever_is_written_only_known_tags_come_out(text):
+def test_whatever_is_written_only_known_tags_come_out(text: str) -> None:
     check(rendered(text))
 
 
-def check(html):
+def check(html: str) -> None:
     for tag, attributes in Seen(str(html)).tags:
         assert tag in ALLOWED, tag
         assert set(attributes) <= {"href", "rel", "title", "class", "start"}, attributes
@@ -70,10 +70,10 @@ def check(html):
             assert attributes["rel"] == "noopener noreferrer nofollow"
 
 
-def test_a_link_is_a_link():
+def test_a_link_is_a_link() -> None:
     assert 'href="https://ok.example/a?b=1&amp;c"' in rendered("[x](https://ok.example/a?b=1&c)")
 
 
-def test_a_very_long_message_stays_plain():
+def test_a_very_long_message_stays_plain() -> None:
     html = rendered("*x*" + "<" * MOST_CHARACTERS)
     assert html.startswith('<p class="plain">*x*&lt;')

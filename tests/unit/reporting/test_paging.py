@@ -9,7 +9,7 @@ from reporting.paging import PAGE_BYTES, page_of
 
 
 @given(st.lists(st.integers(0, 2 * PAGE_BYTES), max_size=12), st.integers(1, 10))
-def test_a_page_is_bounded_and_goes_on(sizes, limit):
+def test_a_page_is_bounded_and_goes_on(sizes: list[int], limit: int) -> None:
     sizes = sizes[: limit + 1]
     page, more = page_of(range(len(sizes)), sizes, limit)
     assert list(page) == list(range(len(page)))

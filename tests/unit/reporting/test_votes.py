@@ -13,14 +13,14 @@ from reporting.votes import Votes
 COUNTS = st.integers(0, 3_000)
 
 
-def test_a_published_example_of_newcombes_interval():
+def test_a_published_example_of_newcombes_interval() -> None:
     # Newcombe 1998, table II: 56/70 against 48/80, method 10: 0.0524 to 0.3339.
     low, high = difference(56, 70, 48, 80)
     assert (low, high) == (pytest.approx(0.0524, abs=5e-5), pytest.approx(0.3339, abs=5e-5))
 
 
 @given(COUNTS, COUNTS, COUNTS, COUNTS)
-def test_the_bounds_hold_the_difference_and_turn_with_it(ok, bad, was_ok, was_bad):
+def test_the_bounds_hold_the_difference_and_turn_with_it(ok: int, bad: int, was_ok: int, was_bad: int) -> None:
     change = Votes(ok, 0, bad).since(Votes(was_ok, 0, was_bad))
     if not ok + bad or not was_ok + was_bad:
         assert change is None
@@ -30,12 +30,12 @@ def test_the_bounds_hold_the_difference_and_turn_with_it(ok, bad, was_ok, was_ba
     assert back.bounds == pytest.approx((-change.bounds.high, -change.bounds.low), abs=1e-9)
 
 
-def test_few_votes_are_no_certain_change_and_many_are():
+def test_few_votes_are_no_certain_change_and_many_are() -> None:
     assert not Votes(3, 0, 7).since(Votes(6, 0, 4)).certain
     assert Votes(300, 0, 700).since(Votes(600, 0, 400)).certain
 
 
-def test_words_of_rejected_questions_are_told_from_words_of_all():
+def test_words_of_rejected_questions_are_told_from_words_of_all() -> None:
     rejected = [f"Cancel the parcel number {at}" for at in range(20)]
     others = [f"Where is the parcel number {at}" for at in range(20)]
     assert [word.word for word in typical_words(rejected, others)] == ["cancel"]

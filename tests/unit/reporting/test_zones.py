@@ -18,14 +18,14 @@ BERLIN = zone_of("Europe/Berlin")
 HOUR = 60 * MINUTE
 
 
-def test_days_begin_at_the_zones_midnight_even_where_clocks_change():
+def test_days_begin_at_the_zones_midnight_even_where_clocks_change() -> None:
     span = TimeSpan(parse_instant("2026-10-24T12:00:00Z"), parse_instant("2026-10-26T12:00:00Z"))
     begins = starts(span, "day", BERLIN)
     assert [f"{local(one, BERLIN):%d %H:%M}" for one in begins] == ["24 00:00", "25 00:00", "26 00:00"]
     assert [b - a for a, b in pairwise(begins)] == [DAY, 25 * HOUR]
 
 
-def test_weeks_begin_on_monday_of_the_zone():
+def test_weeks_begin_on_monday_of_the_zone() -> None:
     monday = "2026-09-20T22:30:00Z"  # 00:30 in Berlin
     span = TimeSpan(parse_instant(monday), parse_instant("2026-10-01T00:00:00Z"))
     assert [f"{local(one, BERLIN):%a %d %H:%M}" for one in starts(span, "week", BERLIN)] == [
@@ -41,7 +41,7 @@ def test_weeks_begin_on_monday_of_the_zone():
         ["UTC", "Europe/Berlin", "Asia/Kolkata", "America/St_Johns", "Pacific/Apia", "Australia/Lord_Howe"]
     ),
 )
-def test_every_moment_of_a_span_lies_in_one_step(start, length, name):
+def test_every_moment_of_a_span_lies_in_one_step(start: int, length: int, name: str) -> None:
     span, zone = TimeSpan(start, start + length), zone_of(name)
     begins = starts(span, bucket_of(span), zone)
     assert begins == sorted(set(begins))
@@ -50,14 +50,14 @@ def test_every_moment_of_a_span_lies_in_one_step(start, length, name):
     assert begins[-1] < span.end
 
 
-def test_a_range_of_days_holds_the_last_day_whole():
+def test_a_range_of_days_holds_the_last_day_whole() -> None:
     view = View.model_validate({"from": "2026-03-01", "to": "2026-03-02", "tz": "Europe/Berlin"})
     span = view.span(0, None)
     assert span == (parse_instant("2026-02-28T23:00:00Z"), parse_instant("2026-03-02T23:00:00Z"))
     assert view.before(span) == (parse_instant("2026-02-26T23:00:00Z"), parse_instant("2026-02-28T23:00:00Z"))
 
 
-def test_a_range_of_minutes_holds_the_last_minute_whole():
+def test_a_range_of_minutes_holds_the_last_minute_whole() -> None:
     view = View.model_validate({"from": "2026-03-01T10:00", "to": "2026-03-01T10:59"})
     assert view.span(0, None) == (parse_instant("2026-03-01T10:00:00Z"), parse_instant("2026-03-01T11:00:00Z"))
 
@@ -74,12 +74,12 @@ def test_a_range_of_minutes_holds_the_last_minute_whole():
         {"confidence": "7"},
     ],
 )
-def test_a_state_that_makes_no_sense_is_refused(said):
+def test_a_state_that_makes_no_sense_is_refused(said: dict[str, str]) -> None:
     with pytest.raises(ValidationError):
         View.model_validate(said)
 
 
-def test_an_address_carries_every_filter_and_no_place():
+def test_an_address_carries_every_filter_and_no_place() -> None:
     said = {"period": "7d", "agent": "a&b", "q": "50 %", "confidence": "0.9", "cursor": "c", "stamp": "s", "id": "c1"}
     parameters = View.model_validate(said).parameters(Project("acme", "support"), reaction="ok")
     assert parameters == {
@@ -88,7 +88,7 @@ def test_an_address_carries_every_filter_and_no_place():
     assert View.model_validate(parameters).agent == "a&b"
 
 
-def test_an_unknown_zone_is_utc_and_an_offset_reads_as_such():
+def test_an_unknown_zone_is_utc_and_an_offset_reads_as_such() -> None:
     assert zone_of("Nowhere").key == "UTC"
     assert "Europe/Berlin" in known_zones()
     winter = parse_instant("2026-01-01T00:00:00Z")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from collections.abc import AsyncIterator
 from time import monotonic
 
 import asyncpg
@@ -80,7 +81,7 @@ async def test_an_answer_that_has_begun_may_take_its_time() -> None:
 
     @app.get("/long")
     async def long() -> StreamingResponse:
-        async def lines():
+        async def lines() -> AsyncIterator[str]:
             for number in range(4):
                 yield f"{number}\n"
                 await asyncio.sleep(0.05)

@@ -46,7 +46,7 @@ async def deliver(
 
 
 @pytest.mark.parametrize("topic", ["feedback.created", "feedback.erasure.requested"])
-def test_a_key_without_a_value_on_a_compacted_topic_is_a_tombstone(topic):
+def test_a_key_without_a_value_on_a_compacted_topic_is_a_tombstone(topic: str) -> None:
     record = raw(topic, None)
     assert as_tombstone(record) == Tombstone("key", record)
     assert Tombstone("key", record).topic == topic
@@ -62,11 +62,11 @@ def test_a_key_without_a_value_on_a_compacted_topic_is_a_tombstone(topic):
     ],
     ids=["not compacted", "unknown", "empty value", "no key"],
 )
-def test_anything_else_is_none(record):
+def test_anything_else_is_none(record: RawRecord) -> None:
     assert as_tombstone(record) is None
 
 
-async def test_a_handler_that_takes_tombstones_gets_them_in_the_order_of_the_log():
+async def test_a_handler_that_takes_tombstones_gets_them_in_the_order_of_the_log() -> None:
     handler = Forgetting()
     event = raw("feedback.created", example("feedback.created", "created"), 1)
     outcomes = await deliver(handler, raw("feedback.created", None, 0), event, raw("feedback.created", None, 2))
@@ -75,7 +75,7 @@ async def test_a_handler_that_takes_tombstones_gets_them_in_the_order_of_the_log
     assert [one.raw.coordinates.offset for one in handler.taken] == [0, 1, 2]
 
 
-async def test_a_handler_that_does_not_take_them_is_spared():
+async def test_a_handler_that_does_not_take_them_is_spared() -> None:
     handler = Plain()
     event = raw("feedback.created", example("feedback.created", "created"), 1)
     outcomes = await deliver(handler, raw("feedback.created", None, 0), event, accepted=False)
@@ -83,7 +83,7 @@ async def test_a_handler_that_does_not_take_them_is_spared():
     assert [type(one) for one in handler.taken] == [Received, Received]
 
 
-async def test_a_missing_value_elsewhere_is_still_a_dead_letter():
+async def test_a_missing_value_elsewhere_is_still_a_dead_letter() -> None:
     record = raw("chat.message.ingested", None)
     assert await deliver(Forgetting(), record, group="chat_bridge") == [DeadLettered("empty")]
 
