@@ -21,7 +21,7 @@ from detector.detector import Detector
 from detector.model import Message, Neighbourhood
 from inference.llm_gate.asking import Asking
 from inference.llm_gate.endpoint import LlmEndpoint
-from inference.llm_gate.gate import Judged, LlmGate
+from inference.llm_gate.gate import LlmGate, PendingVerdict
 from inference.llm_gate.store_postgres import PostgresGateAnswers
 from inference.settings import InferenceSettings
 from inference.store import ConversationKey
@@ -33,7 +33,7 @@ MIGRATIONS = Path(inference.service.__file__).parent / "migrations"
 MINUTE = 60_000_000
 
 
-def uncertain(detector: Detector, name: str, count: int) -> list[Judged]:
+def uncertain(detector: Detector, name: str, count: int) -> list[PendingVerdict]:
     """Return messages of as many conversations, none of which a rule decides."""
     found = []
     for number in range(count):
@@ -43,7 +43,7 @@ def uncertain(detector: Detector, name: str, count: int) -> list[Judged]:
         item = Neighbourhood((question, answer), said)
         [verdict] = detector.judge([item])
         assert not verdict.settled
-        found.append(Judged(ConversationKey("acme", name, f"c{number}"), item, verdict))
+        found.append(PendingVerdict(ConversationKey("acme", name, f"c{number}"), item, verdict))
     return found
 
 

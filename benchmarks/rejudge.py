@@ -22,9 +22,9 @@ from benchmarks.effort import Effort
 from benchmarks.handled import Collected, received
 from benchmarks.workload import Workload, scratch, source_of
 from contracts.topics import CHAT_REACTION
+from inference.detector_setup import open_detector, open_judging
 from inference.handlers import ConversationHandler
 from inference.judging import Judging
-from inference.opening import open_detector, open_judging
 from inference.parts import MIGRATIONS
 from inference.rejudge import rejudge, what_would_change
 from inference.rejudgements import Rejudgements
@@ -43,7 +43,7 @@ _BATCH = 500
 async def measure(url: str, pid: int | None, events: int, encoder: str, source: str) -> dict[str, Any]:
     """Index the events as the service does, then compare and judge again as the command does."""
     settings = InferenceSettings(database_url=url, sentence_encoder=encoder)
-    pool = await open_pool(url, "inference", MIGRATIONS, size=3, init=take_bytes, by_key=True)
+    pool = await open_pool(url, "inference", MIGRATIONS, size=3, init=take_bytes, plan="indexed")
     try:
         await _index(pool, settings, events, source)
         await pool.execute("analyze")

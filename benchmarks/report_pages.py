@@ -318,14 +318,14 @@ async def report_pages(feedbacks: int, times: int, say: Say) -> dict[str, Any]:
     with TemporaryDirectory() as folder:
         Path(folder).chmod(0o755)
         async with EmbeddedPostgres(Path(folder) / "data") as server:
-            pool = await open_pool(server.url, "reporting", MIGRATIONS, plan_anew=True)
+            pool = await open_pool(server.url, "reporting", MIGRATIONS, plan="custom")
             try:
                 await fill(pool, feedbacks, say)
                 tune_gc()  # as every service does
                 pages = await measure(pool, times)
             finally:
                 await pool.close()
-            pool = await open_pool(server.url, "reporting", MIGRATIONS, by_key=True)  # as the service writes
+            pool = await open_pool(server.url, "reporting", MIGRATIONS, plan="indexed")  # as the service writes
             try:
                 return {"pages": pages, "projection": await projection(pool, server.pid)}
             finally:

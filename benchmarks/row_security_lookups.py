@@ -24,7 +24,7 @@ from inference.store import ConversationKey, Place
 from inference.store_postgres import PostgresConversationStore
 from inference.turns.rules import TurnKey
 from inference.turns.search_postgres import PostgresTurnSearch
-from inference.turns.store import Looked, Wanted
+from inference.turns.store import PersonTurns, StrategyFilter
 from inference.turns.vectors import DIMENSION, TurnVectors
 
 Ask = Callable[[asyncpg.Pool], Awaitable[Any]]
@@ -78,11 +78,15 @@ INFERENCE: Final = Asked(
         "turn": lambda pool: _turns(pool).find(TurnKey(*HERE, "t-28")),
         "latest turns": lambda pool: _turns(pool).latest(ConversationKey(*HERE), START + 90 * DAY, 10),
         "turns nearby": lambda pool: _turns(pool).nearby(
-            Looked("acme", "support", "user-8", START, START + 90 * DAY), SAID
+            PersonTurns("acme", "support", "user-8", START, START + 90 * DAY), SAID
         ),
-        "strategies of an intent": lambda pool: _turns(pool).search(Wanted("acme", "support", intent="intent4"), 10),
-        "strategies of a person": lambda pool: _turns(pool).search(Wanted("acme", "support", user_id="user-8"), 10),
-        "strategies, a question": lambda pool: _turns(pool).search(Wanted("acme", "support", text=SAID), 10),
+        "strategies of an intent": lambda pool: _turns(pool).search(
+            StrategyFilter("acme", "support", intent="intent4"), 10
+        ),
+        "strategies of a person": lambda pool: _turns(pool).search(
+            StrategyFilter("acme", "support", user_id="user-8"), 10
+        ),
+        "strategies, a question": lambda pool: _turns(pool).search(StrategyFilter("acme", "support", text=SAID), 10),
         "messages before": lambda pool: PostgresConversationStore(pool).around(
             [Place(ConversationKey(*HERE), START + 80 * DAY, "m")], NEIGHBOURHOOD + 1
         ),

@@ -79,7 +79,7 @@ async def _upsert(job: Job, messages: Sequence[Message]) -> dict[str, Any]:
         ChatMessageIngested.model_validate_json(m.value or b"") for m in messages if m.topic == "chat.message.ingested"
     ]
     batches = [_columns(events[start : start + ROWS]) for start in range(0, len(events), ROWS)]
-    pool = await open_pool(job.database_url, "reporting", MIGRATIONS, by_key=True)
+    pool = await open_pool(job.database_url, "reporting", MIGRATIONS, plan="indexed")
     try:
         types = await _types(pool)
         named = ", ".join(f"${at}::{types[name]}[]" for at, name in enumerate(MessageRow._fields, 1))

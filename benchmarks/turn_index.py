@@ -28,7 +28,7 @@ from benchmarks.turn_rows import HEAVY, PROJECT, TENANT, Filled, fill
 from benchmarks.workload import scratch
 from detector.encoders.embedder import WordLlamaEmbedder
 from detector.location import MAX_AGE_US
-from inference.turns.store import Looked, Wanted
+from inference.turns.store import PersonTurns, StrategyFilter
 from inference.turns.store_postgres import PostgresTurnIndex
 from inference.turns.vectors import TurnVectors
 from inference.turns.vectors_postgres import take_bytes
@@ -73,11 +73,11 @@ async def turn_index(
 
 async def _directly(index: PostgresTurnIndex, filled: Filled, chance: random.Random) -> dict[str, Any]:
     async def look(who: str) -> None:
-        looked = Looked(TENANT, PROJECT, who, filled.until - MAX_AGE_US, filled.until + 1)
+        looked = PersonTurns(TENANT, PROJECT, who, filled.until - MAX_AGE_US, filled.until + 1)
         assert await index.nearby(looked, chance.choice(SAYINGS))
 
     async def search(_: str) -> None:
-        await index.search(Wanted(TENANT, PROJECT, text=chance.choice(SAYINGS)), 10)
+        await index.search(StrategyFilter(TENANT, PROJECT, text=chance.choice(SAYINGS)), 10)
 
     people = [chance.choice(filled.recent)[0] for _ in range(WARM + LOOKS)]
     await _timed(look, people[:WARM])

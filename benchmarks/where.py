@@ -71,9 +71,9 @@ _SLOTS = json.dumps(
 
 async def measure(url: str) -> dict[str, Any]:
     """Fill the tables, then follow events as the command does; milliseconds."""
-    chat = await open_pool(url, "chat_bridge", chat_bridge.parts.MIGRATIONS, by_key=True)
-    store = await open_pool(url, "feedback", feedback.store_choice.MIGRATIONS, by_key=True)
-    reports = await open_pool(url, "reporting", reporting.parts.MIGRATIONS, plan_anew=True)
+    chat = await open_pool(url, "chat_bridge", chat_bridge.parts.MIGRATIONS, plan="indexed")
+    store = await open_pool(url, "feedback", feedback.store_choice.MIGRATIONS, plan="indexed")
+    reports = await open_pool(url, "reporting", reporting.parts.MIGRATIONS, plan="custom")
     of_event = {"topic": "chat.message.reaction.ingested", "cause": "null", "feedback": "null"}
     cause = f"'{of_event['topic']}:' || i % 24 || ':' || i"
     derived = {"topic": "feedback.reaction.received", "cause": cause, "feedback": _ID}

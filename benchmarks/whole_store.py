@@ -113,7 +113,7 @@ def _exported(url: str, wanted: Format, span: TimeSpan) -> dict[str, float]:
 
 
 async def _export(url: str, wanted: Format, span: TimeSpan) -> dict[str, float]:
-    pool = await open_pool(url, "reporting", MIGRATIONS, plan_anew=True)
+    pool = await open_pool(url, "reporting", MIGRATIONS, plan="custom")
     tune_gc()  # as every service does
     before = resident("self")
     began, rows, size = time.perf_counter(), 0, 0

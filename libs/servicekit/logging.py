@@ -17,14 +17,14 @@ _SILENT = ("asyncpg", "uvicorn.access", "uvicorn.error")
 KAFKA_LIBRARIES = ("aiokafka", "faststream")
 """Libraries whose warnings are logged, because only they know errors of the connection, such as a missing
 permission."""
-_OF_NO_INTEREST = ("Auto create topics is disabled", "Heartbeat failed for group %s because it is rebalancing")
+_EXPECTED_WARNINGS = ("Auto create topics is disabled", "Heartbeat failed for group %s because it is rebalancing")
 """Expected warnings of these libraries."""
-AGAIN_SECONDS = 60.0
+REPEAT_SECONDS = 60.0
 """Minimum seconds between two lines of a library from the same place in its code."""
 _PLAIN = re.compile(r"[\w.,:@/-]{1,100}", re.ASCII)
 
 
-class Seldom(logging.Filter):
+class RateLimit(logging.Filter):
     """Rate limit: one line of the Kafka libraries per minute and place in their code; counts the others."""
 
     def __init__(self, now: Callable[[], float] = time.monotonic) -> None:
@@ -35,11 +35,11 @@ class Seldom(logging.Filter):
     def filter(self, record: logging.LogRecord) -> bool:
         if record.name.split(".", 1)[0] not in KAFKA_LIBRARIES:
             return True
-        if str(record.msg).startswith(_OF_NO_INTEREST) or _passes_by_itself(record):
+        if str(record.msg).startswith(_EXPECTED_WARNINGS) or _is_transient(record):
             return False
         place, now = (record.pathname, record.lineno), self._now()
-        last, held_back = self._places.get(place, (-AGAIN_SECONDS, 0))
-        if now - last < AGAIN_SECONDS:
+        last, held_back = self._places.get(place, (-REPEAT_SECONDS, 0))
+        if now - last < REPEAT_SECONDS:
             self._places[place] = last, held_back + 1
             return False
         self._places[place] = now, 0
@@ -47,7 +47,7 @@ class Seldom(logging.Filter):
         return True
 
 
-def _passes_by_itself(record: logging.LogRecord) -> bool:
+def _is_transient(record: logging.LogRecord) -> bool:
     """Return True if the line reports a missing group coordinator, which is normal for a moment on a fresh Kafka."""
     filled = record.args if isinstance(record.args, tuple) else ()
     return any(isinstance(value, GroupCoordinatorNotAvailableError) for value in filled)
@@ -57,12 +57,12 @@ def _in_words(record: logging.LogRecord) -> str:
     """Return a Kafka library's message with only names and numbers filled in, and an error's class."""
     filled = record.args if isinstance(record.args, tuple) else ()
     try:
-        return str(record.msg) % tuple(map(_harmless, filled))
+        return str(record.msg) % tuple(map(_loggable, filled))
     except (TypeError, ValueError):
         return str(record.msg)
 
 
-def _harmless(value: object) -> object:
+def _loggable(value: object) -> object:
     match value:
         case BaseException():
             return type(value).__name__
@@ -78,7 +78,7 @@ def _harmless(value: object) -> object:
             return type(value).__name__
 
 
-class _Bare(logging.Formatter):
+class _BareFormatter(logging.Formatter):
     """Formatter that logs only the library and the error's class, because other messages may contain user text.
 
     Messages of the Kafka libraries, which handle only bytes, are logged.
@@ -96,8 +96,8 @@ def configure_logging(level: str = "INFO", *, quiet: bool = False) -> None:
     """Log JSON lines to standard error; `quiet` keeps warnings and worse only, of the Kafka libraries errors."""
     threshold = logging.WARNING if quiet else logging.getLevelNamesMapping()[level.upper()]
     handler = logging.StreamHandler(sys.stderr)
-    handler.setFormatter(_Bare())
-    handler.addFilter(Seldom())
+    handler.setFormatter(_BareFormatter())
+    handler.addFilter(RateLimit())
     logging.basicConfig(handlers=[handler], level=threshold)
     for name in _SILENT:
         logging.getLogger(name).setLevel(logging.CRITICAL)

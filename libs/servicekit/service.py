@@ -22,7 +22,7 @@ from contracts.topics import Consumer
 from servicekit import metrics
 from servicekit.clock import Clock, SystemClock
 from servicekit.db.migrations import check_schema, read_migrations
-from servicekit.db.pools import open_pool, open_reads
+from servicekit.db.pools import Plan, open_pool, open_reads
 from servicekit.db.retention import SWEEP_SECONDS, Expiry, Retention
 from servicekit.error_kinds import is_transient
 from servicekit.errors import SchemaIncompatible
@@ -172,19 +172,15 @@ class Service:
         The service is ready only while the database answers. It leaves its groups once the schema has become newer
         than its own `migrations` can use.
         """
-        pool = await open_pool(url, self.name, migrations, size=size, say=self.context.say, init=init, by_key=True)
+        pool = await open_pool(url, self.name, migrations, size=size, say=self.context.say, init=init, plan="indexed")
         self.resources.push_async_callback(pool.close)
         self.probe(partial(pool.execute, "select 1"))
         self._schemas.append(partial(check_schema, pool, self.name, read_migrations(migrations)))
         return pool
 
-    async def open_reads(
-        self, settings: ReadSettings, migrations: Path, *, by_key: bool = False, plan_anew: bool = False
-    ) -> asyncpg.Pool:
+    async def open_reads(self, settings: ReadSettings, migrations: Path, *, plan: Plan = "automatic") -> asyncpg.Pool:
         """Open a pool for HTTP reads, kept to one tenant at a time; see `servicekit.db.pools.open_reads`."""
-        pool = await open_reads(
-            settings, self.name, migrations, say=self.context.say, by_key=by_key, plan_anew=plan_anew
-        )
+        pool = await open_reads(settings, self.name, migrations, say=self.context.say, plan=plan)
         self.resources.push_async_callback(pool.close)
         return pool
 

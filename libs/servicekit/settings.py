@@ -14,10 +14,10 @@ from pydantic import AfterValidator, BaseModel, Field, ValidationError
 from pydantic.fields import FieldInfo
 from pydantic_settings import BaseSettings, EnvSettingsSource, PydanticBaseSettingsSource, SettingsConfigDict
 
-from servicekit.complaints import rule_of, sentence
 from servicekit.env_file import FROM_FILE, place_of
 from servicekit.errors import StartError
 from servicekit.toml_places import place_in
+from servicekit.validation_errors import error_summary, rule_of
 
 S = TypeVar("S", bound=BaseSettings)
 M = TypeVar("M", bound=BaseModel)
@@ -138,7 +138,9 @@ def read_toml(path: Path, model: type[M]) -> M:
     except ValidationError as error:
         faults = error.errors(include_url=False, include_context=False, include_input=False)
         line, column = place_in(text, faults[0]["loc"])
-        raise StartError(f"The file {path} is not valid at line {line}, column {column}: {sentence(faults)}.") from None
+        raise StartError(
+            f"The file {path} is not valid at line {line}, column {column}: {error_summary(faults)}."
+        ) from None
 
 
 def _toml_place(text: str, error: tomllib.TOMLDecodeError) -> str:

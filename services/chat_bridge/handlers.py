@@ -6,9 +6,9 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any
 
 from chat_bridge.batch import Batch, parked_keys, tenants_of
+from chat_bridge.message_source import MessageSource
 from chat_bridge.model import About, IndexedMessage, MessageKey, indexed, original_key
 from chat_bridge.parking import Parking, message_of
-from chat_bridge.source import MessageSource
 from chat_bridge.store import MessageStore
 from contracts.versions import COPY
 from servicekit import Clock, Handler, Outcome, Producer, Received, Unreadable

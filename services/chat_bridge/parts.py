@@ -9,14 +9,14 @@ from pathlib import Path
 import asyncpg
 from fastapi import APIRouter
 
-from chat_bridge.asking import AskAgain
 from chat_bridge.erasure import ChatBridgeErasures
 from chat_bridge.handlers import ChatHandler
 from chat_bridge.intake import Intake
+from chat_bridge.message_source_http import HttpMessageSource
+from chat_bridge.missing_originals import MissingOriginals
 from chat_bridge.parking import Parking
 from chat_bridge.refused_store import RefusedEvents
 from chat_bridge.settings import ChatBridgeSettings
-from chat_bridge.source_http import HttpMessageSource
 from chat_bridge.sources.api import source_router
 from chat_bridge.sources.registry import OpenSources, open_sources
 from chat_bridge.sources.source import SourceKind
@@ -60,9 +60,9 @@ class ChatBridgeParts:
     def source_routes(self, kind: SourceKind) -> APIRouter:
         return source_router(kind, self.sources.get(kind.name, {}), self.intake)
 
-    def ask_again(self) -> Callable[[], Awaitable[None]]:
+    def fetch_missing_originals(self) -> Callable[[], Awaitable[None]]:
         assert self.message_source is not None
-        return AskAgain(self.store, self.message_source).ask
+        return MissingOriginals(self.store, self.message_source).fetch_next
 
 
 async def open_parts(settings: ChatBridgeSettings, service: Service) -> ChatBridgeParts:

@@ -28,7 +28,12 @@ PROGRAM: ServiceDefinition[ChatBridgeParts] = ServiceDefinition(
     ],
     every=[
         Every("sweep", "sweep_seconds", lambda parts: parts.parking.sweep),
-        Every("ask again", "message_source_again_seconds", ChatBridgeParts.ask_again, if_set="message_source_url"),
+        Every(
+            "missing originals",
+            "message_source_again_seconds",
+            ChatBridgeParts.fetch_missing_originals,
+            if_set="message_source_url",
+        ),
     ],
     keeps=[
         # A reaction to an expired message finds no original. Parked events expire in the sweep (`parking.py`).

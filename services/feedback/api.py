@@ -11,7 +11,7 @@ from pydantic import BaseModel, Field
 from contracts.base import Id
 from contracts.instants import format_instant
 from feedback.registry import TurnKey
-from feedback.submission import Behind, ExplicitIntake, Judgement, UnknownTurn
+from feedback.submission import ExplicitIntake, Judgement, RegistryBehind, UnknownTurn
 from feedback.submission_body import EXAMPLES, GivenFeedback, InvalidReaction, given
 from servicekit import Caller, DirectRoute, ProjectPath, TenantPath, caller_of, documented, refusal, require_media_type
 
@@ -75,7 +75,7 @@ def intake_router(intake: ExplicitIntake) -> APIRouter:
             accepted = await intake.take(TurnKey(tenant, project, conversation_id, turn_id), judgement)
         except UnknownTurn:
             raise refusal(404, "No agent has answered on that turn.") from None
-        except Behind:
+        except RegistryBehind:
             raise refusal(503, "That turn is not known yet; send the request again.") from None
         return AcceptedFeedback(feedback_id=accepted.feedback_id, ts=format_instant(accepted.occurred_at))
 

@@ -17,7 +17,7 @@ from contracts.instants import format_instant
 from feedback.api import AcceptedFeedback
 from feedback.registry import TurnKey
 from feedback.store import Store
-from feedback.submission import Behind, ExplicitIntake, Judgement, UnknownTurn
+from feedback.submission import ExplicitIntake, Judgement, RegistryBehind, UnknownTurn
 from servicekit import (
     Caller,
     ProjectPath,
@@ -112,7 +112,7 @@ def reviews_router(intake: ExplicitIntake, store: Store) -> APIRouter:
             accepted = await intake.take(key, judgement)
         except UnknownTurn:
             raise refusal(404, "No agent has answered on that turn.") from None
-        except Behind:
+        except RegistryBehind:
             raise refusal(503, "That turn is not known yet; send the request again.") from None
         if form is not None:
             return RedirectResponse(f"{form[1]}&reviewed={accepted.feedback_id}#here", 303)

@@ -14,7 +14,7 @@ from pymongo.errors import ConfigurationError, InvalidURI, OperationFailure
 from pymongo.read_concern import ReadConcern
 from pymongo.write_concern import WriteConcern
 
-from feedback.mongo_failures import told_apart
+from feedback.mongo_errors import transient_as_unavailable
 from servicekit import StartError, Unavailable, shown
 
 Client = AsyncMongoClient[dict[str, Any]]
@@ -70,7 +70,7 @@ async def wait_until_up(client: Client, url: str, say: Callable[[str], None] = l
     tries = 0
     while True:
         try:
-            with told_apart():
+            with transient_as_unavailable():
                 await database_of(client).command("ping")
                 return
         except Unavailable as error:

@@ -73,7 +73,7 @@ async def open_parts(settings: FeedbackSettings, service: Service) -> FeedbackPa
     context = service.context
     store = await open_store(settings.store_url, service)
     pool = await service.open_database(settings.database_url, MIGRATIONS)
-    reads = await service.open_reads(settings, MIGRATIONS, by_key=True)
+    reads = await service.open_reads(settings, MIGRATIONS, plan="indexed")
     ratings = PostgresSessions(pool)
     announcer = SessionAnnouncer(ratings, service.producer)
     sessions = Sessions(

@@ -89,7 +89,7 @@ class RegisteredTurn:
         return RegisteredTurn(self.key, answer, asker)
 
 
-class Known(NamedTuple):
+class KnownFacts(NamedTuple):
     """Turn (None if unknown), and the person's user type from their latest message that names one."""
 
     turn: RegisteredTurn | None = None
@@ -104,7 +104,7 @@ class Registry(Protocol):
         """
         ...
 
-    async def find(self, key: TurnKey, user_id: str) -> Known:
+    async def find(self, key: TurnKey, user_id: str) -> KnownFacts:
         """Return the known facts of a turn, and of a person in its project."""
         ...
 

@@ -9,11 +9,11 @@ from typing import Any, Final
 import asyncpg
 
 from contracts.provenance import NO_PROVENANCE, Provenance
-from feedback.registry import AgentAnswer, Asker, Known, RegisteredTurn, Registry, Role, TurnKey
+from feedback.registry import AgentAnswer, Asker, KnownFacts, RegisteredTurn, Registry, Role, TurnKey
 from feedback.sql import SQL
 from servicekit import RequestBatcher, columns_of, connection_usage, tenant_in_sight
 
-Asked = tuple[str, TurnKey, str]
+Lookup = tuple[str, TurnKey, str]
 """Tenant of the row-level security policy, a turn, and a person."""
 _ROLE: Final = ("person_tenant", "person_project", "person_id", "user_type", "role_version")
 
@@ -38,17 +38,17 @@ class PostgresRegistry(Registry):
         written = await self._pool.fetch(*SQL.upsert_turns.bulk(rows, **columns))
         return {TurnKey(*row) for row in written}
 
-    async def find(self, key: TurnKey, user_id: str) -> Known:
+    async def find(self, key: TurnKey, user_id: str) -> KnownFacts:
         with connection_usage.get():
             return await self._find((tenant_in_sight.get(), key, user_id))
 
-    async def _find_together(self, asked: Sequence[Asked]) -> list[Known]:
-        known: dict[Asked, Known] = {}
+    async def _find_together(self, asked: Sequence[Lookup]) -> list[KnownFacts]:
+        known: dict[Lookup, KnownFacts] = {}
         for tenant in {one[0] for one in asked}:
             tenant_in_sight.set(tenant)
             wanted = [one for one in asked if one[0] == tenant]
             rows = await self._pool.fetch(*SQL.find_turns.bulk([(*key, user_id) for _, key, user_id in wanted]))
-            known |= {one: Known(_turn(row), row["user_type"]) for one, row in zip(wanted, rows, strict=True)}
+            known |= {one: KnownFacts(_turn(row), row["user_type"]) for one, row in zip(wanted, rows, strict=True)}
         return [known[one] for one in asked]
 
     async def count(self, tenant: str, project: str | None, conversation_id: str) -> int:

@@ -17,7 +17,7 @@ from contracts.feedback import FeedbackSessionCreated
 from contracts.ids import derived_id
 from contracts.instants import parse_instant
 from contracts.topics import SESSION_CREATED
-from feedback.sessions_postgres import KeptRating
+from feedback.sessions_postgres import StoredRating
 from servicekit import Clock, Message, Producer, Unavailable, frames, is_transient, logger, unavailable_as
 
 log = logger("feedback")
@@ -27,8 +27,8 @@ _AT_ONCE = 500
 class RatingStore(SessionFeedbackBackend, Protocol):
     """Backend that also records which of its ratings were announced."""
 
-    async def unannounced(self, limit: int) -> list[KeptRating]: ...
-    async def mark(self, ratings: Sequence[KeptRating]) -> None: ...
+    async def unannounced(self, limit: int) -> list[StoredRating]: ...
+    async def mark(self, ratings: Sequence[StoredRating]) -> None: ...
 
 
 class Turns(Protocol):
@@ -181,7 +181,7 @@ class Sessions:
         await self._incognito.apurge_before(limit)
 
 
-def announcement(rating: KeptRating) -> Message:
+def announcement(rating: StoredRating) -> Message:
     """Return the record that announces a rating; the same record each time."""
     tenant, record = rating
     event = FeedbackSessionCreated(

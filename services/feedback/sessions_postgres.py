@@ -12,7 +12,7 @@ from agent_feedback_kit.sessions.record import SessionFeedbackRecord
 from feedback.sql import SQL
 
 
-class KeptRating(NamedTuple):
+class StoredRating(NamedTuple):
     tenant: str
     record: SessionFeedbackRecord
 
@@ -24,12 +24,12 @@ class PostgresSessions(PostgresBackend):
         super().__init__(pool)
         self._asyncpg = pool
 
-    async def unannounced(self, limit: int) -> list[KeptRating]:
+    async def unannounced(self, limit: int) -> list[StoredRating]:
         """Return at most `limit` unmarked ratings, the oldest first."""
         rows = await self._asyncpg.fetch(*SQL.unannounced_ratings(limit=limit))
-        return [KeptRating(row["tenant"], record_of(row)) for row in rows]
+        return [StoredRating(row["tenant"], record_of(row)) for row in rows]
 
-    async def mark(self, ratings: Collection[KeptRating]) -> None:
+    async def mark(self, ratings: Collection[StoredRating]) -> None:
         """Mark ratings as announced."""
         rows = [(rating.tenant, rating.record.id) for rating in ratings]
         await self._asyncpg.execute(*SQL.mark_ratings_announced.bulk(rows))

@@ -15,7 +15,7 @@ from contracts.erasure import ErasedAt, Erasure, Person
 from contracts.sources import REVIEW
 from feedback.document import from_document, to_document
 from feedback.model import Key, Record
-from feedback.mongo_failures import DUPLICATE_KEY, told_apart, waiting_helps
+from feedback.mongo_errors import DUPLICATE_KEY, transient_as_unavailable, waiting_helps
 from feedback.registry import TurnKey
 from feedback.store import Save, Totals, sum_up
 
@@ -49,18 +49,18 @@ class MongoStore:
 
     async def make_indexes(self) -> None:
         """Create missing indexes. Several processes may call this concurrently."""
-        with told_apart():
+        with transient_as_unavailable():
             await self._feedback.create_index([(name, 1) for name in Key._fields], unique=True, name="key")
             await self._feedback.create_index([("tenant", 1), ("user_id", 1), ("_id", 1)], name="person")
             await self._feedback.create_index([("conversation_id", 1), ("slots.payload.turn_id", 1)], name="turn")
 
     async def load(self, feedback_ids: Collection[UUID]) -> Mapping[UUID, Record]:
-        with told_apart():
+        with transient_as_unavailable():
             found = self._feedback.find({"_id": {"$in": list(feedback_ids)}})
             return {document["_id"]: from_document(document) async for document in found}
 
     async def revisions(self, feedback_ids: Collection[UUID]) -> Mapping[UUID, int]:
-        with told_apart():
+        with transient_as_unavailable():
             found = self._feedback.find({"_id": {"$in": list(feedback_ids)}}, {"revision": 1})
             return {document["_id"]: int(document["revision"]) async for document in found}
 
@@ -69,7 +69,7 @@ class MongoStore:
             return set()
         mark = uuid4()
         ordered = sorted(saves, key=lambda save: save.record.feedback_id)
-        with told_apart():
+        with transient_as_unavailable():
             if await self._write([_operation(save, mark) for save in ordered]) == len(saves):
                 return {save.record.feedback_id for save in saves}
             # The counts do not tell which writes lost, and another writer may have written the same revision. The mark
@@ -96,7 +96,7 @@ class MongoStore:
             | {"tenant": turn.tenant, "project": turn.project, "source": {"$in": ["inference", REVIEW]}}
             for turn in turns
         ]
-        with told_apart():
+        with transient_as_unavailable():
             return [from_document(document) async for document in self._feedback.find({"$or": on_any})]
 
     def scan(self, batch: int = 500) -> AsyncIterator[Sequence[Record]]:
@@ -108,7 +108,7 @@ class MongoStore:
     async def _pages(self, wanted: Document, batch: int) -> AsyncIterator[Sequence[Record]]:
         last = UUID(int=0)
         while True:
-            with told_apart():
+            with transient_as_unavailable():
                 page = self._feedback.find({**wanted, "_id": {"$gt": last}}).sort("_id", 1).limit(batch)
                 documents = await page.to_list()
             if not documents:
@@ -117,7 +117,7 @@ class MongoStore:
             yield [from_document(document) for document in documents]
 
     async def note_erasures(self, erasures: Collection[Erasure]) -> set[Person]:
-        with told_apart():
+        with transient_as_unavailable():
             return {erasure.person for erasure in erasures if await self._note(erasure)}
 
     async def _note(self, erasure: Erasure) -> bool:
@@ -141,18 +141,18 @@ class MongoStore:
     async def erased_at(self, people: Collection[Person]) -> ErasedAt:
         if not people:
             return {}
-        with told_apart():
+        with transient_as_unavailable():
             found = self._erasures.find({"_id": {"$in": [_ledger_id(person) for person in people]}})
             return {Person(line["tenant"], line["user_id"]): line["erased_at"] async for line in found}
 
     async def totals(self) -> Totals:
-        with told_apart():
+        with transient_as_unavailable():
             groups = await (await self._feedback.aggregate(_GROUPED)).to_list()
         return sum_up([{**group["_id"], "n": group["n"]} for group in groups])
 
     async def ping(self) -> None:
         """Raise if MongoDB does not answer."""
-        with told_apart():
+        with transient_as_unavailable():
             await self._database.command("ping")
 
 

@@ -21,7 +21,7 @@ class UnknownTurn(Exception):
     """The turn has no answer of an agent, although the registry has read the log up to the request."""
 
 
-class Behind(Exception):
+class RegistryBehind(Exception):
     """The turn is unknown, but the registry has not yet read the log up to the request."""
 
 
@@ -100,7 +100,7 @@ class ExplicitIntake:
     async def take(self, key: TurnKey, judgement: Judgement) -> Accepted:
         """Publish the judgement and wait for the acknowledgement.
 
-        Raises UnknownTurn, Behind, and Unavailable or LogFull of the log and the database.
+        Raises UnknownTurn, RegistryBehind, and Unavailable or LogFull of the log and the database.
         """
         answer, question, role = await self._answer(key, judgement.user_id)
         event = explicit_event(key, answer, judgement, self._clock.now(), self._judge_at, role or PERSON, question)
@@ -110,13 +110,13 @@ class ExplicitIntake:
         return Accepted(feedback_id_of(key, judgement), event.occurred_at)
 
     async def _answer(self, key: TurnKey, user_id: str) -> KnownAnswer:
-        """Return the answer that stands on a turn. Raises UnknownTurn, Behind and Unavailable."""
+        """Return the answer that stands on a turn. Raises UnknownTurn, RegistryBehind and Unavailable."""
         if known := await self._known(key, user_id):
             return known
         known, passed = await self._progress.look_until_read(self._wait_seconds, lambda: self._known(key, user_id))
         if known:
             return known
-        raise UnknownTurn if passed else Behind
+        raise UnknownTurn if passed else RegistryBehind
 
     async def _known(self, key: TurnKey, user_id: str) -> KnownAnswer | None:
         """None where no agent has answered yet. Raises Unavailable where the registry's database does not answer."""

@@ -15,9 +15,9 @@ from inference.api_bodies import Body, NewMessage, StrategySearch
 from inference.detection import detect
 from inference.llm_gate.gate import LlmGate
 from inference.store import ConversationKey, ConversationStore
+from inference.strategies import strategies_that_worked
 from inference.turns.rules import TurnKey
-from inference.turns.store import TurnSearch, Wanted
-from inference.worked import strategies_that_worked
+from inference.turns.store import StrategyFilter, TurnSearch
 from servicekit import (
     Caller,
     Clock,
@@ -111,7 +111,7 @@ def inference_router(
         """Return turns to learn from, without rejected ones: accepted ones first, then by quality."""
         require_media_type(request, [JSON])
         body = read_body(StrategySearch, await request.body())
-        wanted = Wanted(tenant, project, body.intent, body.user_id, body.text, body.agent_id)
+        wanted = StrategyFilter(tenant, project, body.intent, body.user_id, body.text, body.agent_id)
         found = await turns.search(wanted, body.limit)
         return FoundStrategies(items=[FoundStrategy.of(turn) for turn in found])
 

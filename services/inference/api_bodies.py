@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from contracts.base import TEXT_LIMIT, Id, Label, Text
 from contracts.instants import Instant
 from inference.detection import LookBack
-from inference.previous import LastAnswer
+from inference.last_answer import LastAnswer
 
 
 class Body(BaseModel):

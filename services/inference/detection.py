@@ -12,13 +12,13 @@ from detector.detector import Detector
 from detector.dialogue import UNRELATED
 from detector.location import MAX_AGE_US
 from detector.model import NEIGHBOURHOOD, Message, Neighbourhood, Verdict
-from inference.llm_gate.gate import Judged, LlmGate
+from inference.last_answer import LastAnswer
+from inference.llm_gate.gate import LlmGate, PendingVerdict
 from inference.planner import Advice
-from inference.previous import LastAnswer
 from inference.store import ConversationKey, ConversationStore, Place
 from inference.turns.candidates import Candidate, candidates
 from inference.turns.rules import MachineStatus, Turn, TurnKey, rejections_in_a_row
-from inference.turns.store import Looked, TurnSearch
+from inference.turns.store import PersonTurns, TurnSearch
 
 LOOKED_BACK: Final = 10
 """Number of latest turns that are checked for consecutive rejections."""
@@ -60,11 +60,11 @@ async def detect(
     """
     place = (message.at, message.message_id)
     thread = message.thread_id or ""
-    [stretch], indexed = await asyncio.gather(
+    [around], indexed = await asyncio.gather(
         store.around([Place(where, *place, thread)], NEIGHBOURHOOD + 1),
         turns.latest(where, message.at, LOOKED_BACK, thread),
     )
-    said = [one.indexed.message for one in stretch]
+    said = [one.indexed.message for one in around]
     before = tuple(one for one in said if (one.at, one.message_id) < place and one.message_id != message.message_id)
     message = message if names_writer else _by_a_participant(message, before)
     before = previous.added_to(before, message) if previous else before
@@ -73,7 +73,7 @@ async def detect(
         return await _answered_elsewhere(turns, detector, where, message)
     [verdict] = detector.judge([asked])
     if gate is not None:
-        verdict = await gate.look(Judged(where, asked, verdict))
+        verdict = await gate.preview(PendingVerdict(where, asked, verdict))
     found: tuple[Candidate, ...] = ()
     if look_back == "user" and _says_something(verdict):
         found = await _among_all_turns(turns, where, message)
@@ -125,7 +125,7 @@ def _says_something(verdict: Verdict) -> bool:
 
 
 async def _among_all_turns(turns: TurnSearch, where: ConversationKey, message: Message) -> tuple[Candidate, ...]:
-    looked = Looked(where.tenant, where.project, message.sender_id, message.at - MAX_AGE_US, message.at)
+    looked = PersonTurns(where.tenant, where.project, message.sender_id, message.at - MAX_AGE_US, message.at)
     return candidates(message.text, await turns.nearby(looked, message.text))
 
 

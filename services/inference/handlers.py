@@ -14,7 +14,7 @@ from detector.detector import Detector
 from detector.model import NEIGHBOURHOOD, Message
 from inference.judging import Judging
 from inference.llm_gate.gate import LlmGate
-from inference.neighbours import Stretch, stretches_of
+from inference.neighbours import MessageRange, message_ranges
 from inference.store import ConversationKey, ConversationStore, IndexedMessage, MessageKey
 from inference.turns.facts import facts_of
 from inference.turns.store import TurnIntake
@@ -43,15 +43,15 @@ class ConversationHandler(Handler):
         messages = [indexed(received.event) for received in batch]
         changed = await self._store.index(collapse(messages))
         arrived = {message.key for message in messages}
-        look = await self.judging.look(lambda: self._stretches(arrived))
+        judged = await self.judging.judge(lambda: self._ranges(arrived))
         facts = [facts_of(received.event, message.version) for received, message in zip(batch, messages, strict=True)]
-        await self.judging.publish(look, facts)
+        await self.judging.publish(judged, facts)
         return [STORED if message.key in changed else UNCHANGED for message in messages]
 
-    async def _stretches(self, arrived: Collection[MessageKey]) -> Sequence[Stretch]:
+    async def _ranges(self, arrived: Collection[MessageKey]) -> Sequence[MessageRange]:
         """Return the messages whose verdict the `arrived` messages may change."""
         places = await self._store.places(arrived)
-        return stretches_of(await self._store.around(places, NEIGHBOURHOOD), places)
+        return message_ranges(await self._store.around(places, NEIGHBOURHOOD), places)
 
 
 def indexed(event: MessageEvent) -> IndexedMessage:

@@ -16,11 +16,11 @@ from detector.detector import Detector
 from detector.exchange import Exchange
 from detector.model import Neighbourhood, Target, Verdict
 from inference.announce import announcement, silent
-from inference.llm_gate.gate import Judged, LlmGate
-from inference.neighbours import Stretch, to_judge
+from inference.llm_gate.gate import LlmGate, PendingVerdict
+from inference.neighbours import MessageRange, to_judge
 from inference.store import ConversationStore, Emission, IndexedMessage, MessageKey, Placed, VerdictStamp
 from inference.turns.facts import Facts, joined, questions_of
-from inference.turns.store import HeldVerdict, TurnIntake
+from inference.turns.store import PreviousVerdict, TurnIntake
 from servicekit import Message as Record
 from servicekit import Producer
 
@@ -29,10 +29,10 @@ BLOCKED_SECONDS = 0.25
 the consumer loses its partitions and its commit, and the same batch is delivered again without end."""
 FIRST_PIECE, LARGEST_PIECE = 16, 256
 """Number of messages judged at once: initially, and at most. Larger pieces are hardly faster."""
-ReadStretches = Callable[[], Awaitable[Sequence[Stretch]]]
+ReadRanges = Callable[[], Awaitable[Sequence[MessageRange]]]
 
 
-class Look(NamedTuple):
+class JudgedMessages(NamedTuple):
     """Messages read from the index, with their verdicts and the questions behind the judged answers."""
 
     pairs: Sequence[tuple[Placed, Verdict]]
@@ -77,30 +77,30 @@ class Judging:
         self._producer = producer
         self._gate = gate
 
-    async def look(self, read: ReadStretches) -> Look:
-        """Judge the dependent human messages of the stretches that `read` returns, and note what will be announced.
+    async def judge(self, read: ReadRanges) -> JudgedMessages:
+        """Judge the dependent human messages of the ranges that `read` returns, and note what will be announced.
 
         Reads and judges again if a message arrived meanwhile.
         """
         while True:
-            stretches = await read()
-            pairs = await self.verdicts(stretches)
+            ranges = await read()
+            pairs = await self.verdicts(ranges)
             emitted = [(placed, verdict.target) for placed, verdict in pairs if verdict.emitted and verdict.target]
             await self.store.emitting([_emission(placed, target) for placed, target in emitted])
             if not await self.store.outdated([placed for placed, _ in emitted]):
-                questions = [facts for stretch in stretches for facts in questions_of(stretch)]
-                messages = {placed.indexed.key: placed.indexed for stretch in stretches for placed in stretch.rows}
+                questions = [facts for span in ranges for facts in questions_of(span)]
+                messages = {placed.indexed.key: placed.indexed for span in ranges for placed in span.rows}
                 targets = {placed.indexed.key: target.message_id for placed, target in emitted}
-                return Look(pairs, questions, messages, _questions_behind(stretches, targets))
+                return JudgedMessages(pairs, questions, messages, _questions_behind(ranges, targets))
 
-    async def verdicts(self, stretches: Sequence[Stretch]) -> list[tuple[Placed, Verdict]]:
+    async def verdicts(self, ranges: Sequence[MessageRange]) -> list[tuple[Placed, Verdict]]:
         """Judge the dependent human messages. Writes only answers of the language model."""
-        judged = [pair for stretch in stretches for pair in to_judge(stretch)]
+        judged = [pair for span in ranges for pair in to_judge(span)]
         verdicts = await self._judge([neighbourhood for _, neighbourhood in judged])
         if self._gate is not None:
             verdicts = await self._gate.settle(
                 [
-                    Judged(placed.indexed.conversation, neighbourhood, verdict)
+                    PendingVerdict(placed.indexed.conversation, neighbourhood, verdict)
                     for (placed, neighbourhood), verdict in zip(judged, verdicts, strict=True)
                 ]
             )
@@ -108,27 +108,30 @@ class Judging:
 
     async def publish(
         self,
-        look: Look,
+        judged: JudgedMessages,
         facts: Collection[Facts] = (),
         headers: Callable[[IndexedMessage], Headers] = lambda _: (),
     ) -> None:
         """Store the verdicts and `facts` in the index of turns, then publish announcements and retractions."""
-        self.judged += len(look.pairs)
-        held = await self._turns.take(joined([*facts, *look.questions]), look.pairs, self.version)
-        await self._producer.send(list(self._records(look, held, headers)))
+        self.judged += len(judged.pairs)
+        held = await self._turns.take(joined([*facts, *judged.questions]), judged.pairs, self.version)
+        await self._producer.send(list(self._records(judged, held, headers)))
 
     def _records(
-        self, look: Look, held: Mapping[MessageKey, HeldVerdict], headers: Callable[[IndexedMessage], Headers]
+        self,
+        judged: JudgedMessages,
+        held: Mapping[MessageKey, PreviousVerdict],
+        headers: Callable[[IndexedMessage], Headers],
     ) -> Iterator[Record]:
-        for placed, verdict in look.pairs:
+        for placed, verdict in judged.pairs:
             placed, verdict, version = _upheld(placed, verdict, self.version, held.get(placed.indexed.key))
-            answer = look.answer_to(placed, verdict)
+            answer = judged.answer_to(placed, verdict)
             event = announcement(
                 placed,
                 verdict,
                 answer.provenance if answer else NO_PROVENANCE,
                 version,
-                question_message_id=look.question_of(placed, verdict),
+                question_message_id=judged.question_of(placed, verdict),
                 thread_id=thread_of(answer.message.message_id, answer.message.thread_id) if answer else None,
             )
             if event is not None:
@@ -160,11 +163,11 @@ def _emission(placed: Placed, target: Target) -> Emission:
 
 
 def _questions_behind(
-    stretches: Sequence[Stretch], targets: Mapping[MessageKey, str]
+    ranges: Sequence[MessageRange], targets: Mapping[MessageKey, str]
 ) -> dict[tuple[MessageKey, str], str]:
     """Return the question that each target of a message answers, as the detector saw it."""
     found: dict[tuple[MessageKey, str], str] = {}
-    judged = (pair for stretch in stretches for pair in to_judge(stretch)) if targets else ()
+    judged = (pair for span in ranges for pair in to_judge(span)) if targets else ()
     for placed, neighbourhood in judged:
         key = placed.indexed.key
         if (target := targets.get(key)) is None:
@@ -176,7 +179,9 @@ def _questions_behind(
     return found
 
 
-def _upheld(placed: Placed, verdict: Verdict, version: str, held: HeldVerdict | None) -> tuple[Placed, Verdict, str]:
+def _upheld(
+    placed: Placed, verdict: Verdict, version: str, held: PreviousVerdict | None
+) -> tuple[Placed, Verdict, str]:
     """Return the event to announce: the verdict, or the retraction of a preceding silent one.
 
     A detector that finds nothing publishes nothing. If its verdict takes precedence, the announcement of another

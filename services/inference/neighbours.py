@@ -12,7 +12,7 @@ from inference.store import Place, Placed, Scope
 
 
 @dataclass(frozen=True, slots=True)
-class Stretch:
+class MessageRange:
     """Messages of a scope in order, and the indexes of those that depend on an added or changed message.
 
     The complete neighbourhood of each dependent message is included; elsewhere messages may be missing.
@@ -26,7 +26,7 @@ class Stretch:
         return self.rows[max(0, number - NEIGHBOURHOOD) : number]
 
 
-def stretches_of(scopes: Iterable[Sequence[Placed]], places: Iterable[Place]) -> list[Stretch]:
+def message_ranges(scopes: Iterable[Sequence[Placed]], places: Iterable[Place]) -> list[MessageRange]:
     """Return the rows whose neighbourhood contains one of `places`; `scopes` has each scope's ordered rows.
 
     A message depends on itself and on the `NEIGHBOURHOOD` messages before it.
@@ -34,10 +34,10 @@ def stretches_of(scopes: Iterable[Sequence[Placed]], places: Iterable[Place]) ->
     asked: defaultdict[Scope, list[tuple[int, str]]] = defaultdict(list)
     for place in places:
         asked[place.scope].append((place.at, place.message_id))
-    return [_stretch(rows, scope, asked[scope]) for scope, rows in zip(sorted(asked), scopes, strict=True)]
+    return [_range(rows, scope, asked[scope]) for scope, rows in zip(sorted(asked), scopes, strict=True)]
 
 
-def _stretch(rows: Sequence[Placed], scope: Scope, asked: Iterable[tuple[int, str]]) -> Stretch:
+def _range(rows: Sequence[Placed], scope: Scope, asked: Iterable[tuple[int, str]]) -> MessageRange:
     order = [placed.place for placed in rows]
     dependent: set[int] = set()
     for place in asked:
@@ -46,15 +46,15 @@ def _stretch(rows: Sequence[Placed], scope: Scope, asked: Iterable[tuple[int, st
         dependent.update(range(first, min(len(order), first + NEIGHBOURHOOD + stands)))
     # The root message of a thread depends on the channel.
     dependent = {number for number in dependent if rows[number].indexed.thread == scope.thread}
-    return Stretch(rows, sorted(dependent))
+    return MessageRange(rows, sorted(dependent))
 
 
-def to_judge(stretch: Stretch) -> list[tuple[Placed, Neighbourhood]]:
+def to_judge(span: MessageRange) -> list[tuple[Placed, Neighbourhood]]:
     """Return the dependent human messages, each with its neighbourhood."""
     found: list[tuple[Placed, Neighbourhood]] = []
-    for number in stretch.dependent:
-        placed = stretch.rows[number]
+    for number in span.dependent:
+        placed = span.rows[number]
         if placed.indexed.message.role == "human":
-            before = tuple(one.indexed.message for one in stretch.before(number))
+            before = tuple(one.indexed.message for one in span.before(number))
             found.append((placed, Neighbourhood(before, placed.indexed.message)))
     return found

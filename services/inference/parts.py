@@ -13,11 +13,11 @@ from detector.detector import Detector
 from inference import where
 from inference.api import inference_router
 from inference.detector_group import DetectorGroup
+from inference.detector_setup import gate_of, open_detector, open_endpoint
 from inference.erasure import InferenceErasures
 from inference.handlers import ConversationHandler
 from inference.llm_gate.gate import LlmGate
 from inference.llm_gate.store_postgres import PostgresGateAnswers
-from inference.opening import gate_of, open_detector, open_endpoint
 from inference.settings import InferenceSettings
 from inference.store_postgres import PostgresConversationStore
 from inference.turns.search_postgres import PostgresTurnSearch

@@ -10,7 +10,7 @@ from contracts.headers import Headers, derived_headers
 from detector.model import NEIGHBOURHOOD, Verdict
 from inference.differences import AnnouncedVerdict, Differences, Example
 from inference.judging import Judging
-from inference.neighbours import Stretch
+from inference.neighbours import MessageRange
 from inference.rejudgements import BEGINNING, Rejudgement, Rejudgements, ToJudge
 from inference.store import IndexedMessage, MessageKey, Place, Placed
 
@@ -24,7 +24,7 @@ async def what_would_change(
     """Compare the stored verdicts of messages from `since` on with the detector's. Announces nothing."""
     found, position = Differences(), BEGINNING
     while page := await rejudgements.page(since, position, BATCH):
-        _count(found, page, await judging.verdicts(await _stretches(judging, page)))
+        _count(found, page, await judging.verdicts(await _ranges(judging, page)))
         position = page[-1].position
         progress(len(page))
     return found
@@ -48,9 +48,9 @@ async def rejudge(
             # The texts count as said when they were stored, so that a later erasure covers them.
             return derived_headers(log_time=stored_at[message.key])
 
-        look = await judging.look(lambda page=page: _stretches(judging, page))  # type: ignore[misc]
-        await judging.publish(look, headers=headers)
-        _count(found, page, look.pairs)
+        judged = await judging.judge(lambda page=page: _ranges(judging, page))  # type: ignore[misc]
+        await judging.publish(judged, headers=headers)
+        _count(found, page, judged.pairs)
         position = page[-1].position
         await rejudgements.note(run.epoch, position, found.counts)
         progress(len(page))
@@ -58,14 +58,16 @@ async def rejudge(
     return found
 
 
-async def _stretches(judging: Judging, page: Sequence[ToJudge]) -> list[Stretch]:
+async def _ranges(judging: Judging, page: Sequence[ToJudge]) -> list[MessageRange]:
     """Return the messages of a page with their neighbourhoods."""
     places: list[Place] = [one.place for one in page]
     wanted = {one.key for one in page}
     scopes = sorted({place.scope for place in places})
     found = zip(scopes, await judging.store.around(places, NEIGHBOURHOOD), strict=True)
     return [
-        Stretch(rows, [n for n, p in enumerate(rows) if p.indexed.key in wanted and p.indexed.thread == scope.thread])
+        MessageRange(
+            rows, [n for n, p in enumerate(rows) if p.indexed.key in wanted and p.indexed.thread == scope.thread]
+        )
         for scope, rows in found
     ]
 

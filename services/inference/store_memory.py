@@ -10,7 +10,7 @@ from inference.store import ConversationKey, Emission, IndexedMessage, MessageKe
 
 
 @dataclass(frozen=True, slots=True)
-class _Held:
+class _StoredMessage:
     indexed: IndexedMessage
     versions: int = 1
     emitted_turn_id: str | None = None
@@ -25,7 +25,7 @@ class MemoryConversationStore:
     """See `store.Store`."""
 
     def __init__(self) -> None:
-        self._held: dict[ConversationKey, dict[MessageKey, _Held]] = {}
+        self._held: dict[ConversationKey, dict[MessageKey, _StoredMessage]] = {}
         self.epoch = 0
 
     async def index(self, messages: Collection[IndexedMessage]) -> set[MessageKey]:
@@ -34,7 +34,7 @@ class MemoryConversationStore:
             conversation = self._held.setdefault(indexed.conversation, {})
             held = conversation.get(indexed.key)
             if held is None:
-                conversation[indexed.key] = _Held(indexed)
+                conversation[indexed.key] = _StoredMessage(indexed)
             else:
                 merged = held.indexed.merged(indexed)
                 if merged is held.indexed:

@@ -79,7 +79,7 @@ async def open_parts(
     """Open the parts for `service`: its database, the pool of HTTP reads and the object store. Raises StartError."""
     pool = await service.open_database(settings.database_url, MIGRATIONS, size=settings.pool_size)
     # A generic plan may cost a hundred times as much: a common tag is best found by time, a rare one by the tag.
-    reads = await service.open_reads(settings, MIGRATIONS, plan_anew=True)
+    reads = await service.open_reads(settings, MIGRATIONS, plan="custom")
     store = PostgresReadModels(pool)
     await store.adopt()
     rollups = Rollups(pool, service.context.clock)

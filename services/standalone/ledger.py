@@ -18,10 +18,10 @@ from feedback.announce import announcement, message_of
 from feedback.model import Record
 from feedback.store import Store
 from feedback.writer import FeedbackWriter, PendingUpdate
-from servicekit.complaints import sentence
 from servicekit.log.cluster import Bootstrap
 from servicekit.log.messages import Message, Producer
 from servicekit.log.reader import records_of
+from servicekit.validation_errors import error_summary
 from standalone.terminal import say
 
 IsStored = Callable[[UUID], Awaitable[bool]]
@@ -60,7 +60,7 @@ def _fault(record: Record) -> str:
     try:
         message_of(record)
     except ValidationError as error:
-        return sentence(error.errors(include_url=False, include_context=False, include_input=False))
+        return error_summary(error.errors(include_url=False, include_context=False, include_input=False))
     return ""
 
 

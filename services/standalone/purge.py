@@ -20,7 +20,7 @@ from feedback.settings import FeedbackSettings
 from inference.settings import InferenceSettings
 from reporting.settings import ReportingSettings
 from servicekit.clock import SystemClock
-from servicekit.db.pools import open_as_it_is, open_pool
+from servicekit.db.pools import open_pool, open_readonly
 from servicekit.db.retention import Expiry, Retention
 from servicekit.errors import StartError
 from servicekit.settings import read_settings
@@ -65,7 +65,7 @@ async def _sweep(tables: _Tables, say: Say) -> dict[str, int]:
 
 
 async def _due(tables: _Tables, say: Say) -> dict[str, int]:
-    connection = await open_as_it_is(tables.url, tables.service, say=say)
+    connection = await open_readonly(tables.url, tables.service, say=say)
     try:
         return await Retention(tables.service, connection, SystemClock(), tables.expiries).due()
     except (asyncpg.UndefinedTableError, asyncpg.UndefinedColumnError):

@@ -13,9 +13,9 @@ from feedback.store import Store
 from reporting.generation import Generation, Switched, serving
 from reporting.parts import MIGRATIONS
 from reporting.projection import feedback_row
-from servicekit.complaints import sentence
 from servicekit.db.pools import open_pool
 from servicekit.errors import StartError
+from servicekit.validation_errors import error_summary
 from standalone.log_access import database_answers
 
 Say = Callable[[str], None]
@@ -53,7 +53,7 @@ async def rebuild_reporting(
                         row = feedback_row(announcement(record))
                     except ValidationError as error:
                         faults = error.errors(include_url=False, include_context=False, include_input=False)
-                        result.impossible[record.feedback_id] = sentence(faults)
+                        result.impossible[record.feedback_id] = error_summary(faults)
                         continue
                     result.feedbacks += 1
                     rows.append(row)

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from contracts.instants import format_instant
+from inference.detector_setup import open_detector, open_judging
 from inference.differences import Differences
-from inference.opening import open_detector, open_judging
 from inference.parts import MIGRATIONS
 from inference.rejudge import rejudge, what_would_change
 from inference.rejudgements import Rejudgement, Rejudgements
@@ -60,7 +60,7 @@ async def rejudge_database(
     await database_answers(settings.database_url)
     async with AsyncExitStack() as parts:
         pool = await open_pool(
-            settings.database_url, "inference", MIGRATIONS, size=3, say=say, init=take_bytes, by_key=True
+            settings.database_url, "inference", MIGRATIONS, size=3, say=say, init=take_bytes, plan="indexed"
         )
         parts.push_async_callback(pool.close)
         rejudgements = Rejudgements(await parts.enter_async_context(pool.acquire()))

@@ -16,8 +16,8 @@ from prometheus_client import REGISTRY
 from starlette.requests import Request
 from starlette.types import Receive, Scope, Send
 
+from chat_bridge.message_source_http import HttpMessageSource
 from chat_bridge.model import MessageKey
-from chat_bridge.source_http import HttpMessageSource
 from servicekit.web.server import HttpServer
 from tests.support.hand_clock import HandClock
 from tests.support.running_stack import message, running_stack

@@ -17,7 +17,7 @@ from detector.detector import Detector
 from detector.model import Message, Neighbourhood, Verdict
 from inference.llm_gate.asking import Asking
 from inference.llm_gate.endpoint import LlmEndpoint
-from inference.llm_gate.gate import Judged, LlmGate
+from inference.llm_gate.gate import LlmGate, PendingVerdict
 from inference.llm_gate.store_memory import MemoryGateAnswers
 from inference.store import ConversationKey
 from servicekit.circuit_breaker import CircuitBreaker
@@ -72,10 +72,10 @@ def item(text: str) -> Neighbourhood:
     return Neighbourhood(before, Message("h", "t3", "ann", "human", None, text, 4 * MINUTE))
 
 
-def unsure(detector: Detector, *texts: str) -> list[Judged]:
+def unsure(detector: Detector, *texts: str) -> list[PendingVerdict]:
     """Return messages that no rule alone decides, with the verdicts of the rules."""
     items = [item(text) for text in texts]
-    judged = [Judged(HERE, one, verdict) for one, verdict in zip(items, detector.judge(items), strict=True)]
+    judged = [PendingVerdict(HERE, one, verdict) for one, verdict in zip(items, detector.judge(items), strict=True)]
     assert not any(one.verdict.settled for one in judged)
     return judged
 
@@ -90,7 +90,7 @@ def grown(before: dict[str, float]) -> dict[str, float]:
     return {name: count - before[name] for name, count in counted().items() if count != before[name]}
 
 
-def verdicts_of(judged: Sequence[Judged]) -> list[Verdict]:
+def verdicts_of(judged: Sequence[PendingVerdict]) -> list[Verdict]:
     return [one.verdict for one in judged]
 
 
@@ -126,7 +126,7 @@ async def test_feedback_is_about_the_answer_that_it_names(server: LlmServer, gat
 async def test_only_what_no_rule_decides_is_asked(server: LlmServer, gates: Gates, detector: Detector) -> None:
     texts = ["That's wrong.", "Thanks!", "🙂", "Odd, a friend took bus nine."]
     items = [item(text) for text in texts]
-    judged = [Judged(HERE, one, verdict) for one, verdict in zip(items, detector.judge(items), strict=True)]
+    judged = [PendingVerdict(HERE, one, verdict) for one, verdict in zip(items, detector.judge(items), strict=True)]
     verdicts = await gates().settle(judged)
     assert server.messages() == ["Odd, a friend took bus nine."]
     assert verdicts[:3] == verdicts_of(judged)[:3]
@@ -273,13 +273,13 @@ async def test_a_caller_that_gives_up_waiting_settles_nothing(
 ) -> None:
     [judged] = unsure(detector, "Odd, a friend said otherwise.")
     server.released.clear()
-    assert await gates(seconds=0.05).look(judged) == judged.verdict
+    assert await gates(seconds=0.05).preview(judged) == judged.verdict
     server.released.set()
     server.respond = lambda _: completion(REJECTED)
     [live] = await gates().settle([judged])
     assert live.feedback == "rejected"
     server.respond = lambda _: completion(ACCEPTED)
-    assert await gates().look(judged) == live
+    assert await gates().preview(judged) == live
 
 
 async def test_somebody_who_waits_does_not_queue_behind_a_batch(
@@ -290,7 +290,7 @@ async def test_somebody_who_waits_does_not_queue_behind_a_batch(
     batch = asyncio.create_task(gate.settle(unsure(detector, *(f"Odd, friend {n} said so." for n in range(9)))))
     await working(server, 1)
     [waiting] = unsure(detector, "Nobody at the museum knows that.")
-    looking = asyncio.create_task(gate.look(waiting))
+    looking = asyncio.create_task(gate.preview(waiting))
     await working(server, 2)
     assert server.messages()[1] == waiting.item.message.text
     server.released.set()
@@ -302,7 +302,7 @@ async def test_an_answer_to_somebody_who_waits_is_the_one_announced(
 ) -> None:
     [judged] = unsure(detector, "Odd, a friend said otherwise.")
     server.respond = lambda _: completion(REJECTED)
-    seen = await gates().look(judged)
+    seen = await gates().preview(judged)
     server.respond = lambda _: response(b"", 500)
     before = counted()
     assert await gates().settle([judged]) == [seen]

@@ -28,7 +28,7 @@ from pymongo.errors import (
 
 from contracts.erasure import Person
 from feedback.mongo_connection import client_of, database_of, wait_until_up
-from feedback.mongo_failures import told_apart
+from feedback.mongo_errors import transient_as_unavailable
 from feedback.store import Save, Store
 from feedback.store_choice import MIGRATIONS
 from feedback.store_mongo import MongoStore
@@ -164,7 +164,7 @@ async def until_it_answers(store: Store) -> None:
 
 
 def raised_as(error: PyMongoError) -> type[BaseException]:
-    with pytest.raises(BaseException) as caught, told_apart():
+    with pytest.raises(BaseException) as caught, transient_as_unavailable():
         raise error
     return type(caught.value)
 

@@ -16,7 +16,7 @@ from detector.encoders.embedder import Vectors, WordLlamaEmbedder
 from inference.turns.facts import Facts, Question, Reply
 from inference.turns.rules import TurnKey
 from inference.turns.search_postgres import LATEST, NEAREST
-from inference.turns.store import Looked, Wanted
+from inference.turns.store import PersonTurns, StrategyFilter
 from inference.turns.store_postgres import PostgresTurnIndex
 from inference.turns.vectors import TurnVectors
 from inference.turns.vectors_postgres import take_bytes
@@ -25,7 +25,7 @@ from tests.support.turn_database import url_without_pgvector
 
 MIGRATIONS = Path(inference.service.__file__).parent / "migrations"
 WORDS = WordLlamaEmbedder()
-ALL = Looked("acme", "p", "ann", 0, 10_000)
+ALL = PersonTurns("acme", "p", "ann", 0, 10_000)
 
 
 class Renamed:
@@ -64,8 +64,8 @@ async def test_turns_from_before_the_vectors_are_kept_and_found(postgres_url: st
         pool = await open_pool(url, "inference", MIGRATIONS, size=1, init=take_bytes)
         turns = await PostgresTurnIndex.over(pool, TurnVectors(WORDS))
         assert [(one.key.turn_id, one.cosine) for one in await turns.nearby(ALL, "At nine.")] == [("t1", 0.0)]
-        assert [one.key.turn_id for one in await turns.search(Wanted("acme", "p"), 5)] == ["t1"]
-        assert await turns.search(Wanted("acme", "p", text="When?"), 5) == []
+        assert [one.key.turn_id for one in await turns.search(StrategyFilter("acme", "p"), 5)] == ["t1"]
+        assert await turns.search(StrategyFilter("acme", "p", text="When?"), 5) == []
         await pool.close()
 
 
@@ -94,7 +94,7 @@ def turn(
     return Facts(key, at, asked, replied)
 
 
-async def names(turns: PostgresTurnIndex, looked: Looked, text: str) -> list[tuple[str, int]]:
+async def names(turns: PostgresTurnIndex, looked: PersonTurns, text: str) -> list[tuple[str, int]]:
     return sorted((one.key.turn_id, one.turns_back) for one in await turns.nearby(looked, text))
 
 
@@ -115,9 +115,9 @@ async def test_a_persons_turns_come_from_all_their_conversations_and_from_nowher
         ],
         [],
     )
-    looked = Looked("acme", "p", "ann", 10, 40)
+    looked = PersonTurns("acme", "p", "ann", 10, 40)
     assert await names(turns, looked, "y") == [("t1", 4), ("t2", 2), ("t3", 2), ("t4", 1)]
-    assert await names(turns, Looked("acme", "p", "eve", 0, 100), "y") == []
+    assert await names(turns, PersonTurns("acme", "p", "eve", 0, 100), "y") == []
 
 
 async def test_the_nearest_answers_and_the_latest_are_picked(turns: PostgresTurnIndex) -> None:
@@ -148,7 +148,7 @@ async def test_turns_without_a_vector_and_those_of_another_embedder_count_as_unl
     facts = [turn("t1", 1, "When does it open?", "At nine.", strategy="s")]
     await turns.take(facts, [])
     others = await PostgresTurnIndex.over(pool, TurnVectors(Renamed()))
-    asked = Wanted("acme", "p", text="When does it open?")
+    asked = StrategyFilter("acme", "p", text="When does it open?")
     assert [one.cosine for one in await others.nearby(ALL, "At nine.")] == [0.0]
     assert await others.search(asked, 5) == []
     await others.take(facts, [])
@@ -164,7 +164,7 @@ async def test_texts_that_say_nothing_are_like_nothing(turns: PostgresTurnIndex)
     await turns.take([turn("t1", 1, "", "🙂", strategy="s"), turn("t2", 2, "?", "At nine.", strategy="s")], [])
     assert [one.cosine for one in await turns.nearby(ALL, "At nine.")] == [pytest.approx(1, abs=1e-3), 0.0]
     assert {one.cosine for one in await turns.nearby(ALL, "🙂")} == {0.0}
-    assert await turns.search(Wanted("acme", "p", text="🙂"), 5) == []
+    assert await turns.search(StrategyFilter("acme", "p", text="🙂"), 5) == []
 
 
 async def test_strategies_are_found_by_questions_like_the_one_asked(turns: PostgresTurnIndex) -> None:
@@ -178,12 +178,12 @@ async def test_strategies_are_found_by_questions_like_the_one_asked(turns: Postg
         ],
         [],
     )
-    found = await turns.search(Wanted("acme", "p", text="When does the museum open?"), 10)
+    found = await turns.search(StrategyFilter("acme", "p", text="When does the museum open?"), 10)
     assert [one.key.turn_id for one in found] == ["reworded", "same", "tied"]
     assert [one.similarity for one in found][1] == pytest.approx(1, abs=1e-3)
-    assert (await turns.search(Wanted("acme", "p"), 10))[0].key.turn_id == "unrelated"
-    assert (await turns.search(Wanted("acme", "p"), 10))[0].similarity is None
-    assert await turns.search(Wanted("acme", "p", user_id="bob", text="When does the museum open?"), 10) == []
+    assert (await turns.search(StrategyFilter("acme", "p"), 10))[0].key.turn_id == "unrelated"
+    assert (await turns.search(StrategyFilter("acme", "p"), 10))[0].similarity is None
+    assert await turns.search(StrategyFilter("acme", "p", user_id="bob", text="When does the museum open?"), 10) == []
 
 
 async def test_an_embedder_of_another_size_is_refused() -> None:

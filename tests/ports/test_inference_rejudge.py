@@ -132,7 +132,7 @@ EXPECTED = {
 async def judged(postgres_url: str, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Inference]:
     """Yield two conversations with verdicts of the old detector."""
     monkeypatch.setattr(rejudging, "BATCH", 3)
-    pool = await open_pool(postgres_url, "inference", MIGRATIONS, size=3, init=take_bytes, by_key=True)
+    pool = await open_pool(postgres_url, "inference", MIGRATIONS, size=3, init=take_bytes, plan="indexed")
     await pool.execute(TABLES)
     async with pool.acquire() as connection:
         found = Inference(pool, connection)

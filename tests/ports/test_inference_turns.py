@@ -23,7 +23,7 @@ from inference.store import ConversationKey, IndexedMessage, Placed
 from inference.store_postgres import PostgresConversationStore
 from inference.turns.facts import facts_of, joined
 from inference.turns.rules import Turn, TurnKey
-from inference.turns.store import UserReaction, Wanted
+from inference.turns.store import StrategyFilter, UserReaction
 from inference.turns.store_postgres import PostgresTurnIndex
 from inference.turns.vectors import TurnVectors
 from inference.turns.vectors_postgres import take_bytes
@@ -232,15 +232,15 @@ async def test_search_gives_accepted_before_neutral_by_quality_and_none_rejected
         [verdict("rejected", 0.9, "t1", 5, by="m1"), verdict("accepted", 0.7, "t2", 5, by="m2")],
     )
     await turns.take([facts_of(message("plain", 20, "x", turn="t6", agent=True, quality_score=1.0))], [])
-    found = await turns.search(Wanted(HERE.tenant, HERE.project), 10)
+    found = await turns.search(StrategyFilter(HERE.tenant, HERE.project), 10)
     assert [turn.key.turn_id for turn in found] == ["t2", "t3", "t4", "t5"]
     assert [turn.ranking_score for turn in found] == [0.44, 0.48, 0.36, 0.0]
-    assert [turn.key.turn_id for turn in await turns.search(Wanted(HERE.tenant, HERE.project, "price"), 2)] == [
+    assert [turn.key.turn_id for turn in await turns.search(StrategyFilter(HERE.tenant, HERE.project, "price"), 2)] == [
         "t2",
         "t3",
     ]
-    assert await turns.search(Wanted(HERE.tenant, HERE.project, "other"), 10) == []
-    assert await turns.search(Wanted("globex", HERE.project), 10) == []
+    assert await turns.search(StrategyFilter(HERE.tenant, HERE.project, "other"), 10) == []
+    assert await turns.search(StrategyFilter("globex", HERE.project), 10) == []
 
 
 async def test_the_latest_turns_come_newest_first(turns: PostgresTurnIndex) -> None:

@@ -9,7 +9,7 @@ import asyncpg
 import pytest
 from asyncpg.protocol import protocol as asyncpg_protocol
 
-from servicekit.db.pools import open_pool
+from servicekit.db.pools import Plan, open_pool
 from servicekit.errors import StartError
 
 SAID = "select query, state from pg_stat_activity where application_name = 'agent-feedback nothing'"
@@ -132,31 +132,31 @@ async def test_what_is_an_array_is_told_by_its_type(
     await pool.close()
 
 
-@pytest.mark.parametrize(("by_key", "read_whole"), [(True, False), (False, True)])
+@pytest.mark.parametrize(("plan", "reads_whole_table"), [("indexed", False), ("automatic", True)])
 async def test_rows_looked_up_by_key_are_found_by_index_before_a_table_has_statistics(
-    postgres_url: str, tmp_path: Path, by_key: bool, read_whole: bool
+    postgres_url: str, tmp_path: Path, plan: Plan, reads_whole_table: bool
 ) -> None:
-    schema = f"keyed_{by_key}".lower()
+    schema = f"keyed_{plan}"
     (tmp_path / "0001_table.sql").write_text(
         "create table kept (n text primary key, filler text) with (autovacuum_enabled = off)"
     )
-    pool = await open_pool(postgres_url, schema, tmp_path, size=1, by_key=by_key)
+    pool = await open_pool(postgres_url, schema, tmp_path, size=1, plan=plan)
     await pool.execute("insert into kept select n, repeat('x', 200) from generate_series(1, 2000) n")
     wanted = [str(n) for n in range(200)]
     async with pool.acquire() as connection:
         statement = await connection.prepare("select k.* from kept k join unnest($1::text[]) as w (n) using (n)")
-        plan = str(await statement.explain(wanted))
-    assert ("Seq Scan" in plan) is read_whole, plan
+        explained = str(await statement.explain(wanted))
+    assert ("Seq Scan" in explained) is reads_whole_table, explained
     await pool.close()
 
 
-@pytest.mark.parametrize("plan_anew", [True, False])
+@pytest.mark.parametrize(("plan", "counts"), [("custom", (10, 0)), ("automatic", (5, 5))])
 async def test_a_statement_is_planned_for_what_it_is_asked_each_time(
-    postgres_url: str, tmp_path: Path, plan_anew: bool
+    postgres_url: str, tmp_path: Path, plan: Plan, counts: tuple[int, int]
 ) -> None:
-    pool = await open_pool(postgres_url, "planned", tmp_path, size=1, plan_anew=plan_anew)
+    pool = await open_pool(postgres_url, "planned", tmp_path, size=1, plan=plan)
     for _ in range(10):
         await pool.fetchval("select $1::int + 1", 1)
     counted = await pool.fetchrow("select * from pg_prepared_statements where statement like '%$1::int + 1'")
-    assert (counted["custom_plans"], counted["generic_plans"]) == ((10, 0) if plan_anew else (5, 5))
+    assert (counted["custom_plans"], counted["generic_plans"]) == counts
     await pool.close()

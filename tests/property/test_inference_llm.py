@@ -17,7 +17,7 @@ from contracts.feedback import FeedbackInferredReceived
 from detector.detector import Detector
 from inference.handlers import ConversationHandler
 from inference.llm_gate.asking import Asking
-from inference.llm_gate.endpoint import Broken
+from inference.llm_gate.endpoint import EndpointFailed
 from inference.llm_gate.gate import LlmGate
 from inference.llm_gate.store_memory import MemoryGateAnswers
 from inference.store_memory import MemoryConversationStore
@@ -63,7 +63,7 @@ class Model:
     async def complete(self, body: bytes) -> bytes:
         self.asked += 1
         if self.mood == "down":
-            raise Broken
+            raise EndpointFailed
         turn = self.asked if self.mood == "contrary" else zlib.crc32(body)
         content = json.dumps((REJECTED, ACCEPTED, NEUTRAL)[turn % 3])
         return json.dumps({"choices": [{"message": {"content": content}}]}).encode()

@@ -8,7 +8,7 @@ from contracts.detectors import UNVERSIONED
 from detector.model import Verdict
 from inference.store import MessageKey, Placed
 from inference.turns.facts import Facts
-from inference.turns.store import HeldVerdict
+from inference.turns.store import PreviousVerdict
 
 
 class StubTurns:
@@ -16,5 +16,5 @@ class StubTurns:
 
     async def take(
         self, facts: Collection[Facts], judged: Collection[tuple[Placed, Verdict]], detector: str = UNVERSIONED
-    ) -> Mapping[MessageKey, HeldVerdict]:
+    ) -> Mapping[MessageKey, PreviousVerdict]:
         return {}

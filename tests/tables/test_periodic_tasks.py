@@ -16,7 +16,7 @@ from tests.support.hand_clock import HandClock
 from tests.support.running_stack import running_stack
 
 TASKS = {
-    "chat_bridge": ["retention", "schema", "sweep", "ask again", "lag"],
+    "chat_bridge": ["retention", "schema", "sweep", "missing originals", "lag"],
     "feedback": ["retention", "retention", "schema", "session_announcements", "session_retention", "lag"],
     "inference": ["retention", "schema", "lag", "detectors"],
     "reporting": ["retention", "schema", "rollups", "artifacts", "webhook learner", "lag"],

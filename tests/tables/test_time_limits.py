@@ -11,8 +11,8 @@ import httpx
 import pytest
 import pytest_asyncio
 
+from chat_bridge.message_source_http import HttpMessageSource
 from chat_bridge.model import MessageKey
-from chat_bridge.source_http import HttpMessageSource
 from chat_bridge.sources.slack_workspace import SIGNATURE
 from chat_bridge.sources.source import SignedRequest
 from chat_bridge.sources.webhook_map import Signature

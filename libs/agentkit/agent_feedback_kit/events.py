@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 from typing import Any, Literal, Protocol
 from uuid import NAMESPACE_URL, uuid5
 
-from agent_feedback_kit.json_text import json_bytes, whole
+from agent_feedback_kit.json_text import json_bytes, replace_surrogates
 
 MESSAGE = "chat.message.ingested"
 REPLY = "chat.message.reply.ingested"
@@ -32,7 +32,7 @@ class Channel:
 
     @property
     def key(self) -> bytes:
-        return whole(f"{self.tenant}/{self.project}/{self.conversation_id}").encode()
+        return replace_surrogates(f"{self.tenant}/{self.project}/{self.conversation_id}").encode()
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,10 +8,10 @@ from typing import Any
 
 def json_bytes(value: Any) -> bytes:
     """Encode `value` as compact JSON in UTF-8. Raises ValueError for NaN and infinity, TypeError for other types."""
-    return whole(json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)).encode()
+    return replace_surrogates(json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)).encode()
 
 
-def whole(text: str) -> str:
+def replace_surrogates(text: str) -> str:
     """Replace lone surrogates, as at the end of a truncated text, with U+FFFD: UTF-8 cannot encode them."""
     try:
         text.encode()

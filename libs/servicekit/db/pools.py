@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Final, Literal
 
 import asyncpg
 from asyncpg.protocol import protocol as asyncpg_protocol
@@ -18,21 +18,33 @@ from servicekit.errors import StartError
 from servicekit.settings import ReadSettings
 
 Say = Callable[[str], None]
+Plan = Literal["automatic", "indexed", "custom"]
+"""How PostgreSQL plans a pool's statements.
+
+- automatic: as PostgreSQL chooses.
+- indexed: once, with index scans only; for statements that find rows by arrays of keys. Otherwise PostgreSQL
+  reads whole tables for a batch until they have statistics.
+- custom: at every call; for statements whose best plan depends on their parameters.
+"""
 _IDENTIFIER = re.compile(r"[a-z_]{1,40}")
 _CONNECT_SECONDS = 5.0
 COMMAND_SECONDS = 30.0
 """Maximum duration of a statement in seconds; a longer one counts as an outage and is retried."""
-_BY_KEY = {
+_INDEXED = {
     "enable_hashjoin": "off",
     "enable_mergejoin": "off",
     "enable_seqscan": "off",
     "plan_cache_mode": "force_generic_plan",
 }
-_PLAN_ANEW = {"plan_cache_mode": "force_custom_plan"}
+_PLANS: Final[Mapping[Plan, Mapping[str, str]]] = {
+    "automatic": {},
+    "indexed": _INDEXED,
+    "custom": {"plan_cache_mode": "force_custom_plan"},
+}
 PLANNED_FREELY = "; ".join(
-    f"set local {name} = {'force_custom_plan' if name == 'plan_cache_mode' else 'on'}" for name in _BY_KEY
+    f"set local {name} = {'force_custom_plan' if name == 'plan_cache_mode' else 'on'}" for name in _INDEXED
 )
-"""Setting for a transaction on a pool opened `by_key`: plans the following statements for many rows."""
+"""Setting for a transaction on a pool with the plan `indexed`: plans the following statements for many rows."""
 
 
 async def wait_for_database(url: str, say: Say) -> None:
@@ -50,22 +62,16 @@ async def open_pool(
     say: Say = lambda _: None,
     init: Callable[..., Coroutine[Any, Any, None]] | None = None,
     tenants_apart: bool = False,
-    by_key: bool = False,
-    plan_anew: bool = False,
+    plan: Plan = "automatic",
 ) -> asyncpg.Pool:
     """Open a pool for `schema`, migrated to the newest version; `init` is called once with each connection.
 
     `tenants_apart` opens a pool that only reads, one tenant at a time (see `row_security.py`).
 
-    `by_key` is for statements that find rows by arrays of keys: each is planned once, with index scans only. Otherwise
-    PostgreSQL reads whole tables for a batch until they have statistics.
-
-    `plan_anew` is for statements whose best plan depends on their parameters: each is planned at every call.
-
     Waits while the database does not respond, and reports that every few seconds.
     """
-    how = _options(schema, **(_BY_KEY if by_key else {}), **(_PLAN_ANEW if plan_anew else {}))
-    _tell_arrays_by_type()
+    how = _options(schema, **_PLANS[plan])
+    _check_arrays_by_type()
     connection = await _connected(url, how | {"command_timeout": None}, say)  # an index may take an hour to build
     try:
         await migrate(connection, schema, migrations)
@@ -77,18 +83,18 @@ async def open_pool(
         how |= {"setup": keep_to_tenant, "connection_class": ReadingConnection}
     else:
         how |= {"init": init}
-    pool = asyncpg.create_pool(url, min_size=1, max_size=size, reset=_as_it_is, **how)
+    pool = asyncpg.create_pool(url, min_size=1, max_size=size, reset=_keep_state, **how)
     pool.__class__ = InlineReleasePool  # asyncpg passes its own class when it creates a pool
     return await pool
 
 
-async def open_as_it_is(url: str, schema: str, *, say: Say = lambda _: None) -> asyncpg.Connection:
+async def open_readonly(url: str, schema: str, *, say: Say = lambda _: None) -> asyncpg.Connection:
     """Open one connection that reads `schema` at any version, and cannot write."""
     return await _connected(url, _options(schema, default_transaction_read_only="on"), say)
 
 
 async def open_reads(
-    settings: ReadSettings, schema: str, migrations: Path, *, say: Say, by_key: bool = False, plan_anew: bool = False
+    settings: ReadSettings, schema: str, migrations: Path, *, say: Say, plan: Plan = "automatic"
 ) -> asyncpg.Pool:
     """Open a pool for reads of callers, separate from the consumers' connections; for the rest see `open_pool`.
 
@@ -101,8 +107,7 @@ async def open_reads(
         size=settings.read_pool_size,
         say=say,
         tenants_apart=settings.row_security,
-        by_key=by_key,
-        plan_anew=plan_anew,
+        plan=plan,
     )
 
 
@@ -118,14 +123,14 @@ def _options(schema: str, **settings: str) -> dict[str, Any]:
     }
 
 
-async def _as_it_is(connection: asyncpg.Connection) -> None:
+async def _keep_state(connection: asyncpg.Connection) -> None:
     """Keep a connection without a reset. Our statements leave at most a transaction behind, which asyncpg ends.
 
     asyncpg's usual reset is a round trip after every statement.
     """
 
 
-def _tell_arrays_by_type() -> None:
+def _check_arrays_by_type() -> None:
     """Let asyncpg check each element of an array for list or tuple instead of for any iterable.
 
     The check with the abstract class takes longer than sending the element, and a batch has some hundred columns.

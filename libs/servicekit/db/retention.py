@@ -36,8 +36,8 @@ class Expiry:
 
     @property
     def delete(self) -> str:
-        doomed = f"select ctid from {self.table} r where {self.condition} limit {BATCH}"
-        return f"delete from {self.table} where ctid = any(array({doomed}))"
+        expired = f"select ctid from {self.table} r where {self.condition} limit {BATCH}"
+        return f"delete from {self.table} where ctid = any(array({expired}))"
 
     @property
     def count(self) -> str:

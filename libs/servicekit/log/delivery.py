@@ -119,19 +119,19 @@ class Delivery:
         try:
             while rest:
                 if self.breaker.resting:
-                    self.stall.ends()
+                    self.stall.mark_idle()
                     await self.backoff.wait_seconds(PROBE_SECONDS)
                     self.breaker.rested()
                 allowed = self.breaker.allowed(len(rest))
                 taken = await self._deliver(rest if allowed == len(rest) else rest[:allowed], commit)
                 rest = rest[taken:]
         finally:
-            self.stall.ends()
+            self.stall.mark_idle()
 
     async def _deliver(self, records: Sequence[RawRecord], commit: Commit) -> int:
         """Process and commit the first of `records`, all of them unless the breaker opens; return their number."""
         self.began = self._clock.monotonic()
-        self.stall.gets_on()
+        self.stall.mark_progress()
         read_ones = [as_tombstone(raw) or read(raw, self._models, self._judge_at) for raw in records]
         good: list[Any] = [one for one in read_ones if isinstance(one, self._taken)]
         self._count_dropped(good)
@@ -194,7 +194,7 @@ class Delivery:
                 if outage is None and not is_transient(error):
                     return await self._take_apart(batch, error)
                 cause = error if outage is None or is_transient(error) else outage
-                self.stall.waits(in_words(cause))
+                self.stall.mark_waiting(in_words(cause))
                 metrics.RETRIES.labels(self.group).inc()
                 log.warning("batch_waits", group=self.group, attempt=attempt, error=type(cause).__name__)
                 blamed = blamed + 1 if outage is None else 0
@@ -205,7 +205,7 @@ class Delivery:
     async def _handle(self, batch: Sequence[Received[Any]]) -> Sequence[Outcome]:
         outcomes = await self._handler.handle(batch)
         self.breaker.handled(Counter([one.topic for one in batch]))
-        self.stall.gets_on()
+        self.stall.mark_progress()
         return outcomes
 
     async def _outage_behind(self, error: Exception) -> Exception | None:
@@ -243,7 +243,7 @@ class Delivery:
             await self._hold_if_all_fail(batch[0].topic)
         else:
             self.breaker.handled({batch[0].topic: 1})
-        self.stall.gets_on()
+        self.stall.mark_progress()
         return [DeadLettered(reason)]
 
     async def _hold_if_all_fail(self, topic: str) -> None:
@@ -306,7 +306,7 @@ class Delivery:
     def _letters_wait(self, error: Exception, attempt: int) -> None:
         """Report that dead letters cannot be written: no later record is processed until they are."""
         why = type(error.__cause__ or error).__name__
-        self.stall.waits(f"dead letters cannot be written ({why})")
+        self.stall.mark_waiting(f"dead letters cannot be written ({why})")
         metrics.DEAD_LETTER_FAILURES.labels(self.group).inc()
         log.error("dead_letters_wait", group=self.group, attempt=attempt, error=why)
 
@@ -314,7 +314,7 @@ class Delivery:
         await self._until_up(lambda: self._handler.commit_lost(batch), self.repair_backoff, self._repair_waits)
 
     def _repair_waits(self, error: Exception, attempt: int) -> None:
-        self.stall.waits(in_words(error))
+        self.stall.mark_waiting(in_words(error))
         log.warning("repair_waits", group=self.group, attempt=attempt, error=type(error).__name__)
 
     async def _until_up(
@@ -331,7 +331,7 @@ class Delivery:
                 attempt += 1
                 say(error, attempt)
             else:
-                self.stall.gets_on()
+                self.stall.mark_progress()
                 return
             await backoff.wait(attempt)
 

@@ -16,16 +16,16 @@ class Stall:
         self._since: float | None = None
         self._why = ""
 
-    def gets_on(self) -> None:
+    def mark_progress(self) -> None:
         """Record that a batch begins, or that a part of it is done."""
         self._since = self._clock.monotonic()
         self._why = ""
 
-    def waits(self, why: str) -> None:
+    def mark_waiting(self, why: str) -> None:
         """Record that the batch cannot continue; `why` is without user text."""
         self._why = why
 
-    def ends(self) -> None:
+    def mark_idle(self) -> None:
         """Record that there is no current batch."""
         self._since = None
 

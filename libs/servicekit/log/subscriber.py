@@ -153,7 +153,7 @@ class Subscription(ConsumerRebalanceListener):  # type: ignore[misc]  # aiokafka
                 return False
             except KafkaError as error:
                 attempt += 1
-                self.delivery.stall.waits(in_words(error))
+                self.delivery.stall.mark_waiting(in_words(error))
                 log.warning("commit_waits", group=self.group, attempt=attempt, error=type(error).__name__)
                 await self.delivery.backoff.wait(attempt)
                 continue

@@ -9,8 +9,8 @@ from fastapi import HTTPException, Request, Response
 from fastapi.responses import JSONResponse
 from pydantic import BaseModel, Field
 
-from servicekit.complaints import sentence
 from servicekit.errors import Unavailable
+from servicekit.validation_errors import error_summary
 
 RETRY_SECONDS = 5
 RefusedPage = Callable[[Request, int, str], Awaitable[Response]]
@@ -65,4 +65,4 @@ def require_media_type(request: Request, allowed: Collection[str]) -> None:
 
 def invalid(faults: Sequence[Any]) -> JSONResponse:
     """Return the response 422 for an invalid request."""
-    return JSONResponse({"detail": sentence(faults)}, 422)
+    return JSONResponse({"detail": error_summary(faults)}, 422)

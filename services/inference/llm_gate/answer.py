@@ -61,7 +61,7 @@ def read_answer(content: str) -> LlmAnswer:
     return answer.model_copy(update={"confidence": round(answer.confidence, 6)})
 
 
-def speaks(answer: LlmAnswer) -> bool:
+def judges_answer(answer: LlmAnswer) -> bool:
     """Return True if the message accepts or rejects an answer."""
     return answer.is_feedback and answer.reaction != "neutral"
 
@@ -71,7 +71,7 @@ def apply_answer(verdict: Verdict, answer: LlmAnswer, target: Target | None) -> 
 
     If both find no feedback and `verdict` is a new topic, its status is kept.
     """
-    if not speaks(answer) and verdict.status_only:
+    if not judges_answer(answer) and verdict.status_only:
         return verdict
     said = replace(
         verdict,
@@ -80,7 +80,7 @@ def apply_answer(verdict: Verdict, answer: LlmAnswer, target: Target | None) -> 
         decided_by="llm",
         status_only=False,
     )
-    if not speaks(answer):
+    if not judges_answer(answer):
         return replace(said, feedback="neutral", reaction=None, correction_type=None, target=None, gate="neutral")
     if answer.reaction == "not_ok":
         kind = _REJECTED_BY.get(answer.reason, "explicit")

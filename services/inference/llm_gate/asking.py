@@ -9,7 +9,7 @@ from typing import Literal, NamedTuple, Protocol
 
 from inference import metrics
 from inference.llm_gate.answer import LlmAnswer, WrongAnswer, answer_in
-from inference.llm_gate.endpoint import Broken
+from inference.llm_gate.endpoint import EndpointFailed
 from inference.llm_gate.question import LlmQuestion
 from inference.llm_gate.store import Digest
 from servicekit import CircuitBreaker, Clock, logger
@@ -31,7 +31,7 @@ class Unanswered(NamedTuple):
 
 class Endpoint(Protocol):
     async def complete(self, body: bytes) -> bytes:
-        """Return the body of a chat completion. Raises Broken or WrongAnswer."""
+        """Return the body of a chat completion. Raises EndpointFailed or WrongAnswer."""
         ...
 
 
@@ -81,7 +81,7 @@ class Asking:
             except TimeoutError:
                 self._circuit.failed(self._clock.monotonic())
                 return Unanswered("slow")
-            except Broken as error:
+            except EndpointFailed as error:
                 self._circuit.failed(self._clock.monotonic())
                 return Unanswered("broken", str(error))
             except WrongAnswer as error:

@@ -14,7 +14,7 @@ REFUSED: Final = frozenset({400, 413, 422})
 """Statuses of an endpoint that is up and rejects this question: too long, filtered."""
 
 
-class Broken(Exception):
+class EndpointFailed(Exception):
     """The endpoint cannot be reached or returns an error. Contains neither key nor text."""
 
 
@@ -35,21 +35,21 @@ class LlmEndpoint:
         )
 
     async def complete(self, body: bytes) -> bytes:
-        """Return the body of the response. Raises Broken, or WrongAnswer if this question is rejected."""
+        """Return the body of the response. Raises EndpointFailed, or WrongAnswer if this question is rejected."""
         answer = bytearray()
         try:
             async with self._client.stream("POST", self._url, content=body) as response:
                 if response.status_code in REFUSED:
                     raise WrongAnswer("refused")
                 if response.status_code != 200:
-                    raise Broken(f"status {response.status_code}")
+                    raise EndpointFailed(f"status {response.status_code}")
                 # Raw, so that a small compressed body cannot expand to a large one.
                 async for chunk in response.aiter_raw():
                     answer += chunk
                     if len(answer) > ANSWER_LIMIT:
-                        raise Broken("too large")
+                        raise EndpointFailed("too large")
         except (httpx.HTTPError, httpx.InvalidURL) as error:
-            raise Broken(type(error).__name__) from None
+            raise EndpointFailed(type(error).__name__) from None
         return bytes(answer)
 
     async def close(self) -> None:

@@ -10,7 +10,7 @@ from typing import Final, NamedTuple, Protocol
 from detector.model import Neighbourhood, Target, Verdict
 from detector.version import version_with_gate
 from inference import metrics
-from inference.llm_gate.answer import LlmAnswer, apply_answer, speaks
+from inference.llm_gate.answer import LlmAnswer, apply_answer, judges_answer
 from inference.llm_gate.asking import Asking
 from inference.llm_gate.question import LlmQuestion, question
 from inference.llm_gate.store import Digest, GateAnswers, NewAnswer
@@ -20,7 +20,7 @@ QUESTIONS_AT_ONCE: Final = 500
 """Number of questions held in memory and stored by one statement."""
 
 
-class Judged(NamedTuple):
+class PendingVerdict(NamedTuple):
     """Message with the verdict of rules and learned layer."""
 
     conversation: ConversationKey
@@ -53,16 +53,16 @@ class LlmGate:
         """Return the version of a detector that asks this gate: it depends on the model's name and the question."""
         return version_with_gate(detector, self._model, Path(__file__).parent)
 
-    async def settle(self, judged: Sequence[Judged]) -> list[Verdict]:
+    async def settle(self, judged: Sequence[PendingVerdict]) -> list[Verdict]:
         """Return the verdicts to announce, in order. A question without an answer in time is stored as unanswered."""
         return await self._reconsider(judged, final=True)
 
-    async def look(self, judged: Judged) -> Verdict:
+    async def preview(self, judged: PendingVerdict) -> Verdict:
         """Return the verdict for a waiting caller. A missing answer is not stored."""
         [verdict] = await self._reconsider([judged], final=False)
         return verdict
 
-    async def _reconsider(self, judged: Sequence[Judged], *, final: bool) -> list[Verdict]:
+    async def _reconsider(self, judged: Sequence[PendingVerdict], *, final: bool) -> list[Verdict]:
         until = asyncio.get_running_loop().time() + self._seconds
         verdicts = [one.verdict for one in judged]
         rows = [row for row, verdict in enumerate(verdicts) if not verdict.settled]
@@ -102,8 +102,8 @@ class LlmGate:
         )
         return {**known, **kept}
 
-    def _applied(self, judged: Judged, asked: LlmQuestion, answer: LlmAnswer) -> Verdict:
-        if not speaks(answer):
+    def _applied(self, judged: PendingVerdict, asked: LlmQuestion, answer: LlmAnswer) -> Verdict:
+        if not judges_answer(answer):
             return apply_answer(judged.verdict, answer, None)
         named = asked.numbered[answer.about - 1] if answer.about is not None else None
         return apply_answer(judged.verdict, answer, self._locator.target(judged.item, named))

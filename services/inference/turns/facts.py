@@ -10,7 +10,7 @@ from contracts.base import TEXT_LIMIT
 from contracts.chat import words_of
 from contracts.versions import COPY, MessageEvent, message_in, version_of
 from detector.addressing import question_of
-from inference.neighbours import Stretch
+from inference.neighbours import MessageRange
 from inference.store import Placed
 from inference.turns.rules import TurnKey
 
@@ -108,17 +108,17 @@ def facts_of(event: MessageEvent, version: bytes | None = None) -> Facts:
     return Facts(key, at, reply=reply)
 
 
-def questions_of(stretch: Stretch) -> list[Facts]:
+def questions_of(span: MessageRange) -> list[Facts]:
     """Return the questions of the dependent agent messages that are turns of their own, as the detector reads them.
 
     Missing questions are included, because an earlier judgement may have found one that has moved since.
     """
     found: list[Facts] = []
-    for number in stretch.dependent:
-        placed = stretch.rows[number]
+    for number in span.dependent:
+        placed = span.rows[number]
         message = placed.indexed.message
         if message.role == "agent" and message.turn_id == message.message_id:
-            before = stretch.before(number)
+            before = span.before(number)
             asked = question_of(message, [one.indexed.message for one in before])
             found.append(_asked(placed, next((one for one in before if one.indexed.message is asked), None)))
     return found

@@ -16,7 +16,7 @@ from inference.sql import SQL
 from inference.store import ConversationKey
 from inference.turns.candidates import Answered
 from inference.turns.rules import MachineStatus, Turn, TurnKey, UserStatus, ranked
-from inference.turns.store import Looked, Wanted
+from inference.turns.store import PersonTurns, StrategyFilter
 from inference.turns.vectors import TurnVectors
 
 NEAREST, LATEST = 45, 5
@@ -43,7 +43,7 @@ class PostgresTurnSearch:
         statement = SQL.latest_turns(**where._asdict(), until=until, limit=limit, thread=thread)
         return [_turn(row) for row in await self._pool.fetch(*statement)]
 
-    async def nearby(self, looked: Looked, text: str) -> Sequence[Answered]:
+    async def nearby(self, looked: PersonTurns, text: str) -> Sequence[Answered]:
         statement = SQL.nearby_turns(
             **asdict(looked),
             vector=self._vectors.of(text),
@@ -54,7 +54,7 @@ class PostgresTurnSearch:
         )
         return [_answered(row) for row in await self._pool.fetch(*statement)]
 
-    async def search(self, wanted: Wanted, limit: int) -> Sequence[Turn]:
+    async def search(self, wanted: StrategyFilter, limit: int) -> Sequence[Turn]:
         given = {name: value for name in _FILTERS if (value := getattr(wanted, name)) is not None}
         filters = "".join(f" and t.{name} = :{name}" for name in given)
         values = {**given, "tenant": wanted.tenant, "project": wanted.project, "praised": wanted.praised}

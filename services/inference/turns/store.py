@@ -40,7 +40,7 @@ class UserReaction:
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class StrategyFilter:
     """Filter of turns with a strategy; None matches everything. `text` is a question similar to the turn's.
 
     `praised`: only turns accepted in words or by a reaction, not by a follow-up.
@@ -56,7 +56,7 @@ class Wanted:
 
 
 @dataclass(frozen=True, slots=True)
-class Looked:
+class PersonTurns:
     """Range of a person's turns in a project, from `since` to before `until` in microseconds."""
 
     tenant: str
@@ -67,10 +67,10 @@ class Looked:
 
 
 @dataclass(frozen=True, slots=True)
-class HeldVerdict:
+class PreviousVerdict:
     """Previous verdict of a message, and the turn for which it was last announced.
 
-    `stamp` is `NOTHING_HELD` without a verdict.
+    `stamp` is `NO_VERDICT` without a verdict.
     """
 
     stamp: VerdictStamp
@@ -79,13 +79,13 @@ class HeldVerdict:
     emitted_agent_id: str | None
 
 
-NOTHING_HELD: Final = VerdictStamp(-1, "", -1)
+NO_VERDICT: Final = VerdictStamp(-1, "", -1)
 
 
 class TurnIntake(Protocol):
     async def take(
         self, facts: Collection[Facts], judged: Collection[tuple[Placed, Verdict]], detector: str = UNVERSIONED
-    ) -> Mapping[MessageKey, HeldVerdict]:
+    ) -> Mapping[MessageKey, PreviousVerdict]:
         """Merge facts, at most one per turn, apply the verdicts to their turns, and commit.
 
         `detector` is the version that gave the verdicts. A verdict replaces an earlier one on the same message unless
@@ -104,11 +104,11 @@ class TurnSearch(Protocol):
         """Return the answered turns of a thread, or of the channel, up to `until` (microseconds), newest first."""
         ...
 
-    async def nearby(self, looked: Looked, text: str) -> Sequence[Answered]:
+    async def nearby(self, looked: PersonTurns, text: str) -> Sequence[Answered]:
         """Return about fifty answered turns of a person: those with answers most similar to `text`, and the latest."""
         ...
 
-    async def search(self, wanted: Wanted, limit: int) -> Sequence[Turn]:
+    async def search(self, wanted: StrategyFilter, limit: int) -> Sequence[Turn]:
         """Return the best turns with a strategy, in the order of `turns.ranked`, without rejected ones.
 
         With a text, the best turns of each group are searched for similar questions, which are ranked.

@@ -18,7 +18,7 @@ from inference.store import MessageKey, Placed, VerdictStamp
 from inference.turns.facts import Facts
 from inference.turns.rules import TurnKey
 from inference.turns.search_postgres import PostgresTurnSearch
-from inference.turns.store import NOTHING_HELD, HeldVerdict, UserReaction
+from inference.turns.store import NO_VERDICT, PreviousVerdict, UserReaction
 from inference.turns.vectors import TurnVectors
 from inference.turns.vectors_postgres import WIRES, VectorType, vector_type
 
@@ -46,7 +46,7 @@ class PostgresTurnIndex(PostgresTurnSearch):
 
     async def take(
         self, facts: Collection[Facts], judged: Collection[tuple[Placed, Verdict]], detector: str = UNVERSIONED
-    ) -> Mapping[MessageKey, HeldVerdict]:
+    ) -> Mapping[MessageKey, PreviousVerdict]:
         conversations = {one.key[:3] for one in facts} | {placed.indexed.conversation for placed, _ in judged}
         if not conversations:
             return {}
@@ -87,7 +87,7 @@ class PostgresTurnIndex(PostgresTurnSearch):
 
     async def _apply_verdicts(
         self, connection: Any, judged: Collection[tuple[Placed, Verdict]], detector: str
-    ) -> dict[MessageKey, HeldVerdict]:
+    ) -> dict[MessageKey, PreviousVerdict]:
         by_key = {placed.indexed.key: (placed, verdict) for placed, verdict in judged}
         rows = [_verdict_row(*by_key[key], detector) for key in sorted(by_key)]
         held = await connection.fetch(*SQL.upsert_verdicts.bulk(rows))
@@ -106,10 +106,10 @@ def _facts_row(facts: Facts, places: Mapping[str, int]) -> tuple[Any, ...]:
     return (*facts.key, facts.at, *asked, r.version, r.message_id, r.agent_id, r.text, places.get(r.text), *details)
 
 
-def _held_verdict(row: Any) -> HeldVerdict:
+def _held_verdict(row: Any) -> PreviousVerdict:
     held = row["evaluation"] is not None
-    stamp = VerdictStamp(row["epoch"], row["judged_by"], row["evaluation"]) if held else NOTHING_HELD
-    return HeldVerdict(stamp, bool(row["announced"]), row["emitted_turn_id"], row["emitted_agent_id"])
+    stamp = VerdictStamp(row["epoch"], row["judged_by"], row["evaluation"]) if held else NO_VERDICT
+    return PreviousVerdict(stamp, bool(row["announced"]), row["emitted_turn_id"], row["emitted_agent_id"])
 
 
 def _verdict_row(placed: Placed, verdict: Verdict, detector: str) -> tuple[Any, ...]:

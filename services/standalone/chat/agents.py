@@ -10,7 +10,7 @@ from typing import Final, Literal, Protocol
 
 import httpx
 
-from agent_feedback_kit.json_text import json_bytes, whole
+from agent_feedback_kit.json_text import json_bytes, replace_surrogates
 
 ANSWER_LIMIT: Final = 256 * 1024
 """Size limit of an endpoint's response, in bytes."""
@@ -112,7 +112,7 @@ class OpenAiAgent:
             text = None
         if not isinstance(text, str) or not text.strip():
             raise AgentFailed("the model's answer contains no text")
-        return Answer(whole(text.strip()), "chat_completion", self.name)
+        return Answer(replace_surrogates(text.strip()), "chat_completion", self.name)
 
     async def close(self) -> None:
         await self._http.aclose()

@@ -164,7 +164,7 @@ async def test_questions_of_many_tenants_at_once_each_see_their_own(pool: asyncp
     said = [message("m1", 1, agent="bot", tenant=tenant) for tenant in tenants]
     called = [message("q1", 1, user_type="paid", tenant=tenant) for tenant in tenants]
     await PostgresRegistry(pool).add(collapse(turns_of(*said)), newest_roles(map(role_of, called)))
-    reads = await open_pool(postgres_url, "feedback", MIGRATIONS, size=2, tenants_apart=True, by_key=True)
+    reads = await open_pool(postgres_url, "feedback", MIGRATIONS, size=2, tenants_apart=True, plan="indexed")
     registry = PostgresRegistry(reads)
 
     async def ask(caller: str, tenant: str) -> tuple[bool, bool]:

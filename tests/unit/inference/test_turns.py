@@ -8,7 +8,7 @@ import pytest
 
 from detector.correction import SESSION_TIMEOUT_US
 from detector.model import Feedback
-from inference.neighbours import stretches_of
+from inference.neighbours import message_ranges
 from inference.store import ConversationKey, IndexedMessage, Message, Place, Placed
 from inference.turns.facts import looked_at, questions_of
 from inference.turns.rules import (
@@ -121,8 +121,8 @@ def test_an_answer_that_is_its_own_turn_answers_the_latest_question_before_it() 
         Placed(IndexedMessage(where, Message(name, own, "who", role, None, f"text {name}", at), b""), 4, None, None)
         for at, (name, role, own) in enumerate(said)
     ]
-    [facts] = questions_of(*stretches_of([rows], [Place(where, 1, "q1")]))
+    [facts] = questions_of(*message_ranges([rows], [Place(where, 1, "q1")]))
     assert facts.key.turn_id == "a1"
     assert facts.question is not None
     assert (facts.question.text, facts.question.version) == ("text q1", looked_at(4))
-    assert questions_of(*stretches_of([rows], [Place(where, 9, "z")])) == []
+    assert questions_of(*message_ranges([rows], [Place(where, 9, "z")])) == []

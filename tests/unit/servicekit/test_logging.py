@@ -10,7 +10,7 @@ import pytest
 from aiokafka import TopicPartition
 from aiokafka.errors import GroupAuthorizationFailedError, GroupCoordinatorNotAvailableError
 
-from servicekit.logging import AGAIN_SECONDS, Seldom, _Bare
+from servicekit.logging import REPEAT_SECONDS, RateLimit, _BareFormatter
 from tests.support.hand_clock import HandClock
 
 
@@ -20,28 +20,28 @@ def record(message: str, *arguments: object, name: str = "aiokafka.consumer", li
 
 def test_a_warning_is_let_through_once_a_minute_for_each_place() -> None:
     clock = HandClock()
-    seldom = Seldom(clock.monotonic)
-    assert [seldom.filter(record("down")), seldom.filter(record("down")), seldom.filter(record("x", line=8))] == [
+    limit = RateLimit(clock.monotonic)
+    assert [limit.filter(record("down")), limit.filter(record("down")), limit.filter(record("x", line=8))] == [
         True,
         False,
         True,
     ]
-    clock.forward(AGAIN_SECONDS)
+    clock.forward(REPEAT_SECONDS)
     again = record("down")
-    assert seldom.filter(again)
-    assert json.loads(_Bare().format(again))["held_back"] == 1
+    assert limit.filter(again)
+    assert json.loads(_BareFormatter().format(again))["held_back"] == 1
 
 
 def test_our_own_lines_and_other_libraries_are_left_alone() -> None:
-    seldom = Seldom(HandClock().monotonic)
-    assert all(seldom.filter(record("again", name="asyncpg")) for _ in range(3))
+    limit = RateLimit(HandClock().monotonic)
+    assert all(limit.filter(record("again", name="asyncpg")) for _ in range(3))
 
 
 def test_what_is_meant_to_be_so_is_no_warning() -> None:
     line = record("Auto create topics is disabled. Make sure the topics exist.", name="faststream")
-    assert not Seldom().filter(line)
-    assert not Seldom().filter(record("Heartbeat failed for group %s because it is rebalancing", "feedback"))
-    assert not Seldom().filter(record("Group Coordinator Request failed: %s", GroupCoordinatorNotAvailableError()))
+    assert not RateLimit().filter(line)
+    assert not RateLimit().filter(record("Heartbeat failed for group %s because it is rebalancing", "feedback"))
+    assert not RateLimit().filter(record("Group Coordinator Request failed: %s", GroupCoordinatorNotAvailableError()))
 
 
 @pytest.mark.parametrize(
@@ -57,7 +57,7 @@ def test_what_is_meant_to_be_so_is_no_warning() -> None:
 def test_names_and_numbers_are_logged_and_nothing_else(
     message: str, arguments: tuple[object], shown: str | None
 ) -> None:
-    line = json.loads(_Bare().format(record(message, *arguments)))
+    line = json.loads(_BareFormatter().format(record(message, *arguments)))
     assert line["message"].startswith(shown or message % arguments)
     assert "secret" not in line["message"]
 
@@ -68,5 +68,5 @@ def test_an_error_of_faststream_names_the_class() -> None:
     except GroupAuthorizationFailedError:
         line = record("Kafka error occurred", name="faststream")
         line.exc_info = sys.exc_info()
-    written = json.loads(_Bare().format(line))
+    written = json.loads(_BareFormatter().format(line))
     assert (written["error"], written["message"]) == ("GroupAuthorizationFailedError", "Kafka error occurred")

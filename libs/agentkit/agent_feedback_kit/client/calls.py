@@ -32,9 +32,9 @@ from agent_feedback_kit.answers import (
     SearchPage,
     Strategies,
 )
-from agent_feedback_kit.client.shape import misfit
+from agent_feedback_kit.client.validation import first_mismatch
 from agent_feedback_kit.errors import UnexpectedAnswer
-from agent_feedback_kit.json_text import json_bytes, whole
+from agent_feedback_kit.json_text import json_bytes, replace_surrogates
 from agent_feedback_kit.sessions.record import Source
 
 T = TypeVar("T")
@@ -290,7 +290,7 @@ def _given(**fields: Any) -> dict[str, Any]:
 
 
 def _quoted(part: str) -> str:
-    return quote(whole(part), safe="")
+    return quote(replace_surrogates(part), safe="")
 
 
 def _one(
@@ -302,14 +302,14 @@ def _one(
     query: Mapping[str, str] | None = None,
 ) -> Call[T]:
     """Return a call of one request whose response is a JSON object of the type `answer`."""
-    asked = {name: whole(value) for name, value in (query or {}).items()}
+    asked = {name: replace_surrogates(value) for name, value in (query or {}).items()}
     request = Request(method, path, None if body is None else json_bytes(body), query=asked)
     return Call([request], lambda answers: _checked(answers[0], answer, request))
 
 
 def _checked(value: Any, expected: type[T], request: Request) -> T:
     """Return the response if it matches its type. Raises UnexpectedAnswer with the field's name, never its value."""
-    if (place := misfit(value, expected)) is not None:
+    if (place := first_mismatch(value, expected)) is not None:
         call = f"{request.method} /{request.path.split('/')[1]}"
         raise UnexpectedAnswer(f"the answer to {call} is none of this API's (see {place})")
     return cast(T, value)

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from detector.model import Message
-from inference.previous import SOME_AGENT, LastAnswer
+from inference.last_answer import SOME_AGENT, LastAnswer
 from inference.store import ConversationKey
 from inference.turns.rules import Turn, TurnKey
 

@@ -9,17 +9,17 @@ _SHOWN = 5
 _PARTS_OF_A_REQUEST = frozenset({"body", "path", "query", "header"})
 
 
-def sentence(faults: Sequence[Any]) -> str:
+def error_summary(faults: Sequence[Any]) -> str:
     """Return the first few of pydantic's errors as `field: rule; field: rule`, in ASCII and without input.
 
     The name of an unknown field may be a person's text, so it is omitted.
     """
-    said = list(dict.fromkeys(_complaint(fault) for fault in faults))
+    said = list(dict.fromkeys(_one_error(fault) for fault in faults))
     more = f"; and {len(said) - _SHOWN} more" if len(said) > _SHOWN else ""
     return ("; ".join(said[:_SHOWN]) + more).encode("ascii", "backslashreplace").decode()
 
 
-def _complaint(fault: Any) -> str:
+def _one_error(fault: Any) -> str:
     place = [str(part)[:64] for part in fault["loc"]]
     if len(place) > 1 and place[0] in _PARTS_OF_A_REQUEST:
         del place[0]

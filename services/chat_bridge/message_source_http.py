@@ -9,8 +9,8 @@ import httpx
 from pydantic_core import from_json
 
 from chat_bridge import metrics
+from chat_bridge.message_source import BadAnswer, Originals, originals_in, question, requests_for
 from chat_bridge.model import MessageKey
-from chat_bridge.source import BadAnswer, Found, originals_in, question, requests_for
 from contracts.chat import OriginalMessage
 from servicekit import CircuitBreaker, Clock, logger
 
@@ -46,7 +46,7 @@ class HttpMessageSource:
     async def close(self) -> None:
         await self._client.aclose()
 
-    async def fetch(self, keys: Collection[MessageKey]) -> Found:
+    async def fetch(self, keys: Collection[MessageKey]) -> Originals:
         if not keys:
             return {}
         now = self._clock.monotonic()

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from chat_bridge.message_source import MessageSource
 from chat_bridge.model import MessageKey, indexed
-from chat_bridge.source import MessageSource
 from chat_bridge.store import MessageStore
 from contracts.versions import COPY
 
@@ -11,7 +11,7 @@ KEYS_AT_ONCE = 100
 BEGINNING = MessageKey("", "", "", "")
 
 
-class AskAgain:
+class MissingOriginals:
     """Fetches missing originals from the source and indexes them; the sweep then releases the parked events."""
 
     def __init__(self, store: MessageStore, source: MessageSource) -> None:
@@ -19,7 +19,7 @@ class AskAgain:
         self._source = source
         self._after = BEGINNING
 
-    async def ask(self) -> None:
+    async def fetch_next(self) -> None:
         """Request the next hundred originals. Starts over after the last one."""
         keys = await self._store.waited_for(self._after, KEYS_AT_ONCE)
         self._after = keys[-1] if len(keys) == KEYS_AT_ONCE else BEGINNING

@@ -8,7 +8,7 @@ from typing import Final
 from inference.detection import Detection
 from inference.store import ConversationKey
 from inference.turns.rules import Turn
-from inference.turns.store import TurnSearch, Wanted
+from inference.turns.store import StrategyFilter, TurnSearch
 
 LOOKED_AT: Final = 50
 """Number of turns searched for different strategies."""
@@ -37,7 +37,7 @@ async def strategies_that_worked(
     rejected = about if about is not None and about.status == "rejected" else None
     question = (rejected.user_text if rejected else None) or text
     agent = agent_id or (about.agent_id if about else None)
-    wanted = Wanted(where.tenant, where.project, intent=intent, text=question, agent_id=agent, praised=True)
+    wanted = StrategyFilter(where.tenant, where.project, intent=intent, text=question, agent_id=agent, praised=True)
     best: dict[str | None, Turn] = {}
     for turn in await turns.search(wanted, LOOKED_AT):
         best.setdefault(turn.strategy, turn)

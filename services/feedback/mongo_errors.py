@@ -56,7 +56,7 @@ _WAITING_HELPS = frozenset(
 
 
 @contextmanager
-def told_apart() -> Iterator[None]:
+def transient_as_unavailable() -> Iterator[None]:
     """Convert transient PyMongo errors in the block to Unavailable, without any content of a document."""
     try:
         yield

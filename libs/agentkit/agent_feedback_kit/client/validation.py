@@ -9,7 +9,7 @@ from typing import Any, Literal, NotRequired, Union, get_args, get_origin, get_t
 _LARGEST = 1e300
 
 
-def misfit(value: Any, expected: Any, at: str = "") -> str | None:
+def first_mismatch(value: Any, expected: Any, at: str = "") -> str | None:
     """Return the first place where a JSON value violates the type, as a dotted path; None if it matches.
 
     Unknown fields and unlisted values of a `Literal` are accepted, because a later platform may add both.
@@ -22,7 +22,7 @@ def misfit(value: Any, expected: Any, at: str = "") -> str | None:
             if name not in value:
                 if needed:
                     return there
-            elif (place := misfit(value[name], kind, there)) is not None:
+            elif (place := first_mismatch(value[name], kind, there)) is not None:
                 return place
         return None
     kinds = get_args(expected)
@@ -30,10 +30,10 @@ def misfit(value: Any, expected: Any, at: str = "") -> str | None:
         case origin if origin is list:
             if not isinstance(value, list):
                 return at
-            places = (misfit(one, kinds[0], f"{at}.{number}") for number, one in enumerate(value))
+            places = (first_mismatch(one, kinds[0], f"{at}.{number}") for number, one in enumerate(value))
             return next((place for place in places if place is not None), None)
         case origin if origin in (Union, UnionType):
-            return None if any(misfit(value, kind, at) is None for kind in kinds) else at
+            return None if any(first_mismatch(value, kind, at) is None for kind in kinds) else at
         case origin if origin is dict:
             return None if isinstance(value, dict) else at
         case origin if origin is Literal:

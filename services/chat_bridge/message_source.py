@@ -10,11 +10,11 @@ from pydantic import ValidationError
 from chat_bridge.model import MessageKey
 from contracts.chat import OriginalMessage
 
-Found = Mapping[MessageKey, OriginalMessage]
+Originals = Mapping[MessageKey, OriginalMessage]
 
 
 class MessageSource(Protocol):
-    async def fetch(self, keys: Collection[MessageKey]) -> Found:
+    async def fetch(self, keys: Collection[MessageKey]) -> Originals:
         """Return the known ones of `keys`. Never raises if the source fails, and takes a bounded time.
 
         A message that is not returned counts as unknown for now.
