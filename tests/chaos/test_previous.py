@@ -24,14 +24,6 @@ def test_a_clone_without_history_says_so_in_one_line(
     assert said.count("\n") == 1 and "v0.0.0" in said and "git fetch --unshallow" in said
 
 
-def test_a_clone_with_history_runs_the_previous_code(tmp_path: Path) -> None:
-    release = previous_environment(tmp_path)
-    if release is None:
-        pytest.skip("this clone does not hold the previous release")
-    folders = release["PYTHONPATH"].split(":")
-    assert all(str(tmp_path) in folder and Path(folder).is_dir() for folder in folders)
-
-
 @pytest.mark.parametrize("may_tie", [True, False])
 def test_events_of_a_conversation_have_one_time_only_if_they_may(may_tie: bool) -> None:
     traffic = Traffic(3, poison=0)

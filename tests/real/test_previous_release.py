@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
 from asyncio.subprocess import Process
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from shutil import copytree, ignore_patterns
 
@@ -15,7 +18,7 @@ from servicekit.log.topics import ensure_topics
 from standalone.embedded.local_kafka import LocalKafka
 from standalone.embedded.postgres import EmbeddedPostgres
 from tests.support.command import agent_feedback, state_folder
-from tests.support.previous_release import ROOT, HistoryMissing, previous_release, runs_from
+from tests.support.previous_release import ROOT, HistoryMissing, previous_release, runs_from, source_folders
 from tests.support.processes import GROUPS, Members, stop_service, until_quiet
 
 pytestmark = pytest.mark.real
@@ -63,6 +66,16 @@ def later_release(folder: Path, compatible_from: int) -> Path:
     return folder
 
 
+def imported(release: Mapping[str, str]) -> list[Path]:
+    """Return the files of the packages that a process of `release` imports."""
+    names = [*GROUPS, "contracts", "servicekit", "detector", "agent_feedback_kit"]
+    shown = f"import {', '.join(names)}; print(*({', '.join(f'{name}.__file__' for name in names)}), sep='\\n')"
+    printed = subprocess.run(
+        [sys.executable, "-c", shown], env={**os.environ, **release}, stdout=subprocess.PIPE, check=True
+    )
+    return [Path(line) for line in printed.stdout.decode().splitlines()]
+
+
 async def dead_letters(broker: str) -> int:
     ended = await agent_feedback("dlq", "list", "--broker", broker, "--json")
     assert ended.code == 0, ended.err
@@ -86,10 +99,12 @@ async def stored(database_url: str) -> dict[str, int]:
 
 async def test_a_rollout_and_a_rollback_lose_nothing(tmp_path: Path) -> None:
     try:
-        older = runs_from(previous_release(tmp_path / "older"))
+        packages = previous_release(tmp_path / "older")
     except HistoryMissing as error:
         pytest.skip(str(error))
-    later = runs_from(later_release(tmp_path / "later", 1))
+    older = runs_from(packages)
+    assert {file.parents[1] for file in imported(older)} == {packages}, "its processes must not import this tree's code"
+    later = runs_from(*source_folders(later_release(tmp_path / "later", 1)))
     log = tmp_path / "services.log"
     async with (
         state_folder() as state,
@@ -128,7 +143,7 @@ async def test_a_rollout_and_a_rollback_lose_nothing(tmp_path: Path) -> None:
 
 
 async def test_a_running_release_leaves_when_the_schema_excludes_it(tmp_path: Path) -> None:
-    later = runs_from(later_release(tmp_path / "later", compatible_from=0))
+    later = runs_from(*source_folders(later_release(tmp_path / "later", compatible_from=0)))
     log = tmp_path / "services.log"
     async with (
         state_folder() as state,
