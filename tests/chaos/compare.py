@@ -164,6 +164,8 @@ def _letters(wanted: Wanted, letters: Iterable[Letter]) -> Finding:
     elif unheard:
         first = f"dead letters: an unusable event is in none (SHA-256 {min(unheard)})"
     elif extra:
-        first = f"dead letters: the good record at {extra[0].place} was given up ({extra[0].reason})"
+        first = (
+            f"dead letters: the good record at {extra[0].place} was given up ({extra[0].reason}; {extra[0].written_by})"
+        )
     checked = len(expected.letters) + len(expected.hostile)
     return Finding("P5", "dead letters", checked, len(lost) + len(unheard), len(extra), first)

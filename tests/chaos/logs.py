@@ -84,6 +84,8 @@ class Letter:
     place: tuple[str, int, int]
     reason: str
     sha256: str
+    written_by: str = ""
+    """The service that wrote the letter, and the class of its error."""
 
 
 async def letters(bootstrap: str) -> list[Letter]:
@@ -94,7 +96,8 @@ async def letters(bootstrap: str) -> list[Letter]:
             said = {name: value.decode("ascii", "replace") for name, value in record.headers if value is not None}
             for offset in _offsets(said.get("offsets", said["offset"])):
                 place = said["topic"], int(said["partition"]), offset
-                found.append(Letter(place, said["reason"], said.get("sha256") or digest(record.value)))
+                written_by = f"{said['service']}, {said['error-class']}"
+                found.append(Letter(place, said["reason"], said.get("sha256") or digest(record.value), written_by))
     return found
 
 

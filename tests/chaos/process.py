@@ -12,6 +12,7 @@ import time
 from collections.abc import Mapping
 from pathlib import Path
 
+from chaos.announce import say
 from chaos.plan import VARIABLE
 from standalone.embedded.children import ended, spawn
 
@@ -67,8 +68,13 @@ class ServiceProcess:
         self.doomed = True
         self.signal(signal.SIGTERM)
         if not await ended(self.process, seconds):
+            say(f"{self.name} did not stop within {seconds:.0f} s; its last lines: {self.last_lines()}")
             self.kill()
         return time.monotonic() - began
+
+    def last_lines(self) -> str:
+        """Return the last five lines of the log."""
+        return " | ".join(self._log.read_text(errors="replace").splitlines()[-5:])
 
     def peak_rss_mb(self) -> float:
         """Maximum resident memory in MB; 0 once the process has ended."""

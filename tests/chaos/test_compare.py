@@ -53,7 +53,11 @@ def test_nothing_is_found_where_all_is_well() -> None:
         (replace(SEEN, announced=[*SEEN.announced, OLD], history=FORMER), "P4", "what compaction keeps"),
         (replace(SEEN, announced=[*SEEN.announced, replace(SEEN.announced[0], event_id="other")]), "P4", "two forms"),
         (replace(SEEN, letters=[]), "P5", "is in none"),
-        (replace(SEEN, letters=[*SEEN.letters, Letter(GOOD, "bug", "good")]), "P5", "was given up (bug)"),
+        (
+            replace(SEEN, letters=[*SEEN.letters, Letter(GOOD, "bug", "good", "inference, KeyError")]),
+            "P5",
+            "was given up (bug; inference, KeyError)",
+        ),
         (replace(SEEN, parked=set()), "P5", "is missing"),
         (replace(SEEN, people={}), "P10", "is missing"),
         (replace(SEEN, machine={UUID(int=1): "ok"}), "P10", "should not be"),
