@@ -89,22 +89,22 @@ bench-peers: $(VENV)/.dev ## Measure judgements over HTTP beside Phoenix's annot
 
 MINUTES ?= 2
 chaos: $(VENV)/.dev ## Break things for MINUTES=n (SEED=s, RATE=events a second, EDGES=further faults) and prove that nothing is lost or doubled
-	@PYTHONPATH=tests $(BIN)/python -m chaos --minutes $(MINUTES) $(if $(SEED),--seed $(SEED)) $(if $(RATE),--rate $(RATE)) $(if $(EDGES),--edges $(EDGES))
+	@$(BIN)/python -m proofs.chaos --minutes $(MINUTES) $(if $(SEED),--seed $(SEED)) $(if $(RATE),--rate $(RATE)) $(if $(EDGES),--edges $(EDGES))
 
 SEEDS ?= 10000
 simulate: $(VENV)/.dev ## Run SEEDS=n simulated histories of crashes, delays and reorderings
-	@PYTHONPATH=tests $(BIN)/python -m simulation --seeds $(SEEDS)
+	@$(BIN)/python -m proofs.simulation --seeds $(SEEDS)
 
 CASES ?= 20000
 edges: $(VENV)/.dev ## Send CASES=n requests of any form (SEED=s) to our HTTP server and to uvicorn's on h11, and compare
-	@PYTHONPATH=tests $(BIN)/python -m edges --cases $(CASES) $(if $(SEED),--seed $(SEED))
+	@$(BIN)/python -m proofs.edges --cases $(CASES) $(if $(SEED),--seed $(SEED))
 
 N ?= 60
 mutants: $(VENV)/.dev .agent-feedback/mutants/map.json ## Break the code in N=n small ways, chosen by SEED=s, one at a time, and see if the tests notice (NAME=part of a path, FULL=1 all tests)
-	@PYTHONPATH=tests $(BIN)/python -m mutants -n $(N) $(if $(SEED),--seed $(SEED)) $(if $(NAME),--name $(NAME)) $(if $(FULL),--full)
+	@$(BIN)/python -m proofs.mutants -n $(N) $(if $(SEED),--seed $(SEED)) $(if $(NAME),--name $(NAME)) $(if $(FULL),--full)
 
 mutants-map: $(VENV)/.dev ## Run the tests and record the lines that each one runs, for `make mutants`
-	@PYTHONPATH=tests $(BIN)/python -m mutants --record
+	@$(BIN)/python -m proofs.mutants --record
 
 .agent-feedback/mutants/map.json:
 	@$(MAKE) mutants-map

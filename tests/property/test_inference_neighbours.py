@@ -16,9 +16,9 @@ from detector.model import NEIGHBOURHOOD, Neighbourhood, Verdict
 from inference.handlers import ConversationHandler
 from inference.store import Place, Placed
 from inference.store_memory import MemoryConversationStore
+from proofs.simulation.stub_detector import StubDetector, judge
+from proofs.simulation.stub_turns import StubTurns
 from servicekit.log.messages import Message as Record
-from simulation.stub_detector import StubDetector, judge
-from simulation.stub_turns import StubTurns
 from tests.support.reporting_events import batch, message
 
 

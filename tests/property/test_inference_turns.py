@@ -18,8 +18,8 @@ from inference.store import Placed
 from inference.store_memory import MemoryConversationStore
 from inference.turns.facts import Facts
 from inference.turns.rules import TurnKey
+from proofs.simulation.stub_detector import StubDetector
 from servicekit.log.records import Coordinates, RawRecord, Received
-from simulation.stub_detector import StubDetector
 
 
 class JoinedTurns:

@@ -15,10 +15,10 @@ import pytest
 from aiokafka.admin import AIOKafkaAdminClient
 from aiokafka.admin.config_resource import ConfigResource, ConfigResourceType
 
-from chaos.compaction import compact
-from chaos.logs import records_of
 from contracts.ids import conversation_key
 from contracts.topics import FEEDBACK_CREATED, TOPICS
+from proofs.chaos.compaction import compact
+from proofs.chaos.logs import records_of
 from servicekit.log.cluster import Bootstrap, client_options
 from servicekit.log.messages import Message
 from servicekit.log.producer import BatchProducer

@@ -13,7 +13,7 @@ from inference.handlers import ConversationHandler, indexed
 from inference.store import Place, Placed
 from inference.store_memory import MemoryConversationStore
 from inference.turns.facts import facts_of
-from simulation.stub_turns import StubTurns
+from proofs.simulation.stub_turns import StubTurns
 from tests.support.feedback_events import RecordingProducer
 from tests.support.reporting_events import batch, message
 

@@ -1,0 +1,91 @@
+"""State of the services, read directly from their tables."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import Any
+from uuid import UUID
+
+import asyncpg
+
+from proofs.chaos.recount import Key, Shown, Slot
+
+KEY = "tenant, project, conversation_id, source, user_id, agent_id, source_id"
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    shown: Shown
+    revision: int
+
+
+async def watch_store(connection: asyncpg.Connection) -> None:
+    """Let a database trigger record every state of each feedback record, among which every announcement must be."""
+    await connection.execute(
+        """
+        create schema if not exists chaos;
+        create table if not exists chaos.history (feedback_id uuid, revision bigint, live boolean, reaction text);
+        create or replace function chaos.note() returns trigger language plpgsql as $$
+        begin
+            insert into chaos.history values (new.feedback_id, new.revision, new.live, new.reaction);
+            return null;
+        end $$;
+        create or replace trigger chaos_history after insert or update on feedback.feedback
+            for each row execute function chaos.note();
+        """
+    )
+
+
+async def history(connection: asyncpg.Connection) -> set[tuple[UUID, int, bool, str | None]]:
+    rows = await connection.fetch("select feedback_id, revision, live, reaction from chaos.history")
+    return {(row[0], row[1], row[2], row[3]) for row in rows}
+
+
+async def stored(connection: asyncpg.Connection) -> dict[Key, Stored]:
+    """Return every feedback record in the store, read from its slots."""
+    found = {}
+    for row in await connection.fetch(f"select {KEY}, feedback_type, slots, revision from feedback.feedback"):
+        if row["slots"] is not None:
+            found[Key(*row[:7])] = Stored(_shown(row["feedback_type"], json.loads(row["slots"])), row["revision"])
+    return found
+
+
+def _shown(kind: str, slots: dict[str, Any]) -> Shown:
+    entry = max(slots.values(), key=lambda one: (one["present"], one["stamp"]))
+    said, live = entry["payload"], entry["present"]
+    at = entry["stamp"][1]
+    return Shown(kind, live, said["reaction"] if live else None, said["value"] if live else None, at, said["turn_id"])
+
+
+async def parked(connection: asyncpg.Connection) -> set[tuple[str, str, str]]:
+    rows = await connection.fetch("select tenant, project, value from chat_bridge.parked")
+    return {(row[0], row[1], json.loads(row[2])["eventId"]) for row in rows}
+
+
+async def people_effective(connection: asyncpg.Connection) -> dict[Slot, tuple[str, UUID]]:
+    """Return the reactions of people that the reports count."""
+    rows = await connection.fetch(
+        "select tenant, project, conversation_id, turn_id, user_id, reaction, feedback_id from reporting.effective "
+        "where origin = 'user'"
+    )
+    return {Slot(*row[:5]): (row[5], row[6]) for row in rows}
+
+
+async def machine_effective(connection: asyncpg.Connection) -> dict[UUID, str]:
+    rows = await connection.fetch("select feedback_id, reaction from reporting.effective where origin = 'machine'")
+    return {row[0]: row[1] for row in rows}
+
+
+async def reported_messages(connection: asyncpg.Connection) -> set[tuple[str, str, str, str]]:
+    rows = await connection.fetch("select tenant, project, conversation_id, message_id from reporting.messages")
+    return {(row[0], row[1], row[2], row[3]) for row in rows}
+
+
+async def judged_turns(connection: asyncpg.Connection) -> dict[tuple[str, str, str, str], str]:
+    """Return the turns that people have judged, as inference reports them to planners."""
+    rows = await connection.fetch(
+        "select tenant, project, conversation_id, turn_id, user_feedback_status from inference.turns "
+        "where user_status is not null"
+    )
+    return {(row[0], row[1], row[2], row[3]): row[4] for row in rows}

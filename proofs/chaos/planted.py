@@ -1,0 +1,217 @@
+"""Bugs that the harness must detect. Each is a plausible mistake; none of them is shipped."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import re
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
+from itertools import count
+from typing import Any
+from uuid import UUID
+
+from aiokafka.producer.sender import SendProduceReqHandler
+from faststream import AckPolicy
+
+import servicekit.log.broker
+from contracts.topics import FEEDBACK_CREATED, REACTION_RECEIVED
+from feedback.sql import SQL
+from proofs.chaos.plan import Bug
+from servicekit.db.statements import Statement
+from servicekit.errors import LogUnavailable
+from servicekit.log.dead_letters import dead_letter
+from servicekit.log.delivery import Commit, Delivery
+from servicekit.log.journal import JournalingHandler
+from servicekit.log.messages import Message, Producer, Written
+from servicekit.log.records import RawRecord, Unreadable
+from servicekit.service import Service
+from servicekit.web.log_writer import LogWriter
+
+RESEND_SECONDS = 2.0
+_ROLE = re.compile(rb'"reactionUserType":"(?:human|privileged)"')
+
+
+def plant(bug: Bug, service: Service) -> None:
+    """Put `bug` into a service that was built and has not started."""
+    match bug:
+        case "auto_commit":
+            servicekit.log.broker.SUBSCRIBER_SETTINGS = {
+                **servicekit.log.broker.SUBSCRIBER_SETTINGS,
+                "ack_policy": AckPolicy.ACK_FIRST,
+                "auto_commit_interval_ms": 200,
+            }
+        case "unguarded_write":
+            vars(SQL)["save_records"] = without_guard(SQL.save_records)
+        case "parser_raises_on_header":
+            servicekit.log.broker._raw_parser = _parser_that_raises(servicekit.log.broker._raw_parser)
+        case "announce_only_changes":
+            if service.name == "feedback":
+                _announce_only_changes(service)
+        case "commit_before_write":
+            for subscription in service.subscriptions:
+                _commit_first(subscription.delivery)
+        case "forget_failed_dead_letter":
+            for subscription in service.subscriptions:
+                _forget_letters(subscription.delivery)
+        case "accept_without_write":
+            if service.name == "chat_bridge":
+                _skip_writes()
+        case "resend_later":
+            if service.name == "feedback":
+                _resend_later(service)
+
+
+def without_guard(statement: Statement) -> Statement:
+    """Return the statement that saves records, but overwriting any revision. Raises RuntimeError if it has changed."""
+    bare = statement.text.replace("and f.revision = w.loaded_revision", "").replace(
+        "on conflict do nothing",
+        "on conflict (feedback_id) do update set slots = excluded.slots, live = excluded.live, "
+        "reaction = excluded.reaction, revision = excluded.revision",
+    )
+    if "loaded_revision and" in bare or "do nothing" in bare:
+        raise RuntimeError("the guarded statement has changed: plant this bug anew")
+    return statement._replace(text=bare)
+
+
+def _parser_that_raises(parse: Any) -> Any:
+    async def parser(batch: Any) -> Any:
+        for record in batch:
+            for _, value in record.headers:
+                value.decode()
+        return await parse(batch)
+
+    return parser
+
+
+def _commit_first(delivery: Delivery) -> None:
+    deliver = delivery.deliver
+
+    async def commit_then_deliver(records: Sequence[RawRecord], commit: Commit) -> None:
+        await commit(records)
+        await deliver(records, _committed)
+
+    vars(delivery)["deliver"] = commit_then_deliver
+
+
+async def _committed(_: Sequence[RawRecord]) -> bool:
+    return True
+
+
+def _forget_letters(delivery: Delivery) -> None:
+    producer = delivery._letters
+
+    async def set_aside(refused: Sequence[Unreadable]) -> None:
+        letters = [dead_letter(one.raw, service=delivery.group, reason=one.reason,
+                                                   error_class="permanent") for one in refused]  # fmt: skip
+        with contextlib.suppress(Exception):
+            await producer.send(letters)
+
+    vars(delivery)["_set_aside"] = set_aside
+
+
+def _skip_writes() -> None:
+    """Accept every tenth HTTP request without writing it."""
+    write, numbers = LogWriter.send, count(1)
+
+    async def write_most(self: LogWriter, messages: Sequence[Message]) -> list[Written]:
+        return [] if next(numbers) % 10 == 0 else await write(self, messages)
+
+    setattr(LogWriter, "send", write_most)  # noqa: B010 # mypy lets nobody assign a method
+
+
+def _handler_of(service: Service) -> Any:
+    """Return the handler of the group with the service's name, without its wrappers."""
+    handler: Any = next(s for s in service.subscriptions if s.group == service.name).delivery._handler
+    return handler._inner if isinstance(handler, JournalingHandler) else handler
+
+
+def _announce_only_changes(service: Service) -> None:
+    handler = _handler_of(service)
+    noted = SavesNoted(handler._store)
+    handler._store, handler._producer = noted, ChangesOnly(handler._producer, noted.saved)
+
+
+def _resend_later(service: Service) -> None:
+    """Write messages without a response again in the background, while the service continues as if it had one."""
+    can_retry = SendProduceReqHandler._can_retry
+
+    def unless_announced(self: Any, error: Exception, batch: Any) -> bool:
+        return batch.tp.topic != FEEDBACK_CREATED.name and bool(can_retry(self, error, batch))
+
+    setattr(SendProduceReqHandler, "_can_retry", unless_announced)  # noqa: B010 # mypy lets nobody assign a method
+    handler = _handler_of(service)
+    handler._producer = ResendsLater(handler._producer)
+
+
+class SavesNoted:
+    """Store that remembers which records it has changed."""
+
+    def __init__(self, inner: Any) -> None:
+        self._inner = inner
+        self.saved: set[str] = set()
+
+    async def load(self, feedback_ids: Collection[UUID]) -> Mapping[UUID, Any]:
+        held: Mapping[UUID, Any] = await self._inner.load(feedback_ids)
+        return held
+
+    async def save(self, saves: Sequence[Any]) -> set[UUID]:
+        written: set[UUID] = await self._inner.save(saves)
+        self.saved.update(map(str, written))
+        return written
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._inner, name)
+
+
+class ChangesOnly:
+    """Producer that announces only records that changed since the last call."""
+
+    def __init__(self, inner: Producer, saved: set[str]) -> None:
+        self._inner = inner
+        self._saved = saved
+
+    async def send(self, messages: Sequence[Message]) -> list[Written]:
+        kept = [m for m in messages if m.topic != FEEDBACK_CREATED.name or m.key in self._saved]
+        written = await self._inner.send(kept)
+        self._saved.clear()
+        return written
+
+
+class ResendsLater:
+    """Producer that takes a lost response for a lost write, and repeats the write after later ones."""
+
+    def __init__(self, inner: Producer) -> None:
+        self._inner = inner
+        self._resending: set[asyncio.Task[None]] = set()
+
+    async def send(self, messages: Sequence[Message]) -> list[Written]:
+        try:
+            return await self._inner.send(messages)
+        except LogUnavailable:
+            task = asyncio.create_task(self._resend(messages))
+            self._resending.add(task)
+            task.add_done_callback(self._resending.discard)
+            return [Written(message.topic, 0, -1) for message in messages]
+
+    async def _resend(self, messages: Sequence[Message]) -> None:
+        await asyncio.sleep(RESEND_SECONDS)
+        while True:
+            with contextlib.suppress(LogUnavailable):
+                await self._inner.send(messages)
+                return
+
+
+class RenamesRoles:
+    """Producer of reactions with a role that this release accepts and the previous one rejects."""
+
+    def __init__(self, inner: Producer) -> None:
+        self._inner = inner
+
+    async def send(self, messages: Sequence[Message]) -> list[Written]:
+        return await self._inner.send([self._renamed(message) for message in messages])
+
+    def _renamed(self, message: Message) -> Message:
+        if message.topic != REACTION_RECEIVED.name or message.value is None:
+            return message
+        return replace(message, value=_ROLE.sub(b'"reactionUserType":"guest"', message.value))

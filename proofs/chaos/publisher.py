@@ -1,0 +1,164 @@
+"""Publishes the load at its rate, idempotently, and adds acknowledged records to the ledger."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import heapq
+import random
+import time
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from aiokafka import AIOKafkaProducer
+from aiokafka.errors import KafkaError
+
+from contracts.topics import BY_NAME
+from proofs.chaos.ledger import Entry, Ledger, digest
+from proofs.chaos.outgoing import Outgoing
+from proofs.chaos.traffic import Traffic
+
+TICK = 0.05
+CATCH_UP = 10.0
+"""Maximum backlog of the load after an outage, in seconds; the rest is never generated."""
+
+
+def now_us() -> int:
+    return time.time_ns() // 1_000
+
+
+class Writer:
+    """Idempotent producer that retries until the log has acknowledged everything."""
+
+    def __init__(self, bootstrap: str, ledger: Ledger, seed: int, name: str = "chaos") -> None:
+        self._bootstrap = bootstrap
+        self.ledger = ledger
+        self._name = name
+        self._rng = random.Random(seed)
+        self._producer: AIOKafkaProducer | None = None
+
+    async def write(self, records: Sequence[Outgoing]) -> None:
+        """Publish and add to the ledger; wait while the broker is unavailable."""
+        left = list(records)
+        while left:
+            try:
+                left = await self._try(left)
+            except (KafkaError, OSError, TimeoutError):
+                await self.close()
+                await asyncio.sleep(0.5)
+
+    async def _try(self, records: Sequence[Outgoing]) -> list[Outgoing]:
+        producer = await self._open()
+        futures = [await self._send(producer, record) for record in records]
+        done = await asyncio.gather(*futures, return_exceptions=True)
+        entries, failed = [], []
+        for record, place in zip(records, done, strict=True):
+            if isinstance(place, BaseException):
+                failed.append(record)
+                continue
+            text = record.value.decode() if record.fate == "good" and record.value is not None else None
+            entries.append(
+                Entry(record.topic, place.partition, place.offset, record.fate, record.kind, digest(record.value), text)
+            )
+        await asyncio.to_thread(self.ledger.write, entries)
+        if failed:
+            await self.close()
+        return failed
+
+    async def _send(self, producer: AIOKafkaProducer, record: Outgoing) -> asyncio.Future[Any]:
+        where: dict[str, object] = {"key": record.key.encode()}
+        if record.scattered and record.value is not None:
+            where = {"partition": self._rng.randrange(BY_NAME[record.topic].partitions)}
+        sending: asyncio.Future[Any] = await producer.send(
+            record.topic, record.value, headers=list(record.headers), **where
+        )
+        return sending
+
+    async def _open(self) -> AIOKafkaProducer:
+        if self._producer is None:
+            producer = AIOKafkaProducer(
+                bootstrap_servers=self._bootstrap,
+                client_id=self._name,
+                acks="all",
+                enable_idempotence=True,
+                max_request_size=4 * 1024 * 1024,
+                max_batch_size=1_500_000,
+                linger_ms=5,
+            )
+            try:
+                await producer.start()
+            except BaseException:
+                await producer.stop()
+                raise
+            self._producer = producer
+        return self._producer
+
+    async def close(self) -> None:
+        producer, self._producer = self._producer, None
+        if producer is not None:
+            with contextlib.suppress(KafkaError, OSError, TimeoutError):
+                await asyncio.wait_for(producer.stop(), 5)
+
+
+class Load:
+    """The traffic at a constant rate. `held` pauses it."""
+
+    def __init__(self, traffic: Traffic, writer: Writer, rate: float, clock: Callable[[], int] = now_us) -> None:
+        self._traffic = traffic
+        self._writer = writer
+        self._rate = rate
+        self._clock = clock
+        self._waiting: list[tuple[float, int, Outgoing]] = []
+        self._number = 0
+        self._may_run = asyncio.Event()
+        self._may_run.set()
+        self._idle = asyncio.Event()
+        self.ending = False
+
+    async def run(self) -> None:
+        """Publish until `ending`, then all delayed records."""
+        due_at = time.monotonic()
+        while not self.ending:
+            if not self._may_run.is_set():
+                await self._flush()
+                self._idle.set()
+                await self._may_run.wait()
+                self._idle.clear()
+                due_at = time.monotonic()
+            await asyncio.sleep(TICK)
+            now = time.monotonic()
+            due_at = max(due_at, now - CATCH_UP)
+            batch = []
+            while due_at < now:
+                due_at += 1 / self._rate
+                record = self._traffic.next(self._clock())
+                if record.wait:
+                    self._number += 1
+                    heapq.heappush(self._waiting, (now + record.wait, self._number, record))
+                else:
+                    batch.append(record)
+            while self._waiting and self._waiting[0][0] <= now:
+                batch.append(heapq.heappop(self._waiting)[2])
+            await self._writer.write(batch)
+        await self._flush()
+
+    async def _flush(self) -> None:
+        held, self._waiting = [record for _, _, record in self._waiting], []
+        await self._writer.write(held)
+
+    @property
+    def may_tie(self) -> bool:
+        """Set to True if events of a conversation may have the same time from now on."""
+        return self._traffic.may_tie
+
+    @may_tie.setter
+    def may_tie(self, may: bool) -> None:
+        self._traffic.may_tie = may
+
+    async def quiet(self) -> None:
+        """Publish all delayed records, then nothing until `resume`."""
+        self._may_run.clear()
+        await self._idle.wait()
+
+    def resume(self) -> None:
+        self._may_run.set()

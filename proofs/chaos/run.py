@@ -1,0 +1,174 @@
+"""One run: servers, load, faults, idle, comparison."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import random
+import shutil
+import tempfile
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from proofs.chaos import observed
+from proofs.chaos.announce import say
+from proofs.chaos.callers import Callers
+from proofs.chaos.cluster import SERVICES, Cluster
+from proofs.chaos.compaction import compact
+from proofs.chaos.compare import Finding, sets
+from proofs.chaos.fleet import NO_PLAN, Fleet
+from proofs.chaos.hostile import hostile
+from proofs.chaos.lanes import common_lane, edge_lane, service_lane
+from proofs.chaos.ledger import Ledger
+from proofs.chaos.logs import announcements
+from proofs.chaos.plan import Plan
+from proofs.chaos.progress import Progress
+from proofs.chaos.publisher import Load, Writer
+from proofs.chaos.recovery import Recovery
+from proofs.chaos.report import Result
+from proofs.chaos.service_faults import Scene
+from proofs.chaos.traffic import Traffic
+from proofs.chaos.verdict import judge
+from tests.support.previous_release import HistoryMissing, previous_release, runs_from
+
+DRAIN_LIMIT = 120.0
+"""Maximum seconds from the end of the load until everything is processed."""
+CALL_LIMIT = 60.0
+"""Maximum seconds from the end of the load until every HTTP request is accepted."""
+LAST_FAULT = 15.0
+"""Seconds before the end at which the last fault may begin, so that the end is not delayed much."""
+SWEEP = 6.0
+"""Seconds of quiet that exceed the interval of every periodic sweep."""
+
+
+@dataclass(frozen=True)
+class Options:
+    """`minutes` of faults after the edges; `rate` in events per second; `base` is the plan of every service process."""
+
+    minutes: float
+    seed: int
+    rate: float = 300.0
+    base: Plan = NO_PLAN
+    keep: Path | None = None
+    compacted: bool = True
+    poison: float = 0.01
+    drain: float = DRAIN_LIMIT
+    edges: tuple[str, ...] = ()
+    """Additional faults, injected once each, one after another."""
+
+
+Script = Callable[[Scene, Progress, float], Awaitable[None]]
+
+
+@asynccontextmanager
+async def working_folder(keep: Path | None) -> AsyncIterator[Path]:
+    """Yield a folder for one run; delete it afterwards unless it must be kept."""
+    folder = keep or Path(tempfile.mkdtemp(prefix="chaos-", dir="/tmp"))
+    folder.mkdir(parents=True, exist_ok=True)
+    try:
+        yield folder
+    finally:
+        if keep is None:
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def previous_environment(folder: Path) -> Mapping[str, str] | None:
+    """Unpack the previous release below `folder`; return how to run it, or None if this clone does not have it."""
+    try:
+        return runs_from(previous_release(folder))
+    except HistoryMissing as error:
+        say(f"{error} Its processes take no part.")
+        return None
+
+
+async def everything(scene: Scene, progress: Progress, until: float) -> None:
+    """Run all lanes concurrently."""
+    until -= LAST_FAULT
+    lanes = [service_lane(scene, name, until) for name in SERVICES]
+    await asyncio.gather(*lanes, common_lane(scene, progress, until))
+
+
+async def run(options: Options, script: Script = everything) -> Result:
+    """Run the load for its minutes while `script` injects faults, then compare."""
+    async with working_folder(options.keep) as folder, Cluster(folder) as cluster:
+        ledger = Ledger(folder / "ledger.jsonl")
+        progress, drain = Progress(cluster.kafka.bootstrap), Progress(cluster.kafka.bootstrap)
+        recovery, fleet = Recovery(progress), Fleet(cluster, options.base)
+        writers = [Writer(cluster.kafka.bootstrap, ledger, options.seed + n, f"chaos-{n}") for n in range(3)]
+        load = Load(Traffic(options.seed, poison=options.poison), writers[0], options.rate)
+        callers = Callers(fleet, ledger, options.seed)
+        scene = Scene(cluster, fleet, load, callers, writers[0], (writers[1], writers[2]), recovery,
+                      random.Random(options.seed), options.seed)  # fmt: skip
+        scene.previous = previous_environment(folder / "previous")
+        if "database_full" in options.edges:
+            await cluster.keep_tables_small()
+        say(f"starting the services in {folder}")
+        await fleet.start()
+        connection = await cluster.connect()
+        await observed.watch_store(connection)
+        await connection.close()
+        watching = [asyncio.create_task(fleet.watch()), asyncio.create_task(recovery.watch())]
+        try:
+            say("load and faults begin")
+            if options.poison:
+                await writers[1].write(hostile())
+            loading, calling = asyncio.create_task(load.run()), asyncio.create_task(callers.run())
+            await edge_lane(scene, drain, options.edges)
+            until = time.monotonic() + options.minutes * 60
+            await script(scene, progress, until)
+            while time.monotonic() < until:
+                await asyncio.sleep(0.2)
+            load.ending = callers.ending = True
+            await loading
+            try:
+                await asyncio.wait_for(calling, CALL_LIMIT)
+            except TimeoutError:
+                scene.wrong.append(f"a request over HTTP was not accepted within {CALL_LIMIT:.0f} s of the last fault")
+            scene.faults["response_cut"] = callers.responses_cut
+            say(f"{callers.repeats} requests were sent again, {callers.responses_cut} of them after they were accepted")
+            say(f"responses to writes cut: {dict(scene.responses_cut)}")
+            say(f"{ledger.count:,} records acknowledged; waiting for quiet")
+            drained = await drain.quiet(SWEEP, options.drain)
+            say("comparing")
+            findings = await judge(cluster, ledger.path)
+            if options.compacted:
+                findings.append(await _after_compaction(cluster))
+        finally:
+            for task in watching:
+                task.cancel()
+            await asyncio.wait(watching, timeout=10)
+        recovery.close()
+        with contextlib.suppress(ProcessLookupError):
+            scene.stops.extend((await fleet.stop()).values())
+        for writer in writers:
+            await writer.close()
+        await asyncio.gather(progress.close(), drain.close())
+        ledger.close()
+        wrong = [*fleet.gave_up, *scene.wrong, *callers.wrong]
+        if not drained:
+            wrong.append(f"there was no quiet within {options.drain:.0f} s of the load's end")
+        for note in scene.trouble:
+            say(f"note: {note}")
+        for seconds, group, fault in sorted(recovery.seconds, reverse=True)[:5]:
+            say(f"note: {group} took {seconds:.1f} s to recover from {fault}")
+        return Result(options.seed, ledger.count, dict(scene.faults), findings,
+                      {name: fleet.kills[name] for name in SERVICES}, scene.stops, recovery.slowest,
+                      fleet.peak_mb, wrong)  # fmt: skip
+
+
+async def _after_compaction(cluster: Cluster) -> Finding:
+    """Compare the store with the state of a consumer that reads only what compaction left."""
+    before, after = await compact(cluster.kafka.bootstrap)
+    say(f"compaction left {after:,} of {before:,} announcements")
+    connection = await cluster.connect()
+    held = await observed.stored(connection)
+    await connection.close()
+    highest: dict[object, tuple[object, ...]] = {}
+    for one in await announcements(cluster.kafka.bootstrap):
+        if one.feedback_id not in highest or int(str(highest[one.feedback_id][1])) <= one.revision:
+            highest[one.feedback_id] = (one.feedback_id, one.revision, one.shown)
+    store = {(key.feedback_id, stored.revision, stored.shown) for key, stored in held.items()}
+    return sets("P4", "a fresh consumer after compaction", store, highest.values())

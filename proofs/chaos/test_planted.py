@@ -1,0 +1,14 @@
+"""The statement that a planted bug changes is still the one that the service runs."""
+
+from __future__ import annotations
+
+from feedback.sql import SQL
+from proofs.chaos.planted import without_guard
+
+
+def test_the_write_without_a_guard_takes_the_same_values() -> None:
+    guarded = SQL.save_records
+    bare = without_guard(guarded)
+    assert "f.revision = w.loaded_revision" in guarded.text
+    assert "f.revision = w.loaded_revision" not in bare.text and "do update" in bare.text
+    assert bare.values == guarded.values

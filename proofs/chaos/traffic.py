@@ -1,0 +1,209 @@
+"""The load: seeded, endless, with every kind of input. Pure except for its own random state."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from contracts.instants import format_instant
+from proofs.chaos.outgoing import EXPLICIT, MESSAGE, REACTION, REPLY, Fate, Outgoing
+from proofs.chaos.phrases import AGENT, EMOJI, HUMAN
+from proofs.chaos.poison import BROKEN_HEADERS, spoil
+
+SECOND = 1_000_000
+CONVERSATIONS = 60
+LENGTH = 40
+"""Number of messages after which a conversation is replaced by another."""
+LATEST = 12.0
+"""Maximum delay of a record, in seconds."""
+
+
+@dataclass
+class Conversation:
+    tenant: str
+    project: str
+    id: str
+    at: int
+    people: list[str]
+    agents: list[str]
+    turn: str = ""
+    messages: list[dict[str, Any]] = field(default_factory=list)
+
+    @property
+    def of_agents(self) -> list[dict[str, Any]]:
+        return [m for m in self.messages if m["senderType"] == "agent"]
+
+
+class Traffic:
+    """Generator of records. `next(now)` returns the next one; `now` in microseconds limits the events' times."""
+
+    def __init__(self, seed: int, *, poison: float = 0.01, tie: float = 0.05) -> None:
+        self._rng = random.Random(seed)
+        self._seed = seed
+        self._poison = poison
+        self._tie = tie
+        self.may_tie = True
+        """True if events of a conversation may have the same time."""
+        self._ids: Counter[tuple[str, str]] = Counter()
+        self._recent: list[Outgoing] = []
+        self._open: list[Conversation] = []
+
+    def next(self, now: int) -> Outgoing:
+        rng = self._rng
+        if self._recent and rng.random() < 0.02:
+            return rng.choice(self._recent)
+        topic, event = self._event(now)
+        value: bytes | None = json.dumps(event, ensure_ascii=False).encode()
+        fate: Fate = "good"
+        kind = "event"
+        if rng.random() < self._poison:
+            fate = "poison"
+            kind, value = spoil(event, rng)
+        headers = rng.choice(BROKEN_HEADERS) if rng.random() < (0.02 if fate == "good" else 0.3) else []
+        late = rng.random() < 0.06
+        out = Outgoing(
+            topic,
+            f"{event['tenant']}/{event['project']}/{event['conversationId']}",
+            value,
+            headers,
+            fate,
+            kind,
+            scattered=rng.random() < 0.1,
+            wait=rng.uniform(0.2, LATEST) if late else 0.0,
+        )
+        self._recent = [*self._recent[-200:], out]
+        return out
+
+    def _event(self, now: int) -> tuple[str, dict[str, Any]]:
+        conversation = self._conversation(now)
+        makers: list[tuple[Callable[[Conversation], tuple[str, dict[str, Any]]], float]] = [(self._message, 55)]
+        if conversation.of_agents:
+            makers += [(self._reaction, 22), (self._reply, 9), (self._explicit, 9), (self._edit, 4)]
+        maker = self._rng.choices([m for m, _ in makers], [w for _, w in makers])[0]
+        return maker(conversation)
+
+    def _conversation(self, now: int) -> Conversation:
+        rng = self._rng
+        if len(self._open) < CONVERSATIONS:
+            tenant, project = rng.choice((("north", "p1"), ("north", "p2"), ("south", "p1")))
+            self._open.append(
+                Conversation(
+                    tenant,
+                    project,
+                    f"c{self._seed}-{self._id(tenant, project)}",
+                    now - 3_600 * SECOND,
+                    [f"user-{rng.randrange(9)}" for _ in range(rng.choice((1, 1, 2)))],
+                    [f"agent-{rng.randrange(5)}" for _ in range(rng.choice((1, 1, 2)))],
+                )
+            )
+        chosen = rng.choice(self._open)
+        if len(chosen.messages) >= LENGTH or chosen.at > now - 60 * SECOND:
+            self._open.remove(chosen)
+        return chosen
+
+    def _id(self, tenant: str, project: str) -> int:
+        """Return an id that is unique within its project, so that only the scope distinguishes ids of different
+        projects."""
+        self._ids[tenant, project] += 1
+        return self._ids[tenant, project]
+
+    def _base(self, conversation: Conversation) -> dict[str, Any]:
+        rng = self._rng
+        if rng.random() >= self._tie or not self.may_tie:
+            conversation.at += rng.randrange(1, 8 * SECOND)
+        base: dict[str, Any] = {
+            "eventId": f"e{self._seed}-{self._id(conversation.tenant, conversation.project)}",
+            "occurredAt": format_instant(conversation.at),
+            "tenant": conversation.tenant,
+            "project": conversation.project,
+            "conversationId": conversation.id,
+        }
+        if rng.random() < 0.3:
+            base["sequence"] = rng.randrange(3)
+        return base
+
+    def _message(self, conversation: Conversation) -> tuple[str, dict[str, Any]]:
+        rng = self._rng
+        said = conversation.messages
+        from_agent = bool(said) and (said[-1]["senderType"] == "human") == (rng.random() < 0.9)
+        event = self._base(conversation) | {
+            "messageId": f"m{self._seed}-{self._id(conversation.tenant, conversation.project)}"
+        }
+        if from_agent:
+            agent = rng.choice(conversation.agents)
+            event |= {"senderId": agent, "senderType": "agent", "agentId": agent, "content": rng.choice(AGENT)}
+            event |= rng.choice(({}, {"intent": "travel", "trackId": "t1", "bundleId": "b1", "agentVersion": "7"}))
+        else:
+            conversation.turn = f"t{self._seed}-{self._id(conversation.tenant, conversation.project)}"
+            person = rng.choice(conversation.people)
+            event |= {"senderId": person, "senderType": "human", "content": rng.choice(HUMAN)}
+        if conversation.turn and rng.random() < 0.9:
+            event["turnId"] = conversation.turn
+        said.append(event)
+        return MESSAGE, event
+
+    def _edit(self, conversation: Conversation) -> tuple[str, dict[str, Any]]:
+        event = self._rng.choice(conversation.messages[-8:])
+        words = AGENT if event["senderType"] == "agent" else HUMAN
+        conversation.at += SECOND
+        return MESSAGE, {**event, **self._base(conversation), "content": self._rng.choice(words) + " (edited)"}
+
+    def _about(self, conversation: Conversation) -> dict[str, Any]:
+        """Return the message of a reply or reaction: mostly an agent's, sometimes one that never arrives."""
+        rng = self._rng
+        if rng.random() < 0.004:
+            ghost = f"never{self._seed}-{self._id(conversation.tenant, conversation.project)}"
+            return {**rng.choice(conversation.of_agents), "messageId": ghost}
+        return rng.choice(conversation.of_agents[-6:] if rng.random() < 0.93 else conversation.messages)
+
+    def _original(self, about: dict[str, Any]) -> dict[str, Any]:
+        if self._rng.random() >= 0.15:
+            return {}
+        kept = ("messageId", "conversationId", "turnId", "senderId", "senderType", "agentId", "content")
+        return {"original": {name: about[name] for name in kept if name in about}}
+
+    def _conversation_named(self, conversation: Conversation) -> str:
+        return conversation.id if self._rng.random() >= 0.004 else f"{conversation.id}-other"
+
+    def _reply(self, conversation: Conversation) -> tuple[str, dict[str, Any]]:
+        rng = self._rng
+        about = self._about(conversation)
+        agent = rng.random() < 0.15
+        sender = rng.choice(conversation.agents) if agent else rng.choice(conversation.people)
+        event = self._base(conversation) | self._original(about) | {
+            "messageId": f"r{self._seed}-{self._id(conversation.tenant, conversation.project)}",
+            "originalMessageId": about["messageId"],
+            "senderId": sender,
+            "senderType": "agent" if agent else "human",
+            "content": rng.choice(HUMAN),
+        }  # fmt: skip
+        return REPLY, event | {"conversationId": self._conversation_named(conversation)}
+
+    def _reaction(self, conversation: Conversation) -> tuple[str, dict[str, Any]]:
+        rng = self._rng
+        about = self._about(conversation)
+        agent = rng.random() < 0.1
+        event = self._base(conversation) | self._original(about) | {
+            "messageId": about["messageId"],
+            "userId": rng.choice(conversation.agents if agent else conversation.people),
+            "userType": "agent" if agent else rng.choice(("human", "privileged")),
+            "emoji": rng.choice(EMOJI)[0],
+        }  # fmt: skip
+        if rng.random() < 0.5:
+            event["action"] = rng.choice(("added", "removed"))
+        return REACTION, event | {"conversationId": self._conversation_named(conversation)}
+
+    def _explicit(self, conversation: Conversation) -> tuple[str, dict[str, Any]]:
+        rng = self._rng
+        about = rng.choice(conversation.of_agents[-4:])
+        event = self._base(conversation) | {
+            "turnId": about.get("turnId", about["messageId"]),
+            "agentId": about["agentId"],
+            "userId": rng.choice(conversation.people),
+            "reaction": rng.choice(("ok", "ok", "not_ok", "neutral", None)),
+        }
+        return EXPLICIT, event | {"text": rng.choice(HUMAN)}

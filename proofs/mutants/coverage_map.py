@@ -1,0 +1,154 @@
+"""The tests that run each line of the product, as `python -m proofs.mutants --record` has measured them."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+from coverage import CoverageData
+
+from proofs.mutants.mutant import ROOT
+from proofs.mutants.statement_uses import Place, places_of
+
+FOLDER = ROOT / ".agent-feedback" / "mutants"
+MAP = FOLDER / "map.json"
+EVERYWHERE = ("-m", "not real and not browser and not bridges")
+_FILE_SECONDS = {"flow": 8.0, "ports": 3.0, "simulation": 3.0, "clients": 10.0, "tables": 6.0}
+"""Start-up of the servers that a folder's tests share, in seconds."""
+
+
+class CoverageMap:
+    """Lines by file, each with the tests that run it; `seconds` are the durations of tests."""
+
+    def __init__(self, lines: Mapping[str, Mapping[int, Sequence[str]]], seconds: Mapping[str, float]) -> None:
+        self._lines = lines
+        self._seconds = seconds
+        self._breadth: dict[str, int] = defaultdict(int)
+        for by_line in lines.values():
+            for tests in by_line.values():
+                for test in tests:
+                    self._breadth[test] += 1
+
+    @classmethod
+    def read(cls, path: Path = MAP) -> CoverageMap:
+        """Read the recorded map. Raises FileNotFoundError if none was recorded."""
+        said = json.loads(path.read_text("utf-8"))
+        names = said["tests"]
+        lines = {
+            file: {int(line): [names[number] for number in tests] for line, tests in by_line.items()}
+            for file, by_line in said["lines"].items()
+        }
+        return cls(lines, said["seconds"])
+
+    def is_executed(self, file: str, line: int) -> bool:
+        """Return True if any test runs the line, as opposed to its import or nothing at all.
+
+        A line of SQL runs where its statement is used.
+        """
+        return any(self._lines.get(path, {}).get(number) for path, number in _places(file, line))
+
+    def tests_of(self, file: str, line: int, budget: float) -> list[str]:
+        """Return the tests to run for a line, the most specific first, as many as take about `budget` seconds.
+
+        For a line that runs at import, these are the tests of the file, because others read a table's rows.
+        """
+        places = _places(file, line)
+        in_file: dict[str, int] = defaultdict(int)
+        for path in {path for path, _ in places}:
+            for tests in self._lines.get(path, {}).values():
+                for test in tests:
+                    in_file[test] += 1
+        running = {test for path, number in places for test in self._lines.get(path, {}).get(number, ())}
+        candidates = running or list(in_file)
+        ranked = sorted(
+            candidates, key=lambda test: (self._cost(test) > budget / 2, -in_file[test] / self._breadth[test], test)
+        )
+        chosen: list[str] = []
+        files: set[str] = set()
+        left = budget
+        for test in ranked:
+            file_of_test = test.partition("::")[0]
+            cost = self._seconds.get(test, 0.1) + (0 if file_of_test in files else self._start_up(file_of_test))
+            if chosen and cost > left:
+                continue
+            chosen.append(test)
+            files.add(file_of_test)
+            left -= cost
+        return chosen
+
+    def _cost(self, test: str) -> float:
+        return self._seconds.get(test, 0.1) + self._start_up(test.partition("::")[0])
+
+    @staticmethod
+    def _start_up(file: str) -> float:
+        return _FILE_SECONDS.get(Path(file).parts[1], 0.5)
+
+
+def _places(file: str, line: int) -> Sequence[Place]:
+    return places_of(file, line) if file.endswith(".sql") else [(file, line)]
+
+
+def record(arguments: Sequence[str]) -> int:
+    """Run the tests (all, or those of `arguments`) with coverage and write the map. Returns pytest's exit status."""
+    FOLDER.mkdir(parents=True, exist_ok=True)
+    for old in FOLDER.glob("coverage.*"):
+        old.unlink()
+    environment = {**os.environ, "MUTANTS_COVERAGE": str(FOLDER / "coverage")}
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "proofs.mutants.recording", "-n", "2", "--dist", "worksteal"]
+    status = subprocess.run([*command, *EVERYWHERE, *arguments], cwd=ROOT, env=environment, check=False).returncode
+    write_map(ROOT)
+    return status
+
+
+def write_map(root: Path, folder: Path = FOLDER) -> None:
+    """Merge the data files of the last recording, made in `root`, into the map in `folder`.
+
+    A process that a test starts imports its modules within the test. Such a line still counts as run at import.
+    """
+    found: dict[str, dict[int, set[str]]] = defaultdict(lambda: defaultdict(set))
+    at_import: dict[str, set[int]] = defaultdict(set)
+    of_others: list[CoverageData] = []
+    seconds: dict[str, float] = defaultdict(float)
+    for path in sorted(folder.glob("coverage.*")):
+        if path.suffix == ".json":
+            for test, taken in json.loads(path.read_text("utf-8")).items():
+                seconds[function_of(test)] += taken
+            continue
+        data = CoverageData(str(path))
+        data.read()
+        if "" not in data.measured_contexts():
+            of_others.append(data)
+            continue
+        for file, line, contexts in _contexts(data, root):
+            found[file][line] |= contexts - {""}
+            if contexts == {""}:
+                at_import[file].add(line)
+    for data in of_others:
+        for file, line, contexts in _contexts(data, root):
+            if line not in at_import[file]:
+                found[file][line] |= contexts
+    names = sorted({test for by_line in found.values() for tests in by_line.values() for test in tests})
+    numbers = {name: number for number, name in enumerate(names)}
+    lines = {
+        file: {line: sorted(numbers[test] for test in tests) for line, tests in by_line.items()}
+        for file, by_line in found.items()
+    }
+    (folder / MAP.name).write_text(json.dumps({"tests": names, "seconds": seconds, "lines": lines}), "utf-8")
+
+
+def _contexts(data: CoverageData, root: Path) -> Iterator[tuple[str, int, set[str]]]:
+    """Yield the file, the line and the tests that run it; "" means a run outside of any test."""
+    for measured in data.measured_files():
+        file = str(Path(measured).relative_to(root))
+        for line, contexts in data.contexts_by_lineno(measured).items():
+            yield file, line, {function_of(context) for context in contexts}
+
+
+def function_of(test: str) -> str:
+    """Return a test's name without its parameters, which may contain any characters."""
+    return test.partition("[")[0]

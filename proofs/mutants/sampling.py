@@ -1,0 +1,106 @@
+"""Selects mutants by a seed: the same share of every package, lines that tests run before lines that none runs."""
+
+from __future__ import annotations
+
+import random
+import re
+import subprocess
+import tomllib
+from collections import defaultdict
+from collections.abc import Collection, Mapping, Sequence
+from pathlib import Path
+
+from proofs.mutants.coverage_map import CoverageMap
+from proofs.mutants.mutant import ROOT, Mutant
+from proofs.mutants.python_mutants import python_mutants
+from proofs.mutants.sql_mutants import sql_file_mutants
+
+EQUIVALENTS = Path(__file__).with_name("equivalents.toml")
+_UNEXECUTED = 0.1
+"""The weight of a line that no test runs, compared with one that a test runs."""
+_AT_IMPORT = 0.5
+"""The weight of a line that runs at import."""
+
+
+def product_files() -> list[str]:
+    """Return the files of libs and services with Python or named SQL statements; migrations are not among them."""
+    patterns = ("libs/*.py", "services/*.py", "libs/*/sql/*.sql", "services/*/sql/*.sql")
+    listed = subprocess.run(["git", "ls-files", *patterns], cwd=ROOT, capture_output=True, text=True, check=True)
+    return sorted(file for file in listed.stdout.split() if (ROOT / file).is_file())
+
+
+def mutants_of(file: str, text: str) -> list[Mutant]:
+    """Return all mutants of a product file."""
+    return sql_file_mutants(file, text) if file.endswith(".sql") else python_mutants(file, text)
+
+
+def package_of(file: str) -> str:
+    return "/".join(Path(file).parts[:2])
+
+
+def equivalents(path: Path = EQUIVALENTS) -> set[tuple[str, str, str]]:
+    """Return the (file, line before, line after) of mutants that change no behaviour."""
+    return {(one["file"], one["before"], one["after"]) for one in tomllib.loads(path.read_text("utf-8"))["equivalent"]}
+
+
+def unobservable(path: Path = EQUIVALENTS) -> re.Pattern[str]:
+    """Return the pattern of lines whose breakage changes no result."""
+    return re.compile("|".join(f"(?:{one['line']})" for one in tomllib.loads(path.read_text("utf-8"))["unobservable"]))
+
+
+def sample(count: int, seed: str, covered: CoverageMap, named: str = "") -> list[Mutant]:
+    """Return `count` mutants of files whose path holds `named`, or as many as there are.
+
+    Packages take turns. Within one, a mutant's chance is by its line and by how rare its operator is there.
+    """
+    rng = random.Random(seed)
+    known, changes_no_result = equivalents(), unobservable()
+    packages: dict[str, list[tuple[float, Mutant]]] = defaultdict(list)
+    for file in product_files():
+        if named not in file:
+            continue
+        text = (ROOT / file).read_text("utf-8")
+        for mutant in mutants_of(file, text):
+            before, after = mutant.changed_lines(text)
+            if (file, before, after) not in known and not changes_no_result.search(before):
+                packages[package_of(file)].append((_weight(mutant, covered), mutant))
+    return _in_turn({package: _ranked(found, rng) for package, found in sorted(packages.items())}, count)
+
+
+def _weight(mutant: Mutant, covered: CoverageMap) -> float:
+    if covered.is_executed(mutant.file, mutant.line):
+        return 1.0
+    return _AT_IMPORT if covered.tests_of(mutant.file, mutant.line, 1) else _UNEXECUTED
+
+
+def _ranked(found: Sequence[tuple[float, Mutant]], rng: random.Random) -> list[Mutant]:
+    """Weighted sampling without replacement (Efraimidis and Spirakis): the greatest keys come first."""
+    kinds: dict[str, int] = defaultdict(int)
+    for _, mutant in found:
+        kinds[mutant.kind] += 1
+    keyed = [
+        (rng.random() ** (kinds[mutant.kind] ** 0.5 / weight), number) for number, (weight, mutant) in enumerate(found)
+    ]
+    return [found[number][1] for _, number in sorted(keyed, reverse=True)]
+
+
+def _in_turn(packages: Mapping[str, Sequence[Mutant]], count: int) -> list[Mutant]:
+    """Take one mutant of each package after another, at most one of a line."""
+    chosen: list[Mutant] = []
+    lines: set[tuple[str, int]] = set()
+    left = {package: list(mutants) for package, mutants in packages.items()}
+    while len(chosen) < count and any(left.values()):
+        for mutants in left.values():
+            mutant = _next(mutants, lines)
+            if mutant is not None and len(chosen) < count:
+                chosen.append(mutant)
+                lines.add((mutant.file, mutant.line))
+    return chosen
+
+
+def _next(mutants: list[Mutant], lines: Collection[tuple[str, int]]) -> Mutant | None:
+    while mutants:
+        mutant = mutants.pop(0)
+        if (mutant.file, mutant.line) not in lines:
+            return mutant
+    return None

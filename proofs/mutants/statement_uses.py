@@ -1,0 +1,46 @@
+"""Finds the Python lines that use the SQL statement at a line of a file `*.sql`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+
+from proofs.mutants.mutant import ROOT
+
+_ENTRY = re.compile(r"^-- (?:name|fragment): (\w+)", re.MULTILINE)
+Place = tuple[str, int]
+"""A Python file, relative to the root, and a line of it."""
+
+
+def places_of(file: str, line: int) -> tuple[Place, ...]:
+    """Return where the statement at `line`, or a statement that inserts the fragment at `line`, is used."""
+    texts, used = _folder(str(Path(file).parent))
+    above = "".join(texts[Path(file).name].splitlines(keepends=True)[:line])
+    names = _ENTRY.findall(above)[-1:]
+    entries = {name: body for text in texts.values() for name, body in _entries(text).items()}
+    for name in names:  # grows: fragments are inserted into fragments
+        names += [other for other, body in entries.items() if re.search(rf"\{{{name}\b", body) and other not in names]
+    return tuple(place for name in names for place in used.get(name, ()))
+
+
+def _entries(text: str) -> dict[str, str]:
+    _, *parts = _ENTRY.split(text)
+    return dict(zip(parts[::2], parts[1::2], strict=True))
+
+
+@cache
+def _folder(folder: str) -> tuple[Mapping[str, str], Mapping[str, list[Place]]]:
+    """Return the texts of the SQL files in `folder`, and the uses of each statement."""
+    owner = ROOT / Path(folder).parent
+    package = ".".join([*Path(folder).parts[1:]])
+    used: dict[str, list[Place]] = {}
+    for path in sorted((owner if package != "servicekit.db.sql" else owner.parent).rglob("*.py")):
+        text = path.read_text("utf-8")
+        if f"from {package} import SQL" not in text:
+            continue
+        for number, line in enumerate(text.splitlines(), 1):
+            for name in re.findall(r"\bSQL\.(\w+)", line):
+                used.setdefault(name, []).append((str(path.relative_to(ROOT)), number))
+    return {file.name: file.read_text("utf-8") for file in (ROOT / folder).glob("*.sql")}, used

@@ -1,0 +1,266 @@
+"""The generator makes the breakages that it says, the sample is spread and repeatable, and a run tells the outcomes."""
+
+from __future__ import annotations
+
+import ast
+import os
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from proofs.mutants.__main__ import Result, confirmed, report
+from proofs.mutants.coverage_map import CoverageMap, write_map
+from proofs.mutants.mutant import ROOT, Mutant
+from proofs.mutants.python_mutants import python_mutants
+from proofs.mutants.sampling import equivalents, mutants_of, package_of, product_files, sample, unobservable
+from proofs.mutants.sql_mutants import sql_file_mutants
+from proofs.mutants.statement_uses import places_of
+from proofs.mutants.tree import Run, Tree
+
+CAUSE = "libs/servicekit/log/records.py"
+TESTS = ("tests/unit/servicekit/test_cause.py",)
+
+
+def lines_of(text: str) -> set[tuple[str, str]]:
+    return {(mutant.kind, mutant.changed_lines(text)[1]) for mutant in python_mutants("x.py", text)}
+
+
+@pytest.mark.parametrize(
+    ("text", "kind", "line"),
+    [
+        ("a = b < c", "comparison", "a = b <= c"),
+        ("a = b < c", "comparison", "a = b > c"),
+        ("a = b not in c", "comparison", "a = b in c"),
+        ("a = b and c", "condition", "a = b or c"),
+        ("a = b and c", "dropped condition", "a = b"),
+        ("a = not b", "condition", "a = b"),
+        ("a = 7 * DAY", "arithmetic", "a = 7 // DAY"),
+        ("a = 7 * DAY", "constant", "a = 8 * DAY"),
+        ("a = 30", "constant", "a = 300"),
+        ("a = True", "constant", "a = False"),
+        ("def f():\n    return a", "return value", "return None"),
+        ("def f():\n    if a: g()", "negated condition", "if not (a): g()"),
+        ("async def f():\n    await g()", "missing await", "g()"),
+        ("def f():\n    self.g()", "deleted statement", "pass"),
+        ("a = 'ü' if b else c", "negated condition", "a = 'ü' if not (b) else c"),
+        ("a = 'select b from c where d < $1 and e = $2'", "SQL comparison",
+         "a = 'select b from c where d <= $1 and e = $2'"),
+        ("a = 'select b from c where d < $1 and e is null'", "SQL dropped condition",
+         "a = 'select b from c where d < $1'"),
+        ("a = 'update c set d = $1, e = excluded.e where f = $2'", "SQL dropped column",
+         "a = 'update c set d = $1 where f = $2'"),
+        ("a = 'select b from c order by b desc limit 1'", "SQL order", "a = 'select b from c order by b asc limit 1'"),
+    ],
+)  # fmt: skip
+def test_each_operator(text: str, kind: str, line: str) -> None:
+    assert (kind, line) in lines_of(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '"""Not 1 < 2."""',
+        "def f(a: Literal[1]) -> int: ...",
+        "assert a < b",
+        "def f():\n    log.info('x', n=1)",
+        "@dataclass(frozen=True)\nclass A: ...",
+        "def f():\n    READ.labels('a').inc(2)",
+        "a = list(zip(b, c, strict=True))",
+    ],
+)
+def test_nothing_is_broken_that_no_test_could_notice(text: str) -> None:
+    assert lines_of(text) == set()
+
+
+def test_every_mutant_of_the_product_can_be_compiled() -> None:
+    for file in product_files()[::20]:
+        text = (ROOT / file).read_text("utf-8")
+        for mutant in mutants_of(file, text):
+            broken = mutant.applied_to(text)
+            assert broken != text
+            if file.endswith(".py"):
+                ast.parse(broken)
+
+
+def test_files_of_statements_are_broken_outside_of_comments() -> None:
+    text = "-- name: find\n-- Not older < than.\nselect b from c -- d < e\nwhere d < :at and e = any(:ids::text[])\n"
+    found = sql_file_mutants("services/x/sql/y.sql", text)
+    assert {mutant.changed_lines(text)[1] for mutant in found} == {
+        "where d <= :at and e = any(:ids::text[])",
+        "where d < :at",
+        "where e = any(:ids::text[])",
+    }
+
+
+def test_the_tests_of_a_statement_are_those_of_its_uses() -> None:
+    store = "services/chat_bridge/store_postgres.py"
+    python = (ROOT / store).read_text("utf-8").splitlines()
+    [found] = [number for number, line in enumerate(python, 1) if "SQL.find_messages" in line]
+    [released] = [number for number, line in enumerate(python, 1) if "SQL.released_by" in line]
+    file = "services/chat_bridge/sql/messages.sql"
+    sql = (ROOT / file).read_text("utf-8").splitlines()
+    [question] = [number for number, line in enumerate(sql, 1) if "order by q.version" in line]
+    [finding] = [number for number, line in enumerate(sql, 1) if "select m.*" in line]
+    assert places_of(file, finding) == ((store, found),)
+    assert {(store, found), (store, released)} < {*places_of(file, question)}
+    covered = CoverageMap({store: {found: ["tests/ports/a.py::test_a"], 1: ["tests/ports/a.py::test_b"]}}, {})
+    assert covered.is_executed(file, finding)
+    assert covered.tests_of(file, finding, 20) == ["tests/ports/a.py::test_a"]
+
+
+def test_a_sample_is_the_same_for_a_seed_and_takes_packages_in_turn() -> None:
+    nothing = CoverageMap({}, {})
+    first = sample(27, "a", nothing)
+    assert first == sample(27, "a", nothing)
+    assert first != sample(27, "b", nothing)
+    assert set(Counter(package_of(mutant.file) for mutant in first).values()) == {3}
+    assert all(mutant.file.startswith("services/feedback/") for mutant in sample(5, "a", nothing, "services/feedback/"))
+
+
+def test_lines_that_tests_run_come_first() -> None:
+    file = "libs/contracts/erasure.py"
+    lines = {number: ["tests/unit/a.py::test_a"] for number in range(60, 75)}
+    chosen = [sample(1, str(seed), CoverageMap({file: lines}, {}), file)[0] for seed in range(40)]
+    executed = sum(60 <= mutant.line < 75 for mutant in chosen)
+    assert executed > 20
+
+
+def test_equivalent_mutants_are_left_out() -> None:
+    known = equivalents()
+    for mutant in (one for file in sorted({file for file, _, _ in known}) for one in _of_file(file)):
+        text = (ROOT / mutant.file).read_text("utf-8")
+        assert (mutant.file, *mutant.changed_lines(text)) not in known
+
+
+def test_what_changes_no_result_is_left_out() -> None:
+    pattern = unobservable()
+    assert pattern.search("_AT_ONCE: Final = 5_000") and pattern.search("BATCH = 500")
+    assert not pattern.search("SWEEP_SECONDS: Final = 3_600.0") and not pattern.search("TEXT_LIMIT = 10_000")
+
+
+def _of_file(file: str) -> list[Mutant]:
+    return sample(10_000, "a", CoverageMap({}, {}), file)
+
+
+def test_the_most_specific_tests_are_chosen_within_their_time() -> None:
+    wide, near, slow = "tests/unit/a.py::test_wide", "tests/unit/b.py::test_near", "tests/unit/c.py::test_slow"
+    lines = {"x.py": {1: [wide, near, slow], 2: [near]}, "y.py": {number: [wide] for number in range(50)}}
+    covered = CoverageMap(lines, {wide: 1.0, near: 1.0, slow: 90.0})
+    assert covered.tests_of("x.py", 1, 20) == [near, wide]
+    assert covered.tests_of("x.py", 9, 20) == [near, wide]
+    assert covered.tests_of("x.py", 1, 2) == [near]
+    assert covered.tests_of("z.py", 1, 20) == []
+
+
+def of(before: str, after: str) -> Mutant:
+    text = (ROOT / CAUSE).read_text("utf-8")
+    start = text.index(before)
+    return Mutant(CAUSE, start, start + len(before), after, "by hand", text.count("\n", 0, start) + 1, before)
+
+
+@pytest.fixture(scope="module")
+def tree(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Tree]:
+    copy = Tree(tmp_path_factory.mktemp("copy"))
+    yield copy
+    copy.close()
+
+
+def test_a_mutant_is_noticed_in_a_copy_and_the_tree_stays_whole(tree: Tree) -> None:
+    condition = "own if raw.coordinates.topic in FOREIGN else "
+    run = tree.test(TESTS, of(condition, ""), 120)
+    assert (run.failed, run.error) == (True, "")
+    assert "test_cause.py" in run.first
+    assert not tree.test(TESTS, of(condition, condition + "False or "), 120).failed
+    assert tree.test(TESTS, of("from __future__", "from __past__"), 120).failed
+    for root in (ROOT, tree.folder):
+        assert condition in (root / CAUSE).read_text("utf-8")
+    with pytest.raises(ValueError, match="has changed"):
+        of(condition, "").applied_to("")
+
+
+@pytest.mark.parametrize(
+    ("file", "before", "after", "test"),
+    [
+        ("libs/agentkit/agent_feedback_kit/timeline/refresh.py", '"[NEW FEEDBACKS]"', '"[NEW]"',
+         "tests/unit/agentkit/test_timeline.py"),
+        ("libs/contracts/murmur2.py", "_SEED: Final = 0", "_SEED: Final = 1", "tests/contracts/test_partitioner.py"),
+        ("services/feedback/reward.py", "INFERRED_VALUES[verdict]", "0.0", "tests/unit/feedback/test_reward.py"),
+    ],
+)  # fmt: skip
+def test_the_copys_code_is_tested_wherever_it_lies(tree: Tree, file: str, before: str, after: str, test: str) -> None:
+    text = (ROOT / file).read_text("utf-8")
+    start = text.index(before)
+    mutant = Mutant(file, start, start + len(before), after, "by hand", text.count("\n", 0, start) + 1, before)
+    assert tree.test([test], mutant, 120).failed
+
+
+def test_a_test_that_fails_without_the_mutant_notices_nothing(tree: Tree) -> None:
+    folder = tree.folder / "tests" / "unit" / "servicekit"
+    for name, text in (
+        ("test_broken.py", "import no_such_module\n"),
+        ("test_red.py", "def test_red(): assert False\n"),
+        # pytest-timeout does not cover the import of a module.
+        ("test_hangs.py", "import signal\nsignal.pause()\n"),
+    ):
+        (folder / name).write_text(text, "utf-8")
+    mutant = of("from __future__", "from __past__")
+    results = {}
+    for test in (*TESTS, *(f"tests/unit/servicekit/{name}" for name in ("test_broken.py", "test_red.py::test_red"))):
+        run = tree.test((test,), mutant, 120)
+        assert run.failed
+        results[test] = Result(mutant, "noticed", run.first, 1, 0.0)
+    outcomes = [one.outcome for one in confirmed(list(results.values()), tree, 120)]
+    assert outcomes == ["noticed", "error", "error"]
+    assert tree.run(["tests/unit/servicekit/test_hangs.py"], 1).error == "no end after 2 s"
+
+
+def test_a_process_that_ends_is_an_error_and_starts_again(tree: Tree) -> None:
+    killing = tree.folder / "tests" / "unit" / "servicekit" / "test_killing.py"
+    killing.write_text("import os\ndef test_kills(): os.kill(os.getppid(), 9)\n", "utf-8")
+    run = tree.run([str(killing.relative_to(tree.folder))], 120)
+    assert not run.failed and run.error
+    assert tree.run(TESTS, 120) == Run(False)
+
+
+def test_sources_that_change_during_a_run_are_named(tree: Tree, capsys: pytest.CaptureFixture[str]) -> None:
+    gone = Mutant(CAUSE, 0, 3, "new", "by hand", 1, "old")
+    run = tree.test(TESTS, gone, 120)
+    assert run.error == f"{CAUSE} has changed since the mutant was made."
+    assert report([Result(gone, "error", run.error, 1, 0.0)], 80, as_json=False) == 1
+    assert f"{CAUSE} changed during the run: at its line 1, 'old' became 'new'." in capsys.readouterr().out
+
+
+def test_lines_of_processes_that_tests_start_are_recorded(tmp_path: Path) -> None:
+    started = tmp_path / "test_starts.py"
+    started.write_text(
+        "import subprocess, sys, contracts.murmur2\n"
+        "def test_starts_a_process():\n"
+        "    subprocess.run([sys.executable, '-c', 'from contracts.murmur2 import murmur2; murmur2(bytes(5))'],"
+        " check=True)\n",
+        "utf-8",
+    )
+    environment = {**os.environ, "MUTANTS_COVERAGE": str(tmp_path / "coverage")}
+    command = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "-q",
+        "-p",
+        "proofs.mutants.recording",
+        "-p",
+        "no:cacheprovider",
+        str(started),
+    ]
+    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    write_map(ROOT, tmp_path)
+    covered = CoverageMap.read(tmp_path / "map.json")
+    text = (ROOT / "libs/contracts/murmur2.py").read_text("utf-8").splitlines()
+    [within] = [number for number, line in enumerate(text, 1) if line.strip().startswith("return ")][-1:]
+    [imported] = [number for number, line in enumerate(text, 1) if line.startswith("_MASK")]
+    assert covered.is_executed("libs/contracts/murmur2.py", within)
+    assert not covered.is_executed("libs/contracts/murmur2.py", imported)

@@ -1,0 +1,194 @@
+"""Broken parts, each of which violates one invariant. The simulation must detect every one."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+from uuid import UUID
+
+from chat_bridge.batch import Batch
+from chat_bridge.handlers import ChatHandler
+from chat_bridge.model import IndexedMessage, ParkedEvent, ParkedKey
+from chat_bridge.parking import Parking
+from feedback.handlers import FeedbackHandler
+from feedback.store import Save
+from feedback.writer import FeedbackWriter
+from proofs.simulation.fake_clients import SimulatedProducer
+from proofs.simulation.processes import WITHOUT_SWEEP, SimulatedSubscription, Wiring
+from servicekit.log.delivery import Delivery
+from servicekit.log.messages import Message, Producer, Written
+from servicekit.log.outcome import Outcome
+from servicekit.log.records import RawRecord, Received
+
+LINGER = 1.5
+"""Virtual seconds by which a response is delayed, for bugs that show only if another process acts in between."""
+
+
+class CommitsFirst(Delivery):
+    """Commits before the work, like consumers with automatic commits."""
+
+    async def deliver(self, records: Sequence[RawRecord], commit: Callable[[], Awaitable[bool]]) -> None:
+        accepted = await commit()
+
+        async def done() -> bool:
+            return accepted
+
+        await super().deliver(records, done)
+
+
+class AnnouncesChangesOnly(FeedbackHandler):
+    """Announces only what this batch changed, and nothing that a crash left unannounced."""
+
+    def __init__(self, store: Any, producer: Producer, rewards: Mapping[str, float]) -> None:
+        changed: set[UUID] = set()
+        super().__init__(_Noting(store, changed), _Only(producer, changed), rewards)
+
+
+class _Noting:
+    def __init__(self, store: Any, changed: set[UUID]) -> None:
+        self._store = store
+        self._changed = changed
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._store, name)
+
+    async def save(self, saves: Sequence[Save]) -> set[UUID]:
+        written: set[UUID] = await self._store.save(saves)
+        self._changed |= written
+        return written
+
+
+class _Only:
+    def __init__(self, producer: Producer, changed: set[UUID]) -> None:
+        self._producer = producer
+        self._changed = changed
+
+    async def send(self, messages: Sequence[Message]) -> list[Written]:
+        changed = [message for message in messages if message.key and UUID(message.key) in self._changed]
+        self._changed.clear()
+        return await self._producer.send(changed)
+
+
+class Oblivious(FeedbackWriter):
+    """Never checks if another process was faster."""
+
+    async def changed_since(self, *arguments: Any) -> Any:
+        return {}
+
+
+class NeverMends(FeedbackHandler):
+    """Leaves a stale announcement as the last one."""
+
+    def _writer(self) -> FeedbackWriter:
+        return Oblivious(self._store, self._producer)
+
+    async def commit_lost(self, batch: Sequence[Received[Any]]) -> None:
+        return None
+
+
+class Unguarded:
+    """Overwrites the stored record without a guard."""
+
+    def __init__(self, store: Any) -> None:
+        self._store = store
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._store, name)
+
+    async def load(self, feedback_ids: Collection[UUID]) -> Mapping[UUID, Any]:
+        found: Mapping[UUID, Any] = await self._store.load(feedback_ids)
+        await asyncio.sleep(LINGER)
+        return found
+
+    async def save(self, saves: Sequence[Save]) -> set[UUID]:
+        held = await self._store.load([save.record.feedback_id for save in saves])
+        revisions = {id_: record.revision for id_, record in held.items()}
+        written: set[UUID] = await self._store.save(
+            [replace(save, loaded_revision=revisions.get(save.record.feedback_id, 0)) for save in saves]
+        )
+        return written
+
+
+class LooksBeforeItParks(ChatHandler):
+    """Parks an event without checking for its original again afterwards, in histories without a sweep."""
+
+    async def _release(self, batch: Batch) -> None:
+        for event in batch.events:
+            event.parked = None
+        await super()._release(batch)
+
+
+class ForgetsFirst(Parking):
+    """Removes an event from parking before it is forwarded."""
+
+    async def release(
+        self, pairs: Sequence[tuple[ParkedEvent, IndexedMessage]]
+    ) -> Mapping[tuple[ParkedKey, str], Outcome]:
+        await self._store.unpark([parked.key for parked, _ in pairs])
+        return await super().release(pairs)
+
+
+class NeverLooksAgain:
+    """Does not read a conversation again after concurrent writes."""
+
+    def __init__(self, store: Any) -> None:
+        self._store = store
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._store, name)
+
+    async def around(self, spans: Collection[Any], reach: int) -> Any:
+        found = await self._store.around(spans, reach)
+        await asyncio.sleep(LINGER)
+        return found
+
+    async def outdated(self, looked_at: Collection[Any]) -> bool:
+        return False
+
+
+class LosesTheLedger:
+    """Loses its erasure ledger."""
+
+    def __init__(self, store: Any) -> None:
+        self._store = store
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._store, name)
+
+    async def erased_at(self, people: Collection[Any]) -> Mapping[Any, int]:
+        return {}
+
+
+class GoesOn(SimulatedSubscription):
+    """Skips a batch that failed with an unexpected error."""
+
+    def _rewind(self, *arguments: Any) -> None:
+        return None
+
+
+class KeepsTheFailedOne(SimulatedProducer):
+    """Keeps a producer whose sequence is broken."""
+
+    async def _drop(self, producer: Any) -> None:
+        return None
+
+
+def _for(kind: str, broken: Callable[[Any], Any]) -> Callable[[Any, Any], Any]:
+    return lambda of, store: broken(store) if of == kind else store
+
+
+PLANTED: dict[str, Wiring] = {
+    "commits before the work": Wiring(delivery=CommitsFirst),
+    "announces only what changed": Wiring(feedback_events=AnnouncesChangesOnly),
+    "lets a stale announcement stand last": Wiring(feedback_events=NeverMends, likelier={"freeze": 60}),
+    "writes unguarded": Wiring(store=_for("feedback", Unguarded)),
+    "takes in what an erased person says": Wiring(store=_for("feedback", LosesTheLedger)),
+    "parks without looking again": replace(WITHOUT_SWEEP, chat_events=LooksBeforeItParks),
+    "forgets before it forwards": Wiring(parking=ForgetsFirst, likelier={"crash": 40}),
+    "never looks at a conversation again": Wiring(store=_for("inference", NeverLooksAgain), likelier={"stall": 30}),
+    "passes over a batch after the unexpected": Wiring(subscription=GoesOn),
+    "keeps a producer that failed": Wiring(producer=KeepsTheFailedOne),
+}
+"""Broken parts by the name of the bug."""
