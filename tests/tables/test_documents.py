@@ -1,7 +1,8 @@
-"""Links of the Markdown pages, and the length of README.md."""
+"""Links of the Markdown pages, the names in ARCHITECTURE.md, the index of decisions, and the length of README.md."""
 
 from __future__ import annotations
 
+import ast
 import re
 import subprocess
 from functools import cache
@@ -13,6 +14,9 @@ ROOT = Path(__file__).parents[2]
 README_WORDS = 900
 CODE = re.compile(r"^(```|~~~).*?^\1\s*?$|`[^`\n]*`", re.DOTALL | re.MULTILINE)
 LINK = re.compile(r"!?\[[^\]]*\]\(([^)\s]+)[^)]*\)")
+PATH = re.compile(r"`([\w*][\w*./]*(?:\.py|/)|(?:libs|services|clients)/[\w/]+)`")
+PART = re.compile(r"`(?:[a-z_]+\.)*([A-Z][a-z]\w*[A-Z]\w*)(?:\.([a-z_]+))?`")
+DECIDED = re.compile(r"^Decided on (\d{4}-\d\d-\d\d)\.$", re.MULTILINE)
 HEADING = re.compile(r"^#{1,6} +(.+?)\s*$", re.MULTILINE)
 
 
@@ -68,3 +72,67 @@ def test_every_page_is_in_the_index() -> None:
         linked = {link.partition("#")[0] for link in LINK.findall((ROOT / index).read_text("utf-8"))}
         pages_there = {path.name for path in (ROOT / folder).glob("*.md")} - {Path(index).name}
         assert pages_there - linked == set(), index
+
+
+@cache
+def tracked() -> tuple[str, ...]:
+    return tuple(
+        subprocess.run(("git", "ls-files"), cwd=ROOT, capture_output=True, text=True, check=True).stdout.split()
+    )
+
+
+@cache
+def methods() -> dict[str, set[str]]:
+    """Return the names of the methods of each class of the product."""
+    found: dict[str, set[str]] = {}
+    for name in tracked():
+        if name.startswith(("libs/", "services/")) and name.endswith(".py") and (ROOT / name).exists():
+            for node in ast.walk(ast.parse((ROOT / name).read_text("utf-8"))):
+                if isinstance(node, ast.ClassDef):
+                    defined = {one.name for one in node.body if isinstance(one, ast.FunctionDef | ast.AsyncFunctionDef)}
+                    found.setdefault(node.name, set()).update(defined)
+    return found
+
+
+def missing_names(text: str) -> list[str]:
+    """Return the files, folders, classes and methods that a page names in backticks and that do not exist."""
+    paths = [
+        path
+        for path in PATH.findall(text)
+        if not any(re.search(rf"(^|/){re.escape(path).replace(chr(92) + '*', '[^/]*')}", name) for name in tracked())
+    ]
+    parts = [
+        f"{owner}.{method}" if method else owner
+        for owner, method in PART.findall(text)
+        if owner not in methods() or (method and method not in methods()[owner])
+    ]
+    return paths + parts
+
+
+def test_architecture_names_what_exists() -> None:
+    text = (ROOT / "ARCHITECTURE.md").read_text("utf-8")
+    assert len(PATH.findall(text)) > 40, "the paths were not found"
+    assert len(PART.findall(text)) > 8, "the classes were not found"
+    assert missing_names(text) == []
+
+
+def test_missing_names_are_found() -> None:
+    text = "`feedback/nothing.py` `nowhere/` `handlers.FeedbackHandler.vanish` `NoSuchHandler` `feedback/handlers.py`"
+    assert missing_names(text) == ["feedback/nothing.py", "nowhere/", "FeedbackHandler.vanish", "NoSuchHandler"]
+
+
+def test_every_decision_is_dated_and_linked_from_where_it_applies() -> None:
+    """The index repeats the date; a page, or a comment as "decision 7", refers to each decision."""
+    folder = ROOT / "docs" / "decisions"
+    index = (folder / "README.md").read_text("utf-8")
+    places = [name for name in tracked() if not name.startswith("docs/decisions/") and (ROOT / name).is_file()]
+    texts = "\n".join((ROOT / name).read_text("utf-8") for name in places if name.endswith((".md", ".py", ".sql")))
+    unreferenced = []
+    for page in sorted(folder.glob("0*.md")):
+        dated = DECIDED.search(page.read_text("utf-8"))
+        assert dated is not None, page.name
+        assert f"({page.name}) | {dated[1]} |" in index, page.name
+        number = int(page.name[:4])
+        if page.name not in texts and not re.search(rf"\bdecision {number}\b", texts):
+            unreferenced.append(page.name)
+    assert unreferenced == [], "link these decisions from the page or comment where they apply"

@@ -24,6 +24,31 @@ SHARED_NAMES = {
     "TurnKey": "the same four ids in three services that never import each other",
 }
 """Class names that more than one module defines, each with the reason."""
+METAPHORS = {
+    "AskAgain",
+    "Behind",
+    "Heard",
+    "Loans",
+    "Look",
+    "Looked",
+    "QuickPool",
+    "Reach",
+    "Reached",
+    "Seldom",
+    "Stretch",
+    "Surroundings",
+    "beheld",
+    "buried",
+    "doomed",
+    "hear",
+    "mending",
+    "misfit",
+    "open_as_it_is",
+    "plan_anew",
+    "told_apart",
+    "travel",
+}
+"""Names of classes, functions, parameters and modules for which the field has a term (CONTRIBUTING.md, Style)."""
 
 
 def trees(folder: str) -> Iterator[tuple[Path, ast.Module]]:
@@ -59,3 +84,20 @@ def test_the_same_class_name_is_not_given_twice() -> None:
     shared = {name: paths for name, paths in places.items() if len(paths) > 1}
     assert len(places) > 300, "the classes were not found"
     assert shared.keys() == SHARED_NAMES.keys(), shared
+
+
+def defined_names(tree: ast.Module) -> Iterator[str]:
+    """Yield the names of the classes, functions and parameters that a module defines."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+            yield node.name
+        elif isinstance(node, ast.arg):
+            yield node.arg
+
+
+def test_no_name_is_a_metaphor() -> None:
+    names = [(path, name) for folder in PRODUCT for path, tree in trees(folder) for name in defined_names(tree)]
+    names += [(path, path.stem) for folder in PRODUCT for path, _ in trees(folder)]
+    assert len(names) > 5_000, "the names were not found"
+    wrong = [f"{path}: {name}" for path, name in names if name.removeprefix("_") in METAPHORS]
+    assert wrong == [], "name a class for what it is, and a function for what it does"
