@@ -103,8 +103,8 @@ N ?= 60
 mutants: $(VENV)/.dev .agent-feedback/mutants/map.json ## Break the code in N=n small ways, chosen by SEED=s, one at a time, and see if the tests notice (NAME=part of a path, FULL=1 all tests)
 	@$(BIN)/python -m proofs.mutants -n $(N) $(if $(SEED),--seed $(SEED)) $(if $(NAME),--name $(NAME)) $(if $(FULL),--full)
 
-mutants-map: $(VENV)/.dev ## Run the tests and record the lines that each one runs, for `make mutants`
-	@$(BIN)/python -m proofs.mutants --record
+mutants-map: $(VENV)/.dev ## Run the tests and record the lines that each one runs, for `make mutants` (TESTS=add only these)
+	@$(BIN)/python -m proofs.mutants --record $(TESTS)
 
 .agent-feedback/mutants/map.json:
 	@$(MAKE) mutants-map

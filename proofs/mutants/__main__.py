@@ -22,6 +22,8 @@ from proofs.mutants.coverage_map import EVERYWHERE, MAP, CoverageMap, function_o
 from proofs.mutants.mutant import ROOT, Mutant
 from proofs.mutants.sampling import package_of, sample
 from proofs.mutants.tree import Tree
+from proofs.mutants.typescript_mutants import TESTS as TYPESCRIPT
+from proofs.mutants.typescript_mutants import install
 
 Outcome = Literal["noticed", "survived", "error"]
 BUDGET_SECONDS = 20.0
@@ -48,7 +50,7 @@ def main() -> int:
         print("No map of the tests that run each line: make it with `make mutants-map`.", file=sys.stderr)
         return 2
     covered = CoverageMap.read()
-    mutants = sample(options.n, options.seed, covered, options.name)
+    mutants = sample(options.n, options.seed, covered, options.name, TYPESCRIPT if install() else ())
     if options.list:
         print("\n\n".join(_diff(one) for one in mutants))
         return 0
@@ -78,7 +80,12 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--full", action="store_true", help="run all tests on those that survive")
     parser.add_argument("--json", action="store_true", help="the results as JSON on standard output")
     parser.add_argument("--list", action="store_true", help="print the mutants as diffs and run nothing")
-    parser.add_argument("--record", nargs="*", metavar="ARGUMENT", help="run the tests and record their lines")
+    parser.add_argument(
+        "--record",
+        nargs=argparse.REMAINDER,
+        metavar="ARGUMENT",
+        help="record the lines of all tests, or add those that pytest's arguments select",
+    )
     return parser.parse_args()
 
 

@@ -13,7 +13,8 @@ from pathlib import Path
 from proofs.mutants.coverage_map import CoverageMap
 from proofs.mutants.mutant import ROOT, Mutant
 from proofs.mutants.python_mutants import python_mutants
-from proofs.mutants.sql_mutants import sql_file_mutants
+from proofs.mutants.sql_mutants import migration_mutants, sql_file_mutants
+from proofs.mutants.typescript_mutants import TESTS, typescript_mutants
 
 EQUIVALENTS = Path(__file__).with_name("equivalents.toml")
 _UNEXECUTED = 0.1
@@ -23,14 +24,21 @@ _AT_IMPORT = 0.5
 
 
 def product_files() -> list[str]:
-    """Return the files of libs and services with Python or named SQL statements; migrations are not among them."""
-    patterns = ("libs/*.py", "services/*.py", "libs/*/sql/*.sql", "services/*/sql/*.sql")
+    """Return the files of libs and services with Python, named SQL statements or migrations."""
+    patterns = ("libs/*.py", "services/*.py", "libs/*.sql", "services/*.sql")
     listed = subprocess.run(["git", "ls-files", *patterns], cwd=ROOT, capture_output=True, text=True, check=True)
     return sorted(file for file in listed.stdout.split() if (ROOT / file).is_file())
 
 
 def mutants_of(file: str, text: str) -> list[Mutant]:
     """Return all mutants of a product file."""
+    if file in TESTS:
+        return typescript_mutants(file, text)
+    if "/migrations/" in file:
+        folder = sorted((ROOT / file).parent.glob("*.sql"))
+        return migration_mutants(
+            file, text, "".join(path.read_text("utf-8") for path in folder if path.name > Path(file).name)
+        )
     return sql_file_mutants(file, text) if file.endswith(".sql") else python_mutants(file, text)
 
 
@@ -48,15 +56,15 @@ def unobservable(path: Path = EQUIVALENTS) -> re.Pattern[str]:
     return re.compile("|".join(f"(?:{one['line']})" for one in tomllib.loads(path.read_text("utf-8"))["unobservable"]))
 
 
-def sample(count: int, seed: str, covered: CoverageMap, named: str = "") -> list[Mutant]:
-    """Return `count` mutants of files whose path holds `named`, or as many as there are.
+def sample(count: int, seed: str, covered: CoverageMap, named: str = "", further: Collection[str] = ()) -> list[Mutant]:
+    """Return `count` mutants of product and `further` files whose path holds `named`, or as many as there are.
 
     Packages take turns. Within one, a mutant's chance is by its line and by how rare its operator is there.
     """
     rng = random.Random(seed)
     known, changes_no_result = equivalents(), unobservable()
     packages: dict[str, list[tuple[float, Mutant]]] = defaultdict(list)
-    for file in product_files():
+    for file in [*product_files(), *further]:
         if named not in file:
             continue
         text = (ROOT / file).read_text("utf-8")

@@ -1,12 +1,17 @@
-"""Makes mutants of SQL: comparisons, dropped conditions and columns, orders, locks."""
+"""Makes mutants of SQL: comparisons, dropped conditions and columns, orders, locks; of schemas: keys and defaults."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from proofs.mutants.mutant import Mutant
 
+_COMMENT = r"--[^\n]*"
+_STATEMENTS = "alter|comment|create|delete|do|drop|insert|update"
+_UNOBSERVABLE = ("comment on", "create index")
+"""Statements of a migration that change no result."""
+_DEFINED = re.compile(r"^create (?:or replace )?(view|function) (\w+)", re.MULTILINE)
 _SQL = re.compile(r"\b(select|insert into|update|delete from)\b")
 _VALUE = r"(?:[\w.$:]+(?:\([^()]*\))?(?:::[a-z\[\]]+)?|'[^']*')"
 _END = r"(?=[\s)\"']|$)(?! (?:is|in|=|<|>|<=|>=|<>|between|like) )"
@@ -34,7 +39,16 @@ _RULES: tuple[tuple[str, str, str], ...] = (
     (r"\bselect distinct (?!on)", "select ", "SQL duplicates"),
     (r" for update(?: of \w+)? skip locked", "", "SQL lock"),
 )  # fmt: skip
+_SCHEMA_RULES: tuple[tuple[str, str, str], ...] = (
+    (r"\bcreate unique index\b", "create index", "schema key"),
+    (r"\b((?:primary key|unique) \([^()]*), \w+(?=\))", r"\1", "schema key"),
+    (r" default (?:[\w.]+\(\)|'[^']*'(?:::\w+)?|-?\w+)", "", "schema default"),
+    (r" on delete cascade", "", "schema action"),
+)  # fmt: skip
+"""Rules for migrations. Checks and `not null` guard against other bugs, so they are left alone."""
 _COMPILED = [(re.compile(pattern), after, kind) for pattern, after, kind in _RULES]
+_Rule = tuple[re.Pattern[str], str, str]
+_SCHEMA = [(re.compile(pattern), after, kind) for pattern, after, kind in (*_RULES, *_SCHEMA_RULES)]
 
 
 def sql_mutants(file: str, text: str, start: int, end: int) -> Iterator[Mutant]:
@@ -45,14 +59,28 @@ def sql_mutants(file: str, text: str, start: int, end: int) -> Iterator[Mutant]:
 
 def sql_file_mutants(file: str, text: str) -> list[Mutant]:
     """Return all mutants of a file of statements; none is in a comment."""
-    parts = re.finditer(r"--[^\n]*|(?P<code>(?:(?!--)[\s\S])+)", text)
-    code = [part.span() for part in parts if part["code"]]
-    return sorted({mutant for start, end in code for mutant in _broken(file, text, start, end)})
+    return _outside(_COMMENT, file, text, _COMPILED)
 
 
-def _broken(file: str, text: str, start: int, end: int) -> Iterator[Mutant]:
+def migration_mutants(file: str, text: str, later: str) -> list[Mutant]:
+    """Return all mutants of a migration, except of what the text of the `later` ones defines again."""
+    again = [f"create (?:or replace )?{kind} {name}\\b" for kind, name in _DEFINED.findall(later)]
+    left_alone = "|".join(
+        [_COMMENT, *(rf"^(?:{start})[\s\S]*?(?=^(?:{_STATEMENTS})\b|\Z)" for start in (*_UNOBSERVABLE, *again))]
+    )
+    return _outside(left_alone, file, text, _SCHEMA)
+
+
+def _outside(pattern: str, file: str, text: str, rules: Sequence[_Rule]) -> list[Mutant]:
+    left_alone = [found.span() for found in re.finditer(pattern, text, re.MULTILINE)]
+    starts, ends = [0, *(end for _, end in left_alone)], [*(start for start, _ in left_alone), len(text)]
+    code = zip(starts, ends, strict=True)
+    return sorted({mutant for start, end in code for mutant in _broken(file, text, start, end, rules)})
+
+
+def _broken(file: str, text: str, start: int, end: int, rules: Sequence[_Rule] = _COMPILED) -> Iterator[Mutant]:
     literal = text[start:end]
-    for pattern, after, kind in _COMPILED:
+    for pattern, after, kind in rules:
         for found in pattern.finditer(literal):
             at = start + found.start()
             line = text.count("\n", 0, at) + 1

@@ -9,13 +9,19 @@ from pathlib import Path
 
 from proofs.mutants.mutant import ROOT
 
+_TABLE = re.compile(r"\b(?:table|update|into|delete from|index \w+ on)\s+(\w+)")
 _ENTRY = re.compile(r"^-- (?:name|fragment): (\w+)", re.MULTILINE)
 Place = tuple[str, int]
 """A Python file, relative to the root, and a line of it."""
 
 
 def places_of(file: str, line: int) -> tuple[Place, ...]:
-    """Return where the statement at `line`, or a statement that inserts the fragment at `line`, is used."""
+    """Return where the statement at `line`, or a statement that inserts the fragment at `line`, is used.
+
+    For a line of a migration, these are the uses of the statements that name its table.
+    """
+    if "/migrations/" in file:
+        return _uses_of_table(file, line)
     texts, used = _folder(str(Path(file).parent))
     above = "".join(texts[Path(file).name].splitlines(keepends=True)[:line])
     names = _ENTRY.findall(above)[-1:]
@@ -23,6 +29,18 @@ def places_of(file: str, line: int) -> tuple[Place, ...]:
     for name in names:  # grows: fragments are inserted into fragments
         names += [other for other, body in entries.items() if re.search(rf"\{{{name}\b", body) and other not in names]
     return tuple(place for name in names for place in used.get(name, ()))
+
+
+def _uses_of_table(file: str, line: int) -> tuple[Place, ...]:
+    above = "".join((ROOT / file).read_text("utf-8").splitlines(keepends=True)[:line])
+    found: list[Place] = []
+    for folder in (f"{Path(file).parts[0]}/{Path(file).parts[1]}/sql", "libs/servicekit/db/sql"):
+        texts, used = _folder(folder)
+        entries = {name: body for text in texts.values() for name, body in _entries(text).items()}
+        for table in _TABLE.findall(above)[-1:]:
+            named = [name for name, body in entries.items() if re.search(rf"\b{table}\b", body)]
+            found += [place for name in named for place in used.get(name, ())]
+    return tuple(found)
 
 
 def _entries(text: str) -> dict[str, str]:

@@ -17,9 +17,11 @@ from proofs.mutants.coverage_map import CoverageMap, write_map
 from proofs.mutants.mutant import ROOT, Mutant
 from proofs.mutants.python_mutants import python_mutants
 from proofs.mutants.sampling import equivalents, mutants_of, package_of, product_files, sample, unobservable
-from proofs.mutants.sql_mutants import sql_file_mutants
+from proofs.mutants.sql_mutants import migration_mutants, sql_file_mutants
 from proofs.mutants.statement_uses import places_of
 from proofs.mutants.tree import Run, Tree
+from proofs.mutants.typescript_mutants import TESTS as TYPESCRIPT
+from proofs.mutants.typescript_mutants import install
 
 CAUSE = "libs/servicekit/log/records.py"
 TESTS = ("tests/unit/servicekit/test_cause.py",)
@@ -94,6 +96,45 @@ def test_files_of_statements_are_broken_outside_of_comments() -> None:
         "where d < :at",
         "where e = any(:ids::text[])",
     }
+
+
+def test_a_migration_is_broken_except_what_changes_no_result_and_what_a_later_one_defines_again() -> None:
+    text = """create table a (
+    b bigint default 0, primary key (tenant, b));
+create unique index only on a (b);
+create index fast on a (b desc) where b is not null;
+comment on table a is 'This and that';
+create view v as select b from a
+where b is not null;
+create view w as select b from a
+where b is null;
+"""
+    found = migration_mutants("services/x/migrations/0001_y.sql", text, "create or replace view v as select 1;\n")
+    assert sorted(mutant.changed_lines(text)[1] for mutant in found) == [
+        "b bigint default 0, primary key (tenant));",
+        "b bigint, primary key (tenant, b));",
+        "create index only on a (b);",
+        "where b is not null;",
+    ]
+
+
+def test_the_tests_of_a_migrations_line_are_those_of_the_statements_on_its_table() -> None:
+    file = "services/chat_bridge/migrations/0002_refused.sql"
+    [key] = [
+        number for number, line in enumerate((ROOT / file).read_text("utf-8").splitlines(), 1) if "primary" in line
+    ]
+    assert {path for path, _ in places_of(file, key)} == {"services/chat_bridge/refused_store.py"}
+
+
+def test_strykers_mutants_of_the_client_are_replacements_of_its_text() -> None:
+    if not install():
+        pytest.skip("Stryker's mutants need Node 20, npm and its registry")
+    for file in TYPESCRIPT:
+        text = (ROOT / file).read_text("utf-8")
+        found = mutants_of(file, text)
+        assert len(found) > 20
+        assert "ConditionalExpression" in {mutant.kind for mutant in found}
+        assert all(mutant.applied_to(text) != text for mutant in found)
 
 
 def test_the_tests_of_a_statement_are_those_of_its_uses() -> None:

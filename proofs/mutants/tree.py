@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from proofs.mutants.mutant import ROOT, Mutant
+from proofs.mutants.typescript_mutants import WIDGET, build_widget
 from proofs.mutants.warm import WarmPytest
 
 _FAILED = 1
@@ -58,16 +59,20 @@ class Tree:
             broken = mutant.applied_to(whole)
         except (OSError, ValueError):
             return Run(False, error=f"{mutant.file} has changed since the mutant was made.")
-        file.write_text(broken, "utf-8")
+        self._write(mutant.file, broken)
         try:
             return self.run(["-x", *arguments], seconds)
         finally:
-            file.write_text(whole, "utf-8")
+            self._write(mutant.file, whole)
+
+    def _write(self, file: str, text: str) -> None:
+        (self.folder / file).write_text(text, "utf-8")
+        if file == WIDGET:
+            build_widget(self.folder)
 
     def run(self, arguments: Sequence[str], seconds: int) -> Run:
         """Run pytest with `arguments` on the copy as it is."""
-        options = ["-q", "-n", "0", "-m", "not real and not browser and not bridges", "-p", "no:cacheprovider"]
-        options += ["--no-header", f"--timeout={seconds}"]
+        options = ["-q", "-n", "0", "-p", "no:cacheprovider", "--no-header", f"--timeout={seconds}"]
         status, output = self._pytest.run([*options, *arguments], 2 * seconds)
         if status is None:
             return Run(False, error=f"no end after {2 * seconds} s")
