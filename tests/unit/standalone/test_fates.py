@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+import json
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
 from servicekit.log.outcome import STORED, UNCHANGED, DeadLettered, Ignored, Observation, Outcome, Parked
-from standalone.fates import Outcomes
-from standalone.replay import Line, ReplayResult
+from standalone.fates import Outcomes, write_fates
+from standalone.replay import Line, RejectedLine, ReplayResult
 
 MESSAGE, REACTION = "chat.message.ingested", "chat.message.reaction.ingested"
 WAITS = Parked("original_unknown")
@@ -51,3 +57,63 @@ def test_a_row_says_which_field_broke_its_rule() -> None:
         row | {"line": 1, "detail": "content: field required"},
         row | {"line": 2},
     ]
+
+
+@pytest.mark.parametrize(
+    ("outcome", "fate", "reason"),
+    [
+        (STORED, "good", ""),
+        (UNCHANGED, "duplicate", ""),
+        (Ignored("unknown_emoji"), "ignored", "unknown_emoji"),
+        (WAITS, "parked", "original_unknown"),
+        (DeadLettered("invalid_event"), "bad", "invalid_event"),
+        (None, "ignored", "no outcome"),
+    ],
+)
+def test_the_row_of_each_outcome(tmp_path: Path, outcome: Outcome | None, fate: str, reason: str) -> None:
+    line = Line("grüße.jsonl", 7)
+    outcomes = Outcomes(keep=True)
+    if outcome is not None:
+        outcomes(Observation("chat_bridge", MESSAGE, "chat:0:1", outcome))
+    written = tmp_path / "fates.jsonl"
+    write_fates(written, outcomes, ReplayResult(seen=[line], places={"chat:0:1": line}))
+    assert json.loads(written.read_text("utf-8")) == {
+        "file": "grüße.jsonl", "line": 7, "fate": fate, "reason": reason
+    }  # fmt: skip
+    assert "grüße" in written.read_text("utf-8"), "readable, not escaped"
+
+
+def test_rows_are_in_the_files_order_and_a_rejected_line_has_one() -> None:
+    lines = [Line("a.jsonl", 1), Line("a.jsonl", 2), Line("b.jsonl", 1)]
+    rejected = RejectedLine(lines[1], "not JSON", "column 3")
+    account = ReplayResult(seen=lines, rejected=[rejected], places={"chat:0:9": lines[0], "chat:0:3": lines[2]})
+    outcomes = Outcomes(keep=True)
+    for cause in ("chat:0:3", "chat:0:9"):
+        outcomes(Observation("chat_bridge", MESSAGE, cause, STORED))
+    rows = list(outcomes.fates(account))
+    assert [(row["file"], row["line"], row["fate"]) for row in rows] == [
+        ("a.jsonl", 1, "good"), ("a.jsonl", 2, "bad"), ("b.jsonl", 1, "good")
+    ]  # fmt: skip
+    assert rows[1]["detail"] == "column 3"
+
+
+@pytest.mark.parametrize("outcomes", [Outcomes(), Outcomes(keep=True)], ids=["counts", "keeps"])
+def test_ignored_records_of_bridge_and_feedback_and_all_dead_letters_are_counted(outcomes: Outcomes) -> None:
+    for group in ("chat_bridge", "feedback", "inference", "reporting"):
+        outcomes(Observation(group, REACTION, "chat:0:1", Ignored(f"by {group}")))
+        outcomes(Observation(group, MESSAGE, "chat:0:2", DeadLettered("invalid_event")))
+        outcomes(Observation(group, MESSAGE, "chat:0:3", STORED))
+    assert outcomes.ignored == Counter({"by chat_bridge": 1, "by feedback": 1})
+    assert outcomes.dead_letters == Counter({MESSAGE: 4})
+    assert outcomes.letters_by_reason == Counter(invalid_event=4)
+
+
+def test_without_keep_no_record_is_remembered() -> None:
+    outcomes = Outcomes()
+    outcomes(Observation("chat_bridge", MESSAGE, "chat:0:1", STORED))
+    assert outcomes.of("chat:0:1") is None
+
+
+def test_of_a_message_that_the_feedback_service_reads_too_the_bridges_outcome_counts() -> None:
+    assert fate(("feedback", MESSAGE, Ignored("no agent")), ("chat_bridge", MESSAGE, STORED)) == STORED
+    assert fate(("chat_bridge", REACTION, WAITS), ("feedback", "feedback.reaction.received", STORED)) == WAITS
