@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import faulthandler
 import os
 import signal
 import sys
@@ -35,6 +36,12 @@ from servicekit.web.settings import HttpSettings
 log = logger("run")
 NOT_STARTED = 3
 """Exit code if the service cannot start."""
+STOP_SECONDS = 18.0
+"""Seconds after the signal at which the process ends itself, with tracebacks on standard error and exit code 1.
+
+Client libraries may swallow a cancellation or wait for a peer that is gone. The records of an unfinished batch are
+delivered again.
+"""
 
 
 def main(program: ServiceDefinition[Any]) -> None:
@@ -73,7 +80,7 @@ async def run_program(program: ServiceDefinition[Any], host: str, port: int, tok
     authenticator = authenticator_for(auth, token)
     stopping = asyncio.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
-        asyncio.get_running_loop().add_signal_handler(number, stopping.set)
+        asyncio.get_running_loop().add_signal_handler(number, _stop, stopping)
     service: Service | None = None
 
     async def not_ready() -> str | None:
@@ -105,6 +112,12 @@ async def run_program(program: ServiceDefinition[Any], host: str, port: int, tok
         await server.stop()
         if service is not None:
             await service.stop()
+
+
+def _stop(stopping: asyncio.Event) -> None:
+    """Begin the orderly stop, and limit its duration."""
+    faulthandler.dump_traceback_later(STOP_SECONDS, exit=True)
+    stopping.set()
 
 
 async def _start(program: ServiceDefinition[Any]) -> Service:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from collections.abc import Awaitable, Callable, Collection, Coroutine, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 from functools import cached_property, partial
@@ -44,6 +44,8 @@ from servicekit.pseudonyms import ErasureSettings, Pseudonyms
 from servicekit.settings import ReadSettings, read_settings
 from servicekit.web.log_writer import LogWriter
 
+CANCEL_SECONDS = 2.0
+"""Seconds in which cancelled tasks should end."""
 MEMBERS_SECONDS = 30.0
 SCHEMA_SECONDS = 5.0
 """Seconds between two checks of the schema's version."""
@@ -204,9 +206,7 @@ class Service:
     async def stop(self) -> None:
         """Finish the current batches, leave the groups, and close everything, within 20 s."""
         self.started = False
-        for task in self._tasks:
-            task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
+        await _end(self._tasks)
         await asyncio.gather(*(subscription.stop() for subscription in self.subscriptions))
         if self._broker is not None:
             with contextlib.suppress(TimeoutError):
@@ -318,3 +318,17 @@ class Service:
             finally:
                 del self._runs[periodic.name]
             await asyncio.sleep(periodic.seconds)
+
+
+async def _end(tasks: Collection[asyncio.Task[None]]) -> None:
+    """Cancel `tasks` until they have ended, for at most CANCEL_SECONDS.
+
+    One cancellation is not enough: `asyncio.wait_for` of Python 3.11 drops it if the awaited work ends at once.
+    """
+    clock = asyncio.get_running_loop().time
+    deadline = clock() + CANCEL_SECONDS
+    left = {task for task in tasks if not task.done()}
+    while left and clock() < deadline:
+        for task in left:
+            task.cancel()
+        _, left = await asyncio.wait(left, timeout=CANCEL_SECONDS / 8)

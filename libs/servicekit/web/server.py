@@ -13,6 +13,7 @@ import uvicorn
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from agent_feedback_kit.deadlines import within
 from servicekit.errors import StartError
 from servicekit.web.connections import Connections
 from servicekit.web.protocol import HttpConnection
@@ -78,7 +79,7 @@ class HttpServer:
         if self._server is not None and self._task is not None:
             self._server.should_exit = True
             with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(self._task, 5)
+                await within(5, self._task)
         self._socket.close()
 
 

@@ -1,7 +1,10 @@
-"""A failed start leaves nothing open, because it may be retried for hours."""
+"""Start and stop of a service process: nothing stays open, and a stop has a deadline."""
 
 from __future__ import annotations
 
+import asyncio
+import signal
+import sys
 from typing import Any
 
 import pytest
@@ -11,8 +14,31 @@ import servicekit.launcher
 from servicekit.definition import Erases, ServiceDefinition
 from servicekit.errors import Unavailable
 from servicekit.launcher import _started
-from servicekit.service import Service
+from servicekit.service import Periodic, Service, ServiceContext
 from servicekit.settings import Settings
+
+NEVER_STOPS = """
+import asyncio, importlib
+from servicekit import launcher
+from servicekit.service import Periodic, Service, ServiceContext
+
+async def never(self):
+    print("stopping", flush=True)
+    while True:
+        try:
+            await asyncio.Event().wait()
+        except asyncio.CancelledError:
+            pass
+
+async def started(program):
+    service = Service(program.name, launcher.ServiceContext("localhost:1"))
+    service.stop = never.__get__(service)
+    print("started", flush=True)
+    return service
+
+launcher._start, launcher.STOP_SECONDS = started, 0.5
+asyncio.run(launcher.run_program(importlib.import_module("feedback.service").PROGRAM, "127.0.0.1", 0, "t" * 16))
+"""
 
 
 class SomeSettings(Settings):
@@ -35,3 +61,36 @@ async def test_what_a_failed_build_has_opened_is_closed(monkeypatch: pytest.Monk
     with pytest.raises(Unavailable):
         await _started(ServiceDefinition("chat_bridge", SomeSettings, opens, Erases("nothing")))
     assert closed == ["pool"]
+
+
+async def test_a_process_whose_stop_hangs_ends_by_itself() -> None:
+    process = await asyncio.create_subprocess_exec(
+        sys.executable, "-c", NEVER_STOPS, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE
+    )
+    assert process.stdout is not None
+    while not (await process.stdout.readline()).startswith(b"started"):
+        assert process.returncode is None
+    process.send_signal(signal.SIGTERM)
+    out, errors = await asyncio.wait_for(process.communicate(), 30)
+    assert b"stopping" in out
+    assert (process.returncode, b"Timeout" in errors) == (1, True)
+
+
+async def test_a_task_that_drops_a_cancellation_does_not_hold_the_stop() -> None:
+    dropped = 0
+
+    async def drops_one() -> None:
+        nonlocal dropped
+        while not dropped:
+            try:
+                await asyncio.sleep(3600)
+            except asyncio.CancelledError:
+                dropped += 1
+        await asyncio.sleep(3600)
+
+    service = Service("feedback", ServiceContext("localhost:1"))
+    service.every(Periodic("drops_one", 3600, drops_one))
+    service._tasks = [asyncio.create_task(service._run(periodic)) for periodic in service._periodics]
+    await asyncio.sleep(0)
+    await asyncio.wait_for(service.stop(), 10)
+    assert dropped == 1 and all(task.cancelled() for task in service._tasks)
