@@ -1,11 +1,7 @@
-"""Servers that many tests share.
-
-The fault harness and the simulation are separate packages below `tests`, imported by those names.
-"""
+"""Servers that the tests below `tests` and `proofs` share."""
 
 from __future__ import annotations
 
-import sys
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -21,13 +17,9 @@ from reporting.handlers import ProjectionHandler
 from reporting.store_postgres import PostgresReadModels
 from standalone.embedded import postgres
 from standalone.embedded.postgres import EmbeddedPostgres
-from tests.support.reporting_events import Event, Take
-
-sys.path.append(str(Path(__file__).parent))
-
 from tests.support.assertion_last import pytest_runtest_makereport  # noqa: F401 # pytest calls it
 from tests.support.reporting_database import empty_read_models
-from tests.support.reporting_events import batch
+from tests.support.reporting_events import Event, Take, batch
 from tests.support.server_folders import server_folder
 
 # Durations depend on the machine's load, so no deadline; everything else is Hypothesis's default.

@@ -33,7 +33,7 @@ class ServiceProcess:
         self.began = time.monotonic()
         self.doomed = False
         """True if the harness ends the process."""
-        path = os.pathsep.join([str(ROOT / "tests"), os.environ.get("PYTHONPATH", "")]).rstrip(os.pathsep)
+        path = os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")]).rstrip(os.pathsep)
         given = {**os.environ, "AGENT_FEEDBACK_TOKEN": TOKEN, "PYTHONPATH": path, **environment}
         program = ["proofs.chaos.inside"] if VARIABLE in environment else ["standalone", "run"]
         with log.open("ab") as output:
